@@ -1,0 +1,167 @@
+//! Ids: a type for each kind of thing, so that a physical page cannot index a logical table.
+//!
+//! An id is stored as `index + 1` in a `NonZeroU32`: `Option<Id>` is four bytes, which halves the mapping tables.
+
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+
+/// A dense index of one kind of thing.
+pub trait Index: Copy + Eq + Ord {
+    /// The largest index an id can hold, and so one less than the largest table.
+    const INDEX_MAX: usize = u32::MAX as usize - 1;
+    /// The id of position `index`; panics above [`Index::INDEX_MAX`].
+    fn from_index(index: usize) -> Self;
+    /// The position in its table.
+    fn index(self) -> usize;
+}
+
+/// Defines an id type: `id_type!(/** A logical page. */ Lpn);`
+#[macro_export]
+macro_rules! id_type {
+    ($(#[$meta:meta])* $name:ident) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub struct $name(::core::num::NonZeroU32);
+
+        impl $name {
+            /// The id of position `index`; panics where `index` is `u32::MAX`.
+            #[inline(always)]
+            #[must_use]
+            pub const fn new(index: u32) -> Self {
+                match ::core::num::NonZeroU32::new(index.wrapping_add(1)) {
+                    Some(raw) => Self(raw),
+                    None => panic!("index too large for an id"),
+                }
+            }
+
+            /// The position in its table.
+            #[inline(always)]
+            #[must_use]
+            pub const fn get(self) -> u32 {
+                self.0.get() - 1
+            }
+        }
+
+        impl $crate::Index for $name {
+            #[inline(always)]
+            fn from_index(index: usize) -> Self {
+                debug_assert!(index <= <Self as $crate::Index>::INDEX_MAX);
+                Self::new(index as u32)
+            }
+            #[inline(always)]
+            fn index(self) -> usize {
+                self.get() as usize
+            }
+        }
+
+        impl ::core::fmt::Debug for $name {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                write!(f, concat!(stringify!($name), "({})"), self.get())
+            }
+        }
+    };
+}
+
+/// A table indexed by one kind of id only.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IdVec<I, T> {
+    items: Vec<T>,
+    id: PhantomData<fn(I)>,
+}
+
+impl<I: Index, T> IdVec<I, T> {
+    /// A table of `len` copies of `value`.
+    pub fn filled(value: T, len: usize) -> Self
+    where
+        T: Clone,
+    {
+        assert!(len <= I::INDEX_MAX + 1, "table of {len} entries: ids hold at most {}", I::INDEX_MAX + 1);
+        Self { items: vec![value; len], id: PhantomData }
+    }
+
+    /// Every id of the table, in order.
+    pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
+        (0..self.items.len()).map(I::from_index)
+    }
+
+    /// The bytes the table holds on the heap.
+    pub fn heap_bytes(&self) -> usize {
+        self.items.capacity() * size_of::<T>()
+    }
+}
+
+impl<I, T> Deref for IdVec<I, T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<I, T> DerefMut for IdVec<I, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+}
+
+impl<I: Index, T> FromIterator<T> for IdVec<I, T> {
+    fn from_iter<It: IntoIterator<Item = T>>(items: It) -> Self {
+        Self { items: items.into_iter().collect(), id: PhantomData }
+    }
+}
+
+impl<I: Index, T> std::ops::Index<I> for IdVec<I, T> {
+    type Output = T;
+    #[inline(always)]
+    fn index(&self, id: I) -> &T {
+        &self.items[id.index()]
+    }
+}
+
+impl<I: Index, T> std::ops::IndexMut<I> for IdVec<I, T> {
+    #[inline(always)]
+    fn index_mut(&mut self, id: I) -> &mut T {
+        &mut self.items[id.index()]
+    }
+}
+
+impl<I, T: std::fmt::Debug> std::fmt::Debug for IdVec<I, T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.items.fmt(f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    id_type!(
+        /// An apple.
+        Apple
+    );
+
+    #[test]
+    fn an_optional_id_costs_nothing() {
+        assert_eq!(size_of::<Option<Apple>>(), 4);
+    }
+
+    #[test]
+    fn ids_keep_their_index_up_to_the_last() {
+        for index in [0, 1, 77, u32::MAX - 1] {
+            assert_eq!(Apple::new(index).get(), index);
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "too large")]
+    fn the_one_index_without_an_id_is_refused() {
+        let _ = Apple::new(u32::MAX);
+    }
+
+    #[test]
+    fn a_table_is_indexed_by_its_id() {
+        let mut table: IdVec<Apple, u8> = IdVec::filled(0, 3);
+        table[Apple::new(2)] = 9;
+        assert_eq!(&*table, &[0, 0, 9]);
+        assert_eq!(table.ids().map(Apple::get).collect::<Vec<_>>(), [0, 1, 2]);
+    }
+}

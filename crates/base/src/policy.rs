@@ -1,0 +1,431 @@
+//! The policy registry: an algorithm is one file, and one line in its family's list.
+//!
+//! A *family* is a set of interchangeable algorithms (GC victims, cache eviction, cooperation, generators). Its
+//! [`policy_family!`](crate::policy_family) list generates the configuration as it stands in a scenario (`"greedy"` or
+//! `{ name = "d-choices", d = 10 }`), the running enum with static dispatch, and the table from which the documentation,
+//! the command line and the contract tests are made.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// One algorithm of a family.
+pub trait Policy: Sized {
+    /// Its parameters; an empty struct where it has none.
+    type Config: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema;
+    /// What it does, in one sentence.
+    const SUMMARY: &'static str;
+    /// Where it was published, or "folklore".
+    const SOURCE: &'static str;
+}
+
+/// The configuration of a policy that has no parameters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoParameters {}
+
+/// One parameter of a policy, as the documentation shows it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Parameter {
+    /// Its key in the scenario.
+    pub name: String,
+    /// Its default, as JSON.
+    pub default: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// One line of a family's table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PolicyInfo {
+    /// Its name in the scenario.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub summary: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+    /// Its parameters.
+    pub parameters: Vec<Parameter>,
+}
+
+impl PolicyInfo {
+    /// The table line of policy `P`, its parameters read from their own definition.
+    #[must_use]
+    pub fn of<P: Policy>(name: &'static str) -> Self {
+        let schema = schemars::schema_for!(P::Config);
+        let properties = schema.get("properties").and_then(|p| p.as_object()).cloned().unwrap_or_default();
+        let parameters = properties
+            .into_iter()
+            .map(|(name, property)| Parameter {
+                default: property.get("default").map(ToString::to_string).unwrap_or_default(),
+                meaning: property
+                    .get("description")
+                    .and_then(|d| d.as_str())
+                    .unwrap_or_default()
+                    .replace('\n', " "),
+                name,
+            })
+            .collect();
+        Self { name, summary: P::SUMMARY, source: P::SOURCE, parameters }
+    }
+}
+
+/// Declares a family from one list. The `($)` lets the generated dispatch macro have arguments of its own.
+///
+/// ```ignore
+/// coflash_base::policy_family! { ($)
+///     /// Which sealed block GC cleans next.
+///     pub family Victim, config VictimConfig, dispatch victim_dispatch {
+///         "greedy" => Greedy(greedy::Greedy),
+///         "fifo" => Fifo(fifo::Fifo),
+///     }
+/// }
+/// ```
+///
+/// `VictimConfig` is what a scenario holds (the first of the list is the default), `Victim` what runs, and
+/// `victim_dispatch!(victim, policy => expression)` calls into whichever it is.
+#[macro_export]
+macro_rules! policy_family {
+    (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident {
+        $first_name:literal => $first:ident($first_ty:ty), $($name:literal => $variant:ident($ty:ty),)*
+    }) => {
+        $(#[$meta])*
+        #[derive(Clone)]
+        pub enum $family {
+            #[doc = concat!("`", $first_name, "`")]
+            $first($first_ty),
+            $(#[doc = concat!("`", $name, "`")] $variant($ty),)*
+        }
+
+        $(#[$meta])*
+        #[doc = "\n\nIn a scenario: its name, or a table of its name and its parameters."]
+        #[derive(Clone, Debug, PartialEq)]
+        pub enum $config {
+            #[doc = concat!("`", $first_name, "`")]
+            $first(<$first_ty as $crate::Policy>::Config),
+            $(#[doc = concat!("`", $name, "`")] $variant(<$ty as $crate::Policy>::Config),)*
+        }
+
+        impl $config {
+            /// Every name of the family, in the order of its list.
+            pub const NAMES: &'static [&'static str] = &[$first_name, $($name),*];
+
+            /// The name in the scenario.
+            #[must_use]
+            pub fn name(&self) -> &'static str {
+                match self {
+                    Self::$first(_) => $first_name,
+                    $(Self::$variant(_) => $name,)*
+                }
+            }
+
+            /// The policy of that name with its default parameters.
+            #[must_use]
+            pub fn by_name(name: &str) -> Option<Self> {
+                match name {
+                    $first_name => Some(Self::$first(Default::default())),
+                    $($name => Some(Self::$variant(Default::default())),)*
+                    _ => None,
+                }
+            }
+
+            /// The table of the family.
+            #[must_use]
+            pub fn table() -> Vec<$crate::PolicyInfo> {
+                vec![
+                    $crate::PolicyInfo::of::<$first_ty>($first_name),
+                    $($crate::PolicyInfo::of::<$ty>($name),)*
+                ]
+            }
+        }
+
+        impl Default for $config {
+            fn default() -> Self {
+                Self::$first(Default::default())
+            }
+        }
+
+        impl ::serde::Serialize for $config {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                #[derive(::serde::Serialize)]
+                struct Named<'a, C> {
+                    name: &'static str,
+                    #[serde(flatten)]
+                    config: &'a C,
+                }
+                match self {
+                    Self::$first(config) => Named { name: $first_name, config }.serialize(serializer),
+                    $(Self::$variant(config) => Named { name: $name, config }.serialize(serializer),)*
+                }
+            }
+        }
+
+        impl<'de> ::serde::Deserialize<'de> for $config {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct NameOrTable;
+                impl<'de> ::serde::de::Visitor<'de> for NameOrTable {
+                    type Value = $config;
+                    fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                        write!(f, "a name ({}) or a table with one", $config::NAMES.join(", "))
+                    }
+                    fn visit_str<E: ::serde::de::Error>(self, name: &str) -> Result<$config, E> {
+                        $config::by_name(name).ok_or_else(|| E::unknown_variant(name, $config::NAMES))
+                    }
+                    fn visit_map<A: ::serde::de::MapAccess<'de>>(self, map: A) -> Result<$config, A::Error> {
+                        let (name, rest) = $crate::policy::split_name(map)?;
+                        match name.as_str() {
+                            $first_name => ::serde::Deserialize::deserialize(rest).map($config::$first),
+                            $($name => ::serde::Deserialize::deserialize(rest).map($config::$variant),)*
+                            _ => Err(::serde::de::Error::unknown_variant(&name, $config::NAMES)),
+                        }
+                    }
+                }
+                deserializer.deserialize_any(NameOrTable)
+            }
+        }
+
+        impl ::schemars::JsonSchema for $config {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
+                stringify!($config).into()
+            }
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                ::schemars::json_schema!({
+                    "oneOf": [
+                        { "enum": [$first_name, $($name),*] },
+                        { "type": "object", "required": ["name"],
+                          "properties": { "name": { "enum": [$first_name, $($name),*] } } },
+                    ],
+                    "default": $first_name,
+                })
+            }
+        }
+
+        #[allow(unused_macros, reason = "a family whose trait has one method matches by hand")]
+        macro_rules! $dispatch {
+            ($d self:expr, $d policy:pat => $d call:expr) => {
+                match $d self {
+                    $family::$first($d policy) => $d call,
+                    $($family::$variant($d policy) => $d call,)*
+                }
+            };
+        }
+    };
+}
+
+/// Takes `name` out of a table and leaves the parameters, values untouched.
+///
+/// # Errors
+/// Where the table has no `name`, or what the table's own source reports.
+pub fn split_name<'de, A: serde::de::MapAccess<'de>>(
+    mut map: A,
+) -> Result<
+    (String, serde::de::value::MapDeserializer<'de, std::vec::IntoIter<(String, Parameters)>, A::Error>),
+    A::Error,
+> {
+    let mut name = None;
+    let mut rest = Vec::new();
+    while let Some(key) = map.next_key::<String>()? {
+        if key == "name" {
+            name = Some(map.next_value()?);
+        } else {
+            rest.push((key, map.next_value()?));
+        }
+    }
+    let name = name.ok_or_else(|| serde::de::Error::missing_field("name"))?;
+    Ok((name, serde::de::value::MapDeserializer::new(rest.into_iter())))
+}
+
+pub use value::Parameters;
+
+/// A value of a scenario between its file and its type.
+mod value {
+    use serde::de::{Deserializer, Error, IntoDeserializer, Visitor, value};
+    use serde::{Deserialize, forward_to_deserialize_any};
+    use std::fmt;
+    use std::marker::PhantomData;
+
+    /// One parameter's value, of a kind that TOML has.
+    #[derive(Clone, Debug)]
+    pub enum Parameters {
+        /// true or false
+        Bool(bool),
+        /// a whole number
+        Integer(i64),
+        /// a number
+        Float(f64),
+        /// a text
+        Text(String),
+        /// a list
+        List(Vec<Self>),
+        /// a table
+        Table(Vec<(String, Self)>),
+    }
+
+    impl<'de> Deserialize<'de> for Parameters {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Any;
+            impl<'de> Visitor<'de> for Any {
+                type Value = Parameters;
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("a parameter")
+                }
+                fn visit_bool<E: Error>(self, v: bool) -> Result<Parameters, E> {
+                    Ok(Parameters::Bool(v))
+                }
+                fn visit_i64<E: Error>(self, v: i64) -> Result<Parameters, E> {
+                    Ok(Parameters::Integer(v))
+                }
+                fn visit_u64<E: Error>(self, v: u64) -> Result<Parameters, E> {
+                    i64::try_from(v)
+                        .map(Parameters::Integer)
+                        .map_err(|_| E::custom(format!("{v} is too large")))
+                }
+                fn visit_f64<E: Error>(self, v: f64) -> Result<Parameters, E> {
+                    Ok(Parameters::Float(v))
+                }
+                fn visit_str<E: Error>(self, v: &str) -> Result<Parameters, E> {
+                    Ok(Parameters::Text(v.to_owned()))
+                }
+                fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Parameters, A::Error> {
+                    let mut items = Vec::new();
+                    while let Some(item) = seq.next_element()? {
+                        items.push(item);
+                    }
+                    Ok(Parameters::List(items))
+                }
+                fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Parameters, A::Error> {
+                    let mut items = Vec::new();
+                    while let Some(item) = map.next_entry()? {
+                        items.push(item);
+                    }
+                    Ok(Parameters::Table(items))
+                }
+            }
+            deserializer.deserialize_any(Any)
+        }
+    }
+
+    impl<'de, E: Error> IntoDeserializer<'de, E> for Parameters {
+        type Deserializer = Loose<E>;
+        fn into_deserializer(self) -> Loose<E> {
+            Loose(self, PhantomData)
+        }
+    }
+
+    /// Hands a parameter on with the error type of whoever reads it.
+    #[derive(Debug)]
+    pub struct Loose<E>(Parameters, PhantomData<E>);
+
+    impl<'de, E: Error> Deserializer<'de> for Loose<E> {
+        type Error = E;
+        fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+            match self.0 {
+                Parameters::Bool(v) => visitor.visit_bool(v),
+                Parameters::Integer(v) => visitor.visit_i64(v),
+                Parameters::Float(v) => visitor.visit_f64(v),
+                Parameters::Text(v) => visitor.visit_string(v),
+                Parameters::List(v) => visitor.visit_seq(value::SeqDeserializer::new(v.into_iter())),
+                Parameters::Table(v) => visitor.visit_map(value::MapDeserializer::new(v.into_iter())),
+            }
+        }
+        fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+            visitor.visit_some(self)
+        }
+        fn deserialize_newtype_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, E> {
+            visitor.visit_newtype_struct(self)
+        }
+        fn deserialize_enum<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, E> {
+            match self.0 {
+                Parameters::Text(v) => visitor.visit_enum(v.into_deserializer()),
+                other => Err(E::custom(format!("a name was expected here, not {other:?}"))),
+            }
+        }
+        forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+            seq tuple tuple_struct map struct identifier ignored_any
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Clone)]
+    struct Plain;
+    impl Policy for Plain {
+        type Config = NoParameters;
+        const SUMMARY: &'static str = "plain";
+        const SOURCE: &'static str = "folklore";
+    }
+
+    #[derive(Clone)]
+    struct Tuned;
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+    #[serde(deny_unknown_fields, default)]
+    struct TunedConfig {
+        /// how many
+        d: u32,
+    }
+    impl Default for TunedConfig {
+        fn default() -> Self {
+            Self { d: 2 }
+        }
+    }
+    impl Policy for Tuned {
+        type Config = TunedConfig;
+        const SUMMARY: &'static str = "tuned";
+        const SOURCE: &'static str = "folklore";
+    }
+
+    crate::policy_family! { ($)
+        /// A family.
+        pub family Family, config FamilyConfig, dispatch family_dispatch {
+            "plain" => Plain(Plain),
+            "tuned" => Tuned(Tuned),
+        }
+    }
+
+    fn read(text: &str) -> Result<FamilyConfig, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    #[test]
+    fn a_name_or_a_table_is_read_and_anything_else_refused() {
+        assert_eq!(read("\"plain\"").unwrap(), FamilyConfig::Plain(NoParameters {}));
+        assert_eq!(read("{\"name\":\"tuned\"}").unwrap(), FamilyConfig::Tuned(TunedConfig { d: 2 }));
+        assert_eq!(read("{\"d\":7,\"name\":\"tuned\"}").unwrap(), FamilyConfig::Tuned(TunedConfig { d: 7 }));
+        for wrong in
+            ["\"tune\"", "{\"d\":7}", "{\"name\":\"tuned\",\"e\":1}", "{\"name\":\"plain\",\"d\":1}", "3"]
+        {
+            assert!(read(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        for config in [FamilyConfig::default(), FamilyConfig::Tuned(TunedConfig { d: 9 })] {
+            assert_eq!(read(&serde_json::to_string(&config).unwrap()).unwrap(), config);
+        }
+    }
+
+    #[test]
+    fn the_table_shows_parameters_and_defaults() {
+        let table = FamilyConfig::table();
+        assert_eq!(table[0].parameters, []);
+        let d = Parameter { name: "d".into(), default: "2".into(), meaning: "how many".into() };
+        assert_eq!(table[1].parameters, [d]);
+        assert_eq!(family_dispatch!(Family::Plain(Plain), _ => 1), 1);
+        let _ = Family::Tuned(Tuned);
+    }
+}

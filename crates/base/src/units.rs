@@ -1,0 +1,332 @@
+//! Quantities that carry their unit, in types here and in the text of a scenario (`"64GiB"`, `"25us"`, `"5%"`).
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+/// A text that is not the quantity it should be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\"{given}\" is not {expected}")]
+pub struct UnitError {
+    given: String,
+    expected: String,
+}
+
+/// One unit of a quantity: its name in a scenario and its worth in the base unit.
+type Unit = (&'static str, u64);
+
+/// Reads `number unit` exactly: the value must be a whole number of base units and fit 64 bits.
+fn parse(text: &str, units: &[Unit], what: &str) -> Result<u64, UnitError> {
+    let wrong = |why: &str| UnitError { given: text.to_owned(), expected: format!("{what}{why}") };
+    let trimmed = text.trim();
+    let split =
+        trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.' || c == '_')).unwrap_or(trimmed.len());
+    let (number, unit) = trimmed.split_at(split);
+    let unit = unit.trim();
+    let names = || units.iter().map(|u| u.0).collect::<Vec<_>>();
+    if unit.is_empty() {
+        return Err(wrong(&format!(": the unit is missing (one of {})", names().join(", "))));
+    }
+    let Some(&(_, scale)) = units.iter().find(|u| u.0 == unit) else {
+        return Err(wrong(&format!(": unit \"{unit}\" is unknown{}", crate::suggest::hint(unit, &names()))));
+    };
+    let digits = number.replace('_', "");
+    let (whole, fraction) = digits.split_once('.').unwrap_or((&digits, ""));
+    if whole.is_empty() || fraction.contains('.') || fraction.len() > 18 || number.ends_with('.') {
+        return Err(wrong(", a number and its unit"));
+    }
+    // Exact decimal arithmetic: "105.6us" must be 105,600 ns and nothing else.
+    let ten = 10_u128.pow(fraction.len() as u32);
+    let value =
+        format!("{whole}{fraction}").parse::<u128>().ok().and_then(|n| n.checked_mul(u128::from(scale)));
+    match value {
+        Some(value) if value % ten != 0 => {
+            Err(wrong(&format!(": it is not a whole number of {}", units[0].0)))
+        }
+        Some(value) => u64::try_from(value / ten).map_err(|_| wrong(": it does not fit 64 bits")),
+        None => Err(wrong(": it does not fit 64 bits")),
+    }
+}
+
+/// Writes `value` in the largest unit that divides it.
+fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
+    let (name, scale) = units.iter().rev().find(|u| value.is_multiple_of(u.1)).unwrap_or(&units[0]);
+    let (name, scale) = if value == 0 { (&units[0].0, &units[0].1) } else { (name, scale) };
+    write!(f, "{}{}", value / scale, name)
+}
+
+macro_rules! quantity {
+    ($(#[$meta:meta])* $name:ident.$field:ident, $what:literal, $example:literal, $units:expr) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+        pub struct $name {
+            /// The value in base units.
+            pub $field: u64,
+        }
+
+        impl $name {
+            /// Nothing of it.
+            pub const ZERO: Self = Self { $field: 0 };
+        }
+
+        impl FromStr for $name {
+            type Err = UnitError;
+            fn from_str(text: &str) -> Result<Self, UnitError> {
+                parse(text, $units, concat!($what, " such as \"", $example, "\"")).map(|$field| Self { $field })
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write(f, self.$field, $units)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(self, f)
+            }
+        }
+
+        text_serde!($name, concat!($what, " such as \"", $example, "\""), $example);
+    };
+}
+
+/// A type that a scenario writes as a string.
+macro_rules! text_serde {
+    ($name:ident, $expecting:expr, $example:literal) => {
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                struct Text;
+                impl de::Visitor<'_> for Text {
+                    type Value = $name;
+                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                        f.write_str($expecting)
+                    }
+                    fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
+                        text.parse().map_err(E::custom)
+                    }
+                }
+                deserializer.deserialize_str(Text)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string", "examples": [$example], "description": $expecting })
+            }
+        }
+    };
+}
+
+const BYTE_UNITS: &[Unit] = &[
+    ("B", 1),
+    ("kB", 1000),
+    ("KB", 1000),
+    ("KiB", 1 << 10),
+    ("MB", 1_000_000),
+    ("MiB", 1 << 20),
+    ("GB", 1_000_000_000),
+    ("GiB", 1 << 30),
+    ("TB", 1_000_000_000_000),
+    ("TiB", 1 << 40),
+];
+
+quantity!(
+    /// A number of bytes.
+    Bytes.count, "a size", "64GiB", BYTE_UNITS
+);
+
+const TIME_UNITS: &[Unit] = &[
+    ("ns", 1),
+    ("us", 1000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("min", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+quantity!(
+    /// A span of time in whole nanoseconds.
+    Duration.ns, "a duration", "25us", TIME_UNITS
+);
+
+/// A point of simulated time, in nanoseconds since the run began.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct Time {
+    /// Nanoseconds since the run began.
+    pub ns: u64,
+}
+
+impl Time {
+    /// When the run begins.
+    pub const ZERO: Self = Self { ns: 0 };
+
+    /// The span since `earlier`; panics where `earlier` is later.
+    #[inline]
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration { ns: self.ns.checked_sub(earlier.ns).expect("time runs forward") }
+    }
+}
+
+impl std::ops::Add<Duration> for Time {
+    type Output = Self;
+    #[inline]
+    fn add(self, span: Duration) -> Self {
+        Self { ns: self.ns + span.ns }
+    }
+}
+
+impl std::ops::AddAssign<Duration> for Time {
+    #[inline]
+    fn add_assign(&mut self, span: Duration) {
+        self.ns += span.ns;
+    }
+}
+
+impl std::ops::Add for Duration {
+    type Output = Self;
+    #[inline]
+    fn add(self, other: Self) -> Self {
+        Self { ns: self.ns + other.ns }
+    }
+}
+
+impl std::ops::Mul<u64> for Duration {
+    type Output = Self;
+    #[inline]
+    fn mul(self, times: u64) -> Self {
+        Self { ns: self.ns * times }
+    }
+}
+
+/// A share of a whole, written `"5%"` or `"0.05"`, kept in parts per billion so that it is exact and repeatable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Share {
+    /// Billionths of the whole.
+    pub ppb: u64,
+}
+
+impl Share {
+    const WHOLE_PPB: u64 = 1_000_000_000;
+    /// Nothing.
+    pub const ZERO: Self = Self { ppb: 0 };
+    /// All of it.
+    pub const ONE: Self = Self { ppb: Self::WHOLE_PPB };
+
+    /// So many hundredths.
+    #[must_use]
+    pub const fn percent(percent: u64) -> Self {
+        Self { ppb: percent * (Self::WHOLE_PPB / 100) }
+    }
+
+    /// The share of `whole`, rounded down.
+    #[must_use]
+    pub fn of(self, whole: u64) -> u64 {
+        let part = u128::from(whole) * u128::from(self.ppb) / u128::from(Self::WHOLE_PPB);
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
+
+    /// As a floating-point number, 1.0 for the whole.
+    #[must_use]
+    pub fn as_f64(self) -> f64 {
+        self.ppb as f64 / Self::WHOLE_PPB as f64
+    }
+}
+
+impl FromStr for Share {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        const WHAT: &str = "a share such as \"5%\" or \"0.05\"";
+        let trimmed = text.trim();
+        let ppb = if trimmed.ends_with('%') {
+            parse(trimmed, &[("parts per billion", 1), ("%", Self::WHOLE_PPB / 100)], WHAT)
+        } else if trimmed.ends_with(|c: char| c.is_ascii_digit()) {
+            parse(
+                &format!("{trimmed} of the whole"),
+                &[("parts per billion", 1), ("of the whole", Self::WHOLE_PPB)],
+                WHAT,
+            )
+        } else {
+            Err(UnitError { given: text.to_owned(), expected: WHAT.to_owned() })
+        };
+        ppb.map(|ppb| Self { ppb }).map_err(|error| UnitError { given: text.to_owned(), ..error })
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, rest) = (self.ppb / 10_000_000, self.ppb % 10_000_000);
+        if rest == 0 {
+            write!(f, "{whole}%")
+        } else {
+            write!(f, "{whole}.{}%", format!("{rest:07}").trim_end_matches('0'))
+        }
+    }
+}
+
+impl fmt::Debug for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+text_serde!(Share, "a share such as \"5%\" or \"0.05\"", "5%");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn sizes_and_durations_are_exact() {
+        assert_eq!("64GiB".parse(), Ok(Bytes { count: 64 << 30 }));
+        assert_eq!("1.5 MiB".parse(), Ok(Bytes { count: 3 << 19 }));
+        assert_eq!("105.6us".parse(), Ok(Duration { ns: 105_600 }));
+        assert_eq!("1_000ns".parse(), Ok(Duration { ns: 1000 }));
+        assert_eq!("5%".parse(), Ok(Share::percent(5)));
+        assert_eq!("0.05".parse(), Ok(Share::percent(5)));
+        assert_eq!("12.5%".parse(), Ok(Share { ppb: 125_000_000 }));
+    }
+
+    #[test]
+    fn a_wrong_unit_names_the_nearest() {
+        let error = |text: &str| text.parse::<Bytes>().unwrap_err().to_string();
+        assert!(error("64").contains("unit is missing"), "{}", error("64"));
+        assert!(error("64Gib").contains("did you mean \"GiB\""), "{}", error("64Gib"));
+        assert!(error("99999999999TiB").contains("does not fit"), "{}", error("99999999999TiB"));
+        assert!(error("-1GiB").contains("not a size"), "{}", error("-1GiB"));
+        let error = "0.5ns".parse::<Duration>().unwrap_err().to_string();
+        assert!(error.contains("whole number of ns"), "{error}");
+        for text in ["", "%", ".", "1..2s", "s", "5%%", "1e3ns", "NaN"] {
+            assert!(text.parse::<Share>().is_err(), "{text}");
+            assert!(text.parse::<Duration>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_reads_back(count: u64, ppb in 0_u64..10_000_000_000) {
+            prop_assert_eq!(Bytes { count }.to_string().parse(), Ok(Bytes { count }));
+            prop_assert_eq!(Duration { ns: count }.to_string().parse(), Ok(Duration { ns: count }));
+            prop_assert_eq!(Share { ppb }.to_string().parse(), Ok(Share { ppb }));
+        }
+
+        #[test]
+        fn no_text_panics(text: String) {
+            let _ = (text.parse::<Bytes>(), text.parse::<Duration>(), text.parse::<Share>());
+        }
+    }
+}
