@@ -62,6 +62,11 @@ macro_rules! id_type {
     };
 }
 
+id_type!(
+    /// A logical page: the unit in which host, caches, FTL and disk speak of data.
+    Lpn
+);
+
 /// A table indexed by one kind of id only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdVec<I, T> {

@@ -7,7 +7,7 @@ pub mod seed;
 pub mod suggest;
 pub mod units;
 
-pub use id::{IdVec, Index};
+pub use id::{IdVec, Index, Lpn};
 pub use policy::{Parameter, Policy, PolicyInfo};
 pub use seed::{Seed, Stream};
 pub use units::{Bytes, Duration, Share, Time};
