@@ -1,0 +1,233 @@
+//! Dies that share channels: the event queue of flash.
+//!
+//! An operation holds its die from start to end and the channel for its transfer. Dies are first come, first served; a
+//! channel is granted in the order in which dies ask; events at equal times fire in the order in which they were
+//! scheduled. A die has at most one event under way, so the queue is as long as there are busy dies.
+
+use crate::timeline::{Finished, When};
+use coflash_base::{Duration, Time, id_type};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+id_type!(
+    /// An operation that has not ended.
+    OpId
+);
+
+/// An operation's time on its die: array, then bus, then array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Phases {
+    /// Array time before the transfer.
+    pub(crate) array: Duration,
+    /// Bus time.
+    pub(crate) bus: Duration,
+    /// Array time after the transfer.
+    pub(crate) finish: Duration,
+}
+
+impl Phases {
+    pub(crate) fn total(self) -> Duration {
+        self.array + self.bus + self.finish
+    }
+}
+
+/// Who waits for the end of an operation.
+#[derive(Clone, Copy, Debug)]
+enum Follower {
+    /// Nobody.
+    None,
+    /// An operation, which may begin so many nanoseconds later.
+    Operation(OpId, u64),
+    /// A part of a request, which ends so many nanoseconds later.
+    Part(u32, u64),
+}
+
+#[derive(Clone, Debug)]
+struct Operation {
+    phases: Phases,
+    server: u32,
+    /// The earliest start; none while the operation it follows has not ended.
+    ready: Option<Time>,
+    follower: Follower,
+}
+
+#[derive(Clone, Debug)]
+struct Server {
+    channel: u32,
+    queue: VecDeque<OpId>,
+    /// The head of the queue has started, or its start is scheduled.
+    engaged: bool,
+    /// Work issued and not ended.
+    backlog: Duration,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Bus {
+    taken: bool,
+    waiting: VecDeque<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Step {
+    Start,
+    ArrayDone,
+    BusDone,
+    End,
+}
+
+/// Dies, their queues, and the buses between them.
+#[derive(Clone, Debug)]
+pub(crate) struct Channels {
+    now: Time,
+    operations: Vec<Operation>,
+    vacant: Vec<OpId>,
+    servers: Vec<Server>,
+    buses: Vec<Bus>,
+    /// (time, order of scheduling, server, step)
+    events: BinaryHeap<Reverse<(Time, u64, u32, Step)>>,
+    scheduled: u64,
+}
+
+impl Channels {
+    /// One server for each entry, on the channel that it names.
+    pub(crate) fn new(channel_of_server: Vec<u32>) -> Self {
+        let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
+        let server =
+            |channel| Server { channel, queue: VecDeque::new(), engaged: false, backlog: Duration::ZERO };
+        Self {
+            now: Time::ZERO,
+            operations: Vec::new(),
+            vacant: Vec::new(),
+            servers: channel_of_server.into_iter().map(server).collect(),
+            buses: vec![Bus::default(); buses as usize],
+            events: BinaryHeap::new(),
+            scheduled: 0,
+        }
+    }
+
+    pub(crate) fn backlog_ns(&self, server: usize) -> u64 {
+        self.servers[server].backlog.ns
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.operations.capacity() * size_of::<Operation>() + self.servers.capacity() * size_of::<Server>()
+    }
+
+    pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
+        let ready = after.known();
+        let operation = Operation { phases, server: server as u32, ready, follower: Follower::None };
+        let id = match self.vacant.pop() {
+            Some(id) => {
+                self.operations[id.get() as usize] = operation;
+                id
+            }
+            None => {
+                self.operations.push(operation);
+                OpId::new(self.operations.len() as u32 - 1)
+            }
+        };
+        if let Some(before) = after.op {
+            self.follow(before, Follower::Operation(id, after.ns));
+        }
+        self.servers[server].queue.push_back(id);
+        self.servers[server].backlog = self.servers[server].backlog + phases.total();
+        self.engage(server as u32);
+        id
+    }
+
+    pub(crate) fn tell(&mut self, op: OpId, plus_ns: u64, tag: u32) {
+        self.follow(op, Follower::Part(tag, plus_ns));
+    }
+
+    fn follow(&mut self, op: OpId, follower: Follower) {
+        let slot = &mut self.operations[op.get() as usize].follower;
+        assert!(matches!(slot, Follower::None), "one moment is handed on once");
+        *slot = follower;
+    }
+
+    pub(crate) fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) {
+        while self.events.peek().is_some_and(|Reverse((at, ..))| *at <= until) {
+            self.step(finished);
+        }
+        self.now = self.now.max(until);
+    }
+
+    pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
+        let Some(Reverse((at, _, server, step))) = self.events.pop() else {
+            return false;
+        };
+        self.now = at;
+        let id = *self.servers[server as usize].queue.front().expect("an engaged die has an operation");
+        let phases = self.operations[id.get() as usize].phases;
+        match step {
+            Step::Start => self.schedule(phases.array, server, Step::ArrayDone),
+            Step::ArrayDone if phases.bus == Duration::ZERO => {
+                self.schedule(phases.finish, server, Step::End)
+            }
+            Step::ArrayDone => {
+                let bus = self.servers[server as usize].channel as usize;
+                if self.buses[bus].taken {
+                    self.buses[bus].waiting.push_back(server);
+                } else {
+                    self.buses[bus].taken = true;
+                    self.schedule(phases.bus, server, Step::BusDone);
+                }
+            }
+            Step::BusDone => {
+                self.pass_bus_on(self.servers[server as usize].channel as usize);
+                self.schedule(phases.finish, server, Step::End);
+            }
+            Step::End => self.end(id, finished),
+        }
+        true
+    }
+
+    fn pass_bus_on(&mut self, bus: usize) {
+        match self.buses[bus].waiting.pop_front() {
+            Some(next) => {
+                let id = self.servers[next as usize].queue[0];
+                let transfer = self.operations[id.get() as usize].phases.bus;
+                self.schedule(transfer, next, Step::BusDone);
+            }
+            None => self.buses[bus].taken = false,
+        }
+    }
+
+    fn end(&mut self, id: OpId, finished: &mut Vec<Finished>) {
+        let Operation { phases, server, follower, .. } = self.operations[id.get() as usize];
+        match follower {
+            Follower::None => {}
+            Follower::Operation(next, ns) => {
+                let follower = &mut self.operations[next.get() as usize];
+                follower.ready = Some(self.now + Duration { ns });
+                let server = follower.server;
+                self.engage(server);
+            }
+            Follower::Part(tag, ns) => finished.push(Finished { tag, at: self.now + Duration { ns } }),
+        }
+        let die = &mut self.servers[server as usize];
+        die.queue.pop_front();
+        die.engaged = false;
+        die.backlog.ns -= phases.total().ns;
+        self.vacant.push(id);
+        self.engage(server);
+    }
+
+    /// Schedules the start of the operation at the head of a die's queue, if its time is known.
+    fn engage(&mut self, server: u32) {
+        let die = &self.servers[server as usize];
+        let Some(&head) = die.queue.front() else {
+            return;
+        };
+        if let (false, Some(ready)) = (die.engaged, self.operations[head.get() as usize].ready) {
+            self.servers[server as usize].engaged = true;
+            let wait = Duration { ns: ready.ns.saturating_sub(self.now.ns) };
+            self.schedule(wait, server, Step::Start);
+        }
+    }
+
+    fn schedule(&mut self, span: Duration, server: u32, step: Step) {
+        self.scheduled += 1;
+        self.events.push(Reverse((self.now + span, self.scheduled, server, step)));
+    }
+}

@@ -1,0 +1,209 @@
+//! How flash is divided.
+//!
+//! ```text
+//! channel    a bus to the controller; one transfer at a time
+//!  └ chip    a package
+//!     └ die  serves one operation at a time (its planes may overlap if the scenario says so)
+//!        └ plane   a copy inside it needs no transfer (copy-back)
+//!           └ block   the unit of erase, programmed from its first page to its last
+//!              └ page    the unit of read and program
+//!                 └ sector   the unit of addresses on the host's side
+//! ```
+//!
+//! Ids count through the whole device in that order, so the blocks of a plane, and the planes of a die, are contiguous.
+//! Dies are numbered with the channel changing fastest: consecutive dies sit on different channels.
+
+use coflash_base::{Bytes, id_type};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+id_type!(
+    /// A physical page.
+    Ppn
+);
+id_type!(
+    /// A block.
+    BlockId
+);
+id_type!(
+    /// A die.
+    DieId
+);
+
+/// The division of the device.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Geometry {
+    /// Channels of the device.
+    pub channels: u32,
+    /// Chips on each channel.
+    pub chips_per_channel: u32,
+    /// Dies in each chip.
+    pub dies_per_chip: u32,
+    /// Planes in each die.
+    pub planes_per_die: u32,
+    /// Blocks in each plane.
+    pub blocks_per_plane: u32,
+    /// Pages in each block.
+    pub pages_per_block: u32,
+    /// Bytes of a page.
+    pub page_size: Bytes,
+    /// Bytes of a sector; divides the page.
+    pub sector_size: Bytes,
+}
+
+impl Default for Geometry {
+    fn default() -> Self {
+        Self {
+            channels: 8,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 2560,
+            pages_per_block: 64,
+            page_size: Bytes { count: 4096 },
+            sector_size: Bytes { count: 512 },
+        }
+    }
+}
+
+impl Geometry {
+    /// What is wrong with the division, as (key, problem).
+    ///
+    /// # Errors
+    /// The first part that is zero, not a divisor, or more than 32-bit ids can number.
+    pub fn check(&self) -> Result<(), (&'static str, String)> {
+        let counts = [
+            ("channels", self.channels),
+            ("chips_per_channel", self.chips_per_channel),
+            ("dies_per_chip", self.dies_per_chip),
+            ("planes_per_die", self.planes_per_die),
+            ("blocks_per_plane", self.blocks_per_plane),
+            ("pages_per_block", self.pages_per_block),
+        ];
+        let mut pages = 1_u64;
+        for (key, count) in counts {
+            if count == 0 {
+                return Err((key, "0 is too few: at least 1".to_owned()));
+            }
+            pages = pages.saturating_mul(u64::from(count));
+        }
+        if pages > u64::from(u32::MAX) - 1 {
+            return Err((
+                "blocks_per_plane",
+                format!("{pages} pages in all are too many: at most {}", u32::MAX - 1),
+            ));
+        }
+        if self.pages_per_block > 1 << 16 {
+            return Err(("pages_per_block", format!("{} is too many: at most 65536", self.pages_per_block)));
+        }
+        let (page, sector) = (self.page_size.count, self.sector_size.count);
+        if sector == 0 || page == 0 || page % sector != 0 {
+            return Err(("sector_size", format!("{sector} B does not divide the page of {page} B")));
+        }
+        if page > 1 << 24 {
+            return Err(("page_size", format!("{page} B is too large: at most 16MiB")));
+        }
+        Ok(())
+    }
+
+    /// Dies of the device.
+    #[must_use]
+    pub fn dies(&self) -> u32 {
+        self.channels * self.chips_per_channel * self.dies_per_chip
+    }
+
+    /// Blocks of a die.
+    #[must_use]
+    pub fn blocks_per_die(&self) -> u32 {
+        self.planes_per_die * self.blocks_per_plane
+    }
+
+    /// Blocks of the device.
+    #[must_use]
+    pub fn blocks(&self) -> u32 {
+        self.dies() * self.blocks_per_die()
+    }
+
+    /// Pages of the device.
+    #[must_use]
+    pub fn pages(&self) -> u32 {
+        self.blocks() * self.pages_per_block
+    }
+
+    /// Bytes of the device.
+    #[must_use]
+    pub fn capacity(&self) -> Bytes {
+        Bytes { count: u64::from(self.pages()) * self.page_size.count }
+    }
+
+    /// Page `index` of `block`.
+    #[inline(always)]
+    #[must_use]
+    pub fn page(&self, block: BlockId, index: u32) -> Ppn {
+        Ppn::new(block.get() * self.pages_per_block + index)
+    }
+
+    /// The block of a page.
+    #[inline(always)]
+    #[must_use]
+    pub fn block_of(&self, page: Ppn) -> BlockId {
+        BlockId::new(page.get() / self.pages_per_block)
+    }
+
+    /// The die of a block.
+    #[inline(always)]
+    #[must_use]
+    pub fn die_of(&self, block: BlockId) -> DieId {
+        DieId::new(block.get() / self.blocks_per_die())
+    }
+
+    /// The plane of a block, counted through the device.
+    #[inline(always)]
+    #[must_use]
+    pub fn plane_of(&self, block: BlockId) -> u32 {
+        block.get() / self.blocks_per_plane
+    }
+
+    /// The channel of a die.
+    #[must_use]
+    pub fn channel_of(&self, die: DieId) -> u32 {
+        die.get() % self.channels
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_nest() {
+        let geometry = Geometry {
+            channels: 2,
+            chips_per_channel: 2,
+            dies_per_chip: 1,
+            planes_per_die: 2,
+            blocks_per_plane: 3,
+            pages_per_block: 5,
+            ..Geometry::default()
+        };
+        assert_eq!(geometry.check(), Ok(()));
+        assert_eq!((geometry.dies(), geometry.blocks(), geometry.pages()), (4, 24, 120));
+        let page = Ppn::new(119);
+        assert_eq!(geometry.block_of(page), BlockId::new(23));
+        assert_eq!(geometry.die_of(BlockId::new(23)), DieId::new(3));
+        assert_eq!(geometry.plane_of(BlockId::new(23)), 7);
+        assert_eq!(geometry.page(BlockId::new(23), 4), page);
+        assert_eq!((0..4).map(|d| geometry.channel_of(DieId::new(d))).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn what_ids_cannot_number_is_refused() {
+        let too_many = Geometry { blocks_per_plane: 1 << 29, ..Geometry::default() };
+        assert_eq!(too_many.check().unwrap_err().0, "blocks_per_plane");
+        let none = Geometry { dies_per_chip: 0, ..Geometry::default() };
+        assert_eq!(none.check().unwrap_err().0, "dies_per_chip");
+        let odd = Geometry { sector_size: Bytes { count: 520 }, ..Geometry::default() };
+        assert_eq!(odd.check().unwrap_err().0, "sector_size");
+    }
+}

@@ -1,0 +1,119 @@
+//! The outside world of the firmware: six methods behind which flash acts.
+
+use crate::{BlockId, DieId, Ppn};
+use coflash_base::Lpn;
+
+/// Why flash is operated: every program is counted under its cause (SPEC 1.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cause {
+    /// The host's own request.
+    Host,
+    /// A page that leaves the device's cache.
+    Evict,
+    /// Garbage collection.
+    Gc,
+    /// Rewriting data before it fades.
+    Refresh,
+    /// Moving cold data off young blocks.
+    WearLevelling,
+    /// Dirty pages of a flash cache on their way to the disk.
+    Destage,
+    /// Summaries, checkpoints.
+    Metadata,
+}
+
+impl Cause {
+    /// Every cause with its name in reports, in their order.
+    pub const ALL: [(Self, &'static str); 7] = [
+        (Self::Host, "host"),
+        (Self::Evict, "evict"),
+        (Self::Gc, "gc"),
+        (Self::Refresh, "refresh"),
+        (Self::WearLevelling, "wear_levelling"),
+        (Self::Destage, "destage"),
+        (Self::Metadata, "metadata"),
+    ];
+}
+
+/// Where page data comes from or goes to, on the controller's side of flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// The request being served: all of the page comes from (goes to) the host.
+    Host,
+    /// The page buffer of the controller: what the last read left there, under the part that the host writes.
+    Merged,
+    /// A slot of the device's cache.
+    Cache {
+        /// The slot's number.
+        slot: u32,
+    },
+}
+
+/// Which way a cache slot is accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// From the slot to the host.
+    Read,
+    /// From the host into the slot, over what it holds (all of the page, or the part that the request covers).
+    Write,
+    /// From the host into a slot that holds nothing of this page; what the request does not cover reads as zero.
+    WriteNew,
+}
+
+/// What is programmed beside a page, and all that recovery has to go by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Oob {
+    /// The logical page; none for a block summary.
+    pub lpn: Option<Lpn>,
+    /// Counts programs through the life of the device: of two copies of a page the higher one is current.
+    pub sequence: u64,
+}
+
+/// What carries out flash operations.
+///
+/// The firmware calls these in the order in which its decisions take effect; operations on one die happen in that order.
+/// `after` is when an operation may begin at the earliest; what it returns is when it is done. A value that was returned
+/// may be handed on once, so operations form chains; the start of a request may be used by any number.
+pub trait Media {
+    /// A moment: a time in simulation, nothing where operations act at once.
+    type When: Copy;
+
+    /// Reads a page.
+    fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: Self::When) -> Self::When;
+
+    /// Programs an erased page.
+    fn program(&mut self, page: Ppn, oob: Oob, from: Place, cause: Cause, after: Self::When) -> Self::When;
+
+    /// Copies a page to an erased one of the same pool.
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: Self::When) -> Self::When;
+
+    /// Erases a block.
+    fn erase(&mut self, block: BlockId, cause: Cause, after: Self::When) -> Self::When;
+
+    /// Moves a page between the host and a cache slot.
+    fn access(&mut self, slot: u32, access: Access, after: Self::When) -> Self::When;
+
+    /// How far a die is behind, in any unit: the firmware prefers the die with the least.
+    fn backlog(&self, die: DieId) -> u64;
+}
+
+/// A media that does nothing and takes no time: for warming up a device.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untimed;
+
+impl Media for Untimed {
+    type When = ();
+    #[inline(always)]
+    fn read(&mut self, _: Ppn, _: Place, _: Cause, (): ()) {}
+    #[inline(always)]
+    fn program(&mut self, _: Ppn, _: Oob, _: Place, _: Cause, (): ()) {}
+    #[inline(always)]
+    fn copy(&mut self, _: Ppn, _: Ppn, _: Oob, _: Cause, (): ()) {}
+    #[inline(always)]
+    fn erase(&mut self, _: BlockId, _: Cause, (): ()) {}
+    #[inline(always)]
+    fn access(&mut self, _: u32, _: Access, (): ()) {}
+    fn backlog(&self, _: DieId) -> u64 {
+        0
+    }
+}

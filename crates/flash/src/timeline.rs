@@ -1,0 +1,363 @@
+//! The timeline: flash in simulation, as the times at which dies and channels are busy.
+//!
+//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private channels an
+//! operation's end is known when it is issued, so a die is one number and there is no event queue. With shared channels
+//! the order of transfers is known only as time passes: operations wait in the queues of [`crate::channel`], and a
+//! [`When`] may be "so long after operation n". Both answer the same calls.
+
+use crate::channel::{Channels, OpId, Phases};
+use crate::{
+    Access, BlockId, CacheTiming, Cause, Channel, DieId, Geometry, Media, Oob, Place, Planes, Ppn, Timing,
+};
+use coflash_base::{Duration, Time};
+
+/// A moment on the timeline: a time, or a span after an operation that has not ended yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct When {
+    pub(crate) op: Option<OpId>,
+    pub(crate) ns: u64,
+}
+
+impl When {
+    /// A known time.
+    #[must_use]
+    pub fn at(time: Time) -> Self {
+        Self { op: None, ns: time.ns }
+    }
+
+    /// `span` later.
+    #[must_use]
+    pub fn plus(self, span: Duration) -> Self {
+        Self { ns: self.ns + span.ns, ..self }
+    }
+
+    /// The time, unless it depends on an operation that has not ended.
+    #[inline]
+    #[must_use]
+    pub fn known(self) -> Option<Time> {
+        if self.op.is_none() { Some(Time { ns: self.ns }) } else { None }
+    }
+}
+
+/// A part of request `tag` that ended at `at`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finished {
+    /// What [`Timeline::tell`] was given.
+    pub tag: u32,
+    /// When it ended.
+    pub at: Time,
+}
+
+/// Time that dies have spent, by what for (nanoseconds, summed over dies).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// For garbage collection.
+    pub gc: Duration,
+    /// For everything else.
+    pub other: Duration,
+}
+
+/// The phases of each operation, ready to be issued.
+#[derive(Clone, Debug)]
+struct Costs {
+    read: Phases,
+    program: Phases,
+    summary: Phases,
+    copy: Phases,
+    erase: Phases,
+    ecc_decode: Duration,
+}
+
+/// Simulated flash.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    geometry: Geometry,
+    planes: Planes,
+    costs: Costs,
+    cache: CacheTiming,
+    /// When each die (or plane) will have done all it was given; unused where channels are shared.
+    free_at: Vec<Time>,
+    channels: Option<Channels>,
+    busy: Busy,
+}
+
+impl Timeline {
+    /// An idle device.
+    #[must_use]
+    pub fn new(geometry: &Geometry, timing: &Timing, cache: CacheTiming) -> Self {
+        let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
+        let none = Duration::ZERO;
+        let copy_transfer = if timing.copy_back { none } else { transfer * 2 + timing.ecc_decode };
+        let costs = Costs {
+            read: Phases { array: timing.page_read, bus: transfer, finish: none },
+            program: Phases { array: none, bus: transfer, finish: timing.page_program },
+            // A summary is one sector long.
+            summary: Phases { array: none, bus: timing.sector_transfer, finish: timing.page_program },
+            copy: Phases { array: timing.page_read, bus: copy_transfer, finish: timing.page_program },
+            erase: Phases { array: none, bus: none, finish: timing.block_erase },
+            ecc_decode: timing.ecc_decode,
+        };
+        let (servers, per_die) = match timing.planes {
+            Planes::Serial => (geometry.dies(), 1),
+            Planes::Parallel => (geometry.dies() * geometry.planes_per_die, geometry.planes_per_die),
+        };
+        let channels = (timing.channel == Channel::Shared).then(|| {
+            Channels::new(
+                (0..servers).map(|server| geometry.channel_of(DieId::new(server / per_die))).collect(),
+            )
+        });
+        Self {
+            geometry: geometry.clone(),
+            planes: timing.planes,
+            costs,
+            cache,
+            free_at: vec![Time::ZERO; servers as usize],
+            channels,
+            busy: Busy::default(),
+        }
+    }
+
+    /// Time that dies have spent so far.
+    #[must_use]
+    pub fn busy(&self) -> Busy {
+        self.busy
+    }
+
+    /// Whether operations end only as [`Timeline::advance`] passes time.
+    #[must_use]
+    pub fn has_events(&self) -> bool {
+        self.channels.is_some()
+    }
+
+    /// Has `tag` reported by [`Timeline::advance`] when `when` has come.
+    pub fn tell(&mut self, when: When, tag: u32) {
+        match (&mut self.channels, when.op) {
+            (Some(channels), Some(op)) => channels.tell(op, when.ns, tag),
+            _ => unreachable!("only a time that is not known yet is told"),
+        }
+    }
+
+    /// Passes time up to `until`, reporting every part that ended on the way, in order.
+    pub fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) {
+        if let Some(channels) = &mut self.channels {
+            channels.advance(until, finished);
+        }
+    }
+
+    /// Passes time to the next event; false where nothing is under way.
+    pub fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
+        self.channels.as_mut().is_some_and(|channels| channels.step(finished))
+    }
+
+    /// The bytes the timeline holds on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.free_at.capacity() * size_of::<Time>() + self.channels.as_ref().map_or(0, Channels::heap_bytes)
+    }
+
+    #[inline(always)]
+    fn server_of(&self, block: BlockId) -> usize {
+        match self.planes {
+            Planes::Serial => self.geometry.die_of(block).get() as usize,
+            Planes::Parallel => self.geometry.plane_of(block) as usize,
+        }
+    }
+
+    #[inline(always)]
+    fn issue(&mut self, block: BlockId, phases: Phases, cause: Cause, after: When) -> When {
+        let server = self.server_of(block);
+        let total = phases.total();
+        if cause == Cause::Gc {
+            self.busy.gc = self.busy.gc + total;
+        } else {
+            self.busy.other = self.busy.other + total;
+        }
+        if let Some(channels) = &mut self.channels {
+            When { op: Some(channels.issue(server, phases, after)), ns: 0 }
+        } else {
+            let free_at = &mut self.free_at[server];
+            *free_at = Time { ns: free_at.ns.max(after.ns) } + total;
+            When::at(*free_at)
+        }
+    }
+}
+
+impl Media for Timeline {
+    type When = When;
+
+    #[inline]
+    fn read(&mut self, page: Ppn, _: Place, cause: Cause, after: When) -> When {
+        let block = self.geometry.block_of(page);
+        self.issue(block, self.costs.read, cause, after).plus(self.costs.ecc_decode)
+    }
+
+    #[inline]
+    fn program(&mut self, page: Ppn, oob: Oob, _: Place, cause: Cause, after: When) -> When {
+        let block = self.geometry.block_of(page);
+        let phases = if oob.lpn.is_some() { self.costs.program } else { self.costs.summary };
+        self.issue(block, phases, cause, after)
+    }
+
+    #[inline]
+    fn copy(&mut self, _: Ppn, to: Ppn, _: Oob, cause: Cause, after: When) -> When {
+        let block = self.geometry.block_of(to);
+        self.issue(block, self.costs.copy, cause, after)
+    }
+
+    #[inline]
+    fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> When {
+        self.issue(block, self.costs.erase, cause, after)
+    }
+
+    #[inline]
+    fn access(&mut self, _: u32, access: Access, after: When) -> When {
+        after.plus(match access {
+            Access::Read => self.cache.read,
+            Access::Write | Access::WriteNew => self.cache.write,
+        })
+    }
+
+    fn backlog(&self, die: DieId) -> u64 {
+        let servers = match self.planes {
+            Planes::Serial => die.get() as usize..die.get() as usize + 1,
+            Planes::Parallel => {
+                let planes = self.geometry.planes_per_die as usize;
+                die.get() as usize * planes..(die.get() as usize + 1) * planes
+            }
+        };
+        match &self.channels {
+            Some(channels) => servers.map(|server| channels.backlog_ns(server)).sum(),
+            None => servers.map(|server| self.free_at[server].ns).sum(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: When = When { op: None, ns: 0 };
+
+    fn device(channel: Channel) -> Timeline {
+        // Two chips on one channel; round numbers: read 10 + 4, program 4 + 20, erase 100, copy 30.
+        let geometry =
+            Geometry { channels: 1, chips_per_channel: 2, blocks_per_plane: 4, ..Geometry::default() };
+        let ns = |ns| Duration { ns };
+        let timing = Timing {
+            page_read: ns(10_000),
+            page_program: ns(20_000),
+            block_erase: ns(100_000),
+            sector_transfer: ns(500),
+            channel,
+            ..Timing::default()
+        };
+        Timeline::new(&geometry, &timing, CacheTiming { read: ns(50), write: ns(70) })
+    }
+
+    fn oob() -> Oob {
+        Oob { lpn: Some(coflash_base::Lpn::new(0)), sequence: 0 }
+    }
+
+    /// The first page of chip 0 or 1.
+    fn on(chip: u32) -> Ppn {
+        Ppn::new(chip * 4 * 64)
+    }
+
+    #[test]
+    fn private_channels_keep_each_die_in_order() {
+        let mut flash = device(Channel::Private);
+        let end = |when: When| when.known().unwrap().ns;
+        assert_eq!(end(flash.program(on(0), oob(), Place::Host, Cause::Host, START)), 24_000);
+        assert_eq!(end(flash.read(on(0), Place::Host, Cause::Host, START)), 38_000);
+        assert_eq!(end(flash.read(on(1), Place::Host, Cause::Host, START)), 14_000);
+        assert_eq!(end(flash.copy(on(1), on(1), oob(), Cause::Gc, START)), 44_000);
+        assert_eq!(end(flash.erase(BlockId::new(4), Cause::Gc, START)), 144_000);
+        assert_eq!(flash.busy(), Busy { gc: Duration { ns: 130_000 }, other: Duration { ns: 52_000 } });
+        assert_eq!(end(flash.access(0, Access::Read, START)), 50);
+    }
+
+    /// Hand-computed, two chips A and B on one shared channel (transfers in brackets, µs):
+    ///
+    /// ```text
+    /// A  program at 0: [0–4] 4–24, then read: 24–34 [34–38]
+    /// B  program at 0:      [4–8] 8–28, then read: 28–38 [38–42]   (the bus is free exactly when B asks)
+    /// A  erase at 30: 38–138
+    /// B  program at 35:  [42–46] 46–66
+    /// ```
+    #[test]
+    fn a_shared_channel_is_done_at_t_and_not_at_t_minus_one() {
+        let mut flash = device(Channel::Shared);
+        let at = |us: u64| When::at(Time { ns: us * 1000 });
+        let issued = [
+            flash.program(on(0), oob(), Place::Host, Cause::Host, at(0)),
+            flash.program(on(1), oob(), Place::Host, Cause::Host, at(0)),
+            flash.read(on(0), Place::Host, Cause::Host, at(0)),
+            flash.read(on(1), Place::Host, Cause::Host, at(0)),
+            flash.erase(BlockId::new(0), Cause::Gc, at(30)),
+            flash.program(on(1), oob(), Place::Host, Cause::Host, at(35)),
+        ];
+        for (tag, when) in (0..).zip(issued) {
+            flash.tell(when, tag);
+        }
+        let expected = [(0, 24_000), (1, 28_000), (2, 38_000), (3, 42_000), (5, 66_000), (4, 138_000)];
+        let mut finished = Vec::new();
+        for (tag, ns) in expected {
+            flash.advance(Time { ns: ns - 1 }, &mut finished);
+            assert_eq!(finished, [], "operation {tag} is not complete at t - 1");
+            flash.advance(Time { ns }, &mut finished);
+            assert_eq!(finished, [Finished { tag, at: Time { ns } }], "operation {tag} is complete at t");
+            finished.clear();
+        }
+        assert!(!flash.step(&mut finished), "nothing is left");
+    }
+
+    #[test]
+    fn a_transfer_waits_for_the_bus_and_an_operation_for_the_one_it_follows() {
+        let mut flash = device(Channel::Shared);
+        // Chip 0 reads 0–10, wants the bus at 10; chip 1's program has it 8–12.
+        let read = flash.read(on(0), Place::Host, Cause::Host, START);
+        let program = flash.program(on(1), oob(), Place::Host, Cause::Host, When::at(Time { ns: 8_000 }));
+        // The read's data is merged and programmed on chip 1, 1 µs after the read: [33–37] 37–57.
+        let merged =
+            flash.program(on(1), oob(), Place::Merged, Cause::Host, read.plus(Duration { ns: 1000 }));
+        flash.tell(program, 1);
+        flash.tell(merged, 2);
+        let mut finished = Vec::new();
+        while flash.step(&mut finished) {}
+        assert_eq!(
+            finished,
+            [Finished { tag: 1, at: Time { ns: 32_000 } }, Finished { tag: 2, at: Time { ns: 56_000 } },]
+        );
+    }
+
+    #[test]
+    fn one_chip_to_a_channel_is_the_same_shared_or_private() {
+        let geometry = Geometry { channels: 4, blocks_per_plane: 4, ..Geometry::default() };
+        let end_times = |channel| {
+            let timing = Timing { channel, ..Timing::default() };
+            let mut flash = Timeline::new(&geometry, &timing, CacheTiming::default());
+            let mut ends = vec![Time::ZERO; 100];
+            let mut finished = Vec::new();
+            for tag in 0..100_u32 {
+                let start = When::at(Time { ns: u64::from(tag) * 37_000 });
+                flash.advance(Time { ns: start.ns }, &mut finished);
+                let page = Ppn::new(tag * 7919 % geometry.pages());
+                let when = match tag % 3 {
+                    0 => flash.read(page, Place::Host, Cause::Host, start),
+                    1 => flash.program(page, oob(), Place::Host, Cause::Host, start),
+                    _ => flash.copy(page, page, oob(), Cause::Gc, start),
+                };
+                match when.known() {
+                    Some(at) => ends[tag as usize] = at,
+                    None => flash.tell(when, tag),
+                }
+            }
+            while flash.step(&mut finished) {}
+            for end in finished {
+                ends[end.tag as usize] = end.at;
+            }
+            ends
+        };
+        assert_eq!(end_times(Channel::Shared), end_times(Channel::Private));
+    }
+}
