@@ -1,6 +1,6 @@
 //! The slots of a cache: which logical page each holds, what is known of that copy, and which slots are free.
 //!
-//! Nine bytes a slot, in three arrays, because a lookup's hot path wants only one of them.
+//! Nine bytes a slot in three arrays, of which a hit reads none.
 
 use coflash_base::{IdVec, Lpn, id_type};
 

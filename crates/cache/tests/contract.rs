@@ -276,17 +276,23 @@ fn the_policies_differ_as_their_definitions_say() {
     }
 }
 
-/// A page must not inherit the flags of the page that lay in its slot before.
 #[test]
-fn a_slot_forgets_its_last_page() {
-    for policy in EvictionConfig::NAMES {
-        let mut cache = Cache::new(&EvictionConfig::by_name(policy).unwrap(), 1, 2);
-        let slot = cache.insert(Lpn::new(0), true);
+fn a_copy_is_an_orphan_from_the_drop_to_the_next_write_of_either_kind() {
+    let (mut cache, slot) = full_cache();
+    let state = |cache: &Cache| (cache.is_dirty(slot), cache.is_orphan(slot), cache.dirty_len());
+    assert_eq!(state(&cache), (false, false, 0));
+    for host_overwrites in [true, false] {
         cache.orphan(slot);
-        cache.remove(slot);
-        assert_eq!(cache.insert(Lpn::new(1), false), slot);
-        assert_eq!((cache.is_dirty(slot), cache.is_orphan(slot), cache.dirty_len()), (false, false, 0));
+        cache.orphan(slot);
+        assert_eq!(state(&cache), (true, true, 1));
+        cache.set_dirty(slot, host_overwrites);
+        assert_eq!(state(&cache), (host_overwrites, false, u32::from(host_overwrites)));
     }
+    cache.orphan(slot);
+    cache.remove(slot);
+    assert_eq!(cache.dirty_len(), 0);
+    assert_eq!(cache.insert(Lpn::new(0), false), slot);
+    assert_eq!(state(&cache), (false, false, 0), "the next page in the slot inherits nothing");
 }
 
 #[test]

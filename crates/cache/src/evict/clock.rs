@@ -2,10 +2,13 @@
 //! (F. J. Corbató, "A Paging Experiment with the Multics System", 1968).
 //!
 //! A hit sets a bit and moves nothing. The ring is a list cut open at the hand: the page under the hand is at the back,
-//! and the hand moves on by taking the back to the front. New pages come in just behind the hand, with their bit unset:
-//! they have a whole turn to prove themselves. A ring of slots would need no links, but there a page that fills the gap
-//! of a trimmed one stands anywhere, perhaps just ahead of the hand, and a hand over a nearly empty cache walks for long.
-//! `victim` is O(1) amortised, each step of the hand undoing one hit; 9 bytes a slot.
+//! and the hand moves on by taking the back to the front. `victim` is O(1) amortised, since each step of the hand undoes
+//! a hit; 9 bytes a slot.
+//!
+//! Two choices the paper leaves open. New pages come in with their bit unset: they have a whole turn to prove themselves
+//! anyway (zipf(1.0), a cache of a tenth: 78.5 % hits, and 77.1 % with the bit set). And the ring is one of pages, not of
+//! slots, which would need no links: in a ring of slots a page that fills the gap of a trimmed one may stand just ahead
+//! of the hand, and the hand walks for long over a nearly empty cache.
 
 use super::EvictionPolicy;
 use crate::list::List;

@@ -1,5 +1,5 @@
-//! Least recently used: the page that was used longest ago leaves first (folklore; Denning, CACM 11(5), 1968, argues it
-//! from locality).
+//! Least recently used: the page that was used longest ago leaves first (folklore; R. L. Mattson et al., "Evaluation
+//! Techniques for Storage Hierarchies", IBM Systems Journal 9(2), 1970, study it).
 //!
 //! A list with the page used last at its front. Every hook is O(1); 8 bytes a slot.
 
@@ -18,7 +18,7 @@ pub struct Lru {
 impl Policy for Lru {
     type Config = NoParameters;
     const SUMMARY: &'static str = "The page used longest ago leaves first.";
-    const SOURCE: &'static str = "folklore; P. J. Denning, CACM 11(5), 1968";
+    const SOURCE: &'static str = "folklore; studied by R. L. Mattson et al., IBM Systems Journal 9(2), 1970";
 }
 
 impl EvictionPolicy for Lru {
