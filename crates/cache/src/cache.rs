@@ -1,0 +1,181 @@
+//! A cache of logical pages: slots, an index from page to slot, and the policy that chooses who leaves.
+//!
+//! The index is a dense table (4 bytes a logical page), so a lookup is one load and no hashing. Every operation on one
+//! page is O(1) amortised and allocates nothing.
+
+use crate::evict::{Eviction, EvictionConfig};
+use crate::slots::{SlotId, SlotTable};
+use coflash_base::{IdVec, Lpn};
+use std::ops::Deref;
+
+/// A cache of logical pages. It reads as its [`SlotTable`], and changes only through the methods here.
+///
+/// ```
+/// use coflash_base::Lpn;
+/// use coflash_cache::{Cache, EvictionConfig};
+///
+/// let mut cache = Cache::new(&EvictionConfig::default(), 1, 100);
+/// let slot = cache.insert(Lpn::new(7), true);
+/// assert_eq!(cache.lookup(Lpn::new(7)), Some(slot));
+///
+/// let victim = cache.victim().expect("a full cache has a victim");
+/// assert!(cache.is_dirty(victim)); // so the caller writes it to flash before it goes
+/// cache.remove(victim);
+/// assert_eq!(cache.lookup(Lpn::new(7)), None);
+/// ```
+#[derive(Clone)]
+pub struct Cache {
+    table: SlotTable,
+    index: IdVec<Lpn, Option<SlotId>>,
+    policy: Eviction,
+}
+
+impl Cache {
+    /// An empty cache of `slots` pages out of `logical_pages`. With no slots every lookup misses.
+    #[must_use]
+    pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize) -> Self {
+        // A device without a cache must not pay for the index of one.
+        let indexed = if slots == 0 { 0 } else { logical_pages };
+        Self {
+            table: SlotTable::new(slots),
+            index: IdVec::filled(None, indexed),
+            policy: Eviction::new(config, slots),
+        }
+    }
+
+    /// Where the page lies, if anywhere. Looking is no use of the page: a hit is a [`touch`](Self::touch) too.
+    #[inline]
+    #[must_use]
+    pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
+        if self.table.capacity() == 0 { None } else { self.index[lpn] }
+    }
+
+    /// Tells the policy that the page in `slot` was used again.
+    #[inline]
+    pub fn touch(&mut self, slot: SlotId) {
+        debug_assert!(self.table.is_occupied(slot), "{slot:?} is free");
+        self.policy.touched(slot, &self.table);
+    }
+
+    /// Puts a page that is not cached into a free slot; panics where it is cached, or no slot is free.
+    #[inline]
+    pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
+        let slot = self.table.occupy(lpn, dirty);
+        let before = self.index[lpn].replace(slot);
+        assert!(before.is_none(), "{lpn:?} is cached already");
+        self.policy.inserted(slot, &self.table);
+        slot
+    }
+
+    /// Who leaves next; none where the cache is empty. The page stays until it is [removed](Self::remove), and asking
+    /// again without a change in between gives the same answer.
+    #[inline]
+    pub fn victim(&mut self) -> Option<SlotId> {
+        self.policy.victim(&self.table)
+    }
+
+    /// Forgets the page in `slot`, whatever its state; panics where the slot is free.
+    #[inline]
+    pub fn remove(&mut self, slot: SlotId) {
+        let lpn = self.table.page_of(slot);
+        self.policy.removed(slot, &self.table);
+        self.index[lpn] = None;
+        self.table.release(slot);
+    }
+
+    /// The host has overwritten the copy (`true`), or it was written to flash (`false`): an orphan no more, either way.
+    #[inline]
+    pub fn set_dirty(&mut self, slot: SlotId, dirty: bool) {
+        self.table.set_dirty(slot, dirty);
+    }
+
+    /// GC has dropped the flash page of this copy, which is now the only one: it is dirty, and an
+    /// [orphan](SlotTable::is_orphan) until the host overwrites it.
+    #[inline]
+    pub fn orphan(&mut self, slot: SlotId) {
+        self.table.set_orphan(slot);
+    }
+
+    /// The bytes the cache holds on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.table.heap_bytes() + self.index.heap_bytes() + self.policy.heap_bytes()
+    }
+
+    /// Recounts everything and panics where it does not agree; for tests, since it visits all slots and pages.
+    pub fn assert_invariants(&self) {
+        self.table.assert_invariants();
+        // Both directions: with equal counts the index is a bijection onto the occupied slots.
+        for slot in self.table.occupied() {
+            let lpn = self.table.page_of(slot);
+            assert_eq!(self.index[lpn], Some(slot), "index of {lpn:?}, which lies in {slot:?}");
+        }
+        let indexed = self.index.iter().flatten().count();
+        assert_eq!(indexed, self.table.len() as usize, "pages in the index and pages in slots");
+
+        let mut tracked = IdVec::<SlotId, bool>::filled(false, self.table.capacity() as usize);
+        self.policy.tracked(&mut |slot| {
+            assert!(self.table.is_occupied(slot), "the policy tracks {slot:?}, which is free");
+            assert!(!std::mem::replace(&mut tracked[slot], true), "the policy tracks {slot:?} twice");
+        });
+        for slot in self.table.occupied() {
+            assert!(tracked[slot], "the policy has lost {slot:?}");
+        }
+    }
+}
+
+impl Deref for Cache {
+    type Target = SlotTable;
+    #[inline]
+    fn deref(&self) -> &SlotTable {
+        &self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cache_of_three() -> Cache {
+        let mut cache = Cache::new(&EvictionConfig::default(), 4, 9);
+        for page in [8, 0, 3] {
+            cache.insert(Lpn::new(page), true);
+        }
+        cache.assert_invariants();
+        cache
+    }
+
+    #[test]
+    #[should_panic(expected = "index of Lpn(8)")]
+    fn a_lost_index_entry_is_found() {
+        let mut cache = cache_of_three();
+        cache.index[Lpn::new(8)] = None;
+        cache.assert_invariants();
+    }
+
+    #[test]
+    #[should_panic(expected = "pages in the index")]
+    fn a_page_indexed_twice_is_found() {
+        let mut cache = cache_of_three();
+        cache.index[Lpn::new(1)] = cache.index[Lpn::new(8)];
+        cache.assert_invariants();
+    }
+
+    #[test]
+    #[should_panic(expected = "the policy has lost")]
+    fn a_slot_lost_by_the_policy_is_found() {
+        let mut cache = cache_of_three();
+        cache.policy = Eviction::new(&EvictionConfig::default(), 4);
+        cache.assert_invariants();
+    }
+
+    #[test]
+    #[should_panic(expected = "which is free")]
+    fn a_slot_the_policy_should_have_forgotten_is_found() {
+        let mut cache = cache_of_three();
+        let slot = cache.lookup(Lpn::new(3)).unwrap();
+        cache.index[Lpn::new(3)] = None;
+        cache.table.release(slot);
+        cache.assert_invariants();
+    }
+}

@@ -1,0 +1,56 @@
+//! Least recently used: the page that was used longest ago leaves first (folklore; R. L. Mattson et al., "Evaluation
+//! Techniques for Storage Hierarchies", IBM Systems Journal 9(2), 1970, study it).
+//!
+//! A list with the page used last at its front. Every hook is O(1); 8 bytes a slot.
+
+use super::EvictionPolicy;
+use crate::list::List;
+use crate::slots::{SlotId, SlotTable};
+use coflash_base::Policy;
+use coflash_base::policy::NoParameters;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Lru {
+    recent: List<SlotId>,
+}
+
+impl Policy for Lru {
+    type Config = NoParameters;
+    const SUMMARY: &'static str = "The page used longest ago leaves first.";
+    const SOURCE: &'static str = "folklore; studied by R. L. Mattson et al., IBM Systems Journal 9(2), 1970";
+}
+
+impl EvictionPolicy for Lru {
+    fn new(_: &NoParameters, slots: u32) -> Self {
+        Self { recent: List::new(slots) }
+    }
+
+    #[inline]
+    fn inserted(&mut self, slot: SlotId, _: &SlotTable) {
+        self.recent.push_front(slot);
+    }
+
+    #[inline]
+    fn touched(&mut self, slot: SlotId, _: &SlotTable) {
+        self.recent.move_to_front(slot);
+    }
+
+    #[inline]
+    fn removed(&mut self, slot: SlotId, _: &SlotTable) {
+        self.recent.remove(slot);
+    }
+
+    #[inline]
+    fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
+        self.recent.back()
+    }
+
+    fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
+        self.recent.iter().for_each(show);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.recent.heap_bytes()
+    }
+}

@@ -1,0 +1,169 @@
+//! The slots of a cache: which logical page each holds, what is known of that copy, and which slots are free.
+//!
+//! Nine bytes a slot in three arrays, of which a hit reads none.
+
+use coflash_base::{IdVec, Lpn, id_type};
+
+id_type!(
+    /// A page-sized place in a cache.
+    SlotId
+);
+
+/// The copy must be written to flash before it may go.
+const DIRTY: u8 = 1 << 0;
+/// See [`SlotTable::is_orphan`].
+const ORPHAN: u8 = 1 << 1;
+
+/// Every slot of a cache. The cache changes it; everyone else, the eviction policy included, reads it.
+#[derive(Clone)]
+pub struct SlotTable {
+    pages: IdVec<SlotId, Option<Lpn>>,
+    /// Zero wherever the slot is free.
+    flags: IdVec<SlotId, u8>,
+    /// A stack: the slot emptied last is still in the processor's cache.
+    free: Vec<SlotId>,
+    dirty: u32,
+}
+
+impl SlotTable {
+    pub(crate) fn new(slots: u32) -> Self {
+        Self {
+            pages: IdVec::filled(None, slots as usize),
+            flags: IdVec::filled(0, slots as usize),
+            free: (0..slots).rev().map(SlotId::new).collect(),
+            dirty: 0,
+        }
+    }
+
+    /// How many slots there are.
+    #[inline]
+    #[must_use]
+    pub fn capacity(&self) -> u32 {
+        self.pages.len() as u32
+    }
+
+    /// How many slots hold a page.
+    #[inline]
+    #[must_use]
+    pub fn len(&self) -> u32 {
+        (self.pages.len() - self.free.len()) as u32
+    }
+
+    /// Whether no slot holds a page.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether a page must leave before another can come; always so where there are no slots.
+    #[inline]
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.free.is_empty()
+    }
+
+    /// How many pages are dirty.
+    #[inline]
+    #[must_use]
+    pub fn dirty_len(&self) -> u32 {
+        self.dirty
+    }
+
+    /// The page in `slot`; panics where the slot is free.
+    #[inline]
+    #[must_use]
+    pub fn page_of(&self, slot: SlotId) -> Lpn {
+        match self.pages[slot] {
+            Some(lpn) => lpn,
+            None => panic!("{slot:?} is free"),
+        }
+    }
+
+    /// Whether `slot` holds a page.
+    #[inline]
+    #[must_use]
+    pub fn is_occupied(&self, slot: SlotId) -> bool {
+        self.pages[slot].is_some()
+    }
+
+    /// Whether the copy must be written to flash before it may go.
+    #[inline]
+    #[must_use]
+    pub fn is_dirty(&self, slot: SlotId) -> bool {
+        self.flags[slot] & DIRTY != 0
+    }
+
+    /// Whether the copy is dirty only because GC dropped its flash page: the host has not overwritten it since, so
+    /// writing it back is a cost of that drop. An orphan is always dirty.
+    #[inline]
+    #[must_use]
+    pub fn is_orphan(&self, slot: SlotId) -> bool {
+        self.flags[slot] & ORPHAN != 0
+    }
+
+    /// Every slot that holds a page, in slot order: it visits all slots, so it is for flushes and not for each page.
+    pub fn occupied(&self) -> impl Iterator<Item = SlotId> {
+        self.pages.ids().zip(self.pages.iter()).filter_map(|(slot, page)| page.is_some().then_some(slot))
+    }
+
+    /// Puts `lpn` into a free slot; panics where there is none.
+    #[inline]
+    pub(crate) fn occupy(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
+        let Some(slot) = self.free.pop() else { panic!("no free slot for {lpn:?}: remove a victim first") };
+        self.pages[slot] = Some(lpn);
+        self.set_flags(slot, if dirty { DIRTY } else { 0 });
+        slot
+    }
+
+    /// Frees `slot`; panics where it is free already.
+    #[inline]
+    pub(crate) fn release(&mut self, slot: SlotId) {
+        assert!(self.is_occupied(slot), "{slot:?} is free");
+        self.set_flags(slot, 0);
+        self.pages[slot] = None;
+        self.free.push(slot);
+    }
+
+    #[inline]
+    pub(crate) fn set_dirty(&mut self, slot: SlotId, dirty: bool) {
+        self.set_flags(slot, if dirty { DIRTY } else { 0 });
+    }
+
+    #[inline]
+    pub(crate) fn set_orphan(&mut self, slot: SlotId) {
+        self.set_flags(slot, DIRTY | ORPHAN);
+    }
+
+    /// The one place where flags change, so that the count of dirty pages cannot drift from them.
+    #[inline]
+    fn set_flags(&mut self, slot: SlotId, flags: u8) {
+        debug_assert!(self.is_occupied(slot), "{slot:?} is free");
+        self.dirty += u32::from(flags & DIRTY);
+        self.dirty -= u32::from(self.flags[slot] & DIRTY);
+        self.flags[slot] = flags;
+    }
+
+    /// The bytes the table holds on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.pages.heap_bytes() + self.flags.heap_bytes() + self.free.capacity() * size_of::<SlotId>()
+    }
+
+    /// Recounts everything and panics where it does not agree; for tests, since it visits all slots.
+    pub fn assert_invariants(&self) {
+        let occupied = self.occupied().count();
+        let dirty = self.pages.ids().filter(|&slot| self.is_dirty(slot)).count();
+        assert_eq!(dirty, self.dirty as usize, "count of dirty pages");
+        assert_eq!(occupied + self.free.len(), self.pages.len(), "every slot is occupied or free");
+        let mut listed = IdVec::<SlotId, bool>::filled(false, self.pages.len());
+        for &slot in &self.free {
+            assert!(!std::mem::replace(&mut listed[slot], true), "{slot:?} is on the free list twice");
+            assert!(!self.is_occupied(slot), "{slot:?} holds a page and is on the free list");
+            assert_eq!(self.flags[slot], 0, "{slot:?} is free and has flags");
+        }
+        for slot in self.occupied() {
+            assert!(self.is_dirty(slot) || !self.is_orphan(slot), "{slot:?} is an orphan and clean");
+        }
+    }
+}
