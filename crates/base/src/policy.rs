@@ -83,10 +83,11 @@ impl PolicyInfo {
 /// ```
 ///
 /// `VictimConfig` is what a scenario holds (the first of the list is the default), `Victim` what runs, and
-/// `victim_dispatch!(victim, policy => expression)` calls into whichever it is.
+/// `victim_dispatch!(victim, policy => expression)` calls into whichever it is. With `, build victim_build` after it,
+/// `victim_build!(config, parameters => expression)` makes the policy that a configuration names.
 #[macro_export]
 macro_rules! policy_family {
-    (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident {
+    (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident $(, build $build:ident)? {
         $first_name:literal => $first:ident($first_ty:ty), $($name:literal => $variant:ident($ty:ty),)*
     }) => {
         $(#[$meta])*
@@ -209,8 +210,30 @@ macro_rules! policy_family {
                 }
             };
         }
+
+        $crate::policy_build! { ($d) $family, $config, [$($build)?], [$first $($variant)*] }
     };
 }
+
+/// The second half of [`policy_family!`](crate::policy_family): the macro that makes a policy of its configuration.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! policy_build {
+    (($d:tt) $family:ident, $config:ident, [], [$($variant:ident)*]) => {};
+    (($d:tt) $family:ident, $config:ident, [$build:ident], [$($variant:ident)*]) => {
+        macro_rules! $build {
+            ($d self:expr, $d parameters:pat => $d call:expr) => {
+                match $d self {
+                    $($config::$variant($d parameters) => $family::$variant($d call),)*
+                }
+            };
+        }
+    };
+}
+
+/// The parameters of a policy on their way to its configuration.
+pub type ParameterTable<'de, E> =
+    serde::de::value::MapDeserializer<'de, std::vec::IntoIter<(String, Parameters)>, E>;
 
 /// Takes `name` out of a table and leaves the parameters, values untouched.
 ///
@@ -218,10 +241,7 @@ macro_rules! policy_family {
 /// Where the table has no `name`, or what the table's own source reports.
 pub fn split_name<'de, A: serde::de::MapAccess<'de>>(
     mut map: A,
-) -> Result<
-    (String, serde::de::value::MapDeserializer<'de, std::vec::IntoIter<(String, Parameters)>, A::Error>),
-    A::Error,
-> {
+) -> Result<(String, ParameterTable<'de, A::Error>), A::Error> {
     let mut name = None;
     let mut rest = Vec::new();
     while let Some(key) = map.next_key::<String>()? {

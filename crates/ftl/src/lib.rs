@@ -1,1 +1,22 @@
-//! x
+//! The flash translation layer: where each logical page lies, where the next one goes, and what is cleaned.
+//!
+//! [`Ftl`] is a synchronous state machine. Flash operations go out to a [`Media`](coflash_flash::Media); what becomes of
+//! a valid page of a GC victim is asked of an [`Advisor`], the only thing the FTL knows of caches and other tiers.
+
+mod advisor;
+mod block;
+mod check;
+mod config;
+mod ftl;
+mod gc;
+mod pool;
+pub mod victim;
+
+pub use advisor::{Advisor, CopyAll, Fate, Weight};
+pub use config::{
+    Chips, FreeMark, FtlConfig, GcConfig, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
+    WearLevelling,
+};
+pub use ftl::{Ftl, Io, Tally};
+pub use pool::Stream;
+pub use victim::{Victim, VictimConfig};

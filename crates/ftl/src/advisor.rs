@@ -1,0 +1,55 @@
+//! The one question GC asks: what becomes of this valid page?
+
+use coflash_base::Lpn;
+
+/// What becomes of a valid page of a GC victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is copied: no other tier holds it.
+    Copy,
+    /// It is dropped: another tier holds the data and has taken responsibility for it.
+    Drop,
+}
+
+/// Whoever knows of other copies: a cooperation scheme.
+pub trait Advisor {
+    /// Asked once for each valid page of a victim, just before its block is cleaned. `marked` is what
+    /// [`Ftl::mark`](crate::Ftl::mark) said of the page. After [`Fate::Drop`] the page is no longer mapped: the advisor
+    /// must have made sure that its data lives elsewhere. It must not call back into the FTL.
+    fn fate(&mut self, page: Lpn, marked: bool) -> Fate;
+
+    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time.
+    fn marked_weight(&self) -> Weight {
+        Weight::FULL
+    }
+}
+
+/// Nobody knows of other copies: every valid page is copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CopyAll;
+
+impl Advisor for CopyAll {
+    #[inline(always)]
+    fn fate(&mut self, _: Lpn, _: bool) -> Fate {
+        Fate::Copy
+    }
+}
+
+/// How much of a page copy a marked page counts, in sixteenths: 0 is free, 16 counts as any valid page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Weight(pub u32);
+
+impl Weight {
+    /// Sixteenths in a whole page.
+    pub const SIXTEENTHS: u32 = 16;
+    /// Counts as any valid page.
+    pub const FULL: Self = Self(Self::SIXTEENTHS);
+    /// Counts nothing.
+    pub const NONE: Self = Self(0);
+
+    /// The nearest weight to a number from 0 to 1.
+    #[must_use]
+    pub fn nearest(weight: f64) -> Self {
+        Self((weight.clamp(0.0, 1.0) * f64::from(Self::SIXTEENTHS)).round() as u32)
+    }
+}

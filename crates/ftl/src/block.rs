@@ -1,0 +1,131 @@
+//! What the FTL knows of each page and block, as arrays.
+
+use coflash_base::{IdVec, Index};
+use coflash_flash::{BlockId, Geometry, Ppn};
+
+/// Where a block is in its life.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// Erased, in its pool's free list.
+    Free,
+    /// Being filled.
+    Open,
+    /// Full; a candidate for GC.
+    Sealed,
+    /// Being cleaned.
+    Victim,
+}
+
+/// A bit for each physical page, a whole number of words for each block.
+#[derive(Clone, Debug)]
+pub(crate) struct PageBits {
+    words: Vec<u64>,
+    words_per_block: usize,
+    pages_per_block: u32,
+}
+
+impl PageBits {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        let words_per_block = geometry.pages_per_block.div_ceil(64) as usize;
+        let words = vec![0; words_per_block * geometry.blocks() as usize];
+        Self { words, words_per_block, pages_per_block: geometry.pages_per_block }
+    }
+
+    #[inline(always)]
+    fn place(&self, block: BlockId, page: Ppn) -> (usize, u64) {
+        let index = page.get() - block.get() * self.pages_per_block;
+        (block.index() * self.words_per_block + (index / 64) as usize, 1 << (index % 64))
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, block: BlockId, page: Ppn) -> bool {
+        let (word, bit) = self.place(block, page);
+        self.words[word] & bit != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&mut self, block: BlockId, page: Ppn) {
+        let (word, bit) = self.place(block, page);
+        self.words[word] |= bit;
+    }
+
+    #[inline(always)]
+    pub(crate) fn clear(&mut self, block: BlockId, page: Ppn) {
+        let (word, bit) = self.place(block, page);
+        self.words[word] &= !bit;
+    }
+
+    /// Word `word` of a block: pages 64·word and on.
+    #[inline(always)]
+    pub(crate) fn word(&self, block: BlockId, word: usize) -> u64 {
+        self.words[block.index() * self.words_per_block + word]
+    }
+
+    pub(crate) fn words_per_block(&self) -> usize {
+        self.words_per_block
+    }
+
+    pub(crate) fn clear_block(&mut self, block: BlockId) {
+        let first = block.index() * self.words_per_block;
+        self.words[first..first + self.words_per_block].fill(0);
+    }
+
+    pub(crate) fn count(&self, block: BlockId) -> u32 {
+        (0..self.words_per_block).map(|word| self.word(block, word).count_ones()).sum()
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+}
+
+/// What the FTL knows of each block.
+#[derive(Clone, Debug)]
+pub(crate) struct Blocks {
+    pub(crate) state: IdVec<BlockId, State>,
+    pub(crate) valid: IdVec<BlockId, u32>,
+    pub(crate) marked: IdVec<BlockId, u32>,
+    pub(crate) erases: IdVec<BlockId, u32>,
+    /// The program count of the device when the block was sealed.
+    pub(crate) sealed_at: IdVec<BlockId, u64>,
+    /// What cleaning the block costs, in [`Scale`] units.
+    pub(crate) cost: IdVec<BlockId, u32>,
+}
+
+impl Blocks {
+    pub(crate) fn new(blocks: usize) -> Self {
+        Self {
+            state: IdVec::filled(State::Free, blocks),
+            valid: IdVec::filled(0, blocks),
+            marked: IdVec::filled(0, blocks),
+            erases: IdVec::filled(0, blocks),
+            sealed_at: IdVec::filled(0, blocks),
+            cost: IdVec::filled(0, blocks),
+        }
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.state.heap_bytes()
+            + self.valid.heap_bytes()
+            + self.marked.heap_bytes()
+            + self.erases.heap_bytes()
+            + self.sealed_at.heap_bytes()
+            + self.cost.heap_bytes()
+    }
+}
+
+/// The unit of a victim's cost: whole pages while a marked page counts all or nothing, sixteenths otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scale {
+    /// What a valid page counts.
+    pub(crate) valid: u32,
+    /// What a marked page counts; at most as much.
+    pub(crate) marked: u32,
+}
+
+impl Scale {
+    #[inline(always)]
+    pub(crate) fn cost(self, valid: u32, marked: u32) -> u32 {
+        (valid - marked) * self.valid + marked * self.marked
+    }
+}

@@ -1,0 +1,357 @@
+//! What a scenario says of the FTL.
+
+use crate::pool::Stream;
+use crate::victim::VictimConfig;
+use coflash_base::Share;
+use coflash_flash::Geometry;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+use std::fmt;
+
+/// Which of the two definitions in the literature a spare share follows (T physical pages, U exported ones).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Provisioning {
+    /// (T − U) / T, DiskSim's "reserve pages".
+    SpareOfPhysical,
+    /// (T − U) / U, the usual definition.
+    #[default]
+    OverProvisioning,
+}
+
+/// How much of flash the host does not see.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Spare {
+    /// The share, more than 0%.
+    pub share: Share,
+    /// Which of the two definitions it follows.
+    pub definition: Provisioning,
+}
+
+impl Default for Spare {
+    fn default() -> Self {
+        Self { share: Share::percent(15), definition: Provisioning::OverProvisioning }
+    }
+}
+
+impl Spare {
+    /// U, of so many data pages: a whole number of pages on each die, so that striping comes out even.
+    #[must_use]
+    pub fn logical_pages(&self, data_pages_per_die: u64, dies: u64) -> u64 {
+        let one = u128::from(Share::ONE.ppb);
+        let (pages, ppb) = (u128::from(data_pages_per_die), u128::from(self.share.ppb));
+        let per_die = match self.definition {
+            Provisioning::SpareOfPhysical => pages * one.saturating_sub(ppb) / one,
+            Provisioning::OverProvisioning => pages * one / (one + ppb),
+        };
+        per_die as u64 * dies
+    }
+}
+
+/// How a write finds its die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Chips {
+    /// Page number modulo the number of dies: a page never leaves its die.
+    #[default]
+    Static,
+    /// The next die in turn that has room.
+    RoundRobin,
+    /// The die with the least work before it, of those that have room.
+    LeastBusy,
+}
+
+/// Which blocks share one allocation pool: a free list, active blocks and a GC of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pools {
+    /// Each plane; a write goes to the plane of its die with the most free pages, searched in turn.
+    #[default]
+    Plane,
+    /// Each die.
+    Die,
+}
+
+/// Whether the last page of a block holds a summary of the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Summary {
+    /// All pages hold data.
+    #[default]
+    Off,
+    /// Sealing a block programs its summary.
+    On,
+    /// As `on`, but a block that GC seals gets its summary for nothing (the reference simulator does this).
+    FreeInGc,
+}
+
+/// How free blocks are handed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WearLevelling {
+    /// In the order in which they became free.
+    #[default]
+    Off,
+    /// The least-erased first; of equals the lowest block number.
+    Dynamic,
+}
+
+/// When GC looks whether it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trigger {
+    /// Before a page is programmed.
+    #[default]
+    Write,
+    /// Before any operation on the die, reads included (the reference simulator does this).
+    Operation,
+}
+
+/// A number of free blocks in a pool: a share of its blocks (`"5%"`) or a count (`3`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FreeMark {
+    /// A share of the pool's blocks, rounded down.
+    Share(Share),
+    /// So many blocks.
+    Blocks(u32),
+}
+
+impl FreeMark {
+    /// The mark in blocks of a pool of `blocks`.
+    #[must_use]
+    pub fn of(self, blocks: u32) -> u32 {
+        match self {
+            Self::Share(share) => share.of(u64::from(blocks)) as u32,
+            Self::Blocks(count) => count,
+        }
+    }
+}
+
+impl fmt::Display for FreeMark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => share.fmt(f),
+            Self::Blocks(count) => write!(f, "{count} blocks"),
+        }
+    }
+}
+
+impl Serialize for FreeMark {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Share(share) => share.serialize(serializer),
+            Self::Blocks(count) => count.serialize(serializer),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for FreeMark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl de::Visitor<'_> for Either {
+            type Value = FreeMark;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a share such as \"5%\" or a number of blocks")
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<FreeMark, E> {
+                text.parse().map(FreeMark::Share).map_err(E::custom)
+            }
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<FreeMark, E> {
+                u32::try_from(count)
+                    .map(FreeMark::Blocks)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Signed(count), &self))
+            }
+            fn visit_u64<E: de::Error>(self, count: u64) -> Result<FreeMark, E> {
+                u32::try_from(count)
+                    .map(FreeMark::Blocks)
+                    .map_err(|_| E::invalid_value(de::Unexpected::Unsigned(count), &self))
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl JsonSchema for FreeMark {
+    fn schema_name() -> Cow<'static, str> {
+        "FreeMark".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"], "description": "a share such as \"5%\" or a number of blocks" })
+    }
+}
+
+/// Garbage collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct GcConfig {
+    /// Which sealed block is cleaned next.
+    pub victim: VictimConfig,
+    /// GC runs while a pool has this many free blocks or fewer; a share of the pool's blocks or a count, at least 1.
+    pub low_mark: FreeMark,
+    /// When GC looks whether it is needed.
+    pub trigger: Trigger,
+}
+
+impl Default for GcConfig {
+    fn default() -> Self {
+        Self {
+            victim: VictimConfig::default(),
+            low_mark: FreeMark::Share(Share::percent(5)),
+            trigger: Trigger::default(),
+        }
+    }
+}
+
+/// Which streams share an active block: each inner list does.
+pub type StreamGroups = Vec<Vec<Stream>>;
+
+/// The flash translation layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FtlConfig {
+    /// How much of flash the host does not see.
+    pub spare: Spare,
+    /// How a write finds its die.
+    pub chips: Chips,
+    /// Which blocks share one allocation pool.
+    pub pools: Pools,
+    /// Which streams share an active block: a list of lists of "host", "evict" and "gc"; a stream not named has its own.
+    pub shared_streams: StreamGroups,
+    /// Whether the last page of a block holds a summary of the others.
+    pub summary: Summary,
+    /// How free blocks are handed out.
+    pub wear_levelling: WearLevelling,
+}
+
+impl Default for FtlConfig {
+    fn default() -> Self {
+        Self {
+            spare: Spare::default(),
+            chips: Chips::default(),
+            pools: Pools::default(),
+            shared_streams: vec![vec![Stream::Host, Stream::Evict]],
+            summary: Summary::default(),
+            wear_levelling: WearLevelling::default(),
+        }
+    }
+}
+
+/// The FTL's configuration in numbers of this device, checked.
+#[derive(Clone, Debug)]
+pub(crate) struct Dimensions {
+    pub(crate) logical_pages: u32,
+    pub(crate) data_pages_per_block: u32,
+    pub(crate) pools_per_die: u32,
+    pub(crate) blocks_per_pool: u32,
+    pub(crate) low_mark_blocks: u32,
+    /// The active block group of each stream.
+    pub(crate) group_of: [u8; Stream::COUNT],
+    pub(crate) groups: u32,
+    /// Valid pages that a pool may hold so that GC always finds something to gain.
+    pub(crate) valid_pages_max: u32,
+}
+
+impl Dimensions {
+    pub(crate) fn new(
+        geometry: &Geometry,
+        ftl: &FtlConfig,
+        gc: &GcConfig,
+    ) -> Result<Self, (&'static str, String)> {
+        let summary_pages = u32::from(ftl.summary != Summary::Off);
+        if geometry.pages_per_block <= summary_pages {
+            return Err((
+                "flash.pages_per_block",
+                "1 is too few: a block with a summary needs at least 2".to_owned(),
+            ));
+        }
+        let data_pages_per_block = geometry.pages_per_block - summary_pages;
+        let (pools_per_die, blocks_per_pool) = match ftl.pools {
+            Pools::Plane => (geometry.planes_per_die, geometry.blocks_per_plane),
+            Pools::Die => (1, geometry.blocks_per_die()),
+        };
+        let (group_of, groups) = group_streams(&ftl.shared_streams)?;
+        let low_mark_blocks = gc.low_mark.of(blocks_per_pool);
+        if low_mark_blocks == 0 {
+            let problem = format!("{} of {blocks_per_pool} blocks is none: at least 1 block", gc.low_mark);
+            return Err(("gc.low_mark", problem));
+        }
+        if ftl.spare.share == Share::ZERO {
+            return Err(("ftl.spare.share", "0% leaves GC no space to work in: more than 0%".to_owned()));
+        }
+        let dies = u64::from(geometry.dies());
+        let data_pages_per_die = u64::from(geometry.blocks_per_die()) * u64::from(data_pages_per_block);
+        let logical_pages = ftl.spare.logical_pages(data_pages_per_die, dies);
+        if logical_pages == 0 {
+            return Err(("ftl.spare.share", format!("{} leaves no page to the host", ftl.spare.share)));
+        }
+        // Free blocks at the low mark, the active blocks, and one to copy into: none of them may be needed for data.
+        let kept_back = low_mark_blocks + groups + 1;
+        let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
+        let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
+        if per_pool > usable {
+            return Err((
+                "ftl.spare.share",
+                format!(
+                    "the device is too small: a pool of {blocks_per_pool} blocks must hold {per_pool} pages, but GC keeps \
+                     {kept_back} blocks back (low mark {low_mark_blocks}, {groups} active, 1 reserve), which leaves room \
+                     for {usable}; more spare share, more blocks or a lower gc.low_mark"
+                ),
+            ));
+        }
+        Ok(Self {
+            logical_pages: logical_pages as u32,
+            data_pages_per_block,
+            pools_per_die,
+            blocks_per_pool,
+            low_mark_blocks,
+            group_of,
+            groups,
+            valid_pages_max: usable as u32,
+        })
+    }
+}
+
+fn group_streams(shared: &StreamGroups) -> Result<([u8; Stream::COUNT], u32), (&'static str, String)> {
+    let mut group_of = [u8::MAX; Stream::COUNT];
+    let mut groups = 0;
+    for group in shared {
+        for &stream in group {
+            let entry = &mut group_of[stream as usize];
+            if *entry != u8::MAX {
+                return Err(("ftl.shared_streams", format!("stream {stream:?} is named twice")));
+            }
+            *entry = groups;
+        }
+        groups += u8::from(!group.is_empty());
+    }
+    for entry in group_of.iter_mut().filter(|entry| **entry == u8::MAX) {
+        *entry = groups;
+        groups += 1;
+    }
+    Ok((group_of, u32::from(groups)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_definitions_of_spare() {
+        let spare = |definition| Spare { share: Share::percent(25), definition };
+        assert_eq!(spare(Provisioning::SpareOfPhysical).logical_pages(1000, 2), 1500);
+        assert_eq!(spare(Provisioning::OverProvisioning).logical_pages(1000, 2), 1600);
+    }
+
+    #[test]
+    fn streams_that_are_not_named_have_their_own_block() {
+        assert_eq!(group_streams(&vec![vec![Stream::Host, Stream::Evict]]).unwrap(), ([0, 0, 1], 2));
+        assert_eq!(
+            group_streams(&vec![vec![Stream::Host, Stream::Gc, Stream::Evict]]).unwrap(),
+            ([0, 0, 0], 1)
+        );
+        assert_eq!(group_streams(&vec![]).unwrap(), ([0, 1, 2], 3));
+        assert!(group_streams(&vec![vec![Stream::Gc], vec![Stream::Gc]]).is_err());
+    }
+}

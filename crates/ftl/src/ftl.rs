@@ -1,0 +1,458 @@
+//! The map, and how a logical page is read, written and forgotten.
+
+use crate::advisor::{Advisor, Weight};
+use crate::block::{Blocks, PageBits, Scale, State};
+use crate::config::{Chips, Dimensions, FtlConfig, GcConfig, Summary, Trigger};
+use crate::pool::{Active, FreeList, Pool, Stream};
+use crate::victim;
+use coflash_base::{IdVec, Index, Lpn, Seed};
+use coflash_flash::{BlockId, Cause, DieId, Geometry, Media, Oob, Place, Ppn};
+
+/// What the FTL has done, in pages and blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Programs by cause, in the order of [`Cause::ALL`].
+    pub programs_pages: [u64; Cause::ALL.len()],
+    /// Flash reads for requests and cache fills; GC's reads are part of its copies.
+    pub reads_pages: u64,
+    /// Valid pages of victims that were not copied because another tier holds them.
+    pub gc_drops_pages: u64,
+    /// Erased blocks.
+    pub erases_blocks: u64,
+}
+
+impl Tally {
+    /// All programs.
+    #[must_use]
+    pub fn programs(&self) -> u64 {
+        self.programs_pages.iter().sum()
+    }
+
+    /// Programs for one cause.
+    #[inline]
+    #[must_use]
+    pub fn programs_for(&self, cause: Cause) -> u64 {
+        self.programs_pages[cause as usize]
+    }
+}
+
+/// What a call of the FTL acts through.
+pub struct Io<'a, M: Media, A> {
+    /// Carries out flash operations.
+    pub media: &'a mut M,
+    /// Knows what becomes of valid pages.
+    pub advisor: &'a mut A,
+    /// When the request that is being served began: nothing happens earlier.
+    pub start: M::When,
+}
+
+/// State of a die beyond its pools.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Die {
+    /// Pools at or under the low mark.
+    pub(crate) low_pools: u32,
+    /// The pool from which the search for the next write begins.
+    next_write: u32,
+    /// The pool from which the search for the next victim begins.
+    pub(crate) next_clean: u32,
+}
+
+/// The flash translation layer.
+///
+/// Memory: 4 bytes a logical page, 4 and a quarter a physical page, about 40 a block.
+#[derive(Clone)]
+pub struct Ftl {
+    pub(crate) geometry: Geometry,
+    pub(crate) dims: Dimensions,
+    chips: Chips,
+    pub(crate) summary: Summary,
+    trigger: Trigger,
+    pub(crate) map: IdVec<Lpn, Option<Ppn>>,
+    /// What the out-of-band area of each page says; kept after the page is invalid.
+    pub(crate) owner: IdVec<Ppn, Option<Lpn>>,
+    pub(crate) valid: PageBits,
+    pub(crate) marked: PageBits,
+    pub(crate) blocks: Blocks,
+    pub(crate) pools: Vec<Pool>,
+    pub(crate) dies: IdVec<DieId, Die>,
+    /// The die from which the search for the next write begins.
+    next_die: u32,
+    pub(crate) weight: Weight,
+    pub(crate) scale: Scale,
+    /// Programs of the device so far.
+    pub(crate) sequence: u64,
+    pub(crate) tally: Tally,
+}
+
+impl Ftl {
+    /// An erased device. `weight` is what marked pages count as long as the advisor says nothing else; `fractional`
+    /// where it may say something other than all or nothing.
+    ///
+    /// # Errors
+    /// What does not fit together, as (key in the scenario, problem).
+    pub fn new(
+        geometry: &Geometry,
+        config: &FtlConfig,
+        gc: &GcConfig,
+        fractional: bool,
+        seed: Seed,
+    ) -> Result<Self, (&'static str, String)> {
+        let dims = Dimensions::new(geometry, config, gc)?;
+        let unit = if fractional { Weight::SIXTEENTHS } else { 1 };
+        let pools = geometry.dies() * dims.pools_per_die;
+        let pool = |index: u32| {
+            let first_block = index * dims.blocks_per_pool;
+            let blocks = (first_block..first_block + dims.blocks_per_pool).map(BlockId::new);
+            Pool {
+                first_block,
+                free: FreeList::new(blocks, config.wear_levelling),
+                actives: vec![Active::default(); dims.groups as usize],
+                victim: gc.victim.build(victim::Pool {
+                    blocks: dims.blocks_per_pool,
+                    cost_max: dims.data_pages_per_block * unit,
+                    seed: seed.child(&format!("pool/{index}")),
+                }),
+                valid_pages: 0,
+            }
+        };
+        Ok(Self {
+            map: IdVec::filled(None, dims.logical_pages as usize),
+            owner: IdVec::filled(None, geometry.pages() as usize),
+            valid: PageBits::new(geometry),
+            marked: PageBits::new(geometry),
+            blocks: Blocks::new(geometry.blocks() as usize),
+            pools: (0..pools).map(pool).collect(),
+            dies: IdVec::filled(Die::default(), geometry.dies() as usize),
+            next_die: 0,
+            weight: Weight::FULL,
+            scale: Scale { valid: unit, marked: unit },
+            sequence: 0,
+            tally: Tally::default(),
+            geometry: geometry.clone(),
+            chips: config.chips,
+            summary: config.summary,
+            trigger: gc.trigger,
+            dims,
+        })
+    }
+
+    /// Logical pages that the host sees (U).
+    #[must_use]
+    pub fn logical_pages(&self) -> u32 {
+        self.dims.logical_pages
+    }
+
+    /// What has been done so far.
+    #[inline]
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// How often each block was erased.
+    #[must_use]
+    pub fn erase_counts(&self) -> &[u32] {
+        &self.blocks.erases
+    }
+
+    /// The share of free blocks in the pool that has the fewest.
+    #[must_use]
+    pub fn free_share_min(&self) -> f64 {
+        let fewest = self.pools.iter().map(|pool| pool.free.len()).min().unwrap_or(0);
+        f64::from(fewest) / f64::from(self.dims.blocks_per_pool)
+    }
+
+    /// The bytes of state on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.map.heap_bytes()
+            + self.owner.heap_bytes()
+            + self.valid.heap_bytes()
+            + self.marked.heap_bytes()
+            + self.blocks.heap_bytes()
+            + self.pools.iter().map(Pool::heap_bytes).sum::<usize>()
+            + self.pools.capacity() * size_of::<Pool>()
+            + self.dies.heap_bytes()
+    }
+
+    /// Where a page lies.
+    #[inline(always)]
+    #[must_use]
+    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.map[lpn]
+    }
+
+    /// Reads a page; none where it is not mapped.
+    #[inline]
+    pub fn read<M: Media, A: Advisor>(
+        &mut self,
+        lpn: Lpn,
+        to: Place,
+        cause: Cause,
+        after: M::When,
+        io: &mut Io<'_, M, A>,
+    ) -> Option<M::When> {
+        let mut page = self.map[lpn]?;
+        if self.trigger == Trigger::Operation {
+            self.collect(self.geometry.die_of(self.geometry.block_of(page)), io);
+            // GC may have moved it, or dropped it from flash because the cache is about to be asked instead.
+            page = self.map[lpn]?;
+        }
+        self.tally.reads_pages += 1;
+        Some(io.media.read(page, to, cause, after))
+    }
+
+    /// Writes a page out of place; the copy it had is invalid from then on.
+    #[inline]
+    pub fn write<M: Media, A: Advisor>(
+        &mut self,
+        lpn: Lpn,
+        from: Place,
+        cause: Cause,
+        after: M::When,
+        io: &mut Io<'_, M, A>,
+    ) -> M::When {
+        let die = self.choose_die(lpn, io.media);
+        self.collect(die, io);
+        if let Some(old) = self.map[lpn] {
+            self.invalidate_page(old);
+        }
+        let pool = self.choose_pool(die);
+        let group = self.dims.group_of[Stream::of(cause) as usize] as usize;
+        let page = self.take_page(pool, group);
+        let oob = self.stamp(Some(lpn), cause);
+        let mut done = io.media.program(page, oob, from, cause, after);
+        self.put(lpn, page, pool, false);
+        if self.seal_if_full(pool, group) && self.summary != Summary::Off {
+            done = self.write_summary(page, done, io.media);
+        }
+        done
+    }
+
+    /// Forgets a page: its flash copy, if any, is invalid.
+    #[inline]
+    pub fn invalidate(&mut self, lpn: Lpn) {
+        if let Some(page) = self.map[lpn].take() {
+            self.invalidate_page(page);
+        }
+    }
+
+    /// Marks the flash copy of a page: another tier holds the data too (CDM: the page is *removable*).
+    #[inline]
+    pub fn mark(&mut self, lpn: Lpn) {
+        if let Some(page) = self.map[lpn] {
+            let block = self.geometry.block_of(page);
+            debug_assert!(!self.marked.get(block, page), "{lpn:?} is marked twice");
+            self.marked.set(block, page);
+            self.recount(block, self.blocks.valid[block], self.blocks.marked[block] + 1);
+        }
+    }
+
+    /// Takes the mark back: flash holds the only copy again.
+    #[inline]
+    pub fn unmark(&mut self, lpn: Lpn) {
+        if let Some(page) = self.map[lpn] {
+            let block = self.geometry.block_of(page);
+            debug_assert!(self.marked.get(block, page), "{lpn:?} is not marked");
+            self.marked.clear(block, page);
+            self.recount(block, self.blocks.valid[block], self.blocks.marked[block] - 1);
+        }
+    }
+
+    /// Whether the flash copy of a page is marked.
+    #[must_use]
+    pub fn is_marked(&self, lpn: Lpn) -> bool {
+        self.map[lpn].is_some_and(|page| self.marked.get(self.geometry.block_of(page), page))
+    }
+
+    /// Maps every logical page at once, block by block, the blocks of a die dealt to its pools in turn: the state in
+    /// which the reference simulator starts. Nothing is counted. The device must be erased.
+    pub fn map_all(&mut self) {
+        assert_eq!(self.sequence, 0, "the device has been written");
+        let dies = self.geometry.dies();
+        for die in 0..dies {
+            let pages = (self.dims.logical_pages - die).div_ceil(dies);
+            let mut active = Active::default();
+            let mut pool = 0;
+            for local in 0..pages {
+                if local % self.dims.data_pages_per_block == 0 {
+                    let block_of_die = local / self.dims.data_pages_per_block;
+                    pool = (die * self.dims.pools_per_die + block_of_die % self.dims.pools_per_die) as usize;
+                    active = Active { block: Some(self.open_block(pool)), next: 0 };
+                }
+                let block = active.block.expect("opened at its first page");
+                let page = self.geometry.page(block, active.next);
+                active.next += 1;
+                self.sequence += 1;
+                self.put(Lpn::new(local * dies + die), page, pool, false);
+                if active.next == self.dims.data_pages_per_block || local + 1 == pages {
+                    self.seal(pool, block);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn stamp(&mut self, lpn: Option<Lpn>, cause: Cause) -> Oob {
+        let oob = Oob { lpn, sequence: self.sequence };
+        self.sequence += 1;
+        self.tally.programs_pages[cause as usize] += 1;
+        oob
+    }
+
+    pub(crate) fn write_summary<M: Media>(&mut self, last: Ppn, after: M::When, media: &mut M) -> M::When {
+        let oob = self.stamp(None, Cause::Metadata);
+        media.program(Ppn::new(last.get() + 1), oob, Place::Host, Cause::Metadata, after)
+    }
+
+    /// The die that a write goes to.
+    #[inline(always)]
+    fn choose_die<M: Media>(&mut self, lpn: Lpn, media: &M) -> DieId {
+        let dies = self.dies.len() as u32;
+        let in_turn = |next: u32| (0..dies).map(move |step| DieId::new((next + step) % dies));
+        match self.chips {
+            Chips::Static => DieId::new(lpn.get() % dies),
+            Chips::RoundRobin => {
+                let die =
+                    in_turn(self.next_die).find(|&die| self.has_room(die)).expect("the device has room");
+                self.next_die = (die.get() + 1) % dies;
+                die
+            }
+            Chips::LeastBusy => {
+                // Equally busy dies take turns: the search begins after the die used last.
+                let with_room = in_turn(self.next_die).filter(|&die| self.has_room(die));
+                let die = with_room.min_by_key(|&die| media.backlog(die)).expect("the device has room");
+                self.next_die = (die.get() + 1) % dies;
+                die
+            }
+        }
+    }
+
+    fn pools_of(&self, die: DieId) -> std::ops::Range<usize> {
+        let first = (die.get() * self.dims.pools_per_die) as usize;
+        first..first + self.dims.pools_per_die as usize
+    }
+
+    /// Whether a die may take another valid page and GC still finds something to gain there.
+    fn has_room(&self, die: DieId) -> bool {
+        self.pools_of(die).any(|pool| self.pools[pool].valid_pages < self.dims.valid_pages_max)
+    }
+
+    /// The pool of a die that a write goes to: the one with the most free pages, searched in turn.
+    #[inline(always)]
+    fn choose_pool(&mut self, die: DieId) -> usize {
+        let first = (die.get() * self.dims.pools_per_die) as usize;
+        if self.dims.pools_per_die == 1 {
+            return first;
+        }
+        let begin = self.dies[die].next_write;
+        let mut best = None;
+        for step in 0..self.dims.pools_per_die {
+            let local = (begin + step) % self.dims.pools_per_die;
+            let pool = &self.pools[first + local as usize];
+            if pool.valid_pages < self.dims.valid_pages_max {
+                let open = pool.actives[0];
+                let in_open =
+                    if open.block.is_some() { self.dims.data_pages_per_block - open.next } else { 0 };
+                let free_pages = pool.free.len() * self.dims.data_pages_per_block + in_open;
+                if best.is_none_or(|(most, _)| free_pages > most) {
+                    best = Some((free_pages, local));
+                }
+            }
+        }
+        let (_, local) = best.expect("a die with room has a pool with room");
+        self.dies[die].next_write = (local + 1) % self.dims.pools_per_die;
+        first + local as usize
+    }
+
+    /// The next erased page of a group's active block.
+    #[inline(always)]
+    pub(crate) fn take_page(&mut self, pool: usize, group: usize) -> Ppn {
+        let Active { block, next } = self.pools[pool].actives[group];
+        let (block, next) = match block {
+            Some(block) => (block, next),
+            None => (self.open_block(pool), 0),
+        };
+        self.pools[pool].actives[group] = Active { block: Some(block), next: next + 1 };
+        self.geometry.page(block, next)
+    }
+
+    fn open_block(&mut self, pool: usize) -> BlockId {
+        let free = &mut self.pools[pool].free;
+        let block = free.pop().expect("GC keeps a reserve block");
+        if free.len() == self.dims.low_mark_blocks {
+            self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)].low_pools += 1;
+        }
+        self.blocks.state[block] = State::Open;
+        block
+    }
+
+    /// Enters a programmed page into the map.
+    #[inline(always)]
+    pub(crate) fn put(&mut self, lpn: Lpn, page: Ppn, pool: usize, marked: bool) {
+        let block = self.geometry.block_of(page);
+        self.map[lpn] = Some(page);
+        self.owner[page] = Some(lpn);
+        self.valid.set(block, page);
+        let mut marked_count = self.blocks.marked[block];
+        if marked {
+            self.marked.set(block, page);
+            marked_count += 1;
+        }
+        self.pools[pool].valid_pages += 1;
+        self.recount(block, self.blocks.valid[block] + 1, marked_count);
+    }
+
+    #[inline(always)]
+    fn invalidate_page(&mut self, page: Ppn) {
+        let block = self.geometry.block_of(page);
+        debug_assert!(self.valid.get(block, page), "{page:?} is invalidated twice");
+        self.valid.clear(block, page);
+        let mut marked_count = self.blocks.marked[block];
+        if marked_count > 0 && self.marked.get(block, page) {
+            self.marked.clear(block, page);
+            marked_count -= 1;
+        }
+        let pool = self.pool_of(block);
+        self.pools[pool].valid_pages -= 1;
+        self.recount(block, self.blocks.valid[block] - 1, marked_count);
+    }
+
+    #[inline(always)]
+    pub(crate) fn pool_of(&self, block: BlockId) -> usize {
+        (block.get() / self.dims.blocks_per_pool) as usize
+    }
+
+    /// Sets a block's counts and, where it is a candidate, moves it to its new cost.
+    #[inline(always)]
+    pub(crate) fn recount(&mut self, block: BlockId, valid: u32, marked: u32) {
+        self.blocks.valid[block] = valid;
+        self.blocks.marked[block] = marked;
+        let new = self.scale.cost(valid, marked);
+        let old = std::mem::replace(&mut self.blocks.cost[block], new);
+        if old != new && self.blocks.state[block] == State::Sealed {
+            let pool = self.pool_of(block);
+            let pool = &mut self.pools[pool];
+            pool.victim.cost_changed(block.get() - pool.first_block, old, new);
+        }
+    }
+
+    /// Seals the active block of a group if its last data page has been programmed.
+    #[inline(always)]
+    pub(crate) fn seal_if_full(&mut self, pool: usize, group: usize) -> bool {
+        let Active { block, next } = self.pools[pool].actives[group];
+        let full = next == self.dims.data_pages_per_block;
+        if full {
+            self.pools[pool].actives[group] = Active::default();
+            self.seal(pool, block.expect("a page was just taken from it"));
+        }
+        full
+    }
+
+    fn seal(&mut self, pool: usize, block: BlockId) {
+        self.blocks.state[block] = State::Sealed;
+        self.blocks.sealed_at[block] = self.sequence;
+        let pool = &mut self.pools[pool];
+        pool.victim.sealed(block.get() - pool.first_block, self.blocks.cost[block]);
+    }
+}

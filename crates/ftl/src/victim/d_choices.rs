@@ -1,0 +1,69 @@
+//! d-choices: of d sealed blocks drawn at random (with replacement), the one that costs least; the first drawn wins ties.
+//!
+//! d = 1 is random, large d is greedy; a handful of choices comes close to greedy without any ordering. O(d) per pick.
+
+use super::sealed::SealedSet;
+use super::{Blocks, Pool, VictimPolicy};
+use coflash_base::Policy;
+use coflash_base::seed::{RngExt, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// Parameters of `d-choices`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DChoicesConfig {
+    /// Blocks drawn for each pick, at least 1.
+    pub d: NonZeroU32,
+}
+
+impl Default for DChoicesConfig {
+    fn default() -> Self {
+        Self { d: NonZeroU32::new(10).expect("not zero") }
+    }
+}
+
+/// See the top of the file.
+#[derive(Clone, Debug)]
+pub struct DChoices {
+    d: u32,
+    sealed: SealedSet,
+    draws: Stream,
+}
+
+impl Policy for DChoices {
+    type Config = DChoicesConfig;
+    const SUMMARY: &'static str = "of d sealed blocks drawn at random, the one with the fewest pages to copy";
+    const SOURCE: &'static str = "Van Houdt 2013; Li, Lee & Lui 2013";
+}
+
+impl VictimPolicy for DChoices {
+    fn new(config: &DChoicesConfig, pool: Pool) -> Self {
+        let draws = pool.seed.stream("victim/d-choices");
+        Self { d: config.d.get(), sealed: SealedSet::new(pool.blocks), draws }
+    }
+
+    fn sealed(&mut self, block: u32, _: u32) {
+        self.sealed.insert(block);
+    }
+
+    fn cost_changed(&mut self, _: u32, _: u32, _: u32) {}
+
+    fn removed(&mut self, block: u32, _: u32) {
+        self.sealed.remove(block);
+    }
+
+    fn pick(&mut self, blocks: Blocks<'_>) -> Option<u32> {
+        let members = self.sealed.members();
+        if members.is_empty() {
+            return None;
+        }
+        let draw = |_| members[self.draws.random_range(0..members.len() as u32) as usize];
+        (0..self.d).map(draw).min_by_key(|&block| blocks.cost[block as usize])
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.sealed.heap_bytes()
+    }
+}
