@@ -108,9 +108,11 @@ impl VictimPolicy for Greedy {
             Tie::Oldest => self.first[bucket],
             Tie::Newest => self.last[bucket],
             Tie::HighestBlock => {
-                let blocks =
-                    std::iter::successors(Some(self.first[bucket]), |&block| Some(self.next[block as usize]));
-                blocks.take_while(|&block| block != NONE).max().expect("the bucket is not empty")
+                let follow = |block: u32| Some(block).filter(|&block| block != NONE);
+                let blocks = std::iter::successors(follow(self.first[bucket]), |&block| {
+                    follow(self.next[block as usize])
+                });
+                blocks.max().expect("the bucket is not empty")
             }
         })
     }

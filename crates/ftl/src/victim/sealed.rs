@@ -80,8 +80,8 @@ impl SealOrder {
 
     /// From the oldest to the newest.
     pub(super) fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        std::iter::successors(Some(self.oldest), |&block| Some(self.next[block as usize]))
-            .take_while(|&block| block != NONE)
+        let follow = |block: u32| Some(block).filter(|&block| block != NONE);
+        std::iter::successors(follow(self.oldest), move |&block| follow(self.next[block as usize]))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
