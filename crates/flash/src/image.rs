@@ -159,6 +159,7 @@ impl Media for Image {
         match access {
             Access::Read => self.host.copy_from_slice(&self.slots[slot as usize]),
             Access::Write => self.slots[slot as usize] = self.merged(&self.slots[slot as usize]),
+            Access::Fill => self.slots[slot as usize].clone_from(&self.host),
             Access::WriteNew => self.slots[slot as usize] = self.merged(&vec![0; self.host.len()]),
         }
     }

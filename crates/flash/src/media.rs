@@ -58,6 +58,8 @@ pub enum Access {
     Write,
     /// From the host into a slot that holds nothing of this page; what the request does not cover reads as zero.
     WriteNew,
+    /// From the controller, which has just read the page for the host, into the slot.
+    Fill,
 }
 
 /// What is programmed beside a page, and all that recovery has to go by.

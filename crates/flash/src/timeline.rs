@@ -192,7 +192,8 @@ impl Media for Timeline {
     }
 
     #[inline]
-    fn program(&mut self, page: Ppn, oob: Oob, _: Place, cause: Cause, after: When) -> When {
+    fn program(&mut self, page: Ppn, oob: Oob, from: Place, cause: Cause, after: When) -> When {
+        let after = if let Place::Cache { .. } = from { after.plus(self.cache.read) } else { after };
         let block = self.geometry.block_of(page);
         let phases = if oob.lpn.is_some() { self.costs.program } else { self.costs.summary };
         self.issue(block, phases, cause, after)
@@ -213,7 +214,7 @@ impl Media for Timeline {
     fn access(&mut self, _: u32, access: Access, after: When) -> When {
         after.plus(match access {
             Access::Read => self.cache.read,
-            Access::Write | Access::WriteNew => self.cache.write,
+            Access::Write | Access::WriteNew | Access::Fill => self.cache.write,
         })
     }
 

@@ -195,7 +195,7 @@ impl Ftl {
         let mut page = self.map[lpn]?;
         if self.trigger == Trigger::Operation {
             self.collect(self.geometry.die_of(self.geometry.block_of(page)), io);
-            // GC may have moved it, or dropped it from flash because the cache is about to be asked instead.
+            // GC may have moved it.
             page = self.map[lpn]?;
         }
         self.tally.reads_pages += 1;

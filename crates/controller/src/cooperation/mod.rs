@@ -1,0 +1,120 @@
+//! Cooperation schemes: what cache and flash tell each other. One file each, one line in the list below.
+
+use coflash_base::Lpn;
+use coflash_cache::Cache;
+use coflash_ftl::{Advisor, Fate, Ftl, Weight};
+
+mod cdm;
+mod none;
+
+coflash_base::policy_family! { ($)
+    /// What cache and flash tell each other.
+    pub family Cooperation, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
+        "none" => None(none::None),
+        "cdm" => Cdm(cdm::Cdm),
+    }
+}
+
+/// What became of a page that GC dropped because the cache had it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DropOutcome {
+    /// It was written back as it was: the drop only put the copy off.
+    Rewritten,
+    /// The host overwrote or trimmed it first: the drop saved a copy.
+    Saved,
+}
+
+/// The contract. The controller calls these hooks in the order in which the device's state changes; each is called once
+/// per page and event, and finds cache and FTL as they are after the event.
+///
+/// A page's life in the cache: it enters by [`cached_clean`](Self::cached_clean) or [`written`](Self::written); while it
+/// is there it may be `written` any number of times, and GC may ask its [`fate`](Self::fate); it leaves clean by
+/// [`evicted_clean`](Self::evicted_clean), dirty by a program that replaces its flash copy (no hook), or by a trim (no
+/// hook; the flash copy is invalid then).
+pub trait CooperationScheme: coflash_base::Policy {
+    /// The scheme with its parameters.
+    fn new(config: &Self::Config) -> Self;
+
+    /// Whether marked pages may count in part in a victim's cost.
+    fn fractional(config: &Self::Config) -> bool;
+
+    /// A read miss was cached: cache and flash hold the same.
+    fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl);
+
+    /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
+    fn written(&mut self, lpn: Lpn, ftl: &mut Ftl);
+
+    /// A clean copy left the cache: flash holds the only one.
+    fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl);
+
+    /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
+    /// makes the cached copy an orphan first: it must be written when it is evicted.
+    fn fate(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache) -> Fate;
+
+    /// What a marked page counts in a victim's cost from now on.
+    fn marked_weight(&self) -> Weight {
+        Weight::FULL
+    }
+
+    /// It is known what became of an earlier drop.
+    fn resolved(&mut self, outcome: DropOutcome) {
+        let _ = outcome;
+    }
+}
+
+impl CooperationConfig {
+    /// The scheme.
+    #[must_use]
+    pub fn build(&self) -> Cooperation {
+        cooperation_build!(self, config => CooperationScheme::new(config))
+    }
+
+    /// Whether marked pages may count in part in a victim's cost.
+    #[must_use]
+    pub fn fractional(&self) -> bool {
+        match self {
+            Self::None(config) => none::None::fractional(config),
+            Self::Cdm(config) => cdm::Cdm::fractional(config),
+        }
+    }
+}
+
+impl Cooperation {
+    #[inline(always)]
+    pub(crate) fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
+        cooperation_dispatch!(self, scheme => scheme.cached_clean(lpn, ftl));
+    }
+
+    #[inline(always)]
+    pub(crate) fn written(&mut self, lpn: Lpn, ftl: &mut Ftl) {
+        cooperation_dispatch!(self, scheme => scheme.written(lpn, ftl));
+    }
+
+    #[inline(always)]
+    pub(crate) fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
+        cooperation_dispatch!(self, scheme => scheme.evicted_clean(lpn, ftl));
+    }
+
+    #[inline(always)]
+    pub(crate) fn resolved(&mut self, outcome: DropOutcome) {
+        cooperation_dispatch!(self, scheme => scheme.resolved(outcome));
+    }
+}
+
+/// The scheme with the cache at hand, as GC asks it.
+pub(crate) struct Answers<'a> {
+    pub(crate) scheme: &'a mut Cooperation,
+    pub(crate) cache: &'a mut Cache,
+}
+
+impl Advisor for Answers<'_> {
+    #[inline(always)]
+    fn fate(&mut self, lpn: Lpn, marked: bool) -> Fate {
+        cooperation_dispatch!(self.scheme, scheme => scheme.fate(lpn, marked, self.cache))
+    }
+
+    #[inline(always)]
+    fn marked_weight(&self) -> Weight {
+        cooperation_dispatch!(&*self.scheme, scheme => scheme.marked_weight())
+    }
+}
