@@ -3,6 +3,8 @@
 //! Everything that yields requests is a [`Source`]: it is streamed in batches and never held whole, and
 //! [`ReadAhead`](read_ahead::ReadAhead) lets it run on a thread of its own, ahead of the simulation.
 
+pub mod read_ahead;
 mod request;
 
+pub use read_ahead::ReadAhead;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
