@@ -5,6 +5,7 @@
 
 mod compressed;
 pub mod formats;
+pub mod info;
 pub mod read_ahead;
 mod request;
 pub mod trace;
