@@ -3,6 +3,13 @@
 //! Everything that yields requests is a [`Source`]: it is streamed in batches and never held whole, and
 //! [`ReadAhead`](read_ahead::ReadAhead) lets it run on a thread of its own, ahead of the simulation.
 
+mod compressed;
+pub mod formats;
+pub mod info;
+pub mod read_ahead;
 mod request;
+pub mod trace;
 
+pub use read_ahead::ReadAhead;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+pub use trace::{OnError, TraceOptions, TraceSource};
