@@ -4,5 +4,6 @@
 //! [`ReadAhead`](read_ahead::ReadAhead) lets it run on a thread of its own, ahead of the simulation.
 
 mod request;
+pub mod synthetic;
 
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
