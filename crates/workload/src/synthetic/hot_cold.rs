@@ -34,8 +34,22 @@ pub struct HotColdConfig {
 impl Default for HotColdConfig {
     fn default() -> Self {
         let zone = |traffic, space| Zone { traffic: Share::percent(traffic), space: Share::percent(space) };
-        Self { zones: vec![zone(90, 10), zone(10, 90)], scattered: false }
+        Self { zones: vec![zone(90, 10), zone(10, 90)], scattered: true }
     }
+}
+
+const KEY: &str = "generator.zones";
+
+fn sums_to_all(what: &str, shares: impl Iterator<Item = Share>) -> Result<(), WorkloadError> {
+    let mut sum = Share::ZERO;
+    for share in shares {
+        share_at_most_all(KEY, share)?;
+        sum.ppb += share.ppb;
+    }
+    if sum != Share::ONE {
+        return refuse(KEY, format!("the {what} of the zones sums to {sum}; exactly 100% is allowed"));
+    }
+    Ok(())
 }
 
 /// The generator `"hot-cold"`.
@@ -57,20 +71,8 @@ impl Policy for HotCold {
 
 impl Placing for HotCold {
     fn new(config: &HotColdConfig, space: Space) -> Result<Self, WorkloadError> {
-        const KEY: &str = "generator.zones";
-        let columns: [(&str, fn(&Zone) -> Share); 2] =
-            [("traffic", |zone: &Zone| zone.traffic), ("space", |zone: &Zone| zone.space)];
-        for (what, share) in columns {
-            let mut sum = Share::ZERO;
-            for zone in &config.zones {
-                share_at_most_all(KEY, share(zone))?;
-                sum.ppb += share(zone).ppb;
-            }
-            if sum != Share::ONE {
-                let problem = format!("the {what} of the zones sums to {sum}; exactly 100% is allowed");
-                return refuse(KEY, problem);
-            }
-        }
+        sums_to_all("traffic", config.zones.iter().map(|zone| zone.traffic))?;
+        sums_to_all("space", config.zones.iter().map(|zone| zone.space))?;
         let mut zones = Vec::with_capacity(config.zones.len());
         let (mut end, mut first) = (Share::ZERO, 0);
         for zone in &config.zones {
