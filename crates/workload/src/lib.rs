@@ -4,10 +4,12 @@
 //! [`ReadAhead`](read_ahead::ReadAhead) lets it run on a thread of its own, ahead of the simulation.
 
 mod compressed;
+pub mod disksim_generator;
 pub mod formats;
 pub mod info;
 pub mod read_ahead;
 mod request;
+pub mod synthetic;
 pub mod trace;
 
 pub use read_ahead::ReadAhead;
