@@ -89,6 +89,8 @@ pub trait Timing: Policy {
 pub struct Space {
     /// Alignment units, at least one.
     pub units: u64,
+    /// An alignment unit.
+    pub align: Bytes,
     /// For what is laid out at random before the first request, not for the draws of the requests.
     pub seed: Seed,
 }
@@ -311,7 +313,7 @@ impl Synthetic {
             return refuse("space", problem);
         }
         Ok(Self {
-            generator: config.generator.build(Space { units: space_units, seed })?,
+            generator: config.generator.build(Space { units: space_units, align: config.align, seed })?,
             ops,
             size,
             arrival: config.arrival.build(config.requests)?,
