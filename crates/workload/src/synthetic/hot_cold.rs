@@ -1,7 +1,7 @@
 //! The space is cut into zones, each with its share of the traffic; inside a zone every position is equally likely.
 //!
-//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system" (1992), for hot and
-//! cold; JESD219 for more than two zones. Cost: two random numbers a request.
+//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system" (1992), for hot
+//! and cold; JESD219 for more than two zones. Cost: two random numbers a request.
 
 use super::draw::{self, Weighted};
 use super::{Placing, Space, refuse, scatter::Scatter, share_at_most_all};

@@ -1,14 +1,15 @@
 //! The position of rank k is asked for in proportion to 1 / k^exponent.
 //!
-//! The ranks are cut into steps that each span 1/32 of their first rank (so a step of one for each of the first 64), a
-//! few hundred in all, 1,400 for the largest space. A draw picks a step by the weight it would have if its first rank stood for all of it, then a rank
-//! of the step at random, and keeps that rank with probability (k / first)^-exponent. The least such probability of
-//! the step is stored, so the power is computed only in the few percent of draws that fall between it and one. The
-//! result is exact, up to the rounding of a double, for every exponent above zero, 1 included, and any size of space.
+//! The ranks are cut into steps that each span 1/32 of their first rank (so a step of one for each of the first 64),
+//! a few hundred in all, some 1,300 for the largest space. A draw picks a step by the weight it would have if its
+//! first rank stood for all of it, then a rank of the step at random, and keeps that rank with probability (k /
+//! first)^-exponent. The least such probability of the step is stored, so the power is computed only in the few
+//! percent of draws that fall between it and one. The result is exact, up to the rounding of a double, for every
+//! exponent above zero, 1 included, and any size of space.
 //!
 //! Source: Zipf (1949) for the law; rejection from a stepped envelope with a squeeze as in Marsaglia and Tsang, "The
-//! ziggurat method" (2000). Rejection-inversion (Hörmann and Derflinger 1996) was the alternative: it needs at least one
-//! power for each draw, here it is about one in thirty draws at an exponent of 1.
+//! ziggurat method" (2000). Rejection-inversion (Hörmann and Derflinger 1996) was the alternative: it needs at least
+//! one power for each draw, here it is about one in thirty draws at an exponent of 1.
 //! Cost: O(1) a draw, three random numbers and seldom a power; O(log n) to build, a few tens of KiB.
 
 use super::draw::{self, Weighted};
