@@ -1,12 +1,12 @@
 //! The space is cut into zones, each with its share of the traffic; inside a zone every position is equally likely.
 //!
-//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system" (1992), for hot and
-//! cold; JESD219 for more than two zones. Cost: two random numbers a request.
+//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system" (1992), for hot
+//! and cold; JESD219 for more than two zones. Cost: two random numbers a request.
 
 use super::draw::{self, Weighted};
 use super::{Placing, Space, refuse, scatter::Scatter, share_at_most_all};
 use crate::WorkloadError;
-use coflash_base::{Policy, Share, Stream};
+use coflash_base::{Bytes, Policy, Share, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,15 +26,18 @@ pub struct Zone {
 pub struct HotColdConfig {
     /// The zones in the order in which they lie; their traffic and their space each sum to 100%.
     pub zones: Vec<Zone>,
-    /// Whether each zone is spread over the whole space at random, alignment unit by alignment unit; if not, the zones
-    /// lie one after another. What a longer request covers after its first unit may belong to another zone.
+    /// Whether each zone is spread over the whole space at random; if not, the zones lie one after another.
     pub scattered: bool,
+    /// Scattered ranks stay together in blocks of this size, a multiple of `align`; by default each alignment unit goes
+    /// its own way. Where requests are longer than a unit, larger blocks let them end among ranks like their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter_block: Option<Bytes>,
 }
 
 impl Default for HotColdConfig {
     fn default() -> Self {
         let zone = |traffic, space| Zone { traffic: Share::percent(traffic), space: Share::percent(space) };
-        Self { zones: vec![zone(90, 10), zone(10, 90)], scattered: true }
+        Self { zones: vec![zone(90, 10), zone(10, 90)], scattered: true, scatter_block: None }
     }
 }
 
@@ -91,7 +94,7 @@ impl Placing for HotCold {
             first = next;
         }
         let traffic: Vec<u64> = config.zones.iter().map(|zone| zone.traffic.ppb).collect();
-        let scatter = config.scattered.then(|| Scatter::new(space.units, space.seed));
+        let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
         Ok(Self { space_units: space.units, traffic: Weighted::new(&traffic), zones, scatter })
     }
 

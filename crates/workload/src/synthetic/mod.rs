@@ -7,13 +7,13 @@
 //! arrival = { name = "poisson", mean = "100us" }           # when
 //! ```
 //!
-//! Each of the choices draws from random streams of its own: with the same seed, another arrival or another share of reads
-//! leaves every place and size as it was. A size moves a place only as far as the request must move to fit (or, in a
-//! sequential stream, to follow the one before). All draws are integers or pure Rust arithmetic, so a seed means the same
-//! requests on every machine.
+//! Each of the choices draws from random streams of its own: with the same seed, another arrival or another share of
+//! reads leaves every place and size as it was. A size moves a place only as far as the request must move to fit (or,
+//! in a sequential stream, to follow the one before). All draws are integers or pure Rust arithmetic, so a seed means
+//! the same requests on every machine.
 //!
-//! Positions are counted in *alignment units* of `align` bytes: every request begins on a unit's first byte, and one whose
-//! size is not a multiple of the unit leaves the rest of its last unit alone.
+//! Positions are counted in *alignment units* of `align` bytes: every request begins on a unit's first byte, and one
+//! whose size is not a multiple of the unit leaves the rest of its last unit alone.
 
 pub mod arrival;
 mod draw;
@@ -89,6 +89,8 @@ pub trait Timing: Policy {
 pub struct Space {
     /// Alignment units, at least one.
     pub units: u64,
+    /// An alignment unit.
+    pub align: Bytes,
     /// For what is laid out at random before the first request, not for the draws of the requests.
     pub seed: Seed,
 }
@@ -311,7 +313,7 @@ impl Synthetic {
             return refuse("space", problem);
         }
         Ok(Self {
-            generator: config.generator.build(Space { units: space_units, seed })?,
+            generator: config.generator.build(Space { units: space_units, align: config.align, seed })?,
             ops,
             size,
             arrival: config.arrival.build(config.requests)?,

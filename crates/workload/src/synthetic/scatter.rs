@@ -7,13 +7,17 @@
 //! Source: Black and Rogaway, "Ciphers with arbitrary finite domains" (2002), for the cycle walking.
 //! Cost: O(1), fewer than two passes on average.
 
-use coflash_base::Seed;
+use super::{Space, refuse};
+use crate::WorkloadError;
+use coflash_base::Bytes;
 use coflash_base::seed::Rng;
 
-/// A bijection of the positions 0 to `positions` − 1, chosen by the seed.
+/// A bijection of the ranks and the positions of a space, chosen by the seed, that keeps blocks of ranks together.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
-    positions: u64,
+    block_units: u64,
+    /// Whole blocks; what is left behind the last one stays where it is.
+    blocks: u64,
     mask: u64,
     fold: u32,
     /// What each round adds and multiplies by; without the addition zero would stay where it is.
@@ -21,23 +25,51 @@ pub(super) struct Scatter {
 }
 
 impl Scatter {
-    pub(super) fn new(positions: u64, seed: Seed) -> Self {
-        let bits = u64::BITS - (positions - 1).leading_zeros();
-        let mut stream = seed.stream("scatter");
+    /// As the parameters `scattered` and `scatter_block` say; none where ranks are positions.
+    pub(super) fn new(
+        scattered: bool,
+        block: Option<Bytes>,
+        space: Space,
+    ) -> Result<Option<Self>, WorkloadError> {
+        const KEY: &str = "generator.scatter_block";
+        let block = match (scattered, block) {
+            (false, None) => return Ok(None),
+            (false, Some(block)) => {
+                return refuse(KEY, format!("{block} was given; with scattered = false none is allowed"));
+            }
+            (true, block) => block.unwrap_or(space.align),
+        };
+        let block_units = block.count / space.align.count;
+        if !block.count.is_multiple_of(space.align.count) || !(1..=space.units).contains(&block_units) {
+            let most = Bytes { count: space.units * space.align.count };
+            let problem = format!(
+                "{block} was given; a multiple of align, {}, up to the space, {most}, is allowed",
+                space.align
+            );
+            return refuse(KEY, problem);
+        }
+        let blocks = space.units / block_units;
+        let bits = u64::BITS - (blocks - 1).leading_zeros();
+        let mut stream = space.seed.stream("scatter");
         let rounds = [(); 3].map(|()| (stream.next_u64(), stream.next_u64() | 1));
-        Self { positions, mask: (1_u64 << bits) - 1, fold: bits.div_ceil(2).max(1), rounds }
+        let (mask, fold) = ((1_u64 << bits) - 1, bits.div_ceil(2).max(1));
+        Ok(Some(Self { block_units, blocks, mask, fold, rounds }))
     }
 
     #[inline]
     pub(super) fn position(&self, rank: u64) -> u64 {
-        let mut x = rank;
+        let (block, within) = (rank / self.block_units, rank % self.block_units);
+        if block >= self.blocks {
+            return rank;
+        }
+        let mut x = block;
         loop {
             for (add, multiply) in self.rounds {
                 x = x.wrapping_add(add).wrapping_mul(multiply) & self.mask;
                 x ^= x >> self.fold;
             }
-            if x < self.positions {
-                return x;
+            if x < self.blocks {
+                return x * self.block_units + within;
             }
         }
     }
@@ -46,12 +78,22 @@ impl Scatter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coflash_base::Seed;
     use proptest::prelude::*;
+
+    fn scatter(units: u64, block: u64, seed: u64) -> Scatter {
+        let space = Space { units, align: Bytes { count: 1 }, seed: Seed(seed) };
+        Scatter::new(true, Some(Bytes { count: block }), space).unwrap().unwrap()
+    }
 
     proptest! {
         #[test]
-        fn every_position_is_reached_once(positions in 1_u64..5000, seed: u64) {
-            let scatter = Scatter::new(positions, Seed(seed));
+        fn every_position_is_reached_once(positions in 1_u64..5000, block in 1_u64..50, seed: u64) {
+            let block = block.min(positions);
+            let scatter = scatter(positions, block, seed);
+            for rank in (0..positions).filter(|rank| rank % block > 0) {
+                prop_assert_eq!(scatter.position(rank), scatter.position(rank - 1) + 1);
+            }
             let mut reached: Vec<u64> = (0..positions).map(|rank| scatter.position(rank)).collect();
             reached.sort_unstable();
             prop_assert!(reached.into_iter().eq(0..positions));
@@ -61,7 +103,7 @@ mod tests {
     #[test]
     fn neighbours_are_torn_apart_evenly() {
         // The hottest percent of the ranks must not gather anywhere: 10,000 of them over 10 tenths of the space.
-        let scatter = Scatter::new(1_000_000, Seed(1));
+        let scatter = scatter(1_000_000, 1, 1);
         let mut tenths = [0_u64; 10];
         (0..10_000).for_each(|rank| tenths[(scatter.position(rank) / 100_000) as usize] += 1);
         assert!(tenths.iter().all(|count| count.abs_diff(1000) < 120), "{tenths:?}");

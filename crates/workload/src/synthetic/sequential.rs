@@ -16,8 +16,8 @@ pub struct Sequential {
 
 impl Policy for Sequential {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "Each request begins at the first alignment unit after the one before it; one that would \
-                                   leave the space begins at its start.";
+    const SUMMARY: &'static str = "Each request begins where the one before it ended; one that would leave the space \
+                                   begins at its start.";
     const SOURCE: &'static str = "folklore";
 }
 

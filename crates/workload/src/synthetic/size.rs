@@ -1,6 +1,7 @@
 //! How long requests are: always the same, exponentially distributed, or chosen from a list.
 //!
-//! Source: folklore; the exponential rounded up to the alignment as in DiskSim's generator; the default list from JESD219.
+//! Source: folklore; the exponential rounded up to the alignment as in DiskSim's generator; the default list from
+//! JESD219.
 //! Cost: at most one random number a request.
 
 use super::draw::{self, Weighted};
@@ -61,7 +62,8 @@ impl Sizing for Fixed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExponentialConfig {
-    /// The mean before sizes are rounded up to the alignment (with a mean of one alignment unit, 63% are one unit long).
+    /// The mean before sizes are rounded up to the alignment (with a mean of one alignment unit, 63% are one unit
+    /// long).
     pub mean: Bytes,
     /// The largest size, a multiple of the alignment; what is drawn above it is cut down to it.
     pub max: Bytes,

@@ -1,21 +1,22 @@
 //! The position of rank k is asked for in proportion to 1 / k^exponent.
 //!
-//! The ranks are cut into steps that each span 1/32 of their first rank (so a step of one for each of the first 64), a
-//! few hundred in all. A draw picks a step by the weight it would have if its first rank stood for all of it, then a rank
-//! of the step at random, and keeps that rank with probability (k / first)^-exponent. The least such probability of
-//! the step is stored, so the power is computed only in the few percent of draws that fall between it and one. The
-//! result is exact for every exponent above zero, 1 included, and any size of space.
+//! The ranks are cut into steps that each span 1/32 of their first rank (so a step of one for each of the first 64),
+//! a few hundred in all, some 1,300 for the largest space. A draw picks a step by the weight it would have if its
+//! first rank stood for all of it, then a rank of the step at random, and keeps that rank with probability (k /
+//! first)^-exponent. The least such probability of the step is stored, so the power is computed only in the few
+//! percent of draws that fall between it and one. The result is exact, up to the rounding of a double, for every
+//! exponent above zero, 1 included, and any size of space.
 //!
 //! Source: Zipf (1949) for the law; rejection from a stepped envelope with a squeeze as in Marsaglia and Tsang, "The
-//! ziggurat method" (2000). Rejection-inversion (Hörmann and Derflinger 1996) was the alternative: it needs two to three
-//! powers for each draw, here it is about one in thirty.
+//! ziggurat method" (2000). Rejection-inversion (Hörmann and Derflinger 1996) was the alternative: it needs at least
+//! one power for each draw, here it is about one in thirty draws at an exponent of 1.
 //! Cost: O(1) a draw, three random numbers and seldom a power; O(log n) to build, a few tens of KiB.
 
 use super::draw::{self, Weighted};
 use super::{Placing, Space, refuse, scatter::Scatter};
 use crate::WorkloadError;
 use coflash_base::seed::Rng;
-use coflash_base::{Policy, Stream};
+use coflash_base::{Bytes, Policy, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,13 +27,16 @@ pub struct ZipfConfig {
     /// How skewed the accesses are, above 0: rank k has a weight of 1 / k^exponent.
     pub exponent: f64,
     /// Whether the ranks are spread over the space at random; if not, the hottest positions come first, side by side.
-    /// Ranks belong to alignment units: what a longer request covers after its first unit has no rank of its own.
     pub scattered: bool,
+    /// Scattered ranks stay together in blocks of this size, a multiple of `align`; by default each alignment unit goes
+    /// its own way. Where requests are longer than a unit, larger blocks let them end among ranks like their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter_block: Option<Bytes>,
 }
 
 impl Default for ZipfConfig {
     fn default() -> Self {
-        Self { exponent: 0.99, scattered: true }
+        Self { exponent: 0.99, scattered: true, scatter_block: None }
     }
 }
 
@@ -59,7 +63,7 @@ impl Placing for Zipf {
                 format!("{exponent} was given; a number above 0 is allowed (for 0 take \"uniform\")"),
             );
         }
-        let scatter = config.scattered.then(|| Scatter::new(space.units, space.seed));
+        let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
         Ok(Self { space_units: space.units, ranks: Ranks::new(space.units, exponent), scatter })
     }
 
@@ -184,15 +188,36 @@ mod tests {
     }
 
     #[test]
-    fn the_share_of_the_hottest_ranks_of_a_large_space_is_right() {
-        // Exponent 1: the first m of n ranks have H(m) / H(n), with H(x) = ln x + 0.5772156649 + 1 / 2x.
-        let (count, first) = (1_u64 << 30, 1_u64 << 15);
+    fn the_shares_of_the_hottest_ranks_of_a_large_space_are_right() {
+        // Exponent 1: the first m of n ranks have H(m) / H(n), with H(x) = ln x + 0.5772156649 + 1 / 2x. The first 64
+        // are steps of their own: were too much or too little of the wider steps kept, their share would show it.
         let harmonic = |x: u64| (x as f64).ln() + 0.577_215_664_9 + 0.5 / x as f64;
+        let count = 1 << 30;
         let ranks = Ranks::new(count, 1.0);
         let mut stream = Seed(3).stream("where");
-        let hot = (0..1_000_000).filter(|_| ranks.draw(&mut stream) <= first).count() as f64 / 1e6;
-        let expected = harmonic(first) / harmonic(count);
-        assert!((hot - expected).abs() < 0.002, "{hot} instead of {expected}");
+        let draws: Vec<u64> = (0..4_000_000).map(|_| ranks.draw(&mut stream)).collect();
+        for first in [64, 1 << 15, 1 << 25] {
+            let hot = draws.iter().filter(|&&rank| rank <= first).count() as f64 / draws.len() as f64;
+            let expected = harmonic(first) / harmonic(count);
+            assert!((hot - expected).abs() < 0.001, "first {first}: {hot} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn the_law_holds_inside_a_step() {
+        // How often a rank lies in the later half of its step: 0.5 if all of a step were equally likely.
+        let ranks = Ranks::new(1 << 20, 1.0);
+        let late = |rank: u64| {
+            let step = &ranks.steps[ranks.steps.partition_point(|step| step.first <= rank) - 1];
+            rank - step.first >= step.width.div_ceil(2)
+        };
+        let weight = |late_only: bool| -> f64 {
+            (1..=1 << 20).filter(|&rank| !late_only || late(rank)).map(|rank| 1.0 / rank as f64).sum()
+        };
+        let expected = weight(true) / weight(false);
+        let mut stream = Seed(4).stream("where");
+        let seen = (0..4_000_000).filter(|_| late(ranks.draw(&mut stream))).count() as f64 / 4e6;
+        assert!((seen - expected).abs() < 0.001, "{seen} instead of {expected}");
     }
 
     #[test]
