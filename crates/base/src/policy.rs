@@ -7,7 +7,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess};
+use std::marker::PhantomData;
 
 /// One algorithm of a family.
 pub trait Policy: Sized {
@@ -231,17 +233,13 @@ macro_rules! policy_build {
     };
 }
 
-/// The parameters of a policy on their way to its configuration.
-pub type ParameterTable<'de, E> =
-    serde::de::value::MapDeserializer<'de, std::vec::IntoIter<(String, Parameters)>, E>;
-
 /// Takes `name` out of a table and leaves the parameters, values untouched.
 ///
 /// # Errors
 /// Where the table has no `name`, or what the table's own source reports.
-pub fn split_name<'de, A: serde::de::MapAccess<'de>>(
+pub fn split_name<'de, A: MapAccess<'de>>(
     mut map: A,
-) -> Result<(String, ParameterTable<'de, A::Error>), A::Error> {
+) -> Result<(String, MapAccessDeserializer<ParameterTable<A::Error>>), A::Error> {
     let mut name = None;
     let mut rest = Vec::new();
     while let Some(key) = map.next_key::<String>()? {
@@ -251,8 +249,32 @@ pub fn split_name<'de, A: serde::de::MapAccess<'de>>(
             rest.push((key, map.next_value()?));
         }
     }
-    let name = name.ok_or_else(|| serde::de::Error::missing_field("name"))?;
-    Ok((name, serde::de::value::MapDeserializer::new(rest.into_iter())))
+    let name = name.ok_or_else(|| de::Error::missing_field("name"))?;
+    let table = ParameterTable { entries: rest.into_iter(), value: None, error: PhantomData };
+    Ok((name, MapAccessDeserializer::new(table)))
+}
+
+/// The parameters of a policy on their way to its configuration: an error names the parameter.
+#[derive(Debug)]
+pub struct ParameterTable<E> {
+    entries: std::vec::IntoIter<(String, Parameters)>,
+    value: Option<(String, Parameters)>,
+    error: PhantomData<E>,
+}
+
+impl<'de, E: de::Error> MapAccess<'de> for ParameterTable<E> {
+    type Error = E;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, E> {
+        self.value = self.entries.next();
+        self.value.as_ref().map(|(key, _)| seed.deserialize(key.as_str().into_deserializer())).transpose()
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, E> {
+        let (key, value) = self.value.take().expect("a key comes before its value");
+        seed.deserialize(value.into_deserializer())
+            .map_err(|error: E| E::custom(format_args!("{key}: {error}")))
+    }
 }
 
 pub use value::Parameters;
