@@ -16,7 +16,7 @@ mod series;
 pub use metrics::Metrics;
 pub use result::{Input, RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run};
-pub use scenario::{Scenario, ScenarioError};
+pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;
 
 /// The version of coflash that is in every result.
