@@ -1,10 +1,10 @@
 //! The trace formats: one file each, and one line each in the list below.
 //!
-//! A format turns a line into a [`Record`] in the trace's own terms; everything that holds for every format (times run
+//! A format turns a line into a `Record` in the trace's own terms; everything that holds for every format (times run
 //! forward, ranges fit the address space, devices do not collide, bad records are skipped or refused) is in `reader`.
 //! A format is recognised by running its parser over the beginning of the file, so there is nothing else to keep in step.
 //!
-//! To add one: a file beside this, with a type that implements [`Format`] and whose comment says what the format leaves
+//! To add one: a file beside this, with a type that implements `Format` and whose comment says what the format leaves
 //! open; its line in `FORMATS`; its sample and its illegal records in `tests/formats.rs`; a fuzz target.
 
 mod devices;
