@@ -45,8 +45,7 @@ fn read(
     input: Box<dyn Read + Send>,
     on_error: OnError,
 ) -> Result<Vec<Request>, String> {
-    let options =
-        TraceOptions { format: format.map(str::to_owned), on_error, ..TraceOptions::default() };
+    let options = TraceOptions { format: format.map(str::to_owned), on_error, ..TraceOptions::default() };
     let mut source = from_reader("fuzz", input, &options).map_err(|error| error.to_string())?;
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     loop {
