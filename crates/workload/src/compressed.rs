@@ -18,8 +18,8 @@ pub(crate) enum Compression {
 /// The longest magic number (xz).
 const MAGIC_BYTES_MAX: u64 = 6;
 
-/// What an xz file may ask of memory: `xz -9` needs 65 MiB, its largest dictionaries 1.5 GiB.
-const XZ_MEMORY_BYTES_MAX: u64 = 2 << 30;
+/// What a file may ask of memory, as a power of two: ordinary files want 8 to 128 MiB, `zstd --long=30` 1 GiB.
+const MEMORY_BYTES_MAX_LOG: u32 = 30;
 
 impl Compression {
     /// The compression of a file that begins with `head`.
@@ -63,11 +63,15 @@ pub(crate) fn decompress(mut input: Box<dyn Read + Send>) -> io::Result<(Compres
     let plain: Box<dyn Read + Send> = match compression {
         Compression::Plain => Box::new(whole),
         Compression::Gzip => Box::new(flate2::read::MultiGzDecoder::new(whole)),
-        Compression::Zstd => Box::new(zstd::stream::read::Decoder::new(whole)?),
+        Compression::Zstd => {
+            let mut decoder = zstd::stream::read::Decoder::new(whole)?;
+            decoder.window_log_max(MEMORY_BYTES_MAX_LOG)?;
+            Box::new(decoder)
+        }
         Compression::Bzip2 => Box::new(bzip2::read::MultiBzDecoder::new(whole)),
         Compression::Xz => {
             let stream = liblzma::stream::Stream::new_stream_decoder(
-                XZ_MEMORY_BYTES_MAX,
+                1 << MEMORY_BYTES_MAX_LOG,
                 liblzma::stream::CONCATENATED,
             )?;
             Box::new(liblzma::read::XzDecoder::new_stream(whole, stream))

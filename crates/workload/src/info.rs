@@ -59,10 +59,10 @@ pub struct OpInfo {
     pub sequential_share: Option<f64>,
 }
 
-/// A distribution in a few numbers.
+/// A distribution in a few numbers: mean, smallest and largest are exact, the others to three digits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Distribution {
-    /// The mean, exact.
+    /// The mean.
     pub mean: f64,
     /// The smallest.
     pub min: u64,
@@ -201,19 +201,23 @@ impl Tally {
 struct Summary {
     histogram: Histogram<u64>,
     sum: u128,
+    min: u64,
+    max: u64,
 }
 
 impl Summary {
     fn new() -> Self {
         // The whole range from the start: a histogram that grows on demand can fail to.
         let histogram = Histogram::new_with_bounds(1, u64::MAX, 3).expect("bounds and digits are allowed");
-        Self { histogram, sum: 0 }
+        Self { histogram, sum: 0, min: u64::MAX, max: 0 }
     }
 
     #[inline]
     fn add(&mut self, value: u64) {
         self.histogram.saturating_record(value);
         self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
     }
 
     fn distribution(&self) -> Option<Distribution> {
@@ -225,11 +229,11 @@ impl Summary {
         let quantile = |q| histogram.lowest_equivalent(histogram.value_at_quantile(q));
         Some(Distribution {
             mean: self.sum as f64 / histogram.len() as f64,
-            min: histogram.lowest_equivalent(histogram.min()),
+            min: self.min,
             p50: quantile(0.5),
             p90: quantile(0.9),
             p99: quantile(0.99),
-            max: histogram.lowest_equivalent(histogram.max()),
+            max: self.max,
         })
     }
 }
@@ -277,8 +281,77 @@ impl Footprint {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use coflash_base::Time;
     use proptest::prelude::*;
     use std::collections::BTreeSet;
+
+    /// Yields the requests once.
+    struct Once(Vec<Request>);
+
+    impl Source for Once {
+        fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+            *batch = std::mem::take(&mut self.0);
+            Ok(())
+        }
+        fn progress(&self) -> Option<f64> {
+            None
+        }
+    }
+
+    fn summary(requests: &[(u64, u64, u64, Op)]) -> WorkloadInfo {
+        let request = |&(ns, offset, length, op)| Request { arrival: Time { ns }, offset, length, op };
+        summarise(&mut Once(requests.iter().map(request).collect()), Bytes { count: 4096 }).unwrap()
+    }
+
+    #[test]
+    fn every_number_is_what_a_hand_count_gives() {
+        let info = summary(&[
+            (100, 4096, 4096, Op::Read),
+            (100, 0, 512, Op::Write),
+            (400, 8192, 8192, Op::Read),
+            (400, 0, 0, Op::Flush),
+            (500, 512, 7680, Op::Write),
+            (600, 1 << 40, 1 << 40, Op::Trim),
+        ]);
+        assert_eq!((info.requests, info.span_ns), (6, 500));
+        assert_eq!((info.read.requests, info.read.bytes), (2, 12_288));
+        assert_eq!(info.read.sequential_share, Some(0.5));
+        assert_eq!(info.write.sequential_share, Some(0.5));
+        let sizes = info.write.size_bytes.unwrap();
+        assert_eq!((sizes.min, sizes.max, sizes.mean), (512, 7680, 4096.0));
+        assert_eq!(
+            (info.flush.requests, info.flush.size_bytes, info.flush.sequential_share),
+            (1, None, None)
+        );
+        let gaps = info.interarrival_ns.unwrap();
+        assert_eq!((gaps.mean, gaps.min, gaps.p50, gaps.p99, gaps.max), (100.0, 0, 100, 300, 300));
+        assert_eq!((info.address_min, info.address_end), (Some(0), Some(1 << 41)));
+        assert_eq!(info.footprint_pages, Some(4), "a trim touches no page");
+        assert_eq!(info.aligned_share, Some(0.6));
+    }
+
+    #[test]
+    fn nothing_at_all_has_no_shares() {
+        let info = summary(&[]);
+        assert_eq!((info.requests, info.span_ns, info.footprint_pages), (0, 0, Some(0)));
+        assert_eq!((info.address_end, info.aligned_share, info.interarrival_ns), (None, None, None));
+    }
+
+    #[test]
+    fn the_largest_numbers_fit() {
+        let info = summary(&[(0, 0, 1 << 63, Op::Trim), (u64::MAX, 0, 1 << 63, Op::Trim)]);
+        assert_eq!(info.trim.bytes, u64::MAX, "2^64 bytes read as one less");
+        assert_eq!(info.trim.size_bytes.unwrap().p50, 1 << 63);
+        assert_eq!(info.interarrival_ns.unwrap().max, u64::MAX);
+    }
+
+    #[test]
+    fn a_page_that_is_none_is_refused() {
+        for count in [0, 1, 256, 4095] {
+            let error = summarise(&mut Once(Vec::new()), Bytes { count }).unwrap_err().to_string();
+            assert!(error.contains("power of two"), "{error}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -1,7 +1,7 @@
 //! What the device is asked to do: requests, the formats they are recorded in, and generators that make them up.
 //!
 //! Everything that yields requests is a [`Source`]: it is streamed in batches and never held whole, and
-//! [`ReadAhead`](read_ahead::ReadAhead) lets it run on a thread of its own, ahead of the simulation.
+//! [`ReadAhead`] lets it run on a thread of its own, ahead of the simulation.
 
 mod compressed;
 pub mod disksim_generator;

@@ -117,6 +117,21 @@ impl Source for ReadAhead {
     }
 }
 
+/// A source chosen at run time is a source like any other.
+impl Source for Box<dyn Source> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        (**self).next_batch(batch)
+    }
+
+    fn progress(&self) -> Option<f64> {
+        (**self).progress()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        (**self).remarks()
+    }
+}
+
 impl Drop for ReadAhead {
     fn drop(&mut self) {
         // Without a listener the thread's next delivery fails, and it returns.
@@ -199,7 +214,8 @@ mod tests {
 
     #[test]
     fn it_yields_what_its_source_yields_in_order() {
-        let mut source = ReadAhead::new(count(1000, End::Plain).0).unwrap();
+        let counting: Box<dyn Source> = Box::new(count(1000, End::Plain).0);
+        let mut source = ReadAhead::new(counting).unwrap();
         assert_eq!(source.progress(), Some(0.0));
         assert_eq!(drain(&mut source), (1000, None));
         assert_eq!(source.progress(), Some(1.0));

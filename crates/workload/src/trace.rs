@@ -35,6 +35,9 @@ pub struct TraceOptions {
     pub format: Option<String>,
     /// What to do with a record that is not what its format says.
     pub on_error: OnError,
+    /// How much earlier than the one before a record may be and still be taken, as arriving with it: recorders of several
+    /// processors now and then swap neighbours. What is earlier than that is an error.
+    pub time_slack: Duration,
     /// How far apart the devices of one trace lie in the address space.
     pub device_stride: Bytes,
     /// The units of a DiskSim trace, which does not tell them.
@@ -46,6 +49,7 @@ impl Default for TraceOptions {
         Self {
             format: None,
             on_error: OnError::Stop,
+            time_slack: Duration::ZERO,
             device_stride: Bytes { count: 64 << 30 },
             disksim: DiskSimUnits::default(),
         }

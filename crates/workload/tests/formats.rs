@@ -270,6 +270,38 @@ fn every_format_is_recognised_from_its_content() {
 }
 
 #[test]
+fn a_file_is_recognised_by_most_of_its_lines_where_the_first_is_wrong() {
+    let skip = TraceOptions { on_error: OnError::Skip, ..TraceOptions::default() };
+    assert_eq!(parse("# a remark\n0,0,512,r,1\n", &skip).unwrap().len(), 1);
+    let error = parse("# a remark\n# another\n0,0,512,r,1\n", &skip).unwrap_err();
+    assert!(error.contains("its first line is \"# a remark\""), "{error}");
+}
+
+#[test]
+fn a_record_within_the_slack_arrives_with_the_one_before() {
+    let slack = TraceOptions { time_slack: Duration { ns: 2000 }, ..TraceOptions::default() };
+    let text = "fio version 3 iolog\n5 d read 0 1\n3 d read 1 1\n4 d read 2 1\n6 d read 3 1\n";
+    let times: Vec<_> = parse(text, &slack).unwrap().iter().map(|r| r.0).collect();
+    assert_eq!(times, [5000, 5000, 5000, 6000]);
+    let source = from_reader("t", Box::new(Cursor::new(text)), &slack);
+    let mut source = source.unwrap();
+    drain(&mut source).unwrap();
+    assert!(source.remarks()[0].contains("2 records are earlier than the one before, by up to 2us"));
+    // The slack does not add up: it counts from the latest.
+    let error = parse(&text.replace("4 d", "2 d"), &slack).unwrap_err();
+    assert!(
+        error.contains("t:4: time: time runs backwards by 3us") && error.contains("time_slack = \"3us\""),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_flush_collides_with_nothing() {
+    let text = "fio version 3 iolog\n0 a read 0 137438953472\n1 b sync 0 0\n2 a read 137438953472 1\n";
+    assert_eq!(parse(text, &TraceOptions::default()).unwrap().len(), 3);
+}
+
+#[test]
 fn a_mistake_further_down_is_still_reported_with_its_line() {
     for (_, text) in SAMPLES {
         let error = parse(&format!("{text}nonsense\n"), &TraceOptions::default()).unwrap_err();

@@ -77,6 +77,22 @@ fn a_sequence_goes_on_where_the_file_before_ended() {
 }
 
 #[test]
+fn dates_of_one_file_do_not_move_the_next() {
+    let msr =
+        file("dates", "a.csv", "128166385295514663,h,0,Read,0,1,0\n128166385295514673,h,0,Read,0,1,0\n");
+    let mut source = open(&[msr.clone(), msr], &TraceOptions::default()).unwrap();
+    let times: Vec<_> = drain(&mut source).unwrap().iter().map(|r| r.arrival.ns).collect();
+    assert_eq!(times, [0, 1000, 1000, 2000]);
+}
+
+#[test]
+fn a_sequence_longer_than_the_clock_is_refused() {
+    let long = file("long", "a.log", "fio version 3 iolog\n18446744073709551 d read 0 1\n");
+    let error = refusal(&[long.clone(), long]);
+    assert!(error.contains("a.log:2: time: the trace is longer than 2^64 ns"), "{error}");
+}
+
+#[test]
 fn files_that_cannot_be_used_are_named() {
     let good = file("unusable", "good.log", "fio version 3 iolog\n5 sda read 0 1\n");
     let missing = refusal(&[good.clone(), "/nowhere/x.csv".to_owned()]);
@@ -123,12 +139,36 @@ fn footprint_gib(info: &WorkloadInfo) -> f64 {
     (info.footprint_pages.unwrap() * info.page_bytes) as f64 / f64::from(1 << 30)
 }
 
-/// Where published traces lie that may not be distributed with the project.
-fn third_party(name: &str) -> Option<String> {
+/// Where traces lie that are too large, or not ours, to be distributed with the project.
+fn elsewhere(name: &str) -> Option<String> {
     let given = std::env::var_os("COFLASH_TRACES").map(PathBuf::from);
     let root = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"));
-    let path = root.join("third-party").join(name);
+    let path = root.join(name);
     path.exists().then(|| path.to_str().expect("a path of text").to_owned())
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
+fn the_whole_recording_is_read_as_well() {
+    let Some(path) = elsewhere("recorded/pgbench-oltp.iolog.zst") else {
+        println!("skipped: the whole recording is not here");
+        return;
+    };
+    // One of its three million records was recorded two microseconds too late.
+    let strict = open(std::slice::from_ref(&path), &TraceOptions::default()).unwrap();
+    let error = drain(&mut { strict }).unwrap_err().to_string();
+    assert!(error.contains(":1439772: time: time runs backwards by 2us"), "{error}");
+    let options = TraceOptions { time_slack: Duration { ns: 2000 }, ..TraceOptions::default() };
+    let info = inspect(&[path], &options, PAGE).unwrap();
+    assert!(
+        info.remarks[0].contains("1 records are earlier than the one before, by up to 2us"),
+        "{:?}",
+        info.remarks
+    );
+    let counts = [&info.read, &info.write, &info.trim, &info.flush].map(|op| op.requests);
+    assert_eq!(counts, [1_262_112, 1_307_620, 96, 402_450]);
+    assert_eq!((footprint_gib(&info) * 100.0).round(), 233.0);
+    assert_eq!((info.address_end.unwrap() as f64 / f64::from(1 << 30) * 100.0).round(), 415.0);
 }
 
 /// What is known of a published trace: its file, its units, and from its manifest the requests, the percentages of reads
@@ -231,7 +271,7 @@ fn published() -> Vec<Published> {
 fn published_traces_are_what_they_are_known_to_be() {
     let mut found = 0;
     for (name, options, requests, reads, writes, footprint, read, written) in published() {
-        let Some(path) = third_party(name) else { continue };
+        let Some(path) = elsewhere(&format!("third-party/{name}")) else { continue };
         found += 1;
         // The largest of these traces need their devices further apart than others.
         let options = TraceOptions { device_stride: Bytes { count: 1 << 40 }, ..options };
@@ -268,13 +308,13 @@ fn published_traces_of_other_formats_are_refused() {
         "TRIM_wiscsee_ext4_mkfs_reqscale_events.txt.zst",
     ];
     for name in others {
-        let Some(path) = third_party(name) else {
+        let Some(path) = elsewhere(&format!("third-party/{name}")) else {
             println!("skipped: {name} is not here");
             continue;
         };
         let error = refusal(&[path]);
         assert!(error.contains("not a trace of any known format"), "{name}: {error}");
-        let path = third_party(name).expect("it was there");
+        let path = elsewhere(&format!("third-party/{name}")).expect("it was there");
         assert!(open(&[path], &named("fio")).and_then(|mut s| drain(&mut s)).is_err(), "{name}");
     }
 }

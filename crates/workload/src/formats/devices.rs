@@ -145,6 +145,7 @@ mod tests {
     fn a_device_alone_may_be_of_any_size() {
         let mut devices = devices();
         assert_eq!(devices.place(2, 5000, 6000, "d").unwrap(), 13_192);
+        assert!(devices.remark().is_some(), "it does not lie where the trace has it");
         assert!(devices.place(1, 0, 10, "d").unwrap_err().problem.contains("reaches byte 6000"));
     }
 

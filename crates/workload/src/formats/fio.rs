@@ -78,8 +78,7 @@ impl Format for Iolog {
         let offset = whole(blank_field(rest), "offset")?;
         let length = whole(blank_field(rest), "length")?;
         nothing_more(rest)?;
-        let device = if op == Op::Flush { 0 } else { devices.number(file) };
-        Ok(Some(Record { time_ns, device, offset, length, op }))
+        Ok(Some(Record { time_ns, device: devices.number(file), offset, length, op }))
     }
 
     fn remarks(&self) -> Vec<String> {

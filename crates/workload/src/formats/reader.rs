@@ -3,7 +3,7 @@
 use super::{Carry, Clock, Devices, Fault, FileReader, Format, Lines, Record, is_empty};
 use crate::request::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use crate::trace::{OnError, TraceOptions};
-use coflash_base::Time;
+use coflash_base::{Duration, Time};
 
 /// No request reaches beyond this byte.
 const ADDRESS_END: u64 = 1 << 63;
@@ -30,6 +30,11 @@ struct Rules {
     origin_ns: Option<u64>,
     /// The latest time, as the file has it.
     latest_ns: u64,
+    /// How far a record may be earlier than the one before; it then arrives with it.
+    slack_ns: u64,
+    /// How many were, and the farthest.
+    late: u64,
+    late_ns_max: u64,
 }
 
 impl<F: Format> Reader<F> {
@@ -42,7 +47,15 @@ impl<F: Format> Reader<F> {
             file: file.to_owned(),
             lines,
             format: F::new(options),
-            rules: Rules { devices: carry.devices, base_ns: carry.base_ns, origin_ns, latest_ns: 0 },
+            rules: Rules {
+                devices: carry.devices,
+                base_ns: carry.base_ns,
+                origin_ns,
+                latest_ns: 0,
+                slack_ns: options.time_slack.ns,
+                late: 0,
+                late_ns_max: 0,
+            },
             on_error: options.on_error,
             skipped: 0,
             first_skipped: None,
@@ -72,6 +85,16 @@ impl<F: Format> Reader<F> {
         }
     }
 
+    fn late_remark(&self) -> Option<String> {
+        let (late, farthest) = (self.rules.late, Duration { ns: self.rules.late_ns_max });
+        (late > 0).then(|| {
+            format!(
+                "{}: {late} records are earlier than the one before, by up to {farthest}, and arrive with it",
+                self.file
+            )
+        })
+    }
+
     fn skip_remark(&self) -> Option<String> {
         let first = self.first_skipped.as_ref()?;
         Some(format!("{}: {} records were skipped, the first: {first}", self.file, self.skipped))
@@ -82,10 +105,12 @@ impl Rules {
     /// The request that `record` stands for.
     #[inline]
     fn apply<F: Format>(&mut self, record: &Record) -> Result<Request, Fault> {
-        let &Record { time_ns, length, op, .. } = record;
-        if time_ns < self.latest_ns {
-            return Err(backwards::<F>(time_ns, self.latest_ns));
+        let &Record { length, op, .. } = record;
+        let late_ns = self.latest_ns.saturating_sub(record.time_ns);
+        if late_ns > self.slack_ns {
+            return Err(backwards::<F>(record.time_ns, self.latest_ns));
         }
+        let time_ns = record.time_ns.max(self.latest_ns);
         let origin_ns = self.origin_ns.unwrap_or(time_ns);
         let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
             let problem = "the trace is longer than 2^64 ns (584 years)".to_owned();
@@ -95,6 +120,8 @@ impl Rules {
         // Only an accepted record moves the clock: a skipped one must leave no trace.
         self.origin_ns = Some(origin_ns);
         self.latest_ns = time_ns;
+        self.late += u64::from(late_ns > 0);
+        self.late_ns_max = self.late_ns_max.max(late_ns);
         Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op })
     }
 
@@ -120,8 +147,10 @@ impl Rules {
 
 #[cold]
 fn backwards<F: Format>(time_ns: u64, latest_ns: u64) -> Fault {
+    let by = Duration { ns: latest_ns - time_ns };
     let problem = format!(
-        "time runs backwards: {time_ns} ns after {latest_ns} ns (on_error = \"skip\" leaves such records out)"
+        "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (time_slack = \"{by}\" or more lets such records \
+         arrive with the one before, on_error = \"skip\" leaves them out)"
     );
     Fault { field: F::FIELDS.time, problem }
 }
@@ -156,6 +185,7 @@ impl<F: Format> FileReader for Reader<F> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.format.remarks();
         remarks.extend(self.rules.devices.remark());
+        remarks.extend(self.late_remark());
         remarks.extend(self.skip_remark());
         remarks
     }
