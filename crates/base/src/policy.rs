@@ -233,13 +233,14 @@ macro_rules! policy_build {
     };
 }
 
+/// The parameters of a policy, to be read as its configuration.
+pub type ParametersOf<E> = MapAccessDeserializer<ParameterTable<E>>;
+
 /// Takes `name` out of a table and leaves the parameters, values untouched.
 ///
 /// # Errors
 /// Where the table has no `name`, or what the table's own source reports.
-pub fn split_name<'de, A: MapAccess<'de>>(
-    mut map: A,
-) -> Result<(String, MapAccessDeserializer<ParameterTable<A::Error>>), A::Error> {
+pub fn split_name<'de, A: MapAccess<'de>>(mut map: A) -> Result<(String, ParametersOf<A::Error>), A::Error> {
     let mut name = None;
     let mut rest = Vec::new();
     while let Some(key) = map.next_key::<String>()? {
@@ -399,12 +400,13 @@ mod value {
 }
 
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "a family is public, and so are its members")]
 mod tests {
     use super::*;
     use serde::Deserialize;
 
     #[derive(Clone)]
-    struct Plain;
+    pub struct Plain;
     impl Policy for Plain {
         type Config = NoParameters;
         const SUMMARY: &'static str = "plain";
@@ -412,10 +414,10 @@ mod tests {
     }
 
     #[derive(Clone)]
-    struct Tuned;
+    pub struct Tuned;
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields, default)]
-    struct TunedConfig {
+    pub struct TunedConfig {
         /// how many
         d: u32,
     }
@@ -467,6 +469,7 @@ mod tests {
         assert_eq!(table[0].parameters, []);
         let d = Parameter { name: "d".into(), default: "2".into(), meaning: "how many".into() };
         assert_eq!(table[1].parameters, [d]);
+        assert_eq!(FamilyConfig::default().name(), "plain");
         assert_eq!(family_dispatch!(Family::Plain(Plain), _ => 1), 1);
         let _ = Family::Tuned(Tuned);
     }

@@ -5,7 +5,7 @@
 mod observer;
 
 use coflash_sim::{PRESETS, RunError, RunResult, ScenarioError};
-use coflash_workload::{TraceOptions, WorkloadError, formats, info};
+use coflash_workload::TraceOptions;
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
@@ -133,18 +133,8 @@ fn presets() -> Vec<(&'static str, String)> {
 
 #[pyfunction]
 fn policies_json() -> String {
-    let mut families: Vec<serde_json::Value> = coflash_sim::policies()
-        .into_iter()
-        .map(|(family, decides, members)| {
-            serde_json::json!({ "family": family, "decides": decides, "members": members })
-        })
-        .collect();
-    families.push(serde_json::json!({
-        "family": "trace format",
-        "decides": "how a trace file is read",
-        "members": formats::table(),
-    }));
-    serde_json::Value::Array(families).to_string()
+    let family = |(family, decides, members): (&str, &str, Vec<coflash_base::PolicyInfo>)| serde_json::json!({ "family": family, "decides": decides, "policies": members });
+    serde_json::Value::Array(coflash_sim::policies().into_iter().map(family).collect()).to_string()
 }
 
 #[pyfunction]
@@ -188,9 +178,8 @@ fn trace_info_json(
     let options = TraceOptions { format, on_error, ..TraceOptions::default() };
     let mut observer = PythonObserver::new(progress);
     let page = coflash_base::Bytes { count: 4096 };
-    let summary = py.detach(|| info::inspect(&trace, &options, page));
-    let _ = &mut observer;
-    let summary = summary.map_err(|error: WorkloadError| refused(error))?;
+    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
+    let summary = summary.map_err(|error| ended(error, observer))?;
     Ok(serde_json::to_string(&summary).expect("a summary is plain data"))
 }
 

@@ -29,7 +29,7 @@ pub enum Phase {
 pub struct Cancelled;
 
 /// Whoever watches a run. Called often (thousands of times a second): it decides itself how often to show anything.
-pub trait Observer {
+pub trait Observer: Send {
     /// Told of progress: the phase, how far it is where that is known, and requests (pages, while warming up) so far.
     ///
     /// # Errors
