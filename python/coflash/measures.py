@@ -1,0 +1,36 @@
+"""The measures that stand in every summary: terminal, notebook and report show these, in this order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from coflash.metrics import Metrics
+from coflash.quantity import Unit, show
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One number of a run's metrics."""
+
+    label: str
+    unit: Unit
+    read: Callable[[Metrics], float | None]
+
+    def shown(self, metrics: Metrics) -> str:
+        """The number as text, with its unit."""
+        return show(self.read(metrics), self.unit)
+
+
+WAF_HOST = Measure("WAF, by host writes", "ratio", lambda m: m.waf_host)
+WAF_FTL = Measure("WAF, by FTL writes", "ratio", lambda m: m.waf_ftl)
+COPIED = Measure("pages copied by GC", "pages", lambda m: m.gc_copies_pages)
+DROPPED = Measure("pages dropped by GC", "pages", lambda m: m.gc_drops_pages)
+REWRITTEN = Measure("dropped pages written later", "pages", lambda m: m.drop_rewrites_pages)
+ERASED = Measure("blocks erased", "blocks", lambda m: m.erases_blocks)
+MEAN = Measure("response, mean", "ns", lambda m: m.response_ns.all.mean)
+STDDEV = Measure("response, std. deviation", "ns", lambda m: m.response_ns.all.stddev)
+P99 = Measure("response, p99", "ns", lambda m: m.response_ns.all.p99)
+P99_9 = Measure("response, p99.9", "ns", lambda m: m.response_ns.all.p99_9)
+
+HEADLINE = (WAF_HOST, WAF_FTL, COPIED, DROPPED, REWRITTEN, ERASED, MEAN, STDDEV, P99, P99_9)
