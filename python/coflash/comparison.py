@@ -86,7 +86,7 @@ class Comparison:
         return next(found, None)
 
     def changes(self, scheme: str, measure: Measure) -> Iterator[float]:
-        """The relative change of a measure from the baseline to `scheme`, at each cache size where it means something."""
+        """The relative change of a measure from the baseline to `scheme`, at each cache size that has one."""
         for size in self.cache_sizes_bytes:
             ours, theirs = self.at(scheme, size), self.at(self.baseline, size)
             if ours is not None and theirs is not None:
@@ -97,7 +97,8 @@ class Comparison:
     def table(self) -> Table:
         """A row for each run: `scheme`, `cache_bytes`, and every metric by its dotted path."""
         rows = [
-            {"scheme": case.scheme, "cache_bytes": case.cache_bytes, **case.result.metrics.flat()} for case in self.cases
+            {"scheme": case.scheme, "cache_bytes": case.cache_bytes, **case.result.metrics.flat()}
+            for case in self.cases
         ]
         columns = dict.fromkeys(name for row in rows for name in row)
         return Table({name: _column([row.get(name) for row in rows]) for name in columns})
@@ -146,7 +147,8 @@ class Comparison:
                 background=document["background"],
                 baseline=document["baseline"],
                 cases=tuple(
-                    Case(run["scheme"], run["cache_bytes"], Result.load(path / run["folder"])) for run in document["runs"]
+                    Case(run["scheme"], run["cache_bytes"], Result.load(path / run["folder"]))
+                    for run in document["runs"]
                 ),
             )
         except (OSError, ValueError, KeyError) as error:

@@ -24,12 +24,12 @@ QUESTION = (
     "How much write amplification and response time is saved if the two know of each other?"
 )
 BACKGROUND = (
-    "“none”: a write-back cache that flash knows nothing of; the old flash page stays valid until the cached one is "
-    "evicted. “cdm”: cooperative data management (Lee, Kim, Bahn and Noh, MSST 2016); a flash page that the cache holds "
-    "need not be copied by garbage collection, and one that is dirty in the cache is invalid at once. The authors report "
-    "54 % fewer pages copied and a 20 % shorter mean response on their OLTP trace and a 64 GB device; the device here is "
-    "smaller, so that the demo ends in minutes, and the trace is another: PostgreSQL under pgbench, recorded at the block "
-    "layer. A page that GC drops must be written when the cache evicts it; those writes are shown, too."
+    "“none” is a write-back cache that flash knows nothing of: the old flash page stays valid until the cached one is "
+    "evicted. “cdm” is cooperative data management (Lee, Kim, Bahn and Noh, MSST 2016): garbage collection need not "
+    "copy a flash page that the cache holds, and one that is dirty in the cache is invalid at once. A page dropped so "
+    "must be written when the cache evicts it; these writes are counted as well. The authors report 54 % fewer pages "
+    "copied and a 20 % shorter mean response on their OLTP trace and a 64 GB device. Here the device is smaller, so "
+    "that the demo ends in minutes, and the trace is another: PostgreSQL under pgbench, recorded at the block layer."
 )
 
 

@@ -1,6 +1,6 @@
 """What a run counted, typed.
 
-A metric is declared here once, by its name in the result's JSON; one that a newer core adds can be read by its name too.
+A metric is declared here once, by its name in the result's JSON; one that the core adds can be read by its name too.
 """
 
 from __future__ import annotations

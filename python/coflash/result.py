@@ -37,8 +37,8 @@ class Histogram(NamedTuple):
 
     def exceeded_by(self) -> NDArray[np.float64]:
         """The share of requests that took longer than each of `values_ns`; shape (buckets,), descending to 0."""
-        total = self.counts.sum(dtype=np.uint64)
-        return (total - np.cumsum(self.counts, dtype=np.uint64)) / np.float64(max(total, 1))
+        through = np.cumsum(self.counts, dtype=np.float64)
+        return (through[-1:] - through) / through[-1:]
 
 
 @final
@@ -178,9 +178,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         metrics = self.metrics
-        rows = "".join(
-            f"<tr><td>{measure.label}</td><td>{measure.shown(metrics)}</td></tr>" for measure in HEADLINE
-        )
+        rows = "".join(f"<tr><td>{measure.label}</td><td>{measure.shown(metrics)}</td></tr>" for measure in HEADLINE)
         return f"<table><tbody>{rows}</tbody></table>"
 
 

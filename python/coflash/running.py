@@ -44,7 +44,7 @@ def run(
 
 def trace_info(
     trace: Paths,
-    format: str | None = None,  # noqa: A002 (the word of the field)
+    format: str | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     progress: Progress | None = None,
 ) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class Table:
         import polars as pl
 
         frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # noqa: S101 (tells the type checker: not a Series)
+        assert isinstance(frame, pl.DataFrame)  # not a Series
         return frame
 
     def to_pandas(self) -> pd.DataFrame:

@@ -1,7 +1,7 @@
 """Results are written whole or not at all.
 
-What is written gets a temporary name beside its place, is made durable, and is renamed; a run that is cut off leaves what
-was there before.
+What is written gets a temporary name beside its place, is made durable, and is renamed; a run that is cut off leaves
+what was there before.
 """
 
 from __future__ import annotations

@@ -20,7 +20,8 @@ Assignments = Annotated[
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as cache.size=64MiB. May be repeated."),
 ]
 JsonFile = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output.")
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
 

@@ -23,5 +23,10 @@ def policies(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
         for policy in members:
             table.add_row(policy["name"], policy["summary"], policy["source"])
             for parameter in policy["parameters"]:
-                table.add_row("", f"{parameter['name']} = {parameter['default']}: {parameter['meaning']}", "", style="dim")
+                table.add_row(
+                    "",
+                    f"{parameter['name']} = {parameter['default']}: {parameter['meaning']}",
+                    "",
+                    style="dim",
+                )
         console.print(table)

@@ -34,7 +34,8 @@ def run(
     ] = None,
     assignments: Assignments = None,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet.")
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
     ] = None,
     json: JsonFile = None,
     quiet: Quiet = False,

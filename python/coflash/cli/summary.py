@@ -7,17 +7,23 @@ from rich.table import Table
 from rich.text import Text
 
 from coflash.comparison import Comparison
-from coflash.measures import HEADLINE, Measure
+from coflash.measures import CAUSES, HEADLINE, Measure
 from coflash.quantity import change, show, show_change
 from coflash.result import Result
 
-_PROGRAM_LABELS = {"gc": "GC", "wear_levelling": "wear levelling"}
+_STYLES = {"better": "green", "worse": "red", "": ""}
 
 
 def run_table(result: Result) -> Table:
     """What one run counted."""
     metrics = result.metrics
-    table = Table(title=result.workload["description"], title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, show_header=False)
+    table = Table(
+        title=result.workload["description"],
+        title_justify="left",
+        title_style="bold",
+        box=box.SIMPLE_HEAD,
+        show_header=False,
+    )
     table.add_column("measure")
     table.add_column("value", justify="right")
     for measure in HEADLINE:
@@ -25,7 +31,7 @@ def run_table(result: Result) -> Table:
     table.add_section()
     for cause, pages in metrics.programs_pages.items():
         if pages:
-            table.add_row(f"programs, {_PROGRAM_LABELS.get(cause, cause)}", show(pages, "pages"))
+            table.add_row(f"pages programmed, {CAUSES[cause]}", show(pages, "pages"))
     table.add_section()
     table.add_row("requests", show(metrics.requests, "requests"))
     table.add_row("pages written by the host", show(metrics.host_writes_pages, "pages"))
@@ -63,6 +69,5 @@ def _cells(comparison: Comparison, size_bytes: int, measure: Measure) -> list[st
         relative = None
         if result is not None and reference is not None:
             relative = change(measure.read(result.metrics), measure.read(reference.metrics))
-        colour = "" if not relative else "green" if relative < 0 else "red"
-        cells.append(Text(show_change(relative), style=colour))
+        cells.append(Text(show_change(relative), style=_STYLES[measure.verdict(relative)]))
     return cells

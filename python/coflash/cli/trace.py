@@ -24,8 +24,9 @@ def _trace() -> None:
 @app.command()
 def info(
     trace: Annotated[list[str], typer.Argument(metavar="FILE...", help="The trace, or its files in order.")],
-    format: Annotated[  # noqa: A002 (the option is called that)
-        str | None, typer.Option("--format", help="The trace's format; found out from its content if left out.")
+    format: Annotated[
+        str | None,
+        typer.Option("--format", help="The trace's format; found out from its content if left out."),
     ] = None,
     on_error: Annotated[
         Literal["stop", "skip"], typer.Option("--on-error", help="What to do at a record that is malformed.")

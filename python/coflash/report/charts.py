@@ -1,7 +1,7 @@
 """The charts of a report, as data for plotly.js.
 
-A chart holds what it shows and its axes. Colours are names of the style sheet's variables, which `report.js` resolves when
-it draws, so that a chart follows the reader's light or dark scheme; all other looks are in `report.js`, too.
+A chart holds what it shows and its axes. Colours are names of the style sheet's variables, which `report.js` resolves
+when it draws, so that a chart follows the reader's light or dark scheme; all other looks are in `report.js`, too.
 Times are in seconds, for plotly writes them with the prefix that fits: 250µs, 1.5ms.
 """
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from coflash.comparison import Case, Comparison
 from coflash.measures import (
+    CAUSES,
     COPIED,
     DROPPED,
     MEAN,
@@ -32,15 +33,6 @@ from coflash.table import Table
 
 _DASHES = ("dot", "dash", "solid", "dashdot", "longdash")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross")
-CAUSES = {
-    "host": "host writes",
-    "evict": "cache evictions",
-    "gc": "GC copies",
-    "refresh": "refresh",
-    "wear_levelling": "wear levelling",
-    "destage": "destaging",
-    "metadata": "metadata",
-}
 _SECONDS = {"tickformat": "~s", "ticksuffix": "s", "hoverformat": ".4~s"}
 _COUNT = {"tickformat": "~s", "hoverformat": ",.0f"}
 
@@ -87,8 +79,12 @@ def sections(comparison: Comparison) -> Iterator[Section]:
 
 
 def scheme_colour(comparison: Comparison, scheme: str) -> str:
-    """The style sheet's colour of a scheme. The first is grey where it is the one without a cache."""
-    place = comparison.schemes.index(scheme) + (0 if comparison.without_cache else 1)
+    """The style sheet's colour of a scheme: 0 without a cache, 1 the baseline, 2 and up the others."""
+    place = comparison.schemes.index(scheme)
+    if not comparison.baseline:
+        place += 2
+    elif not comparison.without_cache:
+        place += 1
     return f"var(--scheme-{min(place, len(_DASHES) - 1)})"
 
 
@@ -96,8 +92,8 @@ def _write_amplification(comparison: Comparison) -> Section:
     axis = {"title": {"text": "flash programs per page"}, "tickformat": ".2~f", "hoverformat": ".3f"}
     return Section(
         "Write amplification",
-        "All flash programs, divided by what the host wrote, and by what reached the FTL after the cache had absorbed its "
-        "share. The first is what wears the flash for a given job; the second shows garbage collection alone.",
+        "All flash programs, divided by what the host wrote, and by what reached the FTL after the cache had absorbed "
+        "its share. The first is what wears the flash for a given job; the second shows garbage collection alone.",
         [
             _against_cache_size(comparison, WAF_HOST, "By host writes", "", axis),
             _against_cache_size(comparison, WAF_FTL, "By FTL writes", "", axis),
@@ -116,8 +112,8 @@ def _garbage_collection(comparison: Comparison) -> Section:
             dropped.data.append(trace)
     return Section(
         "What garbage collection moved",
-        "A valid page of a victim block is copied, or dropped because the cache holds it. A dropped page comes back: the "
-        "cache must write it when it evicts it, even if it was clean.",
+        "A valid page of a victim block is copied, or dropped because the cache holds it. A dropped page comes back: "
+        "the cache must write it when it evicts it, even if it was clean.",
         [_against_cache_size(comparison, COPIED, "Copied", "", axis), dropped],
     )
 
@@ -156,8 +152,8 @@ def _response(comparison: Comparison) -> Section:
     axis = {"title": {"text": "time"}, **_SECONDS}
     return Section(
         "Response time",
-        "From a request's arrival to its completion, all requests. Garbage collection in the way of a request shows in the "
-        "deviation and in the high percentiles before it shows in the mean.",
+        "From a request's arrival to its completion, all requests. Garbage collection in the way of a request shows in "
+        "the deviation and in the high percentiles before it shows in the mean.",
         [
             _against_cache_size(comparison, MEAN, "Mean", "", axis),
             _against_cache_size(comparison, STDDEV, "Standard deviation", "", axis),
@@ -180,15 +176,24 @@ def _distribution(comparison: Comparison) -> Section:
         "xaxis": {"type": "log", "title": {"text": "response time"}, "dtick": 1, **_SECONDS},
         "yaxis": {
             "type": "log",
-            "title": {"text": "requests that take longer"},
+            "title": {"text": "share of requests"},
             "tickvals": decades,
             "ticktext": ["all", *(f"1 in {10**power:,}" for power in range(1, 7))],
             "hoverformat": ".2~%",
             "automargin": True,
         },
     }
-    text = "How many requests take longer than a given time; both axes are logarithmic. Lower and further left is better."
-    chart = Chart("Response times beyond", "", traces, layout, _controls(comparison, "requests"), height_px=420)
+    text = (
+        "How many requests take longer than a given time; both axes are logarithmic. Lower and further left is better."
+    )
+    chart = Chart(
+        "Requests that take longer than …",
+        "",
+        traces,
+        layout,
+        _controls(comparison, "requests"),
+        height_px=420,
+    )
     return Section("The tail", text, [chart])
 
 
@@ -264,7 +269,10 @@ def _by_run(comparison: Comparison) -> Iterator[tuple[Case, dict[str, Any]]]:
     for case in comparison.cases:
         meta = {"cache": show(case.cache_bytes, "bytes")} if case.cache_bytes else {}
         line = _line(comparison, case.scheme)
-        yield case, {**line, "mode": "lines", "meta": meta, "line": {"color": line["line"]["color"], "width": 1.75}}
+        yield (
+            case,
+            {**line, "mode": "lines", "meta": meta, "line": {"color": line["line"]["color"], "width": 1.75}},
+        )
 
 
 def _controls(comparison: Comparison, *more: str) -> list[str]:

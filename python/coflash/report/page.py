@@ -13,9 +13,9 @@ from plotly.offline import get_plotlyjs
 
 from coflash._core import __version__
 from coflash.comparison import Comparison
-from coflash.measures import COPIED, HEADLINE, MEAN, STDDEV, WAF_HOST, Measure
+from coflash.measures import CAUSES, COPIED, HEADLINE, MEAN, STDDEV, WAF_HOST, Measure
 from coflash.quantity import change, show, show_change
-from coflash.report.charts import CAUSES, Chart, Section, scheme_colour, sections
+from coflash.report.charts import Chart, Section, scheme_colour, sections
 
 _FINDINGS = (COPIED, WAF_HOST, MEAN, STDDEV)
 
@@ -53,14 +53,17 @@ def _findings(comparison: Comparison) -> str:
         for measure in _FINDINGS:
             changes = list(comparison.changes(rival, measure))
             if changes:
-                spread = f"{show_change(max(changes))} to {show_change(min(changes))}"
+                mean = fmean(changes)
                 cards.append(
                     f'<div class="card"><dt>{escape(measure.label)}</dt>'
-                    f'<dd class="{_verdict(fmean(changes))}">{show_change(fmean(changes))}</dd>'
-                    f"<dd>{escape(rival)} against {escape(comparison.baseline)}, mean of {len(changes)} cache sizes"
-                    f"{f' ({spread})' if len(changes) > 1 else ''}</dd></div>"
+                    f'<dd class="{measure.verdict(mean)}">{show_change(mean)}</dd>'
+                    f"<dd>{show_change(max(changes))} … {show_change(min(changes))}</dd></div>"
                 )
-    return f'<dl class="cards">{"".join(cards)}</dl>' if cards else ""
+    if not cards:
+        return ""
+    rivals, sizes = ", ".join(comparison.rivals), len(comparison.cache_sizes_bytes)
+    note = f"{rivals} against {comparison.baseline}: mean over {sizes} cache sizes, and the range."
+    return f'<dl class="cards">{"".join(cards)}</dl><p class="note">{escape(note)}</p>'
 
 
 def _comparison_tables(comparison: Comparison) -> str:
@@ -76,8 +79,10 @@ def _comparison_table(comparison: Comparison, rival: str) -> str:
         cells = [f"<td>{measure.shown(case.result.metrics)}</td>" for case in comparison.without_cache]
         cells += [f"<td>{_beside(comparison, rival, size, measure)}</td>" for size in sizes]
         rows.append(f'<tr><th scope="row">{escape(measure.label)}</th>{"".join(cells)}</tr>')
-    caption = f"{escape(rival)}; below it, {escape(comparison.baseline)} and the change"
-    return _scrolling(f"<caption>{caption}</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody>")
+    caption = f"<strong>{escape(rival)}</strong>; below it {escape(comparison.baseline)}, and the change from that"
+    return _scrolling(
+        f"<caption>{caption}</caption><thead><tr><td></td>{head}</tr></thead><tbody>{''.join(rows)}</tbody>"
+    )
 
 
 def _beside(comparison: Comparison, rival: str, size_bytes: int, measure: Measure) -> str:
@@ -85,8 +90,8 @@ def _beside(comparison: Comparison, rival: str, size_bytes: int, measure: Measur
     if ours is None or theirs is None:
         return "–"
     relative = change(measure.read(ours.metrics), measure.read(theirs.metrics))
-    verdict = f'<b class="{_verdict(relative)}">{show_change(relative)}</b>' if relative is not None else ""
-    return f"{measure.shown(ours.metrics)}<small>{measure.shown(theirs.metrics)} {verdict}</small>"
+    verdict = f'<b class="{measure.verdict(relative)}">{show_change(relative)}</b>' if relative is not None else ""
+    return f"<strong>{measure.shown(ours.metrics)}</strong><small>{measure.shown(theirs.metrics)} {verdict}</small>"
 
 
 def _plain_table(comparison: Comparison) -> str:
@@ -104,17 +109,12 @@ def _scrolling(table: str) -> str:
     return f'<div class="scroll" tabindex="0"><table>{table}</table></div>'
 
 
-def _verdict(relative: float | None) -> str:
-    """Every measure shown is the better the smaller."""
-    return "" if not relative else "better" if relative < 0 else "worse"
-
-
 def _section(comparison: Comparison, section: Section, charts: list[Chart]) -> str:
     figures = []
     for chart in section.charts:
+        caption = f"<p>{escape(chart.caption)}</p>" if chart.caption else ""
         figures.append(
-            f'<figure><figcaption><h3>{escape(chart.title)}</h3>{f"<p>{escape(chart.caption)}</p>" * bool(chart.caption)}'
-            f'</figcaption><div class="controls" data-chart="{len(charts)}"></div>'
+            f"<figure><figcaption><h3>{escape(chart.title)}</h3>{caption}</figcaption>"
             f'<div class="plot" data-chart="{len(charts)}" style="height:{chart.height_px}px"></div></figure>'
         )
         charts.append(chart)
@@ -124,7 +124,8 @@ def _section(comparison: Comparison, section: Section, charts: list[Chart]) -> s
     )
     return (
         f"<section><h2>{escape(section.title)}</h2><p>{escape(section.text)}</p>"
-        f'<ul class="legend">{legend}</ul><div class="figures{wide}">{"".join(figures)}</div></section>'
+        f'<div class="keys"><ul>{legend}</ul><div class="controls"></div></div>'
+        f'<div class="figures{wide}">{"".join(figures)}</div></section>'
     )
 
 

@@ -5,7 +5,11 @@ const charts = JSON.parse(document.getElementById("charts").textContent);
 // What the reader has chosen holds for every chart: a cache size picked at one is meant for all.
 const chosen = {};
 
+// On a touch screen a drag scrolls the page, so charts do not zoom, and there is no pointer to rest on their tools.
+const coarse = matchMedia("(hover: none)");
+
 const config = {
+  displayModeBar: coarse.matches ? false : "hover",
   displaylogo: false,
   responsive: true,
   scrollZoom: false,
@@ -17,7 +21,8 @@ const config = {
 function look() {
   const axis = {
     color: "var(--soft)", gridcolor: "var(--grid)", linecolor: "var(--line)", zeroline: false,
-    title: { font: { size: 12 }, standoff: 10 }, automargin: true, fixedrange: narrow.matches,
+    title: { font: { size: 12 }, standoff: 10 }, automargin: true, fixedrange: coarse.matches,
+    ticks: "outside", ticklen: 5, tickcolor: "rgba(0,0,0,0)",
   };
   return {
     font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: "var(--soft)" },
@@ -63,11 +68,12 @@ function drawAll() {
   document.querySelectorAll(".plot").forEach(draw);
 }
 
-// A row of choices for each of a chart's controls; the last value (the largest cache) is a poor start, the middle a fair one.
-function offerChoices(place) {
-  const chart = charts[place.dataset.chart];
-  for (const key of chart.controls) {
-    const values = [...new Set(chart.data.map((trace) => trace.meta?.[key]).filter(Boolean))];
+// A row of choices for each control of a section's charts; a cache of middling size is the fairest start.
+function offerChoices(section, number) {
+  const within = [...section.querySelectorAll(".plot")].map((plot) => charts[plot.dataset.chart]);
+  for (const key of new Set(within.flatMap((chart) => chart.controls))) {
+    const traces = within.flatMap((chart) => chart.data);
+    const values = [...new Set(traces.map((trace) => trace.meta?.[key]).filter(Boolean))];
     chosen[key] ??= key === "cache" ? values[Math.floor(values.length / 2)] : values[0];
     const field = document.createElement("fieldset");
     field.innerHTML = "<legend></legend>";
@@ -76,18 +82,17 @@ function offerChoices(place) {
       const label = document.createElement("label");
       const input = document.createElement("input");
       const text = document.createElement("span");
-      Object.assign(input, { type: "radio", name: `${place.dataset.chart}-${key}`, value, checked: value === chosen[key] });
+      Object.assign(input, { type: "radio", name: `${key}-${number}`, value, checked: value === chosen[key] });
       input.dataset.key = key;
       text.textContent = value;
       label.append(input, text);
       field.append(label);
     }
-    place.append(field);
+    section.querySelector(".controls").append(field);
   }
 }
 
-const narrow = matchMedia("(max-width: 44rem)");
-document.querySelectorAll(".controls").forEach(offerChoices);
+document.querySelectorAll("section:has(.plot)").forEach(offerChoices);
 document.addEventListener("change", ({ target }) => {
   if (!target.dataset.key) return;
   chosen[target.dataset.key] = target.value;
@@ -97,5 +102,4 @@ document.addEventListener("change", ({ target }) => {
   drawAll();
 });
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);
-narrow.addEventListener("change", drawAll);
 drawAll();
