@@ -26,8 +26,9 @@ class Record(Mapping[str, Any]):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            # Copying and unpickling ask for attributes before `_fields` is there.
-            if name.startswith("_") or name not in self._fields:
+            if name.startswith("_"):  # copying and unpickling ask for such before `_fields` is there
+                raise AttributeError(name)
+            if name not in self._fields:
                 msg = f"{type(self).__name__} has no {name!r}; it has: {', '.join(self)}"
                 raise AttributeError(msg)
             return self[name]

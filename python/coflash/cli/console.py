@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from coflash import whole
+from coflash._core import CoflashError
 from coflash.scenario import Scenario
 
 STANDARD_OUTPUT = Path("-")
@@ -46,8 +47,8 @@ def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
     for assignment in assignments or []:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip():
-            message = f"'{assignment}' is no assignment; write KEY=VALUE, such as cache.size=64MiB"
-            raise typer.BadParameter(message, param_hint="--set")
+            msg = f"--set: '{assignment}' is no assignment; write KEY=VALUE, such as cache.size=64MiB"
+            raise CoflashError(msg)
         pairs.append((key.strip(), value.strip()))
     scenario = Scenario.load(name)
     return scenario.set(pairs) if pairs else scenario

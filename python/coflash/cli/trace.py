@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 import typer
@@ -13,7 +14,7 @@ from coflash.running import trace_info
 
 app = typer.Typer(help="Block traces.", no_args_is_help=True)
 
-_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "pages": "pages", "ratio": "ratio", "share": "share"}
+_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "pages": "pages", "share": "share", "requests": "requests"}
 
 
 @app.callback()
@@ -41,32 +42,33 @@ def info(
         return
     table = plain_table("", "")
     table.show_header = False
-    _add(table, found, "")
+    for label, text in _rows(found):
+        table.add_row(label, text)
     output().print(table)
 
 
-def _add(table: Any, found: dict[str, Any], prefix: str) -> None:
-    """A row for each leaf; the last word of its name is its unit."""
+def _rows(found: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
+    """A row for each fact; the last word of its name is its unit. A distribution of something is one fact."""
     for name, value in found.items():
-        if isinstance(value, dict):
-            _add(table, value, f"{prefix}{name} ")
-            continue
-        words = name.split("_")
-        unit = _UNITS.get(words[-1])
-        label = prefix + " ".join(words[:-1] if unit in ("ns", "bytes") else words)
-        table.add_row(label, _shown(value, unit))
+        *words, last = name.split("_")
+        unit = _UNITS.get(last)
+        if isinstance(value, dict) and unit is None:
+            yield from _rows(value, f"{prefix}{name} ")
+        else:
+            label = " ".join(words) if words and unit is not None else name.replace("_", " ")
+            yield prefix + label, _shown(value, unit)
 
 
 def _shown(value: Any, unit: Unit | None) -> str:
     match value:
-        case None:
+        case None | []:
             return "–"
-        case bool():
-            return "yes" if value else "no"
-        case int() | float():
-            if unit is None:
-                return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-            return show(value, unit)
+        case dict():
+            return " · ".join(f"{name} {_shown(part, unit)}" for name, part in value.items())
         case list():
-            return "\n".join(_shown(item, None) for item in value) or "–"
+            return "\n".join(_shown(item, unit) for item in value)
+        case int() | float() if unit is not None:
+            return show(value, unit)
+        case int():
+            return f"{value:,}"
     return str(value)

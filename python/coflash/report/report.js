@@ -43,7 +43,7 @@ function merged(base, over) {
   return both;
 }
 
-// A copy in which every "var(--name)" is the colour that the style sheet gives it now.
+// A copy in which every name of a variable is the colour that the style sheet gives it now.
 function coloured(value, style) {
   if (typeof value === "string") {
     const name = /^var\((--[\w-]+)\)$/.exec(value);
