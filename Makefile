@@ -5,7 +5,8 @@ PYTHON ?= python3
 PIP_VERSION := 26.3
 VENV := .venv
 BIN := $(VENV)/bin
-TOOLS := $(VENV)/.tools
+BUILD_TOOLS := $(VENV)/.build-tools
+DEV_TOOLS := $(VENV)/.dev-tools
 CORE := $(VENV)/.core
 OUT ?= results/demo
 
@@ -16,6 +17,8 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenari
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Not that of a shell in which another environment is active.
 unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -38,7 +41,7 @@ golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under 
 generate: $(CORE) ## Write the generated part of docs/reference anew
 	$(BIN)/python scripts/reference.py
 
-format: $(TOOLS) ## Format all code
+format: $(DEV_TOOLS) ## Format all code
 	cargo fmt --all
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
@@ -47,12 +50,12 @@ clean: ## Remove all that was built, the Python environment included
 	rm -rf $(VENV) target .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
 	find python scripts tests -name __pycache__ -prune -exec rm -rf {} +
 
-rust-checks: $(TOOLS)
+rust-checks: $(BUILD_TOOLS)
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo test --locked --workspace --quiet
 
-python-checks: $(CORE)
+python-checks: $(DEV_TOOLS) $(CORE)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
@@ -65,13 +68,17 @@ prerequisites:
 	@scripts/prerequisites $(PYTHON)
 
 # An order-only prerequisite: it always runs, and never makes anything stale.
-$(TOOLS): pyproject.toml | prerequisites
+$(BUILD_TOOLS): pyproject.toml | prerequisites
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip==$(PIP_VERSION)
-	$(BIN)/python -m pip install --quiet --group dev
-	touch $@
+	$(BIN)/python -m pip install pip==$(PIP_VERSION)
+	$(BIN)/python -m pip install --group build
+	@touch $@
+
+$(DEV_TOOLS): $(BUILD_TOOLS)
+	$(BIN)/python -m pip install --group dev
+	@touch $@
 
 # Without --release, maturin builds the core unoptimised.
-$(CORE): $(TOOLS) $(CORE_SOURCES)
-	$(BIN)/maturin develop --release --locked --quiet
-	touch $@
+$(CORE): $(BUILD_TOOLS) $(CORE_SOURCES)
+	$(BIN)/maturin develop --release --locked
+	@touch $@

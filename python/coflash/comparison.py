@@ -57,8 +57,8 @@ class Comparison:
     @classmethod
     def of_one(cls, result: Result) -> Comparison:
         """A single run, for whatever shows comparisons."""
-        name = result.scenario.name
-        return cls(title=name, question=result.scenario.description, cases=(Case(name, 0, result),))
+        scenario = result.document["scenario"]
+        return cls(scenario["name"], scenario.get("description", ""), (Case(scenario["name"], 0, result),))
 
     @property
     def schemes(self) -> tuple[str, ...]:

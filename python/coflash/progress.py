@@ -11,6 +11,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn,
 from rich.text import Text
 
 _SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BEFORE_PACE = 0.3
 
 Report = Callable[[str, float | None, int], None]
 """What the core calls: the phase, how much of it is done (None: unknown), the requests so far."""
@@ -31,8 +32,8 @@ class Display:
         self._runs = runs
         self._started = 0
         self._bars = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=16),
             _Requests(),
             TimeRemainingColumn(compact=True),
             console=console,
@@ -57,7 +58,7 @@ class Display:
         start = time.monotonic()
         with follow(label) as report:
             yield report
-        self._console.print(f"{label} · {time.monotonic() - start:.1f} s", style="dim", highlight=False, markup=False)
+        self._console.print(Text(f"{label} · {time.monotonic() - start:.1f} s", style="dim"))
 
     @contextmanager
     def _bar(self, label: str) -> Iterator[Report]:
@@ -78,6 +79,7 @@ class Display:
             yield report
         finally:
             self._bars.remove_task(task)
+            self._bars.refresh()  # or the next line printed would show it once more
 
     @contextmanager
     def _lines(self, label: str) -> Iterator[Report]:
@@ -101,8 +103,10 @@ class _Requests(ProgressColumn):
         requests = task.fields.get("requests", 0)
         if not requests:
             return Text()
-        per_second = requests / task.elapsed if task.elapsed else 0.0
-        return Text(f"{requests:,} requests, {_thousands(per_second)}/s", style="progress.data.speed")
+        text = f"{requests:,} requests"
+        if task.elapsed and task.elapsed >= _SECONDS_BEFORE_PACE:
+            text += f", {_thousands(requests / task.elapsed)}/s"
+        return Text(text, style="progress.data.speed", no_wrap=True)
 
 
 def _thousands(number: float) -> str:

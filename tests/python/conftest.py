@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -91,8 +90,3 @@ def comparison() -> Comparison:
             Case("cdm", 64 * MIB, make_result(400, drops=300, mean=100e3)),
         ),
     )
-
-
-@pytest.fixture
-def results() -> Callable[..., Result]:
-    return make_result

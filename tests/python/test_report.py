@@ -62,7 +62,8 @@ def test_every_colour_is_in_both_colour_schemes(comparison: Comparison) -> None:
 
 
 def test_a_single_run_has_what_needs_no_comparison(comparison: Comparison) -> None:
-    one = Comparison("one", "Alone.", comparison.cases[:1])
+    one = Comparison.of_one(comparison.cases[0].result)
+    assert one.schemes == ("by hand",)
     assert [section.title for section in sections(one)] == ["Where programs come from", "The tail", "Over time"]
     assert "In numbers" in report_html(one)
 
