@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,18 +33,13 @@ def scenario_page(schema: dict[str, Any]) -> str:
         text += ["| key | type | default | meaning |", "|---|---|---|---|"]
         for key, value in table["properties"].items():
             if not nested(value, schema):
-                cells = (
-                    f"`{path}.{key}`" if path else f"`{key}`",
-                    kind(value, schema),
-                    default(value, schema),
-                    described(value, schema),
-                )
-                text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+                name = f"`{path}.{key}`" if path else f"`{key}`"
+                text.append(row(name, kind(value, schema), default(value, schema), described(value, schema)))
         text.append("")
     return "\n".join(text)
 
 
-def policies_page(families: dict[str, Any]) -> str:
+def policies_page(families: Iterable[coflash.PolicyFamily]) -> str:
     """Every policy, a table for each family."""
     text = [
         "# Policies\n",
@@ -52,14 +47,19 @@ def policies_page(families: dict[str, Any]) -> str:
         'A policy is chosen by its name, `victim = "greedy"`, or by a table of its name and its parameters,',
         '`victim = { name = "d-choices", d = 10 }`. The first of a family is its default.\n',
     ]
-    for family, members in families.items():
-        text += [f"## {family}\n", "| name | what it does | parameters | source |", "|---|---|---|---|"]
-        for policy in members:
-            parameters = "<br>".join(f"`{p['name']}` = {p['default']}: {p['meaning']}" for p in policy["parameters"])
-            cells = (f"`{policy['name']}`", policy["summary"], parameters or "–", policy["source"])
-            text.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    for family in families:
+        text += [f"## `{family.key}`\n", f"{family.decides.capitalize()}.\n"]
+        text += ["| name | what it does | parameters | source |", "|---|---|---|---|"]
+        for policy in family.policies:
+            parameters = "<br>".join(f"`{p.name}` = `{p.default}`: {p.meaning}" for p in policy.parameters)
+            text.append(row(f"`{policy.name}`", policy.summary, parameters or "–", policy.source))
         text.append("")
     return "\n".join(text)
+
+
+def row(*cells: str) -> str:
+    """A line of a table."""
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def tables(node: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:

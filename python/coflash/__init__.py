@@ -10,15 +10,19 @@ What a scenario holds is in `docs/reference/scenario.md`; what a result counts i
 
 from coflash._core import CoflashError, __version__
 from coflash.metrics import Metrics
+from coflash.policies import Parameter, Policy, PolicyFamily, policies
 from coflash.result import Histogram, Result
 from coflash.running import run, trace_info
-from coflash.scenario import Scenario, policies, presets, scenario_schema
+from coflash.scenario import Scenario, presets, scenario_schema
 from coflash.table import Table
 
 __all__ = [
     "CoflashError",
     "Histogram",
     "Metrics",
+    "Parameter",
+    "Policy",
+    "PolicyFamily",
     "Result",
     "Scenario",
     "Table",

@@ -35,10 +35,10 @@ BACKGROUND = (
 
 def cases(sizes_bytes: tuple[int, ...]) -> Iterator[tuple[str, int, dict[str, str]]]:
     """The runs: scheme, cache size, and what they change in the scenario."""
-    yield "no cache", 0, {"cache.size": "0B", "cooperation": BASELINE}
+    yield "no cache", 0, {"cache.size": "0B", "cooperation.name": BASELINE}
     for size_bytes in sizes_bytes:
         for scheme in (BASELINE, RIVAL):
-            yield scheme, size_bytes, {"cache.size": f"{size_bytes // MIB}MiB", "cooperation": scheme}
+            yield scheme, size_bytes, {"cache.size": f"{size_bytes // MIB}MiB", "cooperation.name": scheme}
 
 
 def compare(display: Display, trace: Path, sizes_bytes: tuple[int, ...]) -> Comparison:
@@ -63,13 +63,13 @@ def compare(display: Display, trace: Path, sizes_bytes: tuple[int, ...]) -> Comp
 
 
 def find_trace() -> Path:
-    """The trace that ships, from the checkout this package is installed from, or below the working directory.
+    """The trace that ships, below the working directory or in the checkout this package is installed from.
 
     Raises:
         CoflashError: It is not there.
     """
-    places = (Path(__file__).parents[2], Path.cwd())
-    for place in places:
+    # A result carries the path as it was given: within a checkout, a relative one means the same to everybody.
+    for place in (Path(), Path(__file__).parents[2]):
         if (place / TRACE).is_file():
             return place / TRACE
     msg = f"the demo's trace, {TRACE}, is not here: run this in a checkout of coflash, or name a trace with --trace"

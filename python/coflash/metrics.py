@@ -70,31 +70,39 @@ class Programs(Record):
 
 
 class CacheCounts(Record):
-    """How often requests found their page in the cache, in pages."""
+    """What the device cache did, in pages; NVM reads and writes count because NVM wears, too."""
 
     read_hits: int
     read_misses: int
     write_hits: int
     write_misses: int
     hit_ratio: float | None
+    capacity_pages: int
+    nvm_reads_pages: int
+    nvm_writes_pages: int
+    clean_evictions_pages: int
+    dirty_evictions_pages: int
 
 
 class Response(Record):
-    """Response times in ns, from arrival to completion; a quantile is exact to the width of its histogram bucket."""
+    """Response times in ns, from arrival to completion; a quantile is exact to the width of its histogram bucket.
+
+    All but the count are None where there was no request.
+    """
 
     count: int
-    mean: float
-    stddev: float
-    p50: int
-    p90: int
-    p99: int
-    p99_9: int
-    p99_99: int
-    max: int
+    mean: float | None
+    stddev: float | None
+    p50: int | None
+    p90: int | None
+    p99: int | None
+    p99_9: int | None
+    p99_99: int | None
+    max: int | None
 
 
 class Responses(Record):
-    """Response times of all requests, of the reads, and of the writes."""
+    """Response times of all requests (trims and flushes too), of the reads, and of the writes."""
 
     all: Response
     read: Response
@@ -123,12 +131,14 @@ class Metrics(Record):
     host_trims_pages: int
     flushes: int
     ftl_writes_pages: int
+    flash_reads_pages: int
     programs_pages: Programs
     gc_copies_pages: int
     gc_drops_pages: int
     drop_rewrites_pages: int
     erases_blocks: int
     gc_time_ns: int
+    service_time_ns: int
     waf_host: float | None
     waf_ftl: float | None
     cache: CacheCounts

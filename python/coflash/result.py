@@ -47,31 +47,27 @@ class Result:
 
     Attributes:
         document: The whole result but for its arrays, as JSON has it; what `save` writes to `result.json`.
-        scenario_toml: The scenario that ran, every default written out.
     """
 
-    __slots__ = ("_erase_counts", "_histograms", "_series", "document", "scenario_toml")
+    __slots__ = ("_erase_counts", "_histograms", "_series", "document")
 
     def __init__(
         self,
         document: Mapping[str, Any],
-        scenario_toml: str,
         histograms: Mapping[Kind, Histogram],
         series: Table,
         erase_counts: NDArray[np.uint32],
     ) -> None:
         self.document = document
-        self.scenario_toml = scenario_toml
         self._histograms = histograms
         self._series = series
         self._erase_counts = erase_counts
 
     @classmethod
-    def from_core(cls, core: _core.RunResult, scenario: Scenario) -> Result:
+    def from_core(cls, core: _core.RunResult) -> Result:
         """The result that the core hands over; its arrays are not copied."""
         return cls(
             document=json.loads(core.to_json()),
-            scenario_toml=scenario.to_toml(),
             histograms={kind: Histogram(*core.histogram(kind)) for kind in KINDS},
             series=Table(core.series()),
             erase_counts=core.erase_counts(),
@@ -84,8 +80,8 @@ class Result:
 
     @property
     def scenario(self) -> Scenario:
-        """The scenario that ran."""
-        return Scenario.from_toml(self.scenario_toml)
+        """The scenario that ran, its trace included: `run(result.scenario)` gives this result again."""
+        return Scenario.from_dict(self.document["scenario"])
 
     @property
     def scenario_hash(self) -> str:
@@ -99,7 +95,7 @@ class Result:
 
     @property
     def workload(self) -> Mapping[str, Any]:
-        """What was replayed: its description, requests, the hash of its inputs, and remarks on how they were read."""
+        """What was replayed: its description, its files with their digests, and remarks on how they were read."""
         workload: Mapping[str, Any] = self.document["workload"]
         return workload
 
@@ -147,7 +143,7 @@ class Result:
     def write_files(self, place: Path) -> None:
         """Writes the files of `save` into a folder that is there."""
         (place / _DOCUMENT).write_text(self.to_json(), encoding="utf-8")
-        (place / _SCENARIO).write_text(self.scenario_toml, encoding="utf-8")
+        (place / _SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
         self._series.write_parquet(place / _SERIES)
         _stacked(self._histograms).write_parquet(place / _HISTOGRAMS)
         blocks = np.arange(len(self._erase_counts), dtype=np.uint32)
@@ -164,7 +160,6 @@ class Result:
         try:
             return cls(
                 document=json.loads((place / _DOCUMENT).read_text(encoding="utf-8")),
-                scenario_toml=(place / _SCENARIO).read_text(encoding="utf-8"),
                 histograms=_unstacked(Table.read_parquet(place / _HISTOGRAMS)),
                 series=Table.read_parquet(place / _SERIES),
                 erase_counts=Table.read_parquet(place / _ERASES)["erases"],
@@ -174,7 +169,7 @@ class Result:
             raise _core.CoflashError(msg) from error
 
     def __repr__(self) -> str:
-        return f"<Result of {self.workload['requests']:,} requests, scenario {self.scenario_hash[:12]}>"
+        return f"<Result of {self.metrics.requests:,} requests, scenario {self.scenario_hash}>"
 
     def _repr_html_(self) -> str:
         metrics = self.metrics

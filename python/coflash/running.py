@@ -38,8 +38,8 @@ def run(
     files = paths(trace)
     if progress is True:
         with shown(scenario.name) as report:
-            return Result.from_core(_core.run(scenario.core, files, report), scenario)
-    return Result.from_core(_core.run(scenario.core, files, progress or None), scenario)
+            return Result.from_core(_core.run(scenario.core, files, report))
+    return Result.from_core(_core.run(scenario.core, files, progress or None))
 
 
 def trace_info(

@@ -44,6 +44,17 @@ class Scenario:
         """
         return cls(_core.Scenario.from_toml(text))
 
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Scenario:
+        """The scenario that nested dictionaries describe, such as those of `to_dict`; None stands for the default.
+
+        Raises:
+            CoflashError: They describe none; the message names the key and what it may be.
+        """
+        return cls.from_toml(
+            "".join(f"{json.dumps(k)} = {toml_value(v)}\n" for k, v in values.items() if v is not None)
+        )
+
     def with_(self, assignments: Mapping[str, Any] | None = None, /, **more: Any) -> Scenario:
         """This scenario with some keys changed; the scenario itself stays as it is.
 
@@ -56,7 +67,7 @@ class Scenario:
         """
         changes = dict(assignments or {})
         changes.update((key.replace("__", "."), value) for key, value in more.items())
-        return self.set([(key, toml_value(value)) for key, value in changes.items()])
+        return self.set([(key, toml_value(value)) for key, value in changes.items()]) if changes else self
 
     def set(self, assignments: list[tuple[str, str]]) -> Scenario:
         """This scenario with some keys changed, each value as its TOML text; a bare word is a string.
@@ -103,17 +114,12 @@ class Scenario:
         return Scenario.from_toml, (self.to_toml(),)
 
     def __repr__(self) -> str:
-        return f"<Scenario {self.name!r} {self.hash[:12]}>"
+        return f"<Scenario {self.name!r} {self.hash}>"
 
 
 def presets() -> dict[str, str]:
     """The scenarios that ship, and what each is for."""
     return dict(_core.presets())
-
-
-def policies() -> dict[str, Any]:
-    """Every algorithm that can be chosen by name: by family, its name, summary, source and parameters."""
-    return _object(_core.policies_json())
 
 
 def scenario_schema() -> dict[str, Any]:
@@ -122,28 +128,25 @@ def scenario_schema() -> dict[str, Any]:
 
 
 def toml_value(value: Any) -> str:
-    """`value` as it stands in TOML; a text stays as it is, since the core takes a bare word for a string.
+    """`value` as it stands in TOML, on one line.
 
     Raises:
         TypeError: TOML has no such value.
     """
-    return value if isinstance(value, str) else _inline(value)
-
-
-def _inline(value: Any) -> str:
     match value:
         case bool():
             return "true" if value else "false"
         case str():
-            return json.dumps(value)
+            return json.dumps(value, ensure_ascii=False)
         case numbers.Integral():
             return str(int(value))
         case numbers.Real():
             return repr(float(value))
         case Mapping():
-            return "{ " + ", ".join(f"{json.dumps(k)} = {_inline(v)}" for k, v in value.items()) + " }"
+            pairs = (f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items() if v is not None)
+            return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
-            return "[" + ", ".join(map(_inline, value)) + "]"
+            return "[" + ", ".join(map(toml_value, value)) + "]"
     msg = f"a scenario has no values such as {value!r} ({type(value).__name__})"
     raise TypeError(msg)
 

@@ -96,7 +96,7 @@ class Table:
         return (
             isinstance(other, Table)
             and self.columns == other.columns
-            and all(np.array_equal(self[name], other[name]) for name in self.columns)
+            and all(_equal(self[name], other[name]) for name in self.columns)
         )
 
     __hash__ = None  # type: ignore[assignment]
@@ -112,3 +112,8 @@ class Table:
         )
         more = f"<p>{len(self):,} rows, the first {_ROWS_SHOWN} shown</p>" if len(self) > _ROWS_SHOWN else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:
+    """Whether two columns are the same; a gap equals a gap."""
+    return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == theirs.dtype.kind == "f")

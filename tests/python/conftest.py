@@ -25,7 +25,11 @@ def document(copies: int, drops: int = 0, mean: float = 200e3) -> dict[str, Any]
         "scenario": {"name": "by hand"},
         "scenario_hash": f"{copies:08x}",
         "seed": 7,
-        "workload": {"description": "made <by> hand", "requests": 1000, "inputs": "sha256:0", "remarks": ["A remark."]},
+        "workload": {
+            "description": "made <by> hand",
+            "inputs": [{"file": "t", "bytes": 1, "sha256": "0f"}],
+            "remarks": ["A remark."],
+        },
         "metrics": {
             "requests": 1000,
             "host_writes_pages": 1000,
@@ -51,7 +55,6 @@ def make_result(copies: int = 900, drops: int = 0, mean: float = 200e3) -> Resul
     windows = np.arange(4, dtype=np.uint64)
     return Result(
         document=document(copies, drops, mean),
-        scenario_toml='name = "by hand"\n',
         histograms={
             "all": Histogram(values, counts),
             "read": Histogram(values, counts),

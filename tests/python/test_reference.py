@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import reference
+from coflash import Parameter, Policy, PolicyFamily
 
 SCHEMA: dict[str, Any] = {
     "properties": {
@@ -37,8 +38,7 @@ def test_every_key_has_its_path_type_default_and_meaning() -> None:
 
 
 def test_every_policy_has_a_line() -> None:
-    parameter = {"name": "d", "default": "2", "meaning": "how many"}
-    tuned = {"name": "d-choices", "summary": "Some.", "source": "A paper", "parameters": [parameter]}
-    page = reference.policies_page({"victim": [tuned]})
-    assert "## victim" in page
-    assert "| `d-choices` | Some. | `d` = 2: how many | A paper |" in page
+    tuned = Policy("d-choices", "Some.", "A paper", (Parameter("d", "2", "how many"),))
+    page = reference.policies_page([PolicyFamily("gc.victim", "which block is next", (tuned,))])
+    assert "## `gc.victim`\n\nWhich block is next.\n" in page
+    assert "| `d-choices` | Some. | `d` = `2`: how many | A paper |" in page

@@ -14,14 +14,15 @@ from coflash.scenario import toml_value
 @pytest.mark.parametrize(
     ("value", "text"),
     [
-        ("64MiB", "64MiB"),
+        ("64MiB", '"64MiB"'),
+        ("3", '"3"'),
         (True, "true"),
         (3, "3"),
         (np.int64(3), "3"),
         (0.5, "0.5"),
         (np.float32(0.5), "0.5"),
         ([1, 2], "[1, 2]"),
-        ({"name": "d-choices", "d": 10}, '{ "name" = "d-choices", "d" = 10 }'),
+        ({"name": "d-choices", "d": 10, "seed": None}, '{ "name" = "d-choices", "d" = 10 }'),
     ],
 )
 def test_a_python_value_becomes_its_toml(value: Any, text: str) -> None:
@@ -47,6 +48,7 @@ def test_keys_can_be_set_either_way_and_the_scenario_itself_stays() -> None:
 def test_a_scenario_survives_its_text_and_a_trip_to_another_process() -> None:
     demo = Scenario.load("demo")
     assert Scenario.from_toml(demo.to_toml()) == demo
+    assert Scenario.from_dict(demo.to_dict()) == demo
     assert pickle.loads(pickle.dumps(demo)) == demo  # noqa: S301
 
 
@@ -63,9 +65,8 @@ def test_everything_that_ships_is_listed() -> None:
     for name in presets:
         assert Scenario.load(name).name == name
     policies = coflash.policies()
-    for family in policies.values():
-        for policy in family:
-            assert policy["name"]
-            assert policy["summary"]
-            assert policy["source"]
+    assert {"none", "cdm"} <= {policy.name for family in policies for policy in family.policies}
+    for policy in (policy for family in policies for policy in family.policies):
+        assert policy.summary
+        assert policy.source
     assert coflash.scenario_schema()["properties"]

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from coflash import scenario
 from coflash.cli.console import output, plain_table, show_json
+from coflash.policies import policies as families
 
 
 def policies(json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
     """List every algorithm that a scenario can choose by name."""
-    families = scenario.policies()
     if json:
-        show_json(families)
+        show_json([asdict(family) for family in families()])
         return
     console = output()
-    for family, members in families.items():
-        console.print(f"\n[bold]{family}[/bold]")
+    for family in families():
+        console.print(Text.assemble("\n", (family.key, "bold"), f": {family.decides}"))
         table = plain_table("name", "what it does", "source")
-        for policy in members:
-            table.add_row(policy["name"], policy["summary"], policy["source"])
-            for parameter in policy["parameters"]:
-                table.add_row(
-                    "",
-                    f"{parameter['name']} = {parameter['default']}: {parameter['meaning']}",
-                    "",
-                    style="dim",
-                )
+        for policy in family.policies:
+            table.add_row(policy.name, Text(policy.summary), Text(policy.source))
+            for parameter in policy.parameters:
+                meaning = f"{parameter.name} = {parameter.default}: {parameter.meaning}"
+                table.add_row("", Text(meaning, style="dim"), "")
         console.print(table)

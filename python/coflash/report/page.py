@@ -143,17 +143,18 @@ def _legend(comparison: Comparison, section: Section) -> Iterator[tuple[str, str
 def _provenance(comparison: Comparison) -> str:
     """What it takes to run all of it again, and what the simulator did."""
     last = comparison.cases[-1].result
-    speeds = [case.result.simulator["requests_per_second"] for case in comparison.cases]
-    peak = max(case.result.simulator["peak_rss_bytes"] for case in comparison.cases)
+    simulators = [case.result.simulator for case in comparison.cases]
+    speeds = [simulator["requests_per_second"] for simulator in simulators]
     facts = {
         "Workload": last.workload["description"],
-        "Requests": show(last.workload["requests"], "requests"),
-        "Inputs": last.workload["inputs"],
+        "Requests": show(last.metrics.requests, "requests"),
         "Seed": str(last.seed),
         "Simulated time": show(last.metrics.simulated_ns, "ns"),
         "Simulated requests per second": f"{show(min(speeds), 'requests')} – {show(max(speeds), 'requests')}",
-        "Peak memory": show(peak, "bytes"),
+        "Peak memory": show(max(s["peak_rss_bytes"] or 0 for s in simulators) or None, "bytes"),
     }
+    for given in last.workload["inputs"]:
+        facts[f"SHA-256 of {given['file']}"] = given["sha256"]
     rows = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in facts.items())
     remarks = "".join(f"<li>{escape(remark)}</li>" for remark in last.workload["remarks"])
     runs = "".join(
@@ -164,6 +165,6 @@ def _provenance(comparison: Comparison) -> str:
         f'<dl class="facts">{rows}</dl>'
         + (f"<ul>{remarks}</ul>" if remarks else "")
         + f"<details><summary>Scenario of “{escape(comparison.cases[-1].label)}”</summary>"
-        f"<pre>{escape(last.scenario_toml)}</pre></details>"
+        f"<pre>{escape(last.scenario.to_toml())}</pre></details>"
         f"<details><summary>Fingerprints of the scenarios</summary>{_scrolling(runs)}</details>"
     )
