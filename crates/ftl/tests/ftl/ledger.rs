@@ -120,7 +120,7 @@ impl Ledger {
     fn fill(&mut self, lpn: Lpn, page: Ppn, cause: Cause) {
         let (entries, full, per_block) =
             (self.entries, self.setup.data_pages(), self.setup.geometry.pages_per_block);
-        if page.get() % per_block == 0 {
+        if page.get().is_multiple_of(per_block) {
             self.open(self.pool_of(page), page.get() / per_block);
         }
         let group = group_of(&self.setup, cause);

@@ -37,7 +37,7 @@ impl Setup {
             sector_size: Bytes { count: 4 },
         };
         let gc = GcConfig { low_mark: FreeMark::Blocks(1), ..GcConfig::default() };
-        Self { geometry, ftl: FtlConfig::default(), gc, fractional: false, seed: 1 }.as_full_as_may_be()
+        Self { geometry, ftl: FtlConfig::default(), gc, fractional: false, seed: 1 }.with_least_spare()
     }
 
     /// Any shape and any options, as full as they allow or somewhat less.
@@ -67,7 +67,7 @@ impl Setup {
             trigger: pick(stream, &[Trigger::Write, Trigger::Operation]),
         };
         let fractional = stream.random();
-        let mut setup = Self { geometry, ftl, gc, fractional, seed: stream.random() }.as_full_as_may_be();
+        let mut setup = Self { geometry, ftl, gc, fractional, seed: stream.random() }.with_least_spare();
         if stream.random() {
             setup.ftl.spare.share.ppb += stream.random_range(0..100_000_000);
         }
@@ -80,7 +80,7 @@ impl Setup {
     }
 
     /// With the smallest spare share that is accepted.
-    pub(crate) fn as_full_as_may_be(mut self) -> Self {
+    pub(crate) fn with_least_spare(mut self) -> Self {
         let accepted = |setup: &mut Self, ppb| {
             setup.ftl.spare.share = Share { ppb };
             setup.build().is_ok()
