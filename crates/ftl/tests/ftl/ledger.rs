@@ -233,9 +233,9 @@ impl Ledger {
 /// The group of streams that a program belongs to, as the configuration reads.
 fn group_of(setup: &Setup, cause: Cause) -> usize {
     let stream = match cause {
-        Cause::Evict => Stream::Evict,
-        Cause::Gc => Stream::Gc,
-        _ => Stream::Host,
+        Cause::Evict | Cause::Destage => Stream::Evict,
+        Cause::Gc | Cause::Refresh | Cause::WearLevelling => Stream::Gc,
+        Cause::Host | Cause::Metadata => Stream::Host,
     };
     let named = setup.ftl.shared_streams.iter().position(|group| group.contains(&stream));
     named.unwrap_or(10 + stream as usize)

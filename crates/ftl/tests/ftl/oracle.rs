@@ -14,7 +14,7 @@ type Bytes = [u8; PAGE];
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Write(Lpn),
-    /// From a cache slot.
+    /// From a cache slot, for any cause but the host's.
     Evict(Lpn),
     /// So many bytes from such an offset; the rest stays.
     WritePart(Lpn, usize, usize),
@@ -111,7 +111,8 @@ impl Checked {
             Operation::Evict(page) => {
                 self.image.host_writes(0, &bytes);
                 self.image.access(0, Access::WriteNew, ());
-                self.write(page, 0, &bytes, Place::Cache { slot: 0 }, Cause::Evict);
+                let causes = [Cause::Evict, Cause::Destage, Cause::Refresh, Cause::WearLevelling];
+                self.write(page, 0, &bytes, Place::Cache { slot: 0 }, pick(stream, &causes));
             }
             Operation::WritePart(page, start, len) => {
                 if self.read(page, Place::Merged) {

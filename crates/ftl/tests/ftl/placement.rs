@@ -4,7 +4,7 @@ use crate::setup::Setup;
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_flash::{Cause, Geometry, Place, Untimed};
-use coflash_ftl::{Chips, CopyAll, FreeMark, Ftl, Io, VictimConfig, WearLevelling};
+use coflash_ftl::{Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, Io, VictimConfig, WearLevelling, Weight};
 
 fn write(ftl: &mut Ftl, page: u32) {
     let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
@@ -81,4 +81,47 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
         let (off, dynamic) = (spread(WearLevelling::Off, seed), spread(WearLevelling::Dynamic, seed));
         assert!(dynamic * 3 < off, "seed {seed}: {dynamic} dynamic, {off} off");
     }
+}
+
+/// Drops marked pages, which weigh so much.
+struct Drops(Weight);
+
+impl Advisor for Drops {
+    fn fate(&mut self, _: Lpn, marked: bool) -> Fate {
+        if marked { Fate::Drop } else { Fate::Copy }
+    }
+
+    fn marked_weight(&self) -> Weight {
+        self.0
+    }
+}
+
+/// Block 0 holds 4 marked pages, block 1 holds 2 valid ones: which is cleaned first?
+fn cleaned_first(weight: Weight, fractional: bool) -> usize {
+    let mut ftl = Setup { fractional, ..Setup::small() }.build().expect("the setup is accepted");
+    let mut advisor = Drops(weight);
+    let mut io = Io { media: &mut Untimed, advisor: &mut advisor, start: () };
+    let mut write = |ftl: &mut Ftl, page| {
+        ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+    };
+    (0..8).for_each(|page| write(&mut ftl, page));
+    (0..4).for_each(|page| ftl.mark(Lpn::new(page)));
+    // The other blocks lose their pages one by one, later than block 1.
+    let mut pages = [4, 5].into_iter().chain(8..32).chain((8..32).step_by(4)).chain((9..32).step_by(4));
+    while ftl.tally().erases_blocks == 0 {
+        write(&mut ftl, pages.next().expect("GC begins before that"));
+    }
+    ftl.assert_invariants();
+    ftl.erase_counts().iter().position(|&erases| erases > 0).expect("one was erased")
+}
+
+#[test]
+fn marked_pages_weigh_what_the_advisor_says() {
+    // 4 pages at 3/16 and at 7/16 cost less than 2 pages, at 9/16 and 15/16 more.
+    for (sixteenths, first) in [(0, 0), (3, 0), (7, 0), (9, 1), (15, 1), (16, 1)] {
+        assert_eq!(cleaned_first(Weight(sixteenths), true), first, "{sixteenths} sixteenths");
+    }
+    assert_eq!((cleaned_first(Weight::NONE, false), cleaned_first(Weight::FULL, false)), (0, 1));
+    let nearest = [0.0, 0.02, 0.04, 0.5, 0.99, 2.0, -1.0].map(|weight| Weight::nearest(weight).0);
+    assert_eq!(nearest, [0, 0, 1, 8, 16, 16, 0]);
 }
