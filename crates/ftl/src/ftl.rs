@@ -85,8 +85,7 @@ pub struct Ftl {
 }
 
 impl Ftl {
-    /// An erased device. `weight` is what marked pages count as long as the advisor says nothing else; `fractional`
-    /// where it may say something other than all or nothing.
+    /// An erased device. `fractional` where the advisor may let marked pages count something other than all or nothing.
     ///
     /// # Errors
     /// What does not fit together, as (key in the scenario, problem).
