@@ -18,7 +18,9 @@ pub trait Advisor {
     /// must have made sure that its data lives elsewhere. It must not call back into the FTL.
     fn fate(&mut self, page: Lpn, marked: bool) -> Fate;
 
-    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time.
+    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time. Less than
+    /// [`Weight::FULL`] only where marked pages are dropped: blocks of marked pages that look cheap and are copied all
+    /// the same would be picked again and again, and GC would not end.
     fn marked_weight(&self) -> Weight {
         Weight::FULL
     }

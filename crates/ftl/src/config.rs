@@ -123,7 +123,7 @@ impl FreeMark {
     #[must_use]
     pub fn of(self, blocks: u32) -> u32 {
         match self {
-            Self::Share(share) => share.of(u64::from(blocks)) as u32,
+            Self::Share(share) => share.of(u64::from(blocks)).try_into().unwrap_or(u32::MAX),
             Self::Blocks(count) => count,
         }
     }
@@ -287,7 +287,7 @@ impl Dimensions {
             return Err(("ftl.spare.share", format!("{} leaves no page to the host", ftl.spare.share)));
         }
         // Free blocks at the low mark, the active blocks, and one to copy into: none of them may be needed for data.
-        let kept_back = low_mark_blocks + groups + 1;
+        let kept_back = low_mark_blocks.saturating_add(groups + 1);
         let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
         let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
         if per_pool > usable {

@@ -2,6 +2,8 @@
 
 use coflash_base::Seed;
 
+#[cfg(test)]
+mod contract;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
