@@ -164,7 +164,7 @@ impl Media for Image {
         }
     }
 
-    fn backlog(&self, _: DieId) -> u64 {
+    fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }
 }

@@ -142,7 +142,8 @@ impl Timeline {
         }
     }
 
-    /// Passes time up to `until`, reporting every part that ended on the way, in order.
+    /// Passes time up to `until`, reporting every part whose last operation ended on the way, in that order. What follows
+    /// the operation off the die (error correction, a cache access) is in the reported time, which may lie after `until`.
     pub fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) {
         if let Some(channels) = &mut self.channels {
             channels.advance(until, finished);
@@ -231,7 +232,7 @@ impl Media for Timeline {
         })
     }
 
-    fn backlog(&self, die: DieId) -> u64 {
+    fn backlog(&self, die: DieId, now: When) -> u64 {
         let servers = match self.planes {
             Planes::Serial => die.get() as usize..die.get() as usize + 1,
             Planes::Parallel => {
@@ -241,7 +242,7 @@ impl Media for Timeline {
         };
         match &self.channels {
             Some(channels) => servers.map(|server| channels.backlog_ns(server)).sum(),
-            None => servers.map(|server| self.free_at[server].ns).sum(),
+            None => servers.map(|server| self.free_at[server].ns.saturating_sub(now.ns)).sum(),
         }
     }
 }

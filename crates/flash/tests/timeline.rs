@@ -382,10 +382,10 @@ fn backlog_is_what_a_die_still_has_to_do_and_busy_adds_up_by_cause() {
     flash.read(first, Place::Host, Cause::Host, start());
     flash.erase(geometry.block_of(first), Cause::Gc, start());
     flash.program(second, DATA, Place::Host, Cause::Evict, start());
-    assert_eq!((flash.backlog(die(first)), flash.backlog(die(second))), (114_000, 24_000));
+    assert_eq!((flash.backlog(die(first), start()), flash.backlog(die(second), start())), (114_000, 24_000));
     flash.advance(Time { ns: 20_000 }, &mut Vec::new());
-    assert_eq!((flash.backlog(die(first)), flash.backlog(die(second))), (100_000, 24_000));
+    assert_eq!((flash.backlog(die(first), start()), flash.backlog(die(second), start())), (100_000, 24_000));
     flash.advance(Time { ns: 200_000 }, &mut Vec::new());
-    assert_eq!((flash.backlog(die(first)), flash.backlog(die(second))), (0, 0));
+    assert_eq!((flash.backlog(die(first), start()), flash.backlog(die(second), start())), (0, 0));
     assert_eq!((flash.busy().gc.ns, flash.busy().other.ns), (100_000, 38_000));
 }

@@ -224,13 +224,13 @@ impl Ftl {
         after: M::When,
         io: &mut Io<'_, M, A>,
     ) -> M::When {
-        let die = self.choose_die(lpn, io.media);
+        let die = self.choose_die(lpn, io);
         self.collect(die, io);
         if let Some(old) = self.map[lpn] {
             self.invalidate_page(old);
         }
-        let pool = self.choose_pool(die);
         let group = self.dims.group_of[Stream::of(cause) as usize] as usize;
+        let pool = self.choose_pool(die, group);
         let page = self.take_page(pool, group);
         let oob = self.stamp(Some(lpn), cause);
         let mut done = io.media.program(page, oob, from, cause, after);
@@ -319,7 +319,7 @@ impl Ftl {
 
     /// The die that a write goes to.
     #[inline(always)]
-    fn choose_die<M: Media>(&mut self, lpn: Lpn, media: &M) -> DieId {
+    fn choose_die<M: Media, A>(&mut self, lpn: Lpn, io: &Io<'_, M, A>) -> DieId {
         let dies = self.dies.len() as u32;
         let in_turn = |next: u32| (0..dies).map(move |step| DieId::new((next + step) % dies));
         // On a full device only the pool that the page leaves has room.
@@ -337,7 +337,9 @@ impl Ftl {
                 // Equally busy dies take turns: the search begins after the die used last.
                 let leaves = leaves();
                 let with_room = in_turn(self.next_die).filter(|&die| self.has_room(die, leaves));
-                let die = with_room.min_by_key(|&die| media.backlog(die)).expect("the device has room");
+                let die = with_room
+                    .min_by_key(|&die| io.media.backlog(die, io.start))
+                    .expect("the device has room");
                 self.next_die = (die.get() + 1) % dies;
                 die
             }
@@ -357,7 +359,7 @@ impl Ftl {
 
     /// The pool of a die that a write goes to: the one with the most free pages, searched in turn.
     #[inline(always)]
-    fn choose_pool(&mut self, die: DieId) -> usize {
+    fn choose_pool(&mut self, die: DieId, group: usize) -> usize {
         let first = (die.get() * self.dims.pools_per_die) as usize;
         if self.dims.pools_per_die == 1 {
             return first;
@@ -368,7 +370,7 @@ impl Ftl {
             let local = (begin + step) % self.dims.pools_per_die;
             let pool = &self.pools[first + local as usize];
             if pool.valid_pages < self.dims.valid_pages_max {
-                let open = pool.actives[0];
+                let open = pool.actives[group];
                 let in_open =
                     if open.block.is_some() { self.dims.data_pages_per_block - open.next } else { 0 };
                 let free_pages = pool.free.len() * self.dims.data_pages_per_block + in_open;

@@ -4,7 +4,7 @@ use crate::setup::Setup;
 use coflash_base::{Index, Lpn};
 use coflash_flash::image::Done;
 use coflash_flash::{BlockId, Cause, Oob, Ppn};
-use coflash_ftl::{Ftl, Stream, Summary, Tally, VictimConfig, WearLevelling};
+use coflash_ftl::{FreeMark, Ftl, Stream, Summary, Tally, VictimConfig, WearLevelling};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
@@ -212,8 +212,8 @@ impl Ledger {
         assert_eq!(ftl.erase_counts(), erases, "erase counts");
         assert_eq!(self.tally.erases_blocks, erases.iter().map(|&n| u64::from(n)).sum::<u64>());
         let fewest = self.free.iter().map(VecDeque::len).min().expect("there is a pool");
-        let share = fewest as f64 / f64::from(self.setup.blocks_per_pool());
-        assert_eq!(ftl.free_share_min(), share, "free blocks");
+        let at_most = |blocks: usize| ftl.pools_have_at_most(FreeMark::Blocks(blocks as u32));
+        assert!(at_most(fewest) && (fewest == 0 || !at_most(fewest - 1)), "free blocks");
         assert!(fewest >= self.setup.low_mark(), "GC left {fewest} free blocks");
         for (blocks, free) in self.blocks.chunks(self.setup.blocks_per_pool() as usize).zip(&self.free) {
             let erased = blocks.iter().filter(|block| block.programmed == 0).count();
