@@ -310,17 +310,21 @@ impl Ftl {
     fn choose_die<M: Media>(&mut self, lpn: Lpn, media: &M) -> DieId {
         let dies = self.dies.len() as u32;
         let in_turn = |next: u32| (0..dies).map(move |step| DieId::new((next + step) % dies));
+        // On a full device only the pool that the page leaves has room.
+        let leaves = || self.map[lpn].map(|page| self.pool_of(self.geometry.block_of(page)));
         match self.chips {
             Chips::Static => DieId::new(lpn.get() % dies),
             Chips::RoundRobin => {
-                let die =
-                    in_turn(self.next_die).find(|&die| self.has_room(die)).expect("the device has room");
+                let leaves = leaves();
+                let mut with_room = in_turn(self.next_die).filter(|&die| self.has_room(die, leaves));
+                let die = with_room.next().expect("the device has room");
                 self.next_die = (die.get() + 1) % dies;
                 die
             }
             Chips::LeastBusy => {
                 // Equally busy dies take turns: the search begins after the die used last.
-                let with_room = in_turn(self.next_die).filter(|&die| self.has_room(die));
+                let leaves = leaves();
+                let with_room = in_turn(self.next_die).filter(|&die| self.has_room(die, leaves));
                 let die = with_room.min_by_key(|&die| media.backlog(die)).expect("the device has room");
                 self.next_die = (die.get() + 1) % dies;
                 die
@@ -333,9 +337,10 @@ impl Ftl {
         first..first + self.dims.pools_per_die as usize
     }
 
-    /// Whether a die may take another valid page and GC still finds something to gain there.
-    fn has_room(&self, die: DieId) -> bool {
-        self.pools_of(die).any(|pool| self.pools[pool].valid_pages < self.dims.valid_pages_max)
+    /// Whether a die may take another valid page, one being about to leave a pool, and GC still finds something to gain.
+    fn has_room(&self, die: DieId, leaves: Option<usize>) -> bool {
+        let max = |pool| self.dims.valid_pages_max + u32::from(leaves == Some(pool));
+        self.pools_of(die).any(|pool| self.pools[pool].valid_pages < max(pool))
     }
 
     /// The pool of a die that a write goes to: the one with the most free pages, searched in turn.
