@@ -136,6 +136,7 @@ impl<I, T: std::fmt::Debug> std::fmt::Debug for IdVec<I, T> {
 }
 
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "ids are public")]
 mod tests {
     use super::*;
 

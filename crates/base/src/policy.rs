@@ -7,7 +7,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, DeserializeOwned, DeserializeSeed, IntoDeserializer, MapAccess};
+use std::marker::PhantomData;
 
 /// One algorithm of a family.
 pub trait Policy: Sized {
@@ -231,17 +233,14 @@ macro_rules! policy_build {
     };
 }
 
-/// The parameters of a policy on their way to its configuration.
-pub type ParameterTable<'de, E> =
-    serde::de::value::MapDeserializer<'de, std::vec::IntoIter<(String, Parameters)>, E>;
+/// The parameters of a policy, to be read as its configuration.
+pub type ParametersOf<E> = MapAccessDeserializer<ParameterTable<E>>;
 
 /// Takes `name` out of a table and leaves the parameters, values untouched.
 ///
 /// # Errors
 /// Where the table has no `name`, or what the table's own source reports.
-pub fn split_name<'de, A: serde::de::MapAccess<'de>>(
-    mut map: A,
-) -> Result<(String, ParameterTable<'de, A::Error>), A::Error> {
+pub fn split_name<'de, A: MapAccess<'de>>(mut map: A) -> Result<(String, ParametersOf<A::Error>), A::Error> {
     let mut name = None;
     let mut rest = Vec::new();
     while let Some(key) = map.next_key::<String>()? {
@@ -251,8 +250,32 @@ pub fn split_name<'de, A: serde::de::MapAccess<'de>>(
             rest.push((key, map.next_value()?));
         }
     }
-    let name = name.ok_or_else(|| serde::de::Error::missing_field("name"))?;
-    Ok((name, serde::de::value::MapDeserializer::new(rest.into_iter())))
+    let name = name.ok_or_else(|| de::Error::missing_field("name"))?;
+    let table = ParameterTable { entries: rest.into_iter(), value: None, error: PhantomData };
+    Ok((name, MapAccessDeserializer::new(table)))
+}
+
+/// The parameters of a policy on their way to its configuration: an error names the parameter.
+#[derive(Debug)]
+pub struct ParameterTable<E> {
+    entries: std::vec::IntoIter<(String, Parameters)>,
+    value: Option<(String, Parameters)>,
+    error: PhantomData<E>,
+}
+
+impl<'de, E: de::Error> MapAccess<'de> for ParameterTable<E> {
+    type Error = E;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, E> {
+        self.value = self.entries.next();
+        self.value.as_ref().map(|(key, _)| seed.deserialize(key.as_str().into_deserializer())).transpose()
+    }
+
+    fn next_value_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, E> {
+        let (key, value) = self.value.take().expect("a key comes before its value");
+        seed.deserialize(value.into_deserializer())
+            .map_err(|error: E| E::custom(format_args!("{key}: {error}")))
+    }
 }
 
 pub use value::Parameters;
@@ -377,12 +400,13 @@ mod value {
 }
 
 #[cfg(test)]
+#[allow(unreachable_pub, reason = "a family is public, and so are its members")]
 mod tests {
     use super::*;
     use serde::Deserialize;
 
     #[derive(Clone)]
-    struct Plain;
+    pub struct Plain;
     impl Policy for Plain {
         type Config = NoParameters;
         const SUMMARY: &'static str = "plain";
@@ -390,10 +414,10 @@ mod tests {
     }
 
     #[derive(Clone)]
-    struct Tuned;
+    pub struct Tuned;
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
     #[serde(deny_unknown_fields, default)]
-    struct TunedConfig {
+    pub struct TunedConfig {
         /// how many
         d: u32,
     }
@@ -445,6 +469,7 @@ mod tests {
         assert_eq!(table[0].parameters, []);
         let d = Parameter { name: "d".into(), default: "2".into(), meaning: "how many".into() };
         assert_eq!(table[1].parameters, [d]);
+        assert_eq!(FamilyConfig::default().name(), "plain");
         assert_eq!(family_dispatch!(Family::Plain(Plain), _ => 1), 1);
         let _ = Family::Tuned(Tuned);
     }

@@ -96,7 +96,7 @@ macro_rules! quantity {
 
 /// A type that a scenario writes as a string.
 macro_rules! text_serde {
-    ($name:ident, $expecting:expr, $example:literal) => {
+    ($name:ident, $expecting:expr, $example:literal $(, number $number:ident => $text:expr)?) => {
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
@@ -114,6 +114,9 @@ macro_rules! text_serde {
                     fn visit_str<E: de::Error>(self, text: &str) -> Result<$name, E> {
                         text.parse().map_err(E::custom)
                     }
+                    $(fn visit_f64<E: de::Error>(self, $number: f64) -> Result<$name, E> {
+                        self.visit_str(&$text)
+                    })?
                 }
                 deserializer.deserialize_str(Text)
             }
@@ -283,7 +286,7 @@ impl fmt::Debug for Share {
     }
 }
 
-text_serde!(Share, "a share such as \"5%\" or \"0.05\"", "5%");
+text_serde!(Share, "a share such as \"5%\" or \"0.05\"", "5%", number share => share.to_string());
 
 #[cfg(test)]
 mod tests {

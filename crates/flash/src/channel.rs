@@ -152,6 +152,10 @@ impl Channels {
         self.now = self.now.max(until);
     }
 
+    pub(crate) fn next_event(&self) -> Option<Time> {
+        self.events.peek().map(|Reverse((at, ..))| *at)
+    }
+
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
         let Some(Reverse((at, _, server, step))) = self.events.pop() else {
             return false;

@@ -149,6 +149,12 @@ impl Timeline {
         self.channels.as_mut().is_some_and(|channels| channels.step(finished))
     }
 
+    /// When the next event is due; none where nothing is under way, or nothing waits for events.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        self.channels.as_ref().and_then(Channels::next_event)
+    }
+
     /// The bytes the timeline holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {

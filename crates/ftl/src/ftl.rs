@@ -2,7 +2,7 @@
 
 use crate::advisor::{Advisor, Weight};
 use crate::block::{Blocks, PageBits, Scale, State};
-use crate::config::{Chips, Dimensions, FtlConfig, GcConfig, Summary, Trigger};
+use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger};
 use crate::pool::{Active, FreeList, Pool, Stream};
 use crate::victim;
 use coflash_base::{IdVec, Index, Lpn, Seed};
@@ -26,6 +26,19 @@ impl Tally {
     #[must_use]
     pub fn programs(&self) -> u64 {
         self.programs_pages.iter().sum()
+    }
+
+    /// What has been done since `before`.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        Self {
+            programs_pages: std::array::from_fn(|cause| {
+                self.programs_pages[cause] - before.programs_pages[cause]
+            }),
+            reads_pages: self.reads_pages - before.reads_pages,
+            gc_drops_pages: self.gc_drops_pages - before.gc_drops_pages,
+            erases_blocks: self.erases_blocks - before.erases_blocks,
+        }
     }
 
     /// Programs for one cause.
@@ -155,11 +168,11 @@ impl Ftl {
         &self.blocks.erases
     }
 
-    /// The share of free blocks in the pool that has the fewest.
+    /// Whether some pool has no more free blocks than `mark`.
     #[must_use]
-    pub fn free_share_min(&self) -> f64 {
-        let fewest = self.pools.iter().map(|pool| pool.free.len()).min().unwrap_or(0);
-        f64::from(fewest) / f64::from(self.dims.blocks_per_pool)
+    pub fn pools_have_at_most(&self, mark: FreeMark) -> bool {
+        let blocks = mark.of(self.dims.blocks_per_pool);
+        self.pools.iter().any(|pool| pool.free.len() <= blocks)
     }
 
     /// The bytes of state on the heap.

@@ -1,1 +1,198 @@
-//! x
+//! The Python module of coflash: a shell around the simulator, without logic. Its documentation is in the package and in
+//! `_core.pyi`.
+#![allow(missing_docs, reason = "documented on the Python side")]
+
+mod observer;
+
+use coflash_sim::{PRESETS, RunError, RunResult, ScenarioError};
+use coflash_workload::TraceOptions;
+use numpy::{IntoPyArray, PyArray1};
+use observer::PythonObserver;
+use pyo3::create_exception;
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+create_exception!(_core, CoflashError, PyException);
+
+fn refused(error: impl std::fmt::Display) -> PyErr {
+    CoflashError::new_err(error.to_string())
+}
+
+/// What the run ended with: an exception of the callback goes through as it was.
+fn ended(error: RunError, observer: PythonObserver) -> PyErr {
+    match error {
+        RunError::Cancelled(_) => observer.raised().unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
+        other => refused(other),
+    }
+}
+
+#[pyclass(frozen, from_py_object, module = "coflash._core")]
+#[derive(Clone)]
+struct Scenario(coflash_sim::Scenario);
+
+#[pymethods]
+impl Scenario {
+    #[staticmethod]
+    fn load(name_or_path: &str) -> PyResult<Self> {
+        coflash_sim::Scenario::load(name_or_path).map(Self).map_err(refused)
+    }
+
+    #[staticmethod]
+    fn from_toml(text: &str) -> PyResult<Self> {
+        coflash_sim::Scenario::from_toml(text).map(Self).map_err(refused)
+    }
+
+    fn set(&self, assignments: Vec<(String, String)>) -> PyResult<Self> {
+        self.0.set(&assignments).map(Self).map_err(refused)
+    }
+
+    fn to_toml(&self) -> String {
+        self.0.to_toml()
+    }
+
+    fn to_json(&self) -> String {
+        serde_json::to_string(&self.0).expect("a scenario is plain data")
+    }
+
+    fn check(&self) -> PyResult<Vec<String>> {
+        self.0.describe().map_err(|error: ScenarioError| refused(error))
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    #[getter]
+    fn description(&self) -> &str {
+        &self.0.description
+    }
+
+    #[getter]
+    fn hash(&self) -> String {
+        self.0.hash()
+    }
+
+    fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
+        other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
+    }
+
+    fn __hash__(&self) -> u64 {
+        u64::from_str_radix(&self.0.hash(), 16).expect("a digest is hexadecimal")
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Scenario {} {}>", self.0.name, self.0.hash())
+    }
+}
+
+#[pyclass(frozen, module = "coflash._core", name = "RunResult")]
+struct PyRunResult(RunResult);
+
+#[pymethods]
+impl PyRunResult {
+    fn to_json(&self) -> String {
+        self.0.to_json()
+    }
+
+    #[allow(clippy::type_complexity, reason = "two columns")]
+    fn histogram<'py>(
+        &self,
+        py: Python<'py>,
+        kind: &str,
+    ) -> PyResult<(Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<u64>>)> {
+        let buckets = self.0.histogram(kind).ok_or_else(|| {
+            PyValueError::new_err(format!("\"{kind}\" was given; \"all\", \"read\" or \"write\" is allowed"))
+        })?;
+        let (values, counts): (Vec<u64>, Vec<u64>) = buckets.into_iter().unzip();
+        Ok((values.into_pyarray(py), counts.into_pyarray(py)))
+    }
+
+    fn series<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let series = self.0.series();
+        let columns = PyDict::new(py);
+        for (name, column) in &series.columns {
+            columns.set_item(name, column.clone().into_pyarray(py))?;
+        }
+        columns.set_item("response_mean_ns", series.response_mean_ns.clone().into_pyarray(py))?;
+        Ok(columns)
+    }
+
+    fn erase_counts<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u32>> {
+        self.0.erase_counts().to_vec().into_pyarray(py)
+    }
+}
+
+#[pyfunction]
+fn presets() -> Vec<(&'static str, String)> {
+    let describe =
+        |name| coflash_sim::Scenario::preset(name).map(|scenario| scenario.description).unwrap_or_default();
+    PRESETS.iter().map(|preset| (preset.name, describe(preset.name))).collect()
+}
+
+#[pyfunction]
+fn policies_json() -> String {
+    let family = |(family, decides, members): (&str, &str, Vec<coflash_base::PolicyInfo>)| serde_json::json!({ "family": family, "decides": decides, "policies": members });
+    serde_json::Value::Array(coflash_sim::policies().into_iter().map(family).collect()).to_string()
+}
+
+#[pyfunction]
+fn scenario_schema_json() -> String {
+    serde_json::to_string_pretty(&schemars::schema_for!(coflash_sim::Scenario))
+        .expect("a schema is plain data")
+}
+
+#[pyfunction]
+#[pyo3(signature = (scenario, trace, progress=None))]
+fn run(
+    py: Python<'_>,
+    scenario: &Scenario,
+    trace: Vec<String>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyRunResult> {
+    let mut scenario = scenario.0.clone();
+    if !trace.is_empty() {
+        scenario.workload.trace = trace;
+    }
+    let mut observer = PythonObserver::new(progress);
+    // Others may use the interpreter while the simulation runs; the observer takes it back to report.
+    match py.detach(|| coflash_sim::run(&scenario, &mut observer)) {
+        Ok(result) => Ok(PyRunResult(result)),
+        Err(error) => Err(ended(error, observer)),
+    }
+}
+
+#[pyfunction]
+#[pyo3(signature = (trace, format=None, on_error="stop", progress=None))]
+fn trace_info_json(
+    py: Python<'_>,
+    trace: Vec<String>,
+    format: Option<String>,
+    on_error: &str,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let on_error = serde_json::from_value(on_error.into()).map_err(|_| {
+        PyValueError::new_err(format!("on_error: \"{on_error}\" was given; \"stop\" or \"skip\" is allowed"))
+    })?;
+    let options = TraceOptions { format, on_error, ..TraceOptions::default() };
+    let mut observer = PythonObserver::new(progress);
+    let page = coflash_base::Bytes { count: 4096 };
+    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
+    let summary = summary.map_err(|error| ended(error, observer))?;
+    Ok(serde_json::to_string(&summary).expect("a summary is plain data"))
+}
+
+#[pymodule]
+fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("__version__", coflash_sim::VERSION)?;
+    module.add("CoflashError", module.py().get_type::<CoflashError>())?;
+    module.add_class::<Scenario>()?;
+    module.add_class::<PyRunResult>()?;
+    module.add_function(wrap_pyfunction!(presets, module)?)?;
+    module.add_function(wrap_pyfunction!(policies_json, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info_json, module)?)?;
+    Ok(())
+}

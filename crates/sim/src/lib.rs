@@ -1,1 +1,55 @@
-//! x
+//! The simulator: a scenario in, a result out.
+//!
+//! [`Scenario`] is the truth of a run: parsed and checked in one place, used by every front end. [`run`] warms the device
+//! up, replays the workload against it and returns a [`RunResult`], the same byte for byte for the same scenario and seed.
+
+mod address;
+mod engine;
+mod inspect;
+mod latency;
+mod metrics;
+mod precondition;
+mod result;
+mod run;
+pub mod scenario;
+mod series;
+
+pub use inspect::inspect;
+pub use metrics::Metrics;
+pub use result::{Input, RunResult, Simulator, Workload};
+pub use run::{Cancelled, Observer, Phase, RunError, Silent, run};
+pub use scenario::{PRESETS, Scenario, ScenarioError};
+pub use series::Series;
+
+/// The version of coflash that is in every result.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The table of every policy family and trace format: (family, what it decides, its members).
+#[must_use]
+pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyInfo>)> {
+    use coflash_workload::formats;
+    use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig};
+    let format = |format: formats::FormatInfo| coflash_base::PolicyInfo {
+        name: format.name,
+        summary: format.summary,
+        source: format.source,
+        parameters: Vec::new(),
+    };
+    vec![
+        ("gc.victim", "which sealed block GC cleans next", coflash_ftl::VictimConfig::table()),
+        ("cache.policy", "which page leaves a full cache", coflash_cache::EvictionConfig::table()),
+        (
+            "cooperation",
+            "what cache and flash tell each other",
+            coflash_controller::CooperationConfig::table(),
+        ),
+        ("workload.synthetic.generator", "where made-up requests go", GeneratorConfig::table()),
+        ("workload.synthetic.size", "how long made-up requests are", SizeConfig::table()),
+        (
+            "workload.trace_options.format",
+            "how a trace is read",
+            formats::table().into_iter().map(format).collect(),
+        ),
+        ("workload.synthetic.arrival", "when made-up requests arrive", ArrivalConfig::table()),
+    ]
+}

@@ -1,8 +1,17 @@
 //! What the device is asked to do: requests, the formats they are recorded in, and generators that make them up.
 //!
 //! Everything that yields requests is a [`Source`]: it is streamed in batches and never held whole, and
-//! [`ReadAhead`](read_ahead::ReadAhead) lets it run on a thread of its own, ahead of the simulation.
+//! [`ReadAhead`] lets it run on a thread of its own, ahead of the simulation.
 
+mod compressed;
+pub mod disksim_generator;
+pub mod formats;
+pub mod info;
+pub mod read_ahead;
 mod request;
+pub mod synthetic;
+pub mod trace;
 
+pub use read_ahead::ReadAhead;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+pub use trace::{OnError, TraceOptions, TraceSource};

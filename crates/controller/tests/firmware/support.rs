@@ -121,7 +121,7 @@ pub(crate) fn set_the_scene(mut write: impl FnMut(Lpn)) {
 /// Overwrites fillers until there is but one free block, so that whatever looks next runs GC.
 pub(crate) fn use_up_free_blocks<M: Media<When = ()>>(controller: &mut Controller, media: &mut M) {
     let mut fillers = FILLERS.iter().cycle();
-    while controller.ftl().free_share_min() > 1.5 / 8.0 {
+    while !controller.ftl().pools_have_at_most(FreeMark::Blocks(1)) {
         write_past_cache(controller, *fillers.next().expect("a cycle"), media, ());
     }
 }

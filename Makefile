@@ -1,0 +1,84 @@
+# Everything that is done to coflash, by one command each. All of it stays inside this folder: the Python environment in
+# .venv, what Rust builds in target.
+
+PYTHON ?= python3
+PIP_VERSION := 26.3
+VENV := .venv
+BIN := $(VENV)/bin
+BUILD_TOOLS := $(VENV)/.build-tools
+DEV_TOOLS := $(VENV)/.dev-tools
+CORE := $(VENV)/.core
+OUT ?= results/demo
+
+# What the compiled core is made of, scenarios included: the presets are compiled in.
+CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenarios -type f -name '*.rs' -o -type f -name '*.toml' 2>/dev/null)
+
+# PyO3 builds against this Python also where cargo is called by hand.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+# Not that of a shell in which another environment is active.
+unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH
+export PIP_QUIET := 1
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test bench golden generate format clean prerequisites rust-checks python-checks
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: $(CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
+	$(BIN)/coflash demo --out $(OUT)
+
+test: rust-checks python-checks ## Set up, and run all that is checked
+
+bench: $(CORE) ## Measure how fast the simulator is
+	cargo bench --locked --workspace
+
+golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under "Results changed"
+	$(BIN)/python scripts/golden.py
+
+generate: $(CORE) ## Write the generated part of docs/reference anew
+	$(BIN)/python scripts/reference.py
+
+format: $(DEV_TOOLS) ## Format all code
+	cargo fmt --all
+	$(BIN)/ruff check --fix-only --quiet
+	$(BIN)/ruff format
+
+clean: ## Remove all that was built, the Python environment included
+	rm -rf $(VENV) target .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
+	find python scripts tests -name __pycache__ -prune -exec rm -rf {} +
+
+rust-checks: $(BUILD_TOOLS)
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo test --locked --workspace --quiet
+
+python-checks: $(DEV_TOOLS) $(CORE)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest coflash._core
+	$(BIN)/python scripts/reference.py --check
+	$(BIN)/python scripts/golden.py --check
+	$(BIN)/pytest
+
+prerequisites:
+	@scripts/prerequisites $(PYTHON)
+
+# An order-only prerequisite: it always runs, and never makes anything stale.
+$(BUILD_TOOLS): pyproject.toml | prerequisites
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install pip==$(PIP_VERSION)
+	$(BIN)/python -m pip install --group build
+	@touch $@
+
+$(DEV_TOOLS): $(BUILD_TOOLS)
+	$(BIN)/python -m pip install --group dev
+	@touch $@
+
+# Without --release, maturin builds the core unoptimised.
+$(CORE): $(BUILD_TOOLS) $(CORE_SOURCES)
+	$(BIN)/maturin develop --release --locked
+	@touch $@

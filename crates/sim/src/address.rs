@@ -1,0 +1,82 @@
+//! From the workload's addresses to the device's logical pages.
+
+use crate::scenario::Remap;
+use coflash_base::{Index, Lpn};
+use std::collections::BTreeMap;
+
+/// Pages that one chunk of the dense table covers.
+const CHUNK_PAGES: u64 = 1024;
+
+/// Where pages of the workload lie on the device.
+#[derive(Clone, Debug)]
+pub(crate) enum AddressMap {
+    /// Where the workload says; beyond the device nowhere.
+    Direct { logical_pages: u64 },
+    /// Modulo the device.
+    Modulo { logical_pages: u64 },
+    /// In the order of first touch. Eight bytes a touched page and less than a chunk for each touched region.
+    Dense {
+        logical_pages: u64,
+        chunks: BTreeMap<u64, Box<[Option<Lpn>; CHUNK_PAGES as usize]>>,
+        touched: u64,
+    },
+}
+
+impl AddressMap {
+    pub(crate) fn new(remap: Remap, logical_pages: u32) -> Self {
+        let logical_pages = u64::from(logical_pages);
+        match remap {
+            Remap::None => Self::Direct { logical_pages },
+            Remap::Modulo => Self::Modulo { logical_pages },
+            Remap::Dense => Self::Dense { logical_pages, chunks: BTreeMap::new(), touched: 0 },
+        }
+    }
+
+    /// The logical page, or none where the device is too small. Reads and trims touch a page as writes do.
+    #[inline(always)]
+    pub(crate) fn page(&mut self, page: u64) -> Option<Lpn> {
+        match self {
+            Self::Direct { logical_pages } => (page < *logical_pages).then(|| Lpn::from_index(page as usize)),
+            Self::Modulo { logical_pages } => Some(Lpn::from_index((page % *logical_pages) as usize)),
+            Self::Dense { logical_pages, chunks, touched } => {
+                let chunk = chunks
+                    .entry(page / CHUNK_PAGES)
+                    .or_insert_with(|| Box::new([None; CHUNK_PAGES as usize]));
+                let entry = &mut chunk[(page % CHUNK_PAGES) as usize];
+                if entry.is_none() {
+                    if *touched < *logical_pages {
+                        *entry = Some(Lpn::from_index(*touched as usize));
+                    }
+                    *touched += 1;
+                }
+                *entry
+            }
+        }
+    }
+
+    /// Pages touched so far, for a dense map.
+    pub(crate) fn touched(&self) -> Option<u64> {
+        match self {
+            Self::Dense { touched, .. } => Some(*touched),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_way_places_pages() {
+        let mut direct = AddressMap::new(Remap::None, 10);
+        assert_eq!((direct.page(9), direct.page(10)), (Some(Lpn::new(9)), None));
+        let mut modulo = AddressMap::new(Remap::Modulo, 10);
+        assert_eq!(modulo.page(u64::MAX), Some(Lpn::new(5)));
+        let mut dense = AddressMap::new(Remap::Dense, 2);
+        assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
+        assert_eq!(dense.page(7), Some(Lpn::new(1)));
+        assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
+        assert_eq!((dense.page(8), dense.touched()), (None, Some(3)));
+    }
+}

@@ -1,0 +1,106 @@
+//! Bringing the device into the state from which it is measured: past the cache, in no time, uncounted.
+
+use crate::run::{Cancelled, Observer, Phase};
+use crate::scenario::{Fill, PreconditionConfig, RandomPasses};
+use coflash_base::seed::{RngExt, Stream};
+use coflash_base::{Index, Lpn, Seed};
+use coflash_flash::{Cause, Place, Untimed};
+use coflash_ftl::{CopyAll, Ftl, Io};
+
+/// Writes between two looks at progress, cancellation and marks.
+const CHUNK_PAGES: u64 = 1 << 16;
+/// A sequential fill gives up on its free mark after so many times the device.
+const FILL_PASSES_MAX: u64 = 16;
+/// Steady: two windows in a row, each of this many windows per pass, whose write amplification differs by less.
+const WINDOWS_PER_PASS: u64 = 4;
+const STEADY_CHANGE: f64 = 0.002;
+const STEADY_PASSES_MAX: u64 = 20;
+
+fn write(ftl: &mut Ftl, lpn: Lpn) {
+    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+    ftl.write(lpn, Place::Host, Cause::Host, (), &mut io);
+}
+
+/// Fills the device as `config` says.
+///
+/// # Errors
+/// The observer wants no more.
+pub(crate) fn precondition(
+    ftl: &mut Ftl,
+    config: &PreconditionConfig,
+    seed: Seed,
+    observer: &mut dyn Observer,
+) -> Result<(), Cancelled> {
+    match config.fill {
+        Fill::None => return Ok(()),
+        Fill::Mapped => ftl.map_all(),
+        Fill::Sequential => fill_in_order(ftl, config, observer)?,
+    }
+    let mut draws = seed.stream("precondition");
+    match config.random_passes {
+        RandomPasses::Passes(passes) => {
+            let writes = (passes * f64::from(ftl.logical_pages())) as u64;
+            random_writes(ftl, &mut draws, writes, |done| Some(done as f64 / writes.max(1) as f64), observer)
+        }
+        RandomPasses::Steady => until_steady(ftl, &mut draws, observer),
+    }
+}
+
+fn fill_in_order(
+    ftl: &mut Ftl,
+    config: &PreconditionConfig,
+    observer: &mut dyn Observer,
+) -> Result<(), Cancelled> {
+    let pages = u64::from(ftl.logical_pages());
+    let mut written = 0;
+    let full = |ftl: &Ftl, written| {
+        written >= pages && config.until_free.is_none_or(|mark| ftl.pools_have_at_most(mark))
+    };
+    while !full(ftl, written) && written < FILL_PASSES_MAX * pages {
+        observer.progress(Phase::Precondition, Some((written as f64 / pages as f64).min(1.0)), written)?;
+        // The mark may be reached within a chunk: pages that complete the first pass are written in any case.
+        let chunk = CHUNK_PAGES.min(if written < pages { pages - written } else { 256 });
+        for page in written..written + chunk {
+            write(ftl, Lpn::from_index((page % pages) as usize));
+        }
+        written += chunk;
+    }
+    Ok(())
+}
+
+fn random_writes(
+    ftl: &mut Ftl,
+    draws: &mut Stream,
+    writes: u64,
+    fraction: impl Fn(u64) -> Option<f64>,
+    observer: &mut dyn Observer,
+) -> Result<(), Cancelled> {
+    let pages = ftl.logical_pages();
+    let mut done = 0;
+    while done < writes {
+        observer.progress(Phase::Precondition, fraction(done), done)?;
+        let chunk = CHUNK_PAGES.min(writes - done);
+        for _ in 0..chunk {
+            write(ftl, Lpn::new(draws.random_range(0..pages)));
+        }
+        done += chunk;
+    }
+    Ok(())
+}
+
+fn until_steady(ftl: &mut Ftl, draws: &mut Stream, observer: &mut dyn Observer) -> Result<(), Cancelled> {
+    let writes = u64::from(ftl.logical_pages()).div_ceil(WINDOWS_PER_PASS);
+    let mut before = f64::NAN;
+    let mut calm = 0;
+    for _ in 0..STEADY_PASSES_MAX * WINDOWS_PER_PASS {
+        let programs = ftl.tally().programs();
+        random_writes(ftl, draws, writes, |_| None, observer)?;
+        let waf = (ftl.tally().programs() - programs) as f64 / writes as f64;
+        calm = if (waf / before - 1.0).abs() < STEADY_CHANGE { calm + 1 } else { 0 };
+        before = waf;
+        if calm == 2 {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,293 @@
+//! The scenario: everything that determines a result, in one type.
+
+mod presets;
+mod read;
+mod set;
+
+use coflash_base::{Bytes, Duration, Share};
+use coflash_controller::{CacheConfig, CooperationConfig};
+use coflash_flash::{Geometry, Timing};
+use coflash_ftl::{FreeMark, FtlConfig, GcConfig};
+use coflash_workload::TraceOptions;
+use coflash_workload::disksim_generator::DiskSimConfig;
+use coflash_workload::synthetic::SyntheticConfig;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+pub use presets::{PRESETS, Preset};
+pub use read::ScenarioError;
+
+/// Everything that determines a result, inputs aside.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scenario {
+    /// A short name for reports.
+    pub name: String,
+    /// What it is for.
+    pub description: String,
+    /// The seed of every random stream.
+    pub seed: u64,
+    /// How flash is divided.
+    pub flash: Geometry,
+    /// How long flash operations take.
+    pub timing: Timing,
+    /// The flash translation layer.
+    pub ftl: FtlConfig,
+    /// Garbage collection.
+    pub gc: GcConfig,
+    /// The device cache (NVM).
+    pub cache: CacheConfig,
+    /// What cache and flash tell each other: its name, or a table of its name and its parameters.
+    pub cooperation: CooperationConfig,
+    /// The link to the host.
+    pub link: LinkConfig,
+    /// The state of the device before the workload.
+    pub precondition: PreconditionConfig,
+    /// What the device is asked to do.
+    pub workload: WorkloadConfig,
+    /// How the workload is replayed.
+    pub replay: ReplayConfig,
+}
+
+/// The link between host and device: a cost for each request and each byte of it.
+///
+/// A write's data crosses before its first page begins, a read's after its last; requests do not wait for each other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkConfig {
+    /// Lanes.
+    pub lanes: u32,
+    /// Bytes a second of one lane, before coding; "0B" for a link that costs nothing.
+    pub lane_rate: Bytes,
+    /// The share of the rate that coding leaves.
+    pub coding: Share,
+    /// Cost of a command, whatever its size.
+    pub per_command: Duration,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self { lanes: 1, lane_rate: Bytes::ZERO, coding: Share::ONE, per_command: Duration::ZERO }
+    }
+}
+
+impl LinkConfig {
+    /// Nanoseconds a byte takes.
+    #[must_use]
+    pub fn ns_per_byte(&self) -> f64 {
+        let rate = f64::from(self.lanes) * self.lane_rate.count as f64 * self.coding.as_f64();
+        if rate > 0.0 { 1e9 / rate } else { 0.0 }
+    }
+}
+
+/// How the device is filled before the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fill {
+    /// Not at all: the device is erased.
+    None,
+    /// Every page is written once, in order.
+    #[default]
+    Sequential,
+    /// Every page is mapped, block by block, as in the reference simulator at its start.
+    Mapped,
+}
+
+/// How many random writes follow the fill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RandomPasses {
+    /// So many times as many as there are logical pages.
+    Passes(f64),
+    /// Until write amplification no longer changes.
+    Steady,
+}
+
+impl Default for RandomPasses {
+    fn default() -> Self {
+        Self::Passes(0.0)
+    }
+}
+
+impl Serialize for RandomPasses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Passes(passes) => serializer.serialize_f64(*passes),
+            Self::Steady => serializer.serialize_str("steady"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RandomPasses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl de::Visitor<'_> for Either {
+            type Value = RandomPasses;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number from 0 to 1000, or \"steady\"")
+            }
+            fn visit_f64<E: de::Error>(self, passes: f64) -> Result<RandomPasses, E> {
+                if (0.0..=1000.0).contains(&passes) {
+                    Ok(RandomPasses::Passes(passes))
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(passes), &self))
+                }
+            }
+            fn visit_i64<E: de::Error>(self, passes: i64) -> Result<RandomPasses, E> {
+                self.visit_f64(passes as f64)
+            }
+            fn visit_u64<E: de::Error>(self, passes: u64) -> Result<RandomPasses, E> {
+                self.visit_f64(passes as f64)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RandomPasses, E> {
+                match text {
+                    "steady" => Ok(RandomPasses::Steady),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl JsonSchema for RandomPasses {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RandomPasses".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "oneOf": [{ "type": "number", "minimum": 0, "maximum": 1000 }, { "enum": ["steady"] }] })
+    }
+}
+
+/// The state of the device before the workload; it bypasses the cache, takes no time and is not counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreconditionConfig {
+    /// How the device is filled.
+    pub fill: Fill,
+    /// After a sequential fill, go on writing in order until the pool with the fewest free blocks has this many or fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until_free: Option<FreeMark>,
+    /// Uniform random writes after the fill: so many times the logical pages, or "steady" (until write amplification no
+    /// longer changes).
+    pub random_passes: RandomPasses,
+}
+
+/// What becomes of addresses beyond the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Remap {
+    /// They are refused, with the size that would be needed.
+    #[default]
+    None,
+    /// Pages are numbered in the order in which they are first touched: the device must hold as many as are touched.
+    Dense,
+    /// A page goes to its number modulo the device's pages; different pages may then be one.
+    Modulo,
+}
+
+/// What the device is asked to do: a trace, or a workload that is made up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WorkloadConfig {
+    /// Trace files, one after the other; without any, the workload is made up.
+    pub trace: Vec<String>,
+    /// How to read the trace.
+    pub trace_options: TraceOptions,
+    /// A workload that is made up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub synthetic: Option<SyntheticConfig>,
+    /// The generator of the reference simulator, draw for draw.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disksim: Option<DiskSimConfig>,
+    /// What becomes of addresses beyond the device.
+    pub remap: Remap,
+    /// Stop after so many requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests_max: Option<u64>,
+}
+
+/// When requests are issued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayMode {
+    /// At the times the workload says.
+    #[default]
+    Open,
+    /// As soon as fewer than `queue_depth` are under way; the times of the workload are not used.
+    Closed,
+}
+
+/// How the workload is replayed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplayConfig {
+    /// When requests are issued.
+    pub mode: ReplayMode,
+    /// Requests under way at once, in a closed loop.
+    pub queue_depth: u32,
+    /// Arrival times are multiplied by this, in an open loop; 0.5 is twice as fast.
+    pub time_scale: f64,
+}
+
+impl Default for ReplayConfig {
+    fn default() -> Self {
+        Self { mode: ReplayMode::Open, queue_depth: 32, time_scale: 1.0 }
+    }
+}
+
+impl Scenario {
+    /// What is wrong with the scenario, beyond what its types already exclude and what building the device finds.
+    ///
+    /// # Errors
+    /// The first part that does not fit, with its key.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        let refuse = |key: &str, problem: String| Err(ScenarioError::new(key, problem));
+        if let Err((key, problem)) = self.flash.check() {
+            return refuse(&format!("flash.{key}"), problem);
+        }
+        if self.replay.queue_depth == 0 || self.replay.queue_depth > 1 << 20 {
+            let problem = format!("{} was given; from 1 to 1048576 is allowed", self.replay.queue_depth);
+            return refuse("replay.queue_depth", problem);
+        }
+        if !(1e-9..=1e9).contains(&self.replay.time_scale) {
+            let problem = format!("{} was given; from 1e-9 to 1e9 is allowed", self.replay.time_scale);
+            return refuse("replay.time_scale", problem);
+        }
+        if self.link.lanes == 0 {
+            return refuse("link.lanes", "0 was given; at least 1 is allowed".to_owned());
+        }
+        if self.link.coding == Share::ZERO || self.link.coding > Share::ONE {
+            let problem = format!("{} was given; more than 0% and at most 100% is allowed", self.link.coding);
+            return refuse("link.coding", problem);
+        }
+        let workload = &self.workload;
+        if workload.trace.is_empty() && workload.synthetic.is_some() && workload.disksim.is_some() {
+            return refuse("workload", "both synthetic and disksim are given; one is allowed".to_owned());
+        }
+        let precondition = &self.precondition;
+        if precondition.fill == Fill::None && precondition.random_passes != RandomPasses::default() {
+            let problem = "random writes need a filled device: set precondition.fill".to_owned();
+            return refuse("precondition.random_passes", problem);
+        }
+        if precondition.until_free.is_some() && precondition.fill != Fill::Sequential {
+            return refuse("precondition.until_free", "it goes with fill = \"sequential\" only".to_owned());
+        }
+        Ok(())
+    }
+
+    /// A digest of everything that determines the result, inputs aside: name and description do not count.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let bare = Self { name: String::new(), description: String::new(), ..self.clone() };
+        let canonical = serde_json::to_vec(&bare).expect("a scenario is plain data");
+        Sha256::digest(canonical)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// As a TOML document, defaults included.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario is plain data")
+    }
+}

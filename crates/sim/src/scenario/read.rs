@@ -1,0 +1,244 @@
+//! Reading a scenario: errors name the key by its whole path, what was given, what is allowed, and the nearest match.
+
+use super::Scenario;
+use coflash_base::suggest;
+use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, forward_to_deserialize_any};
+use std::fmt;
+use toml::{Table, Value};
+
+/// What is wrong with a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ScenarioError {
+    /// The keys from the outside in.
+    path: Vec<String>,
+    problem: String,
+}
+
+impl ScenarioError {
+    /// A problem of the value at a dotted key.
+    #[must_use]
+    pub fn new(key: &str, problem: String) -> Self {
+        Self { path: key.split('.').map(str::to_owned).collect(), problem }
+    }
+
+    /// A problem of the whole.
+    #[must_use]
+    pub fn whole(problem: String) -> Self {
+        Self { path: Vec::new(), problem }
+    }
+
+    fn inside(mut self, key: &str) -> Self {
+        self.path.insert(0, key.to_owned());
+        self
+    }
+}
+
+impl fmt::Display for ScenarioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.path.is_empty() {
+            f.write_str(&self.problem)
+        } else {
+            write!(f, "{}: {}", self.path.join("."), self.problem)
+        }
+    }
+}
+
+impl std::error::Error for ScenarioError {}
+
+impl de::Error for ScenarioError {
+    fn custom<T: fmt::Display>(problem: T) -> Self {
+        Self::whole(problem.to_string())
+    }
+
+    fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
+        Self::new(field, format!("no such key{}", suggest::hint(field, expected)))
+    }
+
+    fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
+        Self::whole(format!("\"{variant}\" is not known{}", suggest::hint(variant, expected)))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(field, "it must be given".to_owned())
+    }
+
+    fn invalid_type(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::whole(format!("{given} was given; {expected} is allowed"))
+    }
+
+    fn invalid_value(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        Self::whole(format!("{given} was given; {expected} is allowed"))
+    }
+}
+
+impl Scenario {
+    /// Reads and checks a scenario.
+    ///
+    /// # Errors
+    /// What is wrong with the text, with its place; what does not fit, with its key.
+    pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
+        let table = text.parse::<Table>().map_err(|error| {
+            let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
+            let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
+            ScenarioError::whole(format!("{place}{}", error.message()))
+        })?;
+        Self::from_table(table)
+    }
+
+    pub(super) fn from_table(table: Table) -> Result<Self, ScenarioError> {
+        let scenario = Self::deserialize(Node(Value::Table(table)))?;
+        scenario.check()?;
+        Ok(scenario)
+    }
+}
+
+/// A TOML value that knows where an error belongs.
+struct Node(Value);
+
+impl<'de> IntoDeserializer<'de, ScenarioError> for Node {
+    type Deserializer = Self;
+    fn into_deserializer(self) -> Self {
+        self
+    }
+}
+
+impl<'de> Deserializer<'de> for Node {
+    type Error = ScenarioError;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ScenarioError> {
+        match self.0 {
+            Value::String(value) => visitor.visit_string(value),
+            Value::Integer(value) => visitor.visit_i64(value),
+            Value::Float(value) => visitor.visit_f64(value),
+            Value::Boolean(value) => visitor.visit_bool(value),
+            Value::Datetime(value) => visitor.visit_string(value.to_string()),
+            Value::Array(items) => visitor.visit_seq(Items { items: items.into_iter(), next: 0 }),
+            Value::Table(table) => visitor.visit_map(Entries { entries: table.into_iter(), value: None }),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ScenarioError> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, ScenarioError> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        names: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ScenarioError> {
+        match self.0 {
+            Value::String(name) => visitor.visit_enum(name.into_deserializer()),
+            other => Err(ScenarioError::whole(format!(
+                "{other} was given; one of {} is allowed",
+                names.join(", ")
+            ))),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+        seq tuple tuple_struct map struct identifier ignored_any
+    }
+}
+
+struct Entries {
+    entries: toml::map::IntoIter<String, Value>,
+    value: Option<(String, Value)>,
+}
+
+impl<'de> MapAccess<'de> for Entries {
+    type Error = ScenarioError;
+
+    fn next_key_seed<K: de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: K,
+    ) -> Result<Option<K::Value>, ScenarioError> {
+        let Some((key, value)) = self.entries.next() else {
+            return Ok(None);
+        };
+        let read = seed.deserialize(key.as_str().into_deserializer())?;
+        self.value = Some((key, value));
+        Ok(Some(read))
+    }
+
+    fn next_value_seed<T: de::DeserializeSeed<'de>>(&mut self, seed: T) -> Result<T::Value, ScenarioError> {
+        let (key, value) = self.value.take().expect("a key comes before its value");
+        seed.deserialize(Node(value)).map_err(|error| error.inside(&key))
+    }
+}
+
+struct Items {
+    items: std::vec::IntoIter<Value>,
+    next: usize,
+}
+
+impl<'de> SeqAccess<'de> for Items {
+    type Error = ScenarioError;
+
+    fn next_element_seed<T: de::DeserializeSeed<'de>>(
+        &mut self,
+        seed: T,
+    ) -> Result<Option<T::Value>, ScenarioError> {
+        let Some(value) = self.items.next() else {
+            return Ok(None);
+        };
+        let index = self.next;
+        self.next += 1;
+        seed.deserialize(Node(value)).map(Some).map_err(|error| error.inside(&index.to_string()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> String {
+        Scenario::from_toml(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn an_error_names_the_whole_key_and_the_nearest_match() {
+        let cases = [
+            ("[cache]\nsizee = \"1GiB\"", "cache.sizee: no such key; did you mean \"size\"?"),
+            ("[gc]\nvictim = \"gredy\"", "gc.victim: \"gredy\" is not known; did you mean \"greedy\"?"),
+            ("[gc.victim]\nname = \"d-choices\"\nd = 0", "gc.victim: d: "),
+            (
+                "[gc.victim]\nname = \"greedy\"\nties = 1",
+                "gc.victim.ties: no such key; did you mean \"tie\"?",
+            ),
+            ("[timing]\npage_read = \"25\"", "timing.page_read: \"25\" is not a duration"),
+            ("[timing]\npage_read = 25", "timing.page_read: integer `25` was given; a duration"),
+            (
+                "[timing]\nchannel = \"shard\"",
+                "timing.channel: \"shard\" is not known; did you mean \"shared\"?",
+            ),
+            ("[flash]\nchannels = -1", "flash.channels: integer `-1` was given"),
+            ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
+            ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),
+            ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation: removable_weight: "),
+            ("[ftl]\nshared_streams = [[\"hots\"]]", "ftl.shared_streams.0.0: \"hots\" is not known"),
+            ("seed = 1\nseed = 2", "line 2: "),
+            ("a = ", "line 1: "),
+        ];
+        for (text, expected) in cases {
+            let given = error(text);
+            assert!(given.starts_with(expected), "{text}\n gives {given}\n  not {expected}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_reads_back() {
+        let scenario = Scenario::default();
+        assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
+    }
+}

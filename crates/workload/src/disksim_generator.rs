@@ -1,0 +1,205 @@
+//! The synthetic generator of DiskSim 4.0, draw for draw: for comparing with that simulator's published outputs.
+//!
+//! It draws everything from one 48-bit linear congruential generator (the C library's `drand48`), in an order that
+//! depends on what was drawn before, so the distributions alone do not give the same workload: a sequential request
+//! keeps the size of the one before it, and the published 5-million run owes its 1.14 pages a request to the fifteen
+//! sizes that happened to be drawn. Facts: the simulator's manual and its behaviour; see SPEC 1.3 for the outputs.
+
+use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+use coflash_base::{Bytes, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which of the published workloads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Each request begins where the last one ended; reads.
+    SequentialRead,
+    /// Each request begins anywhere; reads.
+    RandomRead,
+    /// Each request begins where the last one ended; writes.
+    SequentialWrite,
+    /// Each request begins anywhere; writes.
+    #[default]
+    RandomWrite,
+}
+
+/// The generator as the published runs set it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DiskSimConfig {
+    /// Which of the published workloads.
+    pub pattern: Pattern,
+    /// Requests in all. The simulator's own statistics leave out the last one it issues.
+    pub requests: u64,
+    /// Requests begin within so many bytes.
+    pub space: Bytes,
+    /// The blocking factor: sizes and positions are multiples of this.
+    pub block: Bytes,
+    /// Mean of the exponential distribution from which sizes are drawn, before they are rounded up to a block.
+    pub size_mean: Bytes,
+    /// Interarrival times are uniform from 0 to this.
+    pub interarrival_max: coflash_base::Duration,
+}
+
+impl Default for DiskSimConfig {
+    fn default() -> Self {
+        Self {
+            pattern: Pattern::default(),
+            requests: 249_999,
+            space: Bytes { count: 7_018_904 * 512 },
+            block: Bytes { count: 4096 },
+            size_mean: Bytes { count: 4096 },
+            interarrival_max: coflash_base::Duration { ns: 1_000_000 },
+        }
+    }
+}
+
+/// The C library's `drand48`.
+#[derive(Clone, Copy, Debug)]
+struct Drand48(u64);
+
+impl Drand48 {
+    /// As `srand48(seed)` leaves it.
+    fn seeded(seed: u32) -> Self {
+        Self((u64::from(seed) << 16) | 0x330E)
+    }
+
+    /// Uniform in [0, 1).
+    fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(0x5_DEEC_E66D).wrapping_add(11) & ((1 << 48) - 1);
+        self.0 as f64 / (1_u64 << 48) as f64
+    }
+}
+
+/// The requests of a [`DiskSimConfig`].
+#[derive(Clone, Debug)]
+pub struct DiskSimGenerator {
+    config: DiskSimConfig,
+    draws: Drand48,
+    blocks: u64,
+    issued: u64,
+    clock_ms: f64,
+    /// First block and blocks of the last request.
+    last: (u64, u64),
+}
+
+impl DiskSimGenerator {
+    /// The generator at its start. It has seeds of its own: those of the published runs.
+    ///
+    /// # Errors
+    /// A parameter of zero, or a space of fewer than two blocks.
+    pub fn new(config: &DiskSimConfig) -> Result<Self, WorkloadError> {
+        let refuse = |key, problem: &str| Err(WorkloadError::Parameters { key, problem: problem.to_owned() });
+        if config.requests == 0 {
+            return refuse("disksim.requests", "0 was given; at least 1 is allowed");
+        }
+        if config.block.count == 0 || config.space.count / config.block.count.max(1) < 2 {
+            return refuse("disksim.space", "at least two blocks are needed");
+        }
+        if config.size_mean.count == 0 || config.size_mean.count > config.space.count / 4 {
+            return refuse(
+                "disksim.size_mean",
+                "more than nothing and at most a quarter of the space is allowed",
+            );
+        }
+        let blocks = config.space.count / config.block.count;
+        // The first request is drawn while the simulator is set up, from a seed of its own.
+        let draws = Drand48::seeded(42);
+        Ok(Self { config: config.clone(), draws, blocks, issued: 0, clock_ms: 0.0, last: (0, 0) })
+    }
+
+    fn sequential(&self) -> bool {
+        matches!(self.config.pattern, Pattern::SequentialRead | Pattern::SequentialWrite)
+    }
+
+    fn next_request(&mut self) -> Request {
+        if self.issued > 0 {
+            let _kind = self.draws.next();
+        }
+        self.clock_ms += self.draws.next() * (self.config.interarrival_max.ns as f64 / 1e6);
+        let (start, length) = self.last;
+        if self.issued > 0 && self.sequential() && start + 2 * length < self.blocks {
+            self.last = (start + length, length);
+        } else {
+            let _device = self.draws.next();
+            self.last = self.draw_range();
+            let _direction = self.draws.next();
+        }
+        let _class = self.draws.next();
+        if self.issued == 0 {
+            // The run itself starts from the simulator's default seed.
+            self.draws = Drand48::seeded(1_000_003);
+        }
+        self.issued += 1;
+        let (start, length) = self.last;
+        let block = self.config.block.count;
+        let op = match self.config.pattern {
+            Pattern::SequentialRead | Pattern::RandomRead => Op::Read,
+            Pattern::SequentialWrite | Pattern::RandomWrite => Op::Write,
+        };
+        let arrival = Time { ns: (self.clock_ms * 1e6).round() as u64 };
+        Request { arrival, offset: start * block, length: length * block, op }
+    }
+
+    /// A start and a size, both drawn again until the request is not empty and fits.
+    fn draw_range(&mut self) -> (u64, u64) {
+        const SECTOR: u64 = 512;
+        let sectors_per_block = (self.config.block.count / SECTOR).max(1);
+        let mean_sectors = self.config.size_mean.count as f64 / SECTOR as f64;
+        loop {
+            let start = (self.draws.next() * self.blocks as f64) as u64;
+            let sectors = (-mean_sectors * libm::log(1.0 - self.draws.next())) as u64;
+            let length = sectors.div_ceil(sectors_per_block);
+            if length > 0 && start + length < self.blocks {
+                return (start, length);
+            }
+        }
+    }
+}
+
+impl Source for DiskSimGenerator {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        batch.clear();
+        let count = (self.config.requests - self.issued).min(BATCH_REQUESTS as u64);
+        batch.extend((0..count).map(|_| self.next_request()));
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        Some(self.issued as f64 / self.config.requests as f64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(pattern: Pattern, requests: u64) -> Vec<Request> {
+        let config = DiskSimConfig { pattern, requests, ..DiskSimConfig::default() };
+        let mut source = DiskSimGenerator::new(&config).unwrap();
+        let (mut all, mut batch) = (Vec::new(), Vec::new());
+        loop {
+            source.next_batch(&mut batch).unwrap();
+            if batch.is_empty() {
+                return all;
+            }
+            all.extend_from_slice(&batch);
+        }
+    }
+
+    #[test]
+    fn the_first_request_arrives_when_the_published_logs_say() {
+        assert_eq!(all(Pattern::RandomRead, 1)[0].arrival, Time { ns: 744_525 });
+    }
+
+    /// The published outputs count 395,130 page accesses in 249,999 random requests, and one page to each sequential one.
+    #[test]
+    fn the_pages_of_the_published_runs() {
+        let pages = |pattern| all(pattern, 249_999).iter().map(|request| request.length / 4096).sum::<u64>();
+        assert_eq!(pages(Pattern::SequentialWrite), 249_999);
+        assert_eq!(pages(Pattern::RandomRead), 395_130);
+        assert_eq!(pages(Pattern::RandomWrite), 395_130);
+    }
+}

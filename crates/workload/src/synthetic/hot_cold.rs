@@ -1,0 +1,108 @@
+//! The space is cut into zones, each with its share of the traffic; inside a zone every position is equally likely.
+//!
+//! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system" (1992), for hot
+//! and cold; JESD219 for more than two zones. Cost: two random numbers a request.
+
+use super::draw::{self, Weighted};
+use super::{Placing, Space, refuse, scatter::Scatter, share_at_most_all};
+use crate::WorkloadError;
+use coflash_base::{Bytes, Policy, Share, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// One zone of `"hot-cold"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Zone {
+    /// Its share of the requests.
+    pub traffic: Share,
+    /// Its share of the space; at least one alignment unit.
+    pub space: Share,
+}
+
+/// The parameters of `"hot-cold"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HotColdConfig {
+    /// The zones in the order in which they lie; their traffic and their space each sum to 100%.
+    pub zones: Vec<Zone>,
+    /// Whether each zone is spread over the whole space at random; if not, the zones lie one after another.
+    pub scattered: bool,
+    /// Scattered ranks stay together in blocks of this size, a multiple of `align`; by default each alignment unit goes
+    /// its own way. Where requests are longer than a unit, larger blocks let them end among ranks like their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter_block: Option<Bytes>,
+}
+
+impl Default for HotColdConfig {
+    fn default() -> Self {
+        let zone = |traffic, space| Zone { traffic: Share::percent(traffic), space: Share::percent(space) };
+        Self { zones: vec![zone(90, 10), zone(10, 90)], scattered: true, scatter_block: None }
+    }
+}
+
+const KEY: &str = "generator.zones";
+
+fn sums_to_all(what: &str, shares: impl Iterator<Item = Share>) -> Result<(), WorkloadError> {
+    let mut sum = Share::ZERO;
+    for share in shares {
+        share_at_most_all(KEY, share)?;
+        sum.ppb += share.ppb;
+    }
+    if sum != Share::ONE {
+        return refuse(KEY, format!("the {what} of the zones sums to {sum}; exactly 100% is allowed"));
+    }
+    Ok(())
+}
+
+/// The generator `"hot-cold"`.
+#[derive(Clone, Debug)]
+pub struct HotCold {
+    space_units: u64,
+    traffic: Weighted,
+    /// First unit and number of units of each zone.
+    zones: Vec<(u64, u64)>,
+    scatter: Option<Scatter>,
+}
+
+impl Policy for HotCold {
+    type Config = HotColdConfig;
+    const SUMMARY: &'static str = "Zones, each with a share of the traffic and a share of the space.";
+    const SOURCE: &'static str =
+        "Rosenblum and Ousterhout, \"The design and implementation of a log-structured file system\" (1992)";
+}
+
+impl Placing for HotCold {
+    fn new(config: &HotColdConfig, space: Space) -> Result<Self, WorkloadError> {
+        sums_to_all("traffic", config.zones.iter().map(|zone| zone.traffic))?;
+        sums_to_all("space", config.zones.iter().map(|zone| zone.space))?;
+        let mut zones = Vec::with_capacity(config.zones.len());
+        let (mut end, mut first) = (Share::ZERO, 0);
+        for zone in &config.zones {
+            // The ends are rounded, not the lengths: so the zones together are the whole space.
+            end.ppb += zone.space.ppb;
+            let next = end.of(space.units);
+            if next == first {
+                let problem = format!(
+                    "a zone has {} of the space, less than one of its {} alignment units; at least one is \
+                     allowed",
+                    zone.space, space.units
+                );
+                return refuse(KEY, problem);
+            }
+            zones.push((first, next - first));
+            first = next;
+        }
+        let traffic: Vec<u64> = config.zones.iter().map(|zone| zone.traffic.ppb).collect();
+        let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
+        Ok(Self { space_units: space.units, traffic: Weighted::new(&traffic), zones, scatter })
+    }
+
+    #[inline]
+    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+        let (first, units) = self.zones[self.traffic.draw(stream)];
+        let rank = first + draw::below(stream, units);
+        let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));
+        position.min(self.space_units - length_units)
+    }
+}

@@ -1,0 +1,113 @@
+//! Spreads ranks over the space: a bijection that looks random and needs no table.
+//!
+//! Each round multiplies by an odd number and folds the upper half of the bits into the lower one; both steps can be
+//! undone, so together they permute the numbers of so many bits. What lands outside the space is sent through again
+//! until it lands inside (cycle walking), which keeps the map a bijection of the space.
+//!
+//! Source: Black and Rogaway, "Ciphers with arbitrary finite domains" (2002), for the cycle walking.
+//! Cost: O(1), fewer than two passes on average.
+
+use super::{Space, refuse};
+use crate::WorkloadError;
+use coflash_base::Bytes;
+use coflash_base::seed::Rng;
+
+/// A bijection of the ranks and the positions of a space, chosen by the seed, that keeps blocks of ranks together.
+#[derive(Clone, Debug)]
+pub(super) struct Scatter {
+    block_units: u64,
+    /// Whole blocks; what is left behind the last one stays where it is.
+    blocks: u64,
+    mask: u64,
+    fold: u32,
+    /// What each round adds and multiplies by; without the addition zero would stay where it is.
+    rounds: [(u64, u64); 3],
+}
+
+impl Scatter {
+    /// As the parameters `scattered` and `scatter_block` say; none where ranks are positions.
+    pub(super) fn new(
+        scattered: bool,
+        block: Option<Bytes>,
+        space: Space,
+    ) -> Result<Option<Self>, WorkloadError> {
+        const KEY: &str = "generator.scatter_block";
+        let block = match (scattered, block) {
+            (false, None) => return Ok(None),
+            (false, Some(block)) => {
+                return refuse(KEY, format!("{block} was given; with scattered = false none is allowed"));
+            }
+            (true, block) => block.unwrap_or(space.align),
+        };
+        let block_units = block.count / space.align.count;
+        if !block.count.is_multiple_of(space.align.count) || !(1..=space.units).contains(&block_units) {
+            let most = Bytes { count: space.units * space.align.count };
+            let problem = format!(
+                "{block} was given; a multiple of align, {}, up to the space, {most}, is allowed",
+                space.align
+            );
+            return refuse(KEY, problem);
+        }
+        let blocks = space.units / block_units;
+        let bits = u64::BITS - (blocks - 1).leading_zeros();
+        let mut stream = space.seed.stream("scatter");
+        let rounds = [(); 3].map(|()| (stream.next_u64(), stream.next_u64() | 1));
+        let (mask, fold) = ((1_u64 << bits) - 1, bits.div_ceil(2).max(1));
+        Ok(Some(Self { block_units, blocks, mask, fold, rounds }))
+    }
+
+    #[inline]
+    pub(super) fn position(&self, rank: u64) -> u64 {
+        let (block, within) = (rank / self.block_units, rank % self.block_units);
+        if block >= self.blocks {
+            return rank;
+        }
+        let mut x = block;
+        loop {
+            for (add, multiply) in self.rounds {
+                x = x.wrapping_add(add).wrapping_mul(multiply) & self.mask;
+                x ^= x >> self.fold;
+            }
+            if x < self.blocks {
+                return x * self.block_units + within;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coflash_base::Seed;
+    use proptest::prelude::*;
+
+    fn scatter(units: u64, block: u64, seed: u64) -> Scatter {
+        let space = Space { units, align: Bytes { count: 1 }, seed: Seed(seed) };
+        Scatter::new(true, Some(Bytes { count: block }), space).unwrap().unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn every_position_is_reached_once(positions in 1_u64..5000, block in 1_u64..50, seed: u64) {
+            let block = block.min(positions);
+            let scatter = scatter(positions, block, seed);
+            for rank in (0..positions).filter(|rank| rank % block > 0) {
+                prop_assert_eq!(scatter.position(rank), scatter.position(rank - 1) + 1);
+            }
+            let mut reached: Vec<u64> = (0..positions).map(|rank| scatter.position(rank)).collect();
+            reached.sort_unstable();
+            prop_assert!(reached.into_iter().eq(0..positions));
+        }
+    }
+
+    #[test]
+    fn neighbours_are_torn_apart_evenly() {
+        // The hottest percent of the ranks must not gather anywhere: 10,000 of them over 10 tenths of the space.
+        let scatter = scatter(1_000_000, 1, 1);
+        let mut tenths = [0_u64; 10];
+        (0..10_000).for_each(|rank| tenths[(scatter.position(rank) / 100_000) as usize] += 1);
+        assert!(tenths.iter().all(|count| count.abs_diff(1000) < 120), "{tenths:?}");
+        let adjacent = (0..10_000).filter(|&r| scatter.position(r).abs_diff(scatter.position(r + 1)) < 100);
+        assert!(adjacent.count() < 20);
+    }
+}

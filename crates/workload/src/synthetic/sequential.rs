@@ -1,0 +1,35 @@
+//! Each request begins where the one before it ended.
+//!
+//! Source: folklore. Cost: no random number.
+
+use super::{Placing, Space};
+use crate::WorkloadError;
+use coflash_base::policy::NoParameters;
+use coflash_base::{Policy, Stream};
+
+/// The generator `"sequential"`.
+#[derive(Clone, Debug)]
+pub struct Sequential {
+    space_units: u64,
+    next: u64,
+}
+
+impl Policy for Sequential {
+    type Config = NoParameters;
+    const SUMMARY: &'static str = "Each request begins where the one before it ended; one that would leave the space \
+                                   begins at its start.";
+    const SOURCE: &'static str = "folklore";
+}
+
+impl Placing for Sequential {
+    fn new(_: &NoParameters, space: Space) -> Result<Self, WorkloadError> {
+        Ok(Self { space_units: space.units, next: 0 })
+    }
+
+    #[inline]
+    fn start(&mut self, length_units: u64, _: &mut Stream) -> u64 {
+        let start = if self.next + length_units <= self.space_units { self.next } else { 0 };
+        self.next = start + length_units;
+        start
+    }
+}

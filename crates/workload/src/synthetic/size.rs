@@ -1,0 +1,193 @@
+//! How long requests are: always the same, exponentially distributed, or chosen from a list.
+//!
+//! Source: folklore; the exponential rounded up to the alignment as in DiskSim's generator; the default list from
+//! JESD219.
+//! Cost: at most one random number a request.
+
+use super::draw::{self, Weighted};
+use super::{Length, Sizing, refuse};
+use crate::WorkloadError;
+use coflash_base::{Bytes, Policy, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// `size` as a length, where it has at least one byte.
+fn length(key: &'static str, size: Bytes, align: u64) -> Result<Length, WorkloadError> {
+    match size.count {
+        0 => refuse(key, "0B was given; at least 1B is allowed".to_owned()),
+        bytes => Ok(Length { bytes, units: bytes.div_ceil(align) }),
+    }
+}
+
+/// The parameters of `"fixed"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FixedConfig {
+    /// The size of every request.
+    pub size: Bytes,
+}
+
+impl Default for FixedConfig {
+    fn default() -> Self {
+        Self { size: Bytes { count: 4096 } }
+    }
+}
+
+/// Sizes `"fixed"`.
+#[derive(Clone, Debug)]
+pub struct Fixed(Length);
+
+impl Policy for Fixed {
+    type Config = FixedConfig;
+    const SUMMARY: &'static str = "Every request has the same size.";
+    const SOURCE: &'static str = "folklore";
+}
+
+impl Sizing for Fixed {
+    fn new(config: &FixedConfig, align: u64) -> Result<Self, WorkloadError> {
+        length("size.size", config.size, align).map(Self)
+    }
+
+    fn longest(&self) -> Length {
+        self.0
+    }
+
+    #[inline]
+    fn length(&mut self, _: &mut Stream) -> Length {
+        self.0
+    }
+}
+
+/// The parameters of `"exponential"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ExponentialConfig {
+    /// The mean before sizes are rounded up to the alignment (with a mean of one alignment unit, 63% are one unit
+    /// long).
+    pub mean: Bytes,
+    /// The largest size, a multiple of the alignment; what is drawn above it is cut down to it.
+    pub max: Bytes,
+}
+
+impl Default for ExponentialConfig {
+    fn default() -> Self {
+        Self { mean: Bytes { count: 4096 }, max: Bytes { count: 1 << 20 } }
+    }
+}
+
+/// Sizes `"exponential"`.
+#[derive(Clone, Debug)]
+pub struct Exponential {
+    mean_units: f64,
+    max_units: u64,
+    align: u64,
+}
+
+impl Policy for Exponential {
+    type Config = ExponentialConfig;
+    const SUMMARY: &'static str = "Sizes are exponentially distributed and rounded up to the alignment.";
+    const SOURCE: &'static str = "DiskSim 4.0, synthetic generator";
+}
+
+impl Sizing for Exponential {
+    fn new(config: &ExponentialConfig, align: u64) -> Result<Self, WorkloadError> {
+        let ExponentialConfig { mean, max } = *config;
+        if mean.count == 0 || mean > max {
+            let problem = format!("{mean} was given; from 1B to size.max, {max}, is allowed");
+            return refuse("size.mean", problem);
+        }
+        if !max.count.is_multiple_of(align) {
+            let align = Bytes { count: align };
+            return refuse("size.max", format!("{max} was given; a multiple of align, {align}, is allowed"));
+        }
+        Ok(Self { mean_units: mean.count as f64 / align as f64, max_units: max.count / align, align })
+    }
+
+    fn longest(&self) -> Length {
+        Length { bytes: self.max_units * self.align, units: self.max_units }
+    }
+
+    #[inline]
+    fn length(&mut self, stream: &mut Stream) -> Length {
+        let units = (self.mean_units * draw::exponential(stream)).ceil() as u64;
+        let units = units.clamp(1, self.max_units);
+        Length { bytes: units * self.align, units }
+    }
+}
+
+/// One entry of `"choice"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightedSize {
+    /// The size; it need not be a multiple of the alignment.
+    pub size: Bytes,
+    /// How often, in relation to the weights of the others.
+    pub weight: u32,
+}
+
+/// The parameters of `"choice"`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ChoiceConfig {
+    /// The sizes and their weights; by default those of the enterprise workload of JESD219.
+    pub sizes: Vec<WeightedSize>,
+}
+
+impl Default for ChoiceConfig {
+    fn default() -> Self {
+        const SECTORS_AND_PERCENT: [(u64, u32); 12] = [
+            (1, 4),
+            (2, 1),
+            (3, 1),
+            (4, 1),
+            (5, 1),
+            (6, 1),
+            (7, 1),
+            (8, 67),
+            (16, 10),
+            (32, 7),
+            (64, 3),
+            (128, 3),
+        ];
+        let entry = |(sectors, weight)| WeightedSize { size: Bytes { count: sectors * 512 }, weight };
+        Self { sizes: SECTORS_AND_PERCENT.map(entry).to_vec() }
+    }
+}
+
+/// Sizes `"choice"`.
+#[derive(Clone, Debug)]
+pub struct Choice {
+    lengths: Vec<Length>,
+    weights: Weighted,
+}
+
+impl Policy for Choice {
+    type Config = ChoiceConfig;
+    const SUMMARY: &'static str = "Each size comes as often as its weight says.";
+    const SOURCE: &'static str = "folklore; the default is the enterprise mix of JESD219";
+}
+
+impl Sizing for Choice {
+    fn new(config: &ChoiceConfig, align: u64) -> Result<Self, WorkloadError> {
+        const KEY: &str = "size.sizes";
+        let (mut lengths, mut weights) = (Vec::new(), Vec::new());
+        for entry in &config.sizes {
+            lengths.push(length(KEY, entry.size, align)?);
+            weights.push(u64::from(entry.weight));
+        }
+        if weights.iter().all(|&weight| weight == 0) {
+            let problem = "no size of weight above 0 was given; at least one is needed".to_owned();
+            return refuse(KEY, problem);
+        }
+        Ok(Self { lengths, weights: Weighted::new(&weights) })
+    }
+
+    fn longest(&self) -> Length {
+        self.lengths.iter().copied().max_by_key(|length| length.bytes).expect("there is a size")
+    }
+
+    #[inline]
+    fn length(&mut self, stream: &mut Stream) -> Length {
+        self.lengths[self.weights.draw(stream)]
+    }
+}

@@ -1,0 +1,229 @@
+//! The position of rank k is asked for in proportion to 1 / k^exponent.
+//!
+//! The ranks are cut into steps that each span 1/32 of their first rank (so a step of one for each of the first 64),
+//! a few hundred in all, some 1,300 for the largest space. A draw picks a step by the weight it would have if its
+//! first rank stood for all of it, then a rank of the step at random, and keeps that rank with probability (k /
+//! first)^-exponent. The least such probability of the step is stored, so the power is computed only in the few
+//! percent of draws that fall between it and one. The result is exact, up to the rounding of a double, for every
+//! exponent above zero, 1 included, and any size of space.
+//!
+//! Source: Zipf (1949) for the law; rejection from a stepped envelope with a squeeze as in Marsaglia and Tsang, "The
+//! ziggurat method" (2000). Rejection-inversion (Hörmann and Derflinger 1996) was the alternative: it needs at least
+//! one power for each draw, here it is about one in thirty draws at an exponent of 1.
+//! Cost: O(1) a draw, three random numbers and seldom a power; O(log n) to build, a few tens of KiB.
+
+use super::draw::{self, Weighted};
+use super::{Placing, Space, refuse, scatter::Scatter};
+use crate::WorkloadError;
+use coflash_base::seed::Rng;
+use coflash_base::{Bytes, Policy, Stream};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of `"zipf"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ZipfConfig {
+    /// How skewed the accesses are, above 0: rank k has a weight of 1 / k^exponent.
+    pub exponent: f64,
+    /// Whether the ranks are spread over the space at random; if not, the hottest positions come first, side by side.
+    pub scattered: bool,
+    /// Scattered ranks stay together in blocks of this size, a multiple of `align`; by default each alignment unit goes
+    /// its own way. Where requests are longer than a unit, larger blocks let them end among ranks like their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scatter_block: Option<Bytes>,
+}
+
+impl Default for ZipfConfig {
+    fn default() -> Self {
+        Self { exponent: 0.99, scattered: true, scatter_block: None }
+    }
+}
+
+/// The generator `"zipf"`.
+#[derive(Clone, Debug)]
+pub struct Zipf {
+    space_units: u64,
+    ranks: Ranks,
+    scatter: Option<Scatter>,
+}
+
+impl Policy for Zipf {
+    type Config = ZipfConfig;
+    const SUMMARY: &'static str = "The position of rank k is asked for in proportion to 1 / k^exponent.";
+    const SOURCE: &'static str = "Zipf, \"Human behavior and the principle of least effort\" (1949)";
+}
+
+impl Placing for Zipf {
+    fn new(config: &ZipfConfig, space: Space) -> Result<Self, WorkloadError> {
+        let exponent = config.exponent;
+        if !(exponent.is_finite() && exponent > 0.0) {
+            return refuse(
+                "generator.exponent",
+                format!("{exponent} was given; a number above 0 is allowed (for 0 take \"uniform\")"),
+            );
+        }
+        let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
+        Ok(Self { space_units: space.units, ranks: Ranks::new(space.units, exponent), scatter })
+    }
+
+    #[inline]
+    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+        let rank = self.ranks.draw(stream) - 1;
+        let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));
+        position.min(self.space_units - length_units)
+    }
+}
+
+/// A step is this part of its first rank wide: narrower steps need fewer powers and a larger table.
+const STEP_PART: u64 = 32;
+
+/// Draws ranks, from 1.
+#[derive(Clone, Debug)]
+struct Ranks {
+    exponent: f64,
+    choice: Weighted,
+    steps: Vec<Step>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    first: u64,
+    width: u64,
+    /// The probability, in 2^-64, with which even the last rank of the step is kept.
+    kept_always: u64,
+}
+
+impl Ranks {
+    fn new(count: u64, exponent: f64) -> Self {
+        let mut steps = Vec::new();
+        let mut envelope = Vec::new();
+        let mut first = 1;
+        while first <= count {
+            let width = (first / STEP_PART).clamp(1, count - first + 1);
+            let mut step = Step { first, width, kept_always: 0 };
+            step.kept_always = (step.kept(first + width - 1, exponent) * TWO_64) as u64;
+            steps.push(step);
+            envelope.push(width as f64 * libm::pow(first as f64, -exponent));
+            first += width;
+        }
+        // 62 bits: what rounds to zero would come once in 2^62 draws.
+        let scale = (1_u64 << 62) as f64 / envelope.iter().sum::<f64>();
+        let weights: Vec<u64> = envelope.iter().map(|weight| (weight * scale) as u64).collect();
+        Self { exponent, choice: Weighted::new(&weights), steps }
+    }
+
+    #[inline]
+    fn draw(&self, stream: &mut Stream) -> u64 {
+        loop {
+            let step = self.steps[self.choice.draw(stream)];
+            let rank = step.first + draw::below(stream, step.width);
+            let trial = stream.next_u64();
+            if trial < step.kept_always || (trial as f64) < step.kept(rank, self.exponent) * TWO_64 {
+                return rank;
+            }
+        }
+    }
+}
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+impl Step {
+    /// The weight of `rank` as a part of the weight that the envelope gives it.
+    #[cold]
+    fn kept(self, rank: u64, exponent: f64) -> f64 {
+        libm::pow(rank as f64 / self.first as f64, -exponent)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coflash_base::Seed;
+
+    /// Chi-square of `draws` draws against the exact probabilities; ranks expected less than 20 times count as one.
+    fn chi_square_over_freedom(count: u64, exponent: f64, draws: u64) -> (f64, f64) {
+        let ranks = Ranks::new(count, exponent);
+        let mut stream = Seed(7).stream("where");
+        let mut seen = vec![0_u64; count as usize];
+        (0..draws).for_each(|_| seen[ranks.draw(&mut stream) as usize - 1] += 1);
+        let weight = |index: usize| (index as f64 + 1.0).powf(-exponent);
+        let total: f64 = (0..seen.len()).map(weight).sum();
+        let (mut chi, mut cells, mut tail) = (0.0, 0.0, (0.0, 0.0));
+        for (index, &seen) in seen.iter().enumerate() {
+            tail.0 += seen as f64;
+            tail.1 += draws as f64 * weight(index) / total;
+            if tail.1 >= 20.0 {
+                chi += (tail.0 - tail.1).powi(2) / tail.1;
+                cells += 1.0;
+                tail = (0.0, 0.0);
+            }
+        }
+        (chi, cells - 1.0)
+    }
+
+    #[test]
+    fn frequencies_are_those_of_the_law() {
+        for exponent in [0.001, 0.3, 0.99, 1.0, 1.2, 2.0, 5.0] {
+            for count in [2, 10, 64, 65, 1000, 5000] {
+                let (chi, freedom) = chi_square_over_freedom(count, exponent, 2_000_000);
+                let limit = freedom + 4.5 * (2.0 * freedom).sqrt() + 10.0;
+                assert!(chi < limit, "exponent {exponent}, {count} ranks: {chi} with {freedom} degrees");
+            }
+        }
+    }
+
+    #[test]
+    fn steps_cover_every_rank_once() {
+        for count in [1, 2, 31, 64, 65, 1000, 1 << 40, (1 << 63) - 1] {
+            let ranks = Ranks::new(count, 1.0);
+            let mut next = 1;
+            for step in &ranks.steps {
+                assert_eq!(step.first, next);
+                next += step.width;
+            }
+            assert_eq!(next, count + 1);
+            assert!(ranks.steps.len() < 1500);
+        }
+    }
+
+    #[test]
+    fn the_shares_of_the_hottest_ranks_of_a_large_space_are_right() {
+        // Exponent 1: the first m of n ranks have H(m) / H(n), with H(x) = ln x + 0.5772156649 + 1 / 2x. The first 64
+        // are steps of their own: were too much or too little of the wider steps kept, their share would show it.
+        let harmonic = |x: u64| (x as f64).ln() + 0.577_215_664_9 + 0.5 / x as f64;
+        let count = 1 << 30;
+        let ranks = Ranks::new(count, 1.0);
+        let mut stream = Seed(3).stream("where");
+        let draws: Vec<u64> = (0..4_000_000).map(|_| ranks.draw(&mut stream)).collect();
+        for first in [64, 1 << 15, 1 << 25] {
+            let hot = draws.iter().filter(|&&rank| rank <= first).count() as f64 / draws.len() as f64;
+            let expected = harmonic(first) / harmonic(count);
+            assert!((hot - expected).abs() < 0.001, "first {first}: {hot} instead of {expected}");
+        }
+    }
+
+    #[test]
+    fn the_law_holds_inside_a_step() {
+        // How often a rank lies in the later half of its step: 0.5 if all of a step were equally likely.
+        let ranks = Ranks::new(1 << 20, 1.0);
+        let late = |rank: u64| {
+            let step = &ranks.steps[ranks.steps.partition_point(|step| step.first <= rank) - 1];
+            rank - step.first >= step.width.div_ceil(2)
+        };
+        let weight = |late_only: bool| -> f64 {
+            (1..=1 << 20).filter(|&rank| !late_only || late(rank)).map(|rank| 1.0 / rank as f64).sum()
+        };
+        let expected = weight(true) / weight(false);
+        let mut stream = Seed(4).stream("where");
+        let seen = (0..4_000_000).filter(|_| late(ranks.draw(&mut stream))).count() as f64 / 4e6;
+        assert!((seen - expected).abs() < 0.001, "{seen} instead of {expected}");
+    }
+
+    #[test]
+    fn a_steep_law_ends_at_the_first_rank() {
+        let ranks = Ranks::new(1 << 40, 1e6);
+        let mut stream = Seed(1).stream("where");
+        assert!((0..1000).all(|_| ranks.draw(&mut stream) == 1));
+    }
+}

@@ -1,0 +1,32 @@
+//! What the tests of traces share.
+
+#![allow(dead_code, reason = "each test file uses its part")]
+
+use coflash_workload::{Op, Request, Source, TraceOptions, WorkloadError, trace};
+
+/// Everything `source` yields.
+pub(crate) fn drain(source: &mut dyn Source) -> Result<Vec<Request>, WorkloadError> {
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        source.next_batch(&mut batch)?;
+        if batch.is_empty() {
+            return Ok(all);
+        }
+        all.extend_from_slice(&batch);
+    }
+}
+
+/// Everything in `text`, as tuples of arrival in ns, offset, length and operation.
+pub(crate) fn parse(text: &str, options: &TraceOptions) -> Result<Vec<(u64, u64, u64, Op)>, String> {
+    let read = || {
+        let input = Box::new(std::io::Cursor::new(text.as_bytes().to_vec()));
+        drain(&mut trace::from_reader("t", input, options)?)
+    };
+    let requests = read().map_err(|error: WorkloadError| error.to_string())?;
+    Ok(requests.iter().map(|r| (r.arrival.ns, r.offset, r.length, r.op)).collect())
+}
+
+/// Options that name a format.
+pub(crate) fn named(format: &str) -> TraceOptions {
+    TraceOptions { format: Some(format.to_owned()), ..TraceOptions::default() }
+}

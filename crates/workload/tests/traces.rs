@@ -1,0 +1,331 @@
+//! Whole traces: files on disk, sequences of them, and published traces against what is known of them.
+
+mod common;
+
+use coflash_base::{Bytes, Duration};
+use coflash_workload::info::{WorkloadInfo, inspect};
+use coflash_workload::trace::{DiskSimUnits, open};
+use coflash_workload::{Op, ReadAhead, Source, TraceOptions};
+use common::{drain, named};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const PAGE: Bytes = Bytes { count: 4096 };
+
+fn recorded() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pgbench-oltp-400k.iolog.zst").to_owned()
+}
+
+/// A new file of that name and content; a directory per test keeps them apart.
+fn file(test: &str, name: &str, content: &str) -> String {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
+    fs::create_dir_all(&directory).unwrap();
+    let path = directory.join(name);
+    fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn refusal(paths: &[String]) -> String {
+    match open(paths, &TraceOptions::default()) {
+        Ok(mut source) => drain(&mut source).unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn the_recorded_trace_is_read_whole() {
+    let info = inspect(&[recorded()], &TraceOptions::default(), PAGE).unwrap();
+    assert_eq!(info.formats, ["fio"]);
+    let counts = [&info.read, &info.write, &info.trim, &info.flush].map(|op| op.requests);
+    assert_eq!(counts, [164_158, 186_664, 10, 49_168]);
+    assert_eq!(info.requests, 400_000);
+    assert_eq!((info.read.bytes as f64 / 1e9 * 100.0).round(), 172.0);
+    assert_eq!((info.write.bytes as f64 / 1e9 * 100.0).round(), 289.0);
+    assert_eq!((footprint_gib(&info) * 100.0).round(), 140.0);
+    assert_eq!((info.span_ns as f64 / 1e8).round(), 399.0);
+    assert_eq!(info.flush.bytes, 0);
+    assert_eq!(info.remarks, [""; 0]);
+    let sizes = info.read.size_bytes.as_ref().unwrap();
+    assert_eq!((sizes.min, sizes.p50), (4096, 8192));
+    assert_eq!(sizes.mean, info.read.bytes as f64 / info.read.requests as f64);
+    serde_json::to_string(&info).unwrap();
+}
+
+#[test]
+fn reading_ahead_changes_nothing() {
+    let mut direct = open(&[recorded()], &TraceOptions::default()).unwrap();
+    let mut ahead = ReadAhead::new(open(&[recorded()], &TraceOptions::default()).unwrap()).unwrap();
+    assert!(direct.progress().unwrap() < 0.5);
+    assert_eq!(drain(&mut direct).unwrap(), drain(&mut ahead).unwrap());
+    assert_eq!((direct.progress(), ahead.progress()), (Some(1.0), Some(1.0)));
+}
+
+#[test]
+fn a_sequence_goes_on_where_the_file_before_ended() {
+    let fio = file("sequence", "a.log", "fio version 3 iolog\n5 sda read 0 1\n9 sda write 0 1\n");
+    let spc = file("sequence", "b.log", "0,0,512,r,0.5\n");
+    let other = file("sequence", "c.log", "fio version 3 iolog\n1 sdb read 0 1\n2 sda read 0 1\n");
+    let mut source = open(&[fio, spc, other], &TraceOptions::default()).unwrap();
+    let requests = drain(&mut source).unwrap();
+    let times: Vec<_> = requests.iter().map(|r| r.arrival.ns).collect();
+    assert_eq!(times, [5_000, 9_000, 500_009_000, 500_010_000, 500_011_000]);
+    let offsets: Vec<_> = requests.iter().map(|r| r.offset).collect();
+    assert_eq!(offsets, [0, 0, 0, 64 << 30, 0], "a device keeps its place in every file");
+    assert_eq!(source.formats(), ["fio", "spc"]);
+    assert!(source.remarks()[0].contains("0 is sda, 1 is sdb"), "{:?}", source.remarks());
+    assert_eq!(source.progress(), Some(1.0));
+}
+
+#[test]
+fn dates_of_one_file_do_not_move_the_next() {
+    let msr =
+        file("dates", "a.csv", "128166385295514663,h,0,Read,0,1,0\n128166385295514673,h,0,Read,0,1,0\n");
+    let mut source = open(&[msr.clone(), msr], &TraceOptions::default()).unwrap();
+    let times: Vec<_> = drain(&mut source).unwrap().iter().map(|r| r.arrival.ns).collect();
+    assert_eq!(times, [0, 1000, 1000, 2000]);
+}
+
+#[test]
+fn a_sequence_longer_than_the_clock_is_refused() {
+    let long = file("long", "a.log", "fio version 3 iolog\n18446744073709551 d read 0 1\n");
+    let error = refusal(&[long.clone(), long]);
+    assert!(error.contains("a.log:2: time: the trace is longer than 2^64 ns"), "{error}");
+}
+
+#[test]
+fn files_that_cannot_be_used_are_named() {
+    let good = file("unusable", "good.log", "fio version 3 iolog\n5 sda read 0 1\n");
+    let missing = refusal(&[good.clone(), "/nowhere/x.csv".to_owned()]);
+    assert_eq!(missing, "/nowhere/x.csv: no such file");
+    let directory = Path::new(&good).parent().unwrap().to_str().unwrap().to_owned();
+    assert_eq!(
+        refusal(std::slice::from_ref(&directory)),
+        format!("{directory}: a directory, a file expected")
+    );
+    assert!(refusal(&[]).contains("at least one expected"));
+    for (name, content) in
+        [("empty.log", ""), ("blank.log", "\n \n"), ("header.log", "fio version 3 iolog\n0 d add\n")]
+    {
+        let path = file("unusable", name, content);
+        let error = refusal(std::slice::from_ref(&path));
+        assert!(error.starts_with(&path) && error.contains("no requests"), "{error}");
+        let error = refusal(&[good.clone(), path.clone()]);
+        assert!(error.starts_with(&path) && error.contains("no requests"), "{error}");
+    }
+}
+
+#[test]
+fn nothing_follows_an_error() {
+    let path = file("fused", "bad.log", "fio version 3 iolog\n5 d read 0 1\nbad\n6 d read 0 1\n");
+    let mut source = open(&[path], &TraceOptions::default()).unwrap();
+    let mut batch = Vec::new();
+    assert!(source.next_batch(&mut batch).is_err());
+    assert!(batch.is_empty());
+    assert!(source.next_batch(&mut batch).is_ok() && batch.is_empty());
+}
+
+#[test]
+fn a_damaged_file_says_what_is_wrong_with_it() {
+    let whole = fs::read(recorded()).unwrap();
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("damaged");
+    fs::create_dir_all(&directory).unwrap();
+    let path = directory.join("cut.zst");
+    fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let error = refusal(&[path.to_str().unwrap().to_owned()]);
+    assert!(error.contains("cut.zst: the zstd data ends early: the file is truncated"), "{error}");
+}
+
+fn footprint_gib(info: &WorkloadInfo) -> f64 {
+    (info.footprint_pages.unwrap() * info.page_bytes) as f64 / f64::from(1 << 30)
+}
+
+/// Where traces lie that are too large, or not ours, to be distributed with the project.
+fn elsewhere(name: &str) -> Option<String> {
+    let given = std::env::var_os("COFLASH_TRACES").map(PathBuf::from);
+    let root = given.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces"));
+    let path = root.join(name);
+    path.exists().then(|| path.to_str().expect("a path of text").to_owned())
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
+fn the_whole_recording_is_read_as_well() {
+    let Some(path) = elsewhere("recorded/pgbench-oltp.iolog.zst") else {
+        println!("skipped: the whole recording is not here");
+        return;
+    };
+    // One of its three million records was recorded two microseconds too late.
+    let strict = open(std::slice::from_ref(&path), &TraceOptions::default()).unwrap();
+    let error = drain(&mut { strict }).unwrap_err().to_string();
+    assert!(error.contains(":1439772: time: time runs backwards by 2us"), "{error}");
+    let options = TraceOptions { time_slack: Duration { ns: 2000 }, ..TraceOptions::default() };
+    let info = inspect(&[path], &options, PAGE).unwrap();
+    assert!(
+        info.remarks[0].contains("1 records are earlier than the one before, by up to 2us"),
+        "{:?}",
+        info.remarks
+    );
+    let counts = [&info.read, &info.write, &info.trim, &info.flush].map(|op| op.requests);
+    assert_eq!(counts, [1_262_112, 1_307_620, 96, 402_450]);
+    assert_eq!((footprint_gib(&info) * 100.0).round(), 233.0);
+    assert_eq!((info.address_end.unwrap() as f64 / f64::from(1 << 30) * 100.0).round(), 415.0);
+}
+
+/// What is known of a published trace: its file, its units, and from its manifest the requests, the percentages of reads
+/// and writes, and the GiB of footprint, read and written.
+type Published = (&'static str, TraceOptions, u64, f64, f64, f64, f64, f64);
+
+fn disksim(time: u64, address: u64, size: u64) -> TraceOptions {
+    let units = DiskSimUnits {
+        time: Duration { ns: time },
+        address: Bytes { count: address },
+        size: Bytes { count: size },
+    };
+    TraceOptions { disksim: units, ..TraceOptions::default() }
+}
+
+fn published() -> Vec<Published> {
+    const MS: u64 = 1_000_000;
+    let plain = TraceOptions::default;
+    vec![
+        ("TRIM_fio_v3_iolog_t0038.iolog.zst", plain(), 20, 0.0, 50.0, 0.0, 0.0, 0.0),
+        ("msr_hm_0_1000records.csv.zst", plain(), 1000, 50.8, 49.2, 0.0073, 0.006, 0.003),
+        ("pcmark_56088.trace.zst", plain(), 56_088, 74.6, 25.4, 2.2185, 3.071, 2.879),
+        ("msr_prxy_0_reads_29360.trace.zst", plain(), 29_360, 100.0, 0.0, 0.0764, 0.272, 0.0),
+        ("desktop_32527.trace.zst", disksim(MS, 512, 4096), 32_527, 38.3, 61.7, 0.7454, 0.3, 0.732),
+        (
+            "umass_Financial1_first50000_fin1.trace.zst",
+            disksim(MS, 512, 4096),
+            50_000,
+            58.4,
+            41.6,
+            0.1188,
+            0.208,
+            0.126,
+        ),
+        (
+            "umass_WebSearch1_first50000_web1.trace.zst",
+            disksim(MS, 512, 4096),
+            50_000,
+            100.0,
+            0.0,
+            0.7075,
+            0.722,
+            0.0,
+        ),
+        (
+            "umass_Financial1_first10000_example.ascii.zst",
+            disksim(1, 512, 512),
+            10_000,
+            40.8,
+            59.2,
+            0.0279,
+            0.024,
+            0.028,
+        ),
+        (
+            "microsoft_DTRS_5min_DTRS1K.trace.zst",
+            disksim(1000, 512, 512),
+            127_043,
+            89.0,
+            11.0,
+            4.8533,
+            5.995,
+            0.709,
+        ),
+        (
+            "microsoft_TPCC_6999_tpcc-small.trace.zst",
+            disksim(1, 512, 512),
+            6999,
+            62.6,
+            37.4,
+            0.0781,
+            0.034,
+            0.022,
+        ),
+        (
+            "msr_cut.per_10k.rw_20_80.105.trace.zst",
+            disksim(MS, 1, 1),
+            10_000,
+            20.2,
+            79.8,
+            0.0282,
+            0.004,
+            0.048,
+        ),
+        (
+            "ycsb_rocksdb_ssdtrace_writes_87487.txt.zst",
+            disksim(1, 512, 512),
+            87_487,
+            0.0,
+            100.0,
+            1.8443,
+            0.0,
+            6.791,
+        ),
+    ]
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
+fn published_traces_are_what_they_are_known_to_be() {
+    let mut found = 0;
+    for (name, options, requests, reads, writes, footprint, read, written) in published() {
+        let Some(path) = elsewhere(&format!("third-party/{name}")) else { continue };
+        found += 1;
+        // The largest of these traces need their devices further apart than others.
+        let options = TraceOptions { device_stride: Bytes { count: 1 << 40 }, ..options };
+        let info = inspect(&[path], &options, PAGE).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(info.requests, requests, "{name}");
+        let near = |got: f64, known: f64, step: f64, what: &str| {
+            assert!((got - known).abs() <= step * 0.51, "{name}: {what} is {got}, known to be {known}");
+        };
+        near(info.read.requests as f64 * 100.0 / requests as f64, reads, 0.1, "share of reads");
+        near(info.write.requests as f64 * 100.0 / requests as f64, writes, 0.1, "share of writes");
+        near(footprint_gib(&info), footprint, 0.0001, "footprint");
+        near(info.read.bytes as f64 / f64::from(1 << 30), read, 0.001, "read");
+        near(info.write.bytes as f64 / f64::from(1 << 30), written, 0.001, "written");
+    }
+    if found == 0 {
+        println!("skipped: no published traces here (COFLASH_TRACES names the folder that has them)");
+    }
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
+fn published_traces_of_other_formats_are_refused() {
+    let others = [
+        "blktrace_text_ycsb_ext4.txt.zst",
+        "cloudphysics_2h_cloudPhysicsIO.csv.zst",
+        "cloudphysics_2h_cloudPhysicsIO.vscsi.zst",
+        "diskmon_sys1.trace.zst",
+        "fiu_homes_home1sample_1000.blkparse.zst",
+        "hdd_validate_atlas10k.trace.zst",
+        "hp_ajw_1week_1992.srt.zst",
+        "nexus5_Booting_log176.txt.zst",
+        "systor17-traces-sample.csv.gz",
+        "TRIM_blktrace_bin_keks.tar.zst",
+        "TRIM_wiscsee_ext4_mkfs_reqscale_events.txt.zst",
+    ];
+    for name in others {
+        let Some(path) = elsewhere(&format!("third-party/{name}")) else {
+            println!("skipped: {name} is not here");
+            continue;
+        };
+        let error = refusal(&[path]);
+        assert!(error.contains("not a trace of any known format"), "{name}: {error}");
+        let path = elsewhere(&format!("third-party/{name}")).expect("it was there");
+        assert!(open(&[path], &named("fio")).and_then(|mut s| drain(&mut s)).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn every_operation_is_in_the_recorded_trace_and_within_its_device() {
+    let requests = drain(&mut open(&[recorded()], &TraceOptions::default()).unwrap()).unwrap();
+    for op in [Op::Read, Op::Write, Op::Trim, Op::Flush] {
+        assert!(requests.iter().any(|r| r.op == op));
+    }
+    assert!(requests.is_sorted_by_key(|r| r.arrival));
+    let info = inspect(&[recorded()], &TraceOptions::default(), PAGE).unwrap();
+    assert_eq!(info.address_end, requests.iter().map(|r| r.offset + r.length).max());
+}

@@ -1,0 +1,5 @@
+"""`python -m coflash` is `coflash`."""
+
+from coflash.cli import main
+
+main()

@@ -1,0 +1,274 @@
+"""What write amplification should be, without a simulator.
+
+All models assume uniform random writes of single pages to a full device. The legend:
+
+- ``alpha``: T / U, the physical pages per logical page (a ratio above 1). T leaves out open and reserve
+  blocks, see ``usable``; U is the number of logical pages that hold data.
+- ``pages_per_block``: N, the unit of erasing.
+- write amplification A: pages programmed / pages written by the host (a ratio, 1 at best).
+
+Every function raises ``ValueError``, naming the value given and those allowed, for arguments outside its
+domain.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import lambertw
+
+_Vector = NDArray[np.float64]
+
+
+class Cooperation(NamedTuple):
+    """Steady state of flash under a cache that holds some pages as sole copies."""
+
+    flash_write_rate: float
+    """Pages arriving at flash / pages written by the host."""
+    waf_ftl: float
+    """Pages programmed / pages arriving at flash."""
+    waf_host: float
+    """Pages programmed / pages written by the host: the product of the other two."""
+
+
+class Separation(NamedTuple):
+    """The best division of spare space over zones."""
+
+    write_amplification: float
+    spare_shares: tuple[float, ...]
+    """The share of the spare space, T - U, that each zone gets; in the order of the zones, sum 1."""
+
+
+def over_provisioning(spare_of_physical: float) -> float:
+    """(T - U) / U for a given (T - U) / T in [0, 1); ``alpha`` is 1 + the result."""
+    _require(0 <= spare_of_physical < 1, "spare_of_physical", spare_of_physical, "0 <= spare < 1")
+    return spare_of_physical / (1 - spare_of_physical)
+
+
+def spare_of_physical(over_provisioning: float) -> float:
+    """(T - U) / T for a given finite (T - U) / U of at least 0; ``alpha`` is 1 / (1 - the result)."""
+    _require(0 <= over_provisioning < math.inf, "over_provisioning", over_provisioning, "0 <= ratio < inf")
+    return over_provisioning / (1 + over_provisioning)
+
+
+def usable(
+    physical_pages: int,
+    pages_per_block: int,
+    pools: int = 1,
+    open_blocks_per_pool: int = 1,
+    reserve_blocks_per_pool: int = 1,
+) -> float:
+    """The T of ``alpha``, in pages: physical pages less those that hold no data when a victim is chosen.
+
+    A pool is what owns its free blocks (a plane, a chip or the whole device); ``reserve_blocks_per_pool`` is
+    how many of them are still free when a victim is chosen, the low mark. An open block counts half, for on
+    average it is half full. The effective loss also depends on alpha, so allow for an error of a quarter of a
+    block, half a block if host writes and copies have an open block each.
+    """
+    _require(pages_per_block >= 1, "pages_per_block", pages_per_block, "an integer >= 1")
+    _require(pools >= 1, "pools", pools, "an integer >= 1")
+    _require(open_blocks_per_pool >= 0, "open_blocks_per_pool", open_blocks_per_pool, ">= 0")
+    _require(reserve_blocks_per_pool >= 0, "reserve_blocks_per_pool", reserve_blocks_per_pool, ">= 0")
+    taken = pools * pages_per_block * (open_blocks_per_pool / 2 + reserve_blocks_per_pool)
+    _require(physical_pages > taken, "physical_pages", physical_pages, f"more than the {taken:g} not usable")
+    return physical_pages - taken
+
+
+def random_choice(alpha: float) -> float:
+    """A when the victim is any block at random: it holds N / alpha valid pages on average."""
+    _require_alpha(alpha)
+    return alpha / (alpha - 1)
+
+
+def fifo(alpha: float) -> float:
+    """A when the oldest block is the victim, of any size; ``greedy`` tends to it for large blocks.
+
+    A page lives through one round of the log with probability exp(-alpha / A), and that is 1 - 1/A, which
+    gives A = alpha / (alpha + W(-alpha exp(-alpha))), W the principal branch of Lambert's function.
+
+    Source: J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995; with
+    Lambert's function: P. Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012.
+    """
+    _require_alpha(alpha)
+    if alpha < 1 + 1e-4:  # the sum below cancels; its series at 1 does not
+        return 0.5 / (alpha - 1) + 2 / 3
+    return alpha / (alpha + float(lambertw(-alpha * math.exp(-alpha)).real))
+
+
+def greedy(alpha: float, pages_per_block: int) -> float:
+    """A when a block with the fewest valid pages is the victim.
+
+    alpha = N (H(N) - H(v)) / (N - v), where a victim has v valid pages on average and H, the harmonic
+    numbers, is linear between integers; A = N / (N - v). On such a stretch A is linear in alpha, so no root
+    need be searched for. From alpha = H(N) on, victims are empty and A is 1. This is the limit of
+    ``d_choices`` for large d.
+
+    Source: P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014.
+    """
+    _require_alpha(alpha)
+    return float(np.interp(alpha, *_greedy_curve(pages_per_block)))
+
+
+def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
+    """A when the victim is, of ``d`` blocks picked at random, the one with the fewest valid pages.
+
+    Let S_i be the share of blocks with at least i valid pages, so that a victim has at least i with
+    probability S_i^d, and let w be how often a page is overwritten while as many victims are chosen as there
+    are blocks: w = alpha / A. As many blocks lose their i-th valid page as are renewed from fewer:
+    w i (S_i - S_{i+1}) = 1 - S_i^d for i = 1 ... N. From S_{N+1} = 0 this gives each S_i in turn, for any A;
+    the right A is the one for which they sum to N / alpha, the mean number of valid pages in a block.
+
+    Source: B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based
+    solid state drives", SIGMETRICS 2013.
+    """
+    _require_alpha(alpha)
+    _require(d >= 1, "d", d, "an integer >= 1")
+
+    def excess_of_valid_pages(amplification: float) -> float:
+        w = alpha / amplification
+        share = total = 0.0
+        for i in range(pages_per_block, 0, -1):
+            k = 1 / (i * w)
+            target = share + k
+            # Newton's method for share + k share^d = target: convex, so from above it only ever descends.
+            share = min(target, 1.0)
+            while True:
+                power = k * share ** (d - 1)
+                lower = share - (share + power * share - target) / (1 + d * power)
+                if lower >= share:
+                    break
+                share = lower
+            total += share
+        return total - pages_per_block / alpha
+
+    least, most = greedy(alpha, pages_per_block), random_choice(alpha)
+    return float(brentq(excess_of_valid_pages, least * (1 - 1e-9), most * (1 + 1e-9)))
+
+
+def cdm(physical_pages: float, logical_pages: int, cached_pages: int, pages_per_block: int) -> Cooperation:
+    """Greedy collection under a cooperative non-volatile write cache (CDM), uniform writes.
+
+    ``cached_pages`` of the ``logical_pages`` are dirty in the cache and have no valid page in flash: a write
+    reaches flash with probability 1 - C/U, and flash behaves as if it held U - C pages. ``physical_pages`` is
+    T, see ``usable``.
+
+    Source: E. Lee et al., "Reducing write amplification of flash storage through cooperative data management
+    with NVM", MSST 2016, for the idea.
+    """
+    _require(logical_pages >= 1, "logical_pages", logical_pages, "an integer >= 1")
+    _require(0 <= cached_pages < logical_pages, "cached_pages", cached_pages, f"0 .. {logical_pages - 1}")
+    _require(logical_pages < physical_pages < math.inf, "physical_pages", physical_pages, "> logical_pages")
+    rate = 1 - cached_pages / logical_pages
+    waf_ftl = greedy(physical_pages / (logical_pages - cached_pages), pages_per_block)
+    return Cooperation(rate, waf_ftl, rate * waf_ftl)
+
+
+def best_separation(
+    zones: Sequence[tuple[float, float]], alpha: float, pages_per_block: int | None = None
+) -> Separation:
+    """The least sum of r_i A(zone i) over all divisions of the spare space over zones that do not mix.
+
+    Each zone is (r, s): its share of the writes, r >= 0, and of the logical space, s > 0; both sum to 1 over
+    the zones, and within a zone writes are uniform. Blocks are collected greedily in each zone; without
+    ``pages_per_block`` in the limit of large blocks, where A is ``fifo``. The cost is convex in every zone's
+    space, so the optimum is where all zones gain equally from a further page.
+
+    Source: R. Stoica and A. Ailamaki, "Improving flash write performance by using update frequency", VLDB
+    2013; P. Desnoyers, ACM Transactions on Storage 10(2), 2014.
+    """
+    _require_alpha(alpha)
+    _require(len(zones) > 0, "zones", zones, "at least one (traffic share, space share)")
+    for zone in zones:
+        _require(zone[0] >= 0 and zone[1] > 0, "zone", zone, "(traffic share >= 0, space share > 0)")
+    traffic, space = np.array(zones, dtype=np.float64).T
+    for name, shares in (("traffic shares", traffic), ("space shares", space)):
+        _require(abs(shares.sum() - 1) < 1e-6, f"sum of the {name}", shares.sum(), "1")
+    traffic, space = traffic / traffic.sum(), space / space.sum()
+    if pages_per_block is None:
+        spare, amplification = _separate_large_blocks(traffic, space, alpha)
+    else:
+        spare, amplification = _separate_greedy(traffic, space, alpha, pages_per_block)
+    return Separation(float(traffic @ amplification), tuple((spare / spare.sum()).tolist()))
+
+
+def _separate_greedy(
+    traffic: _Vector, space: _Vector, alpha: float, pages_per_block: int
+) -> tuple[_Vector, _Vector]:
+    """Each zone's spare pages per logical page of the device, and its A.
+
+    A falls along ever flatter line segments: take the steepest first until the spare space is used.
+    """
+    alphas, amplifications = _greedy_curve(pages_per_block)
+    width = np.outer(space, np.diff(alphas))
+    gain = np.outer(traffic, -np.diff(amplifications))
+    steepest = np.argsort(-(gain / width), axis=None, kind="stable")
+    wanted = width.ravel()[steepest]
+    taken = np.zeros(width.size)
+    taken[steepest] = np.clip(alpha - 1 - (np.cumsum(wanted) - wanted), 0, wanted)
+    spare = taken.reshape(width.shape).sum(axis=1)
+    spare += max(0.0, alpha - 1 - spare.sum()) * space  # more than any zone can profit from
+    return spare, np.interp(1 + spare / space, alphas, amplifications)
+
+
+def _separate_large_blocks(traffic: _Vector, space: _Vector, alpha: float) -> tuple[_Vector, _Vector]:
+    """Each zone's spare pages per logical page of the device, and its A.
+
+    With x = alpha / A, the overwrites of a page per round of the log, alpha = x / (1 - exp(-x)),
+    A = 1 / (1 - exp(-x)) and -d alpha / d A = exp(x) - 1 - x. All zones gain equally from a further page
+    where this is the same multiple of r / s in each. It is handled as a logarithm, for it overflows.
+    """
+    written = traffic > 1e-24 * space  # a zone that is never written needs no spare space
+    log_heat = np.log(traffic[written] / space[written])
+
+    def overwrites(log_multiple: float) -> _Vector:
+        return np.array([_overwrites_where(slope) for slope in log_multiple + log_heat])
+
+    def spare_at(x: _Vector) -> _Vector:
+        return space[written] * (x / -np.expm1(-x) - 1)
+
+    mean_alpha = 1 + (alpha - 1) / space[written].sum()
+    slope = _log_slope(mean_alpha / fifo(mean_alpha))
+    x_of_zone = overwrites(
+        brentq(
+            lambda m: spare_at(overwrites(m)).sum() - (alpha - 1),
+            slope - log_heat.max() - 1e-6,
+            slope - log_heat.min() + 1e-6,
+        )
+    )
+    spare, amplification = np.zeros(len(traffic)), np.ones(len(traffic))
+    spare[written], amplification[written] = spare_at(x_of_zone), 1 / -np.expm1(-x_of_zone)
+    return spare, amplification
+
+
+def _log_slope(x: float) -> float:
+    """log(exp(x) - 1 - x) for x > 0."""
+    if x < 1e-5:  # the difference below cancels
+        return 2 * math.log(x) - math.log(2) + x / 3
+    return x + math.log(-math.expm1(-x) - x * math.exp(-x))
+
+
+def _overwrites_where(log_t: float) -> float:
+    """The inverse of ``_log_slope``, which lies between log(1 + t) or sqrt(t) and log(1 + t + sqrt(2 t))."""
+    below = max(np.logaddexp(0, log_t), math.exp(min(log_t, 0) / 2))
+    above = np.logaddexp(np.logaddexp(0, log_t), (log_t + math.log(2)) / 2)
+    return float(brentq(lambda x: _log_slope(x) - log_t, below * (1 - 1e-9), above * (1 + 1e-9), xtol=1e-30))
+
+
+def _greedy_curve(pages_per_block: int) -> tuple[_Vector, _Vector]:
+    """alpha and A at the corners of ``greedy``, v = N - 1, ..., 0; alpha ascends from 1 to H(N)."""
+    _require(pages_per_block >= 1, "pages_per_block", pages_per_block, "an integer >= 1")
+    invalid = np.arange(1, pages_per_block + 1)
+    amplifications = pages_per_block / invalid
+    return amplifications * np.cumsum(1 / invalid[::-1]), amplifications
+
+
+def _require_alpha(alpha: float) -> None:
+    _require(1 < alpha < math.inf, "alpha", alpha, "1 < alpha < inf (T / U)")
+
+
+def _require(holds: bool, name: str, given: object, allowed: str) -> None:
+    if not holds:
+        raise ValueError(f"{name} is {given}; allowed: {allowed}")

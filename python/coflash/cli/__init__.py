@@ -1,0 +1,50 @@
+"""The command line: one file for each group of commands."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from coflash._core import CoflashError, __version__
+from coflash.cli import demo, policies, report, run, scenario, trace
+from coflash.cli.console import errors
+
+app = typer.Typer(
+    name="coflash",
+    help="Simulates flash storage whose caches and garbage collection cooperate.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("run")(run.run)
+app.add_typer(scenario.app, name="scenario")
+app.command("policies")(policies.policies)
+app.add_typer(trace.app, name="trace")
+app.command("demo")(demo.demo)
+app.command("report")(report.report)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"coflash {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _coflash(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and leave.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Runs the command line. Exit status 2: what was given cannot be used; 130: Control-C."""
+    try:
+        app()
+    except CoflashError as error:
+        errors().print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(2)

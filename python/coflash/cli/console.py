@@ -1,0 +1,81 @@
+"""Where the command line writes, and what every command shares."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from coflash import whole
+from coflash._core import CoflashError
+from coflash.scenario import Scenario
+
+STANDARD_OUTPUT = Path("-")
+
+ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name, or a TOML file.")]
+Assignments = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as cache.size=64MiB. May be repeated."),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
+
+
+def output() -> Console:
+    """For what was asked for."""
+    return Console()
+
+
+def errors() -> Console:
+    """For progress and complaints."""
+    return Console(stderr=True)
+
+
+def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
+    """The scenario of that name with `--set` applied.
+
+    Raises:
+        CoflashError: There is none, or an assignment is wrong.
+    """
+    pairs = []
+    for assignment in assignments or []:
+        key, equals, value = assignment.partition("=")
+        if not equals or not key.strip():
+            msg = f"--set: '{assignment}' is no assignment; write KEY=VALUE, such as cache.size=64MiB"
+            raise CoflashError(msg)
+        pairs.append((key.strip(), value.strip()))
+    scenario = Scenario.load(name)
+    return scenario.set(pairs) if pairs else scenario
+
+
+def check_json(file: Path | None) -> None:
+    """Raises before the work what `write_json` would raise after it."""
+    if file is not None and file != STANDARD_OUTPUT:
+        whole.check_file(file)
+
+
+def write_json(file: Path | None, text: str) -> None:
+    """Writes the text where `--json` says, if it says anything."""
+    if file == STANDARD_OUTPUT:
+        typer.echo(text, nl=not text.endswith("\n"))
+    elif file is not None:
+        whole.write_file(file, text)
+
+
+def show_json(value: Any) -> None:
+    """Prints JSON, in colour on a terminal and plainly anywhere else."""
+    output().print_json(data=value)
+
+
+def plain_table(*columns: str) -> Table:
+    """A table without vertical lines."""
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    return table

@@ -1,0 +1,37 @@
+"""`coflash demo`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash import comparison, whole
+from coflash import demo as job
+from coflash.cli.console import errors, output
+from coflash.cli.summary import comparison_table
+from coflash.progress import Display
+from coflash.report import write_report
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/demo"),
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer cache sizes.")] = False,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="Another trace than the one that ships.")
+    ] = None,
+) -> None:
+    """Compare no cache, a cache that flash knows nothing of, and cooperative data management on an OLTP trace."""
+    sizes_bytes = job.QUICK_CACHE_SIZES_BYTES if quick else job.CACHE_SIZES_BYTES
+    trace = trace or job.find_trace()
+    whole.check_folder(out, comparison.FILES)
+    with Display(errors(), runs=len(list(job.cases(sizes_bytes)))) as display:
+        found = job.compare(display, trace, sizes_bytes)
+    with whole.folder(out, comparison.FILES) as new:
+        found.write_files(new)
+        write_report(found, new / comparison.REPORT)
+    console = output()
+    console.print(comparison_table(found))
+    console.print(f"results: {out}", highlight=False, soft_wrap=True)
+    console.print(f"report:  {out / comparison.REPORT}", highlight=False, soft_wrap=True)

@@ -1,0 +1,60 @@
+"""`coflash run`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash import whole
+from coflash.cli.console import (
+    STANDARD_OUTPUT,
+    Assignments,
+    JsonFile,
+    Quiet,
+    ScenarioName,
+    check_json,
+    errors,
+    output,
+    scenario_with,
+    write_json,
+)
+from coflash.cli.summary import run_table
+from coflash.progress import shown
+from coflash.result import FILES
+from coflash.running import run as simulate
+
+
+def run(
+    scenario: ScenarioName,
+    trace: Annotated[
+        list[str] | None,
+        typer.Option("--trace", metavar="FILE", help="Replay this trace; repeat for one that has several files."),
+    ] = None,
+    assignments: Assignments = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
+    ] = None,
+    json: JsonFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Simulate a scenario and show what it counted."""
+    chosen = scenario_with(scenario, assignments)
+    check_json(json)
+    if out is not None:
+        whole.check_folder(out, FILES)
+    if quiet:
+        result = simulate(chosen, trace or ())
+    else:
+        with shown(chosen.name, errors()) as report:
+            result = simulate(chosen, trace or (), report)
+    if out is not None:
+        result.save(out)
+    write_json(json, result.to_json())
+    if not quiet:
+        console = errors() if json == STANDARD_OUTPUT else output()
+        for remark in result.workload["remarks"]:
+            errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False)
+        console.print(run_table(result))

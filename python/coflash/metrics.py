@@ -1,0 +1,153 @@
+"""What a run counted, typed.
+
+A metric is declared here once, by its name in the result's JSON; one that the core adds can be read by its name too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+
+class Record(Mapping[str, Any]):
+    """A JSON object whose keys are attributes as well."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._fields[key]
+        return _kinds(type(self)).get(key, Record)(value) if isinstance(value, dict) else value
+
+    # Hidden from the type checker, so that it knows the declared attributes and no others.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):  # copying and unpickling ask for such before `_fields` is there
+                raise AttributeError(name)
+            if name not in self._fields:
+                msg = f"{type(self).__name__} has no {name!r}; it has: {', '.join(self)}"
+                raise AttributeError(msg)
+            return self[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._fields)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain JSON object."""
+        return dict(self._fields)
+
+    def flat(self, prefix: str = "") -> dict[str, Any]:
+        """The leaves alone, by their dotted path: `response_ns.read.p99`."""
+        leaves: dict[str, Any] = {}
+        for key, value in self.items():
+            leaves |= value.flat(f"{prefix}{key}.") if isinstance(value, Record) else {prefix + key: value}
+        return leaves
+
+
+class Programs(Record):
+    """Flash programs in pages, each under the one cause it has."""
+
+    host: int
+    evict: int
+    gc: int
+    refresh: int
+    wear_levelling: int
+    destage: int
+    metadata: int
+
+
+class CacheCounts(Record):
+    """What the device cache did, in pages; NVM reads and writes count because NVM wears, too."""
+
+    read_hits: int
+    read_misses: int
+    write_hits: int
+    write_misses: int
+    hit_ratio: float | None
+    capacity_pages: int
+    nvm_reads_pages: int
+    nvm_writes_pages: int
+    clean_evictions_pages: int
+    dirty_evictions_pages: int
+
+
+class Response(Record):
+    """Response times in ns, from arrival to completion; a quantile is exact to the width of its histogram bucket.
+
+    All but the count are None where there was no request.
+    """
+
+    count: int
+    mean: float | None
+    stddev: float | None
+    p50: int | None
+    p90: int | None
+    p99: int | None
+    p99_9: int | None
+    p99_99: int | None
+    max: int | None
+
+
+class Responses(Record):
+    """Response times of all requests (trims and flushes too), of the reads, and of the writes."""
+
+    all: Response
+    read: Response
+    write: Response
+
+
+class EraseCount(Record):
+    """Erases of a block, over the blocks."""
+
+    mean: float
+    max: int
+    stddev: float
+
+
+class Metrics(Record):
+    """What a run counted. Names end in their unit.
+
+    The two write amplifications divide all flash programs by the pages that the host wrote (`waf_host`) and by the
+    pages that arrived at the FTL (`waf_ftl`); a cache that absorbs writes lowers the first and not the second.
+    They are None where nothing was written.
+    """
+
+    requests: int
+    host_reads_pages: int
+    host_writes_pages: int
+    host_trims_pages: int
+    flushes: int
+    ftl_writes_pages: int
+    flash_reads_pages: int
+    programs_pages: Programs
+    gc_copies_pages: int
+    gc_drops_pages: int
+    drop_rewrites_pages: int
+    erases_blocks: int
+    gc_time_ns: int
+    service_time_ns: int
+    waf_host: float | None
+    waf_ftl: float | None
+    cache: CacheCounts
+    response_ns: Responses
+    erase_count: EraseCount
+    simulated_ns: int
+
+
+@cache
+def _kinds(record: type[Record]) -> dict[str, type[Record]]:
+    hints = get_type_hints(record)
+    return {name: kind for name, kind in hints.items() if isinstance(kind, type) and issubclass(kind, Record)}

@@ -1,0 +1,113 @@
+"""What is seen while a simulation works: a bar on a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+_SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BEFORE_PACE = 0.3
+
+Report = Callable[[str, float | None, int], None]
+"""What the core calls: the phase, how much of it is done (None: unknown), the requests so far."""
+
+
+@contextmanager
+def shown(label: str, console: Console | None = None) -> Iterator[Report]:
+    """Shows the progress of one run; yields what the core is to call."""
+    with Display(console or Console(stderr=True)) as display, display.run(label) as report:
+        yield report
+
+
+class Display:
+    """The progress of runs, one after another."""
+
+    def __init__(self, console: Console, runs: int = 1) -> None:
+        self._console = console
+        self._runs = runs
+        self._started = 0
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=16),
+            _Requests(),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> Display:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    @contextmanager
+    def run(self, label: str) -> Iterator[Report]:
+        """Shows one run; yields what the core is to call. At its end a line says how long it took."""
+        self._started += 1
+        if self._runs > 1:
+            label = f"{self._started}/{self._runs} {label}"
+        follow = self._bar if self._console.is_terminal else self._lines
+        start = time.monotonic()
+        with follow(label) as report:
+            yield report
+        self._console.print(Text(f"{label} · {time.monotonic() - start:.1f} s", style="dim"))
+
+    @contextmanager
+    def _bar(self, label: str) -> Iterator[Report]:
+        task = self._bars.add_task(label, total=None)
+        current = ""
+
+        def report(phase: str, fraction: float | None, requests: int) -> None:
+            nonlocal current
+            if phase != current:
+                # The time left is that of a phase; the pace of the one before says nothing about it.
+                self._bars.reset(task, description=f"{label} · {phase}")
+                current = phase
+            self._bars.update(
+                task, total=None if fraction is None else 1.0, completed=fraction or 0.0, requests=requests
+            )
+
+        try:
+            yield report
+        finally:
+            self._bars.remove_task(task)
+            self._bars.refresh()  # or the next line printed would show it once more
+
+    @contextmanager
+    def _lines(self, label: str) -> Iterator[Report]:
+        due = time.monotonic() + _SECONDS_BETWEEN_LINES
+
+        def report(phase: str, fraction: float | None, requests: int) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + _SECONDS_BETWEEN_LINES
+                done = "" if fraction is None else f" {fraction:.0%}"
+                line = f"{label} · {phase}{done} · {requests:,} requests"
+                self._console.print(line, highlight=False, markup=False)
+
+        yield report
+
+
+class _Requests(ProgressColumn):
+    """Requests so far, and how many a second."""
+
+    def render(self, task: Task) -> Text:
+        requests = task.fields.get("requests", 0)
+        if not requests:
+            return Text()
+        text = f"{requests:,} requests"
+        if task.elapsed and task.elapsed >= _SECONDS_BEFORE_PACE:
+            text += f", {_thousands(requests / task.elapsed)}/s"
+        return Text(text, style="progress.data.speed", no_wrap=True)
+
+
+def _thousands(number: float) -> str:
+    return f"{number / 1e6:.1f} M" if number >= 1e6 else f"{number / 1e3:.0f} k"

@@ -1,0 +1,119 @@
+"""Columns of numbers, and the way to the table library of one's choice."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+_ROWS_SHOWN = 10
+
+
+@final
+class Table:
+    """Named columns of one length, each a one-dimensional NumPy array.
+
+    Any library that speaks the Arrow C stream interface (DuckDB, polars, pyarrow, pandas) takes it as it is.
+    A column's name ends in its unit: `_ns`, `_pages`, `_bytes`.
+    """
+
+    __slots__ = ("_columns",)
+
+    def __init__(self, columns: Mapping[str, NDArray[Any]]) -> None:
+        lengths = {len(column) for column in columns.values()}
+        if len(lengths) > 1:
+            msg = f"the columns of a table are equally long, not {sorted(lengths)}"
+            raise ValueError(msg)
+        self._columns = dict(columns)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._columns)
+
+    def __getitem__(self, column: str) -> NDArray[Any]:
+        return self._columns[column]
+
+    def __contains__(self, column: object) -> bool:
+        return column in self._columns
+
+    def __len__(self) -> int:
+        return len(next(iter(self._columns.values()), ()))
+
+    def to_dict(self) -> dict[str, NDArray[Any]]:
+        """The columns by name; not copied."""
+        return dict(self._columns)
+
+    def to_arrow(self) -> pa.Table:
+        """As a `pyarrow.Table`; numbers are not copied."""
+        import pyarrow as pa  # takes a while, and most uses of the package need no table library
+
+        return pa.table({name: pa.array(column) for name, column in self._columns.items()})
+
+    def to_polars(self) -> pl.DataFrame:
+        """As a `polars.DataFrame`; numbers are not copied. Needs polars: `pip install 'coflash[polars]'`."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)  # not a Series
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """As a `pandas.DataFrame`; numbers are not copied. Needs pandas: `pip install 'coflash[pandas]'`."""
+        import pandas as pd
+
+        return pd.DataFrame(self._columns, copy=False)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
+
+    def write_parquet(self, path: Path) -> None:
+        """Writes a Parquet file."""
+        import pyarrow.parquet as pq
+
+        pq.write_table(self.to_arrow(), path, compression="zstd")
+
+    @classmethod
+    def read_parquet(cls, path: Path) -> Table:
+        """Reads a Parquet file."""
+        import pyarrow.parquet as pq
+
+        # Not `read_table`: that treats the folder names above the file as columns.
+        table = pq.ParquetFile(path).read()
+        return cls({name: table[name].to_numpy() for name in table.column_names})
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Table)
+            and self.columns == other.columns
+            and all(_equal(self[name], other[name]) for name in self.columns)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
+        rows = islice(zip(*self._columns.values(), strict=True), _ROWS_SHOWN)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(f'{value}')}</td>" for value in row) + "</tr>" for row in rows
+        )
+        more = f"<p>{len(self):,} rows, the first {_ROWS_SHOWN} shown</p>" if len(self) > _ROWS_SHOWN else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:
+    """Whether two columns are the same; a gap equals a gap."""
+    return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == theirs.dtype.kind == "f")

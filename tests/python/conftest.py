@@ -1,0 +1,95 @@
+"""Results made by hand, so that what shows and keeps results is tested without simulating anything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from coflash import Histogram, Result, Table
+from coflash.comparison import Case, Comparison
+
+MIB = 2**20
+
+
+def response(mean: float) -> dict[str, float]:
+    quantiles = {"p50": 1, "p90": 2, "p99": 5, "p99_9": 20, "p99_99": 50, "max": 80}
+    return {"count": 1000, "mean": mean, "stddev": mean / 2, **{name: int(mean * by) for name, by in quantiles.items()}}
+
+
+def document(copies: int, drops: int = 0, mean: float = 200e3) -> dict[str, Any]:
+    programs = {"host": 0, "evict": 1000, "gc": copies, "refresh": 0, "wear_levelling": 0, "destage": 0, "metadata": 16}
+    return {
+        "coflash": "0.1.0",
+        "scenario": {"name": "by hand"},
+        "scenario_hash": f"{copies:08x}",
+        "seed": 7,
+        "workload": {
+            "description": "made <by> hand",
+            "inputs": [{"file": "t", "bytes": 1, "sha256": "0f"}],
+            "remarks": ["A remark."],
+        },
+        "metrics": {
+            "requests": 1000,
+            "host_writes_pages": 1000,
+            "ftl_writes_pages": 1000,
+            "programs_pages": programs,
+            "gc_copies_pages": copies,
+            "gc_drops_pages": drops,
+            "drop_rewrites_pages": drops // 2,
+            "erases_blocks": 40,
+            "waf_host": sum(programs.values()) / 1000,
+            "waf_ftl": sum(programs.values()) / 1000,
+            "cache": {"read_hits": 1, "read_misses": 2, "write_hits": 3, "write_misses": 4, "hit_ratio": 0.4},
+            "response_ns": {"all": response(mean), "read": response(mean / 2), "write": response(mean * 2)},
+            "simulated_ns": 4_000_000_000,
+        },
+        "simulator": {"wall_seconds": 0.1, "requests_per_second": 1e6, "peak_rss_bytes": 50 * MIB},
+    }
+
+
+def make_result(copies: int = 900, drops: int = 0, mean: float = 200e3) -> Result:
+    values = np.array([100_000, 200_000, 400_000, 9_000_000], np.uint64)
+    counts = np.array([500, 400, 99, 1], np.uint64)
+    windows = np.arange(4, dtype=np.uint64)
+    return Result(
+        document=document(copies, drops, mean),
+        histograms={
+            "all": Histogram(values, counts),
+            "read": Histogram(values, counts),
+            "write": Histogram(values, counts),
+        },
+        series=Table(
+            {
+                "start_ns": windows * 1_000_000_000,
+                "host_writes_pages": np.array([500, 0, 250, 250], np.uint64),
+                "programs_host_pages": np.array([0, 0, 0, 0], np.uint64),
+                "programs_gc_pages": np.array([500, 0, 250, 250], np.uint64),
+                "response_mean_ns": np.array([2e5, np.nan, 3e5, 2.5e5]),
+            }
+        ),
+        erase_counts=np.array([3, 1, 4, 1, 5], np.uint32),
+    )
+
+
+@pytest.fixture
+def result() -> Result:
+    return make_result()
+
+
+@pytest.fixture
+def comparison() -> Comparison:
+    return Comparison(
+        title="A & B",
+        question="Which is <better>?",
+        background="Some.",
+        baseline="none",
+        cases=(
+            Case("no cache", 0, make_result(1200)),
+            Case("none", 16 * MIB, make_result(1000)),
+            Case("cdm", 16 * MIB, make_result(700, drops=250, mean=150e3)),
+            Case("none", 64 * MIB, make_result(800)),
+            Case("cdm", 64 * MIB, make_result(400, drops=300, mean=100e3)),
+        ),
+    )

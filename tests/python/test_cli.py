@@ -1,0 +1,108 @@
+"""The command line as its users meet it: another process, its output and its exit status."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from coflash.demo import find_trace
+from coflash.result import Result
+
+TRACE = str(find_trace())
+
+
+def coflash(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "coflash", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": "200", **environment},
+        timeout=300,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "demoo"), "demoo"),
+        (("run", "demo", "--set", "cache.siz=1MiB"), "cache.siz"),
+        (("run", "demo", "--set", "cache.size"), "KEY=VALUE"),
+        (("run", "demo", "--trace", "/nowhere/trace"), "/nowhere/trace"),
+        (("run", "demo", "--trace", TRACE, "--json", "/nowhere/result.json"), "cannot be written"),
+        (("run", "demo", "--trace", TRACE, "--out", "/dev/null/results"), "cannot be written"),
+        (("scenario", "check", "demoo"), "demoo"),
+        (("trace", "info", "/nowhere/trace"), "/nowhere/trace"),
+        (("report", "/nowhere", "-o", "/nowhere/report.html"), "cannot be written"),
+        (("demo", "--trace", "/nowhere/trace", "--out", "/dev/null/results"), "cannot be written"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_line_and_exits_2(arguments: tuple[str, ...], message: str) -> None:
+    done = coflash(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert message in line
+
+
+def test_a_run_writes_its_result_and_json_alone_to_standard_output(tmp_path: Path) -> None:
+    done = coflash("run", "demo", "--trace", TRACE, "--out", str(tmp_path / "run"), "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == Result.load(tmp_path / "run").document
+    assert "WAF" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    report = tmp_path / "report.html"
+    assert coflash("report", str(tmp_path / "run"), "-o", str(report)).returncode == 0
+    assert "Plotly" in report.read_text(encoding="utf-8")
+
+
+def test_quiet_is_quiet(tmp_path: Path) -> None:
+    file = tmp_path / "result.json"
+    done = coflash("run", "demo", "--trace", TRACE, "--json", str(file), "--quiet")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert json.loads(file.read_text(encoding="utf-8"))["metrics"]["requests"] == 400_000
+
+
+def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "coflash", "demo", "--out", str(tmp_path / "demo")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        # The first line is that of the first run: the second is under way.
+        assert "no cache" in process.stderr.readline()
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+        assert process.wait(30) == 130
+    assert "Traceback" not in rest
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_demo_leaves_a_folder_of_results_and_a_report(tmp_path: Path) -> None:
+    done = coflash("demo", "--quick", "--out", str(tmp_path / "demo"))
+    assert done.returncode == 0, done.stderr
+    for text in ("no cache", "none", "cdm", "change", "pages copied by GC", "response, p99.9"):
+        assert text in done.stdout
+    names = {entry.name for entry in (tmp_path / "demo").iterdir()}
+    assert names == {"comparison.json", "runs.parquet", "runs", "report.html"}
+    assert coflash("demo", "--quick", "--out", str(tmp_path / "demo")).returncode == 0
+
+
+def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
+    assert "demo" in coflash("scenario", "list").stdout
+    assert "demo" in json.loads(coflash("scenario", "list", "--json").stdout)
+    assert "size" in coflash("scenario", "show", "demo").stdout
+    assert "cdm" in coflash("policies").stdout
+    assert json.loads(coflash("policies", "--json").stdout)
+    assert json.loads(coflash("scenario", "schema").stdout)["properties"]
+    assert "ok" in coflash("scenario", "check", "demo").stdout
+    assert "400,000" in coflash("trace", "info", TRACE).stdout
+    assert json.loads(coflash("trace", "info", TRACE, "--json").stdout)["requests"] == 400_000

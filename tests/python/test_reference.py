@@ -1,0 +1,44 @@
+"""The reference pages, from a schema of the shape that the core's has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import reference
+from coflash import Parameter, Policy, PolicyFamily
+
+SCHEMA: dict[str, Any] = {
+    "properties": {
+        "seed": {"type": "integer", "default": 1, "description": "Of every\nrandom stream."},
+        "cache": {"anyOf": [{"$ref": "#/$defs/Cache"}, {"type": "null"}]},
+        "victim": {"$ref": "#/$defs/Victim", "description": "What GC cleans | next."},
+    },
+    "$defs": {
+        "Cache": {
+            "description": "The device cache.",
+            "properties": {"size": {"$ref": "#/$defs/Size", "default": "64MiB"}, "eviction": {"$ref": "#/$defs/When"}},
+        },
+        "Size": {"type": "string", "description": "Bytes or a share."},
+        "When": {"oneOf": [{"const": "foreground", "description": "It waits."}, {"const": "background"}]},
+        "Victim": {
+            "oneOf": [{"enum": ["greedy", "fifo"]}, {"type": "object", "properties": {"name": {}}}],
+            "default": "greedy",
+        },
+    },
+}
+
+
+def test_every_key_has_its_path_type_default_and_meaning() -> None:
+    page = reference.scenario_page(SCHEMA)
+    assert "| `seed` | whole number | `1` | Of every random stream. |" in page
+    assert '| `victim` | `"greedy"`, `"fifo"`, table | `"greedy"` | What GC cleans \\| next. |' in page
+    assert "## `[cache]`\n\nThe device cache.\n" in page
+    assert '| `cache.size` | text | `"64MiB"` | Bytes or a share. |' in page
+    assert '| `cache.eviction` | `"foreground"`, `"background"` | – | `"foreground"`: It waits. |' in page
+
+
+def test_every_policy_has_a_line() -> None:
+    tuned = Policy("d-choices", "Some.", "A paper", (Parameter("d", "2", "how many"),))
+    page = reference.policies_page([PolicyFamily("gc.victim", "which block is next", (tuned,))])
+    assert "## `gc.victim`\n\nWhich block is next.\n" in page
+    assert "| `d-choices` | Some. | `d` = `2`: how many | A paper |" in page

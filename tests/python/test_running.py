@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import coflash
+from coflash.demo import find_trace
+
+
+@pytest.fixture(scope="module")
+def ran() -> coflash.Result:
+    return coflash.run("demo", find_trace())
+
+
+def test_programs_add_up_in_total_in_time_and_by_their_names(ran: coflash.Result) -> None:
+    metrics = ran.metrics
+    assert metrics.waf_host is not None
+    assert sum(metrics.programs_pages.values()) / metrics.host_writes_pages == pytest.approx(metrics.waf_host)
+    series = ran.series()
+    assert int(series["programs_gc_pages"].sum()) == metrics.programs_pages.gc == metrics.gc_copies_pages
+    assert int(series["requests"].sum()) == metrics.requests == 400_000
+
+
+def test_histograms_hold_every_request(ran: coflash.Result) -> None:
+    for kind in ("all", "read", "write"):
+        values_ns, counts = ran.histogram(kind)
+        response = ran.metrics.response_ns[kind]
+        assert int(counts.sum()) == response.count
+        assert np.all(np.diff(values_ns.astype(np.int64)) > 0)
+        assert np.average(values_ns, weights=counts) == pytest.approx(response.mean, rel=0.02)
+
+
+def test_the_same_again_gives_the_same_bit_for_bit(ran: coflash.Result) -> None:
+    calls: list[tuple[str, float | None, int]] = []
+    again = coflash.run(ran.scenario, progress=lambda *call: calls.append(call))
+    assert {**again.document, "simulator": None} == {**ran.document, "simulator": None}
+    assert again.series() == ran.series()
+    assert calls
+    assert all(fraction is None or 0 <= fraction <= 1 for _, fraction, _ in calls)
+
+
+def test_an_exception_in_the_progress_call_ends_the_run() -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        coflash.run("demo", find_trace(), progress=stop)
+
+
+def test_a_trace_is_described() -> None:
+    info = coflash.trace_info(find_trace())
+    assert info["requests"] == 400_000
+    with pytest.raises(coflash.CoflashError, match="no-such-format"):
+        coflash.trace_info(find_trace(), format="no-such-format")
