@@ -274,9 +274,10 @@ impl Controller {
         written
     }
 
-    /// Panics unless cache and FTL agree with themselves. For tests.
+    /// Panics unless cache and FTL agree with themselves, and with each other as the scheme promises. For tests.
     pub fn assert_invariants(&self) {
         self.ftl.assert_invariants();
         self.cache.assert_invariants();
+        self.scheme.assert_invariants(&self.cache, &self.ftl);
     }
 }

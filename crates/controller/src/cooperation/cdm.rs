@@ -165,6 +165,23 @@ impl CooperationScheme for Cdm {
             self.weight = estimate.after(outcome, self.weight);
         }
     }
+
+    /// Every page is in S0, S1 or S2, or nowhere.
+    fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
+        for slot in cache.occupied() {
+            let lpn = cache.page_of(slot);
+            if cache.is_dirty(slot) {
+                assert_eq!(ftl.lookup(lpn), None, "{lpn:?} is cached dirty, so flash has no copy (S2)");
+            } else {
+                assert!(ftl.is_marked(lpn), "{lpn:?} is cached clean, so its flash copy is removable (S1)");
+            }
+        }
+        for lpn in ftl.mapped().filter(|&lpn| ftl.is_marked(lpn)) {
+            assert!(cache.lookup(lpn).is_some(), "{lpn:?} is removable, so it is cached (S1)");
+        }
+        let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
+        assert!(orphans <= ftl.tally().gc_drops_pages, "an orphan was dropped by GC");
+    }
 }
 
 /// The share of drops that come back as writes: an exponential average over the last thousand or so whose end is known.

@@ -60,6 +60,9 @@ pub trait CooperationScheme: coflash_base::Policy {
     fn resolved(&mut self, outcome: DropOutcome) {
         let _ = outcome;
     }
+
+    /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
+    fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
 }
 
 impl CooperationConfig {
@@ -93,6 +96,10 @@ impl Cooperation {
     #[inline(always)]
     pub(crate) fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
         cooperation_dispatch!(self, scheme => scheme.evicted_clean(lpn, ftl));
+    }
+
+    pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
+        cooperation_dispatch!(self, scheme => scheme.assert_invariants(cache, ftl));
     }
 
     #[inline(always)]

@@ -40,4 +40,15 @@ impl CooperationScheme for None {
     fn fate(&mut self, _: Lpn, _: bool, _: &mut Cache) -> Fate {
         Fate::Copy
     }
+
+    /// Nothing is marked or dropped, and a clean copy has a flash page behind it.
+    fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
+        for slot in cache.occupied() {
+            let lpn = cache.page_of(slot);
+            assert!(!cache.is_orphan(slot), "{lpn:?} is an orphan, but GC drops nothing");
+            assert!(cache.is_dirty(slot) || ftl.lookup(lpn).is_some(), "{lpn:?} is cached clean, so mapped");
+        }
+        assert!(!ftl.mapped().any(|lpn| ftl.is_marked(lpn)), "flash knows nothing of the cache");
+        assert_eq!(ftl.tally().gc_drops_pages, 0, "GC drops nothing");
+    }
 }
