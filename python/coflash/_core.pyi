@@ -6,6 +6,18 @@ from typing import Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+__all__ = [
+    "CoflashError",
+    "RunResult",
+    "Scenario",
+    "__version__",
+    "policies_json",
+    "presets",
+    "run",
+    "scenario_schema_json",
+    "trace_info_json",
+]
+
 __version__: str
 
 class CoflashError(Exception):
@@ -27,7 +39,7 @@ class Scenario:
     def description(self) -> str: ...
     @property
     def hash(self) -> str: ...
-    def __eq__(self, other: object) -> bool: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
 
 @final

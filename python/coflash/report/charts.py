@@ -211,7 +211,8 @@ def _course(comparison: Comparison) -> Section:
 
     return Section(
         "Over time",
-        "The same measures in each window of the trace.",
+        "The same measures, window by window. Where the host waits for answers before it asks again, a faster device "
+        "is done sooner.",
         [
             chart(
                 "Mean response",
@@ -225,8 +226,8 @@ def _course(comparison: Comparison) -> Section:
             ),
             chart(
                 "Pages copied by GC",
-                {"title": {"text": "pages per window"}, **_COUNT},
-                lambda series: _rounded(series["programs_gc_pages"]),
+                {"title": {"text": "pages per second"}, **_COUNT},
+                lambda series: _rounded(series["programs_gc_pages"] / _window_seconds(series)),
             ),
         ],
     )
@@ -287,6 +288,7 @@ def _line(comparison: Comparison, scheme: str) -> dict[str, Any]:
         "name": scheme,
         "line": {"color": colour, "dash": _DASHES[place], "width": 2.25},
         "marker": {"color": colour, "symbol": _SYMBOLS[place], "size": 8},
+        "cliponaxis": False,
     }
 
 
@@ -312,6 +314,10 @@ def _amplification(series: Table) -> list[float]:
     written = series["host_writes_pages"].astype(np.float64)
     written[written == 0] = np.nan
     return _rounded(np.sum(causes, axis=0) / written)
+
+
+def _window_seconds(series: Table) -> float:
+    return float(series["start_ns"][1] - series["start_ns"][0]) / 1e9
 
 
 def _rounded(values: Any) -> list[Any]:

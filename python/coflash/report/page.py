@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 from importlib.resources import files
 from statistics import fmean
@@ -14,7 +14,7 @@ from plotly.offline import get_plotlyjs
 from coflash._core import __version__
 from coflash.comparison import Comparison
 from coflash.measures import CAUSES, COPIED, HEADLINE, MEAN, STDDEV, WAF_HOST, Measure
-from coflash.quantity import change, show, show_change
+from coflash.quantity import Unit, change, show, show_change
 from coflash.report.charts import Chart, Section, scheme_colour, sections
 
 _FINDINGS = (COPIED, WAF_HOST, MEAN, STDDEV)
@@ -144,13 +144,12 @@ def _provenance(comparison: Comparison) -> str:
     """What it takes to run all of it again, and what the simulator did."""
     last = comparison.cases[-1].result
     simulators = [case.result.simulator for case in comparison.cases]
-    speeds = [simulator["requests_per_second"] for simulator in simulators]
     facts = {
         "Workload": last.workload["description"],
         "Requests": show(last.metrics.requests, "requests"),
         "Seed": str(last.seed),
-        "Simulated time": show(last.metrics.simulated_ns, "ns"),
-        "Simulated requests per second": f"{show(min(speeds), 'requests')} – {show(max(speeds), 'requests')}",
+        "Simulated time": _range([case.result.metrics.simulated_ns for case in comparison.cases], "ns"),
+        "Requests simulated per second": _range([s["requests_per_second"] for s in simulators], "requests"),
         "Peak memory": show(max(s["peak_rss_bytes"] or 0 for s in simulators) or None, "bytes"),
     }
     for given in last.workload["inputs"]:
@@ -168,3 +167,8 @@ def _provenance(comparison: Comparison) -> str:
         f"<pre>{escape(last.scenario.to_toml())}</pre></details>"
         f"<details><summary>Fingerprints of the scenarios</summary>{_scrolling(runs)}</details>"
     )
+
+
+def _range(values: Sequence[float], unit: Unit) -> str:
+    low, high = show(min(values), unit), show(max(values), unit)
+    return low if low == high else f"{low} – {high}"
