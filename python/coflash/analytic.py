@@ -194,9 +194,7 @@ def best_separation(
     return Separation(float(traffic @ amplification), tuple((spare / spare.sum()).tolist()))
 
 
-def _separate_greedy(
-    traffic: _Vector, space: _Vector, alpha: float, pages_per_block: int
-) -> tuple[_Vector, _Vector]:
+def _separate_greedy(traffic: _Vector, space: _Vector, alpha: float, pages_per_block: int) -> tuple[_Vector, _Vector]:
     """Each zone's spare pages per logical page of the device, and its A.
 
     A falls along ever flatter line segments: take the steepest first until the spare space is used.

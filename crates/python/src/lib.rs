@@ -144,7 +144,6 @@ fn scenario_schema_json() -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, trace, progress=None))]
 fn run(
     py: Python<'_>,
     scenario: &Scenario,
@@ -164,7 +163,6 @@ fn run(
 }
 
 #[pyfunction]
-#[pyo3(signature = (trace, format=None, on_error="stop", progress=None))]
 fn trace_info_json(
     py: Python<'_>,
     trace: Vec<String>,

@@ -59,8 +59,8 @@ impl<M: Media> Media for Recorder<M> {
         self.inner.access(slot, access, after)
     }
 
-    fn backlog(&self, die: DieId) -> u64 {
-        self.inner.backlog(die)
+    fn backlog(&self, die: DieId, now: M::When) -> u64 {
+        self.inner.backlog(die, now)
     }
 }
 
