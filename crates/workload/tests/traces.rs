@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const PAGE: Bytes = Bytes { count: 4096 };
 
 fn recorded() -> String {
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pgbench-oltp-400k.iolog.zst").to_owned()
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/traces/pgbench-oltp-400k.iolog.zst").to_owned()
 }
 
 /// A new file of that name and content; a directory per test keeps them apart.
