@@ -32,8 +32,8 @@ demo: $(CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace;
 
 test: rust-checks python-checks ## Set up, and run all that is checked
 
-bench: $(CORE) ## Measure how fast the simulator is
-	cargo bench --locked --workspace
+bench: prerequisites ## Measure speed and memory; ROWS="standard LRU" for some rows only
+	cargo run --release --locked --quiet -p coflash-bench -- $(ROWS)
 
 golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under "Results changed"
 	$(BIN)/python scripts/golden.py
