@@ -7,6 +7,7 @@ mod address;
 mod engine;
 mod inspect;
 mod latency;
+mod memory;
 mod metrics;
 mod precondition;
 mod result;

@@ -263,6 +263,9 @@ impl Scenario {
             return refuse("link.coding", problem);
         }
         let workload = &self.workload;
+        if workload.requests_max == Some(0) {
+            return refuse("workload.requests_max", "0 was given; at least 1 is allowed".to_owned());
+        }
         if workload.trace.is_empty() && workload.synthetic.is_some() && workload.disksim.is_some() {
             return refuse("workload", "both synthetic and disksim are given; one is allowed".to_owned());
         }
