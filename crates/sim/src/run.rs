@@ -158,7 +158,7 @@ fn open_workload(
 }
 
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.
-const LOOK_PAGES: u64 = 1 << 16;
+const LOOK_PAGES: u64 = 1 << 14;
 
 fn replay(
     scenario: &Scenario,

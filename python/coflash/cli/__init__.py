@@ -51,12 +51,12 @@ def main() -> None:
     except UnicodeEncodeError as error:
         _refuse(f"{error.object!r} was given; text in UTF-8 is allowed")
     except OSError as error:  # the files that commands write speak for themselves: this is where they print to
+        with suppress(OSError):
+            sys.stdout.close()  # or the interpreter would try once more to write what is left, and say that it cannot
         _refuse(f"standard output: cannot be written: {error.strerror}")
 
 
 def _refuse(problem: str) -> NoReturn:
     line = "; ".join(f"error: {problem}".splitlines())
     errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
-    with suppress(OSError):
-        sys.stdout.close()  # or the interpreter would try once more to write what is left, and say that it cannot
     sys.exit(2)

@@ -4,7 +4,7 @@ use super::greedy::{GreedyConfig, Tie};
 use super::{Blocks, Pool, Victim, VictimConfig, d_choices::DChoicesConfig};
 use super::{greedy, windowed_greedy::WindowedGreedyConfig};
 use coflash_base::seed::{RngExt, Seed, Stream};
-use std::num::NonZeroU32;
+use std::num::NonZeroU16;
 
 /// What may happen to the blocks of a pool; a block that cannot take its part is left alone.
 #[derive(Clone, Copy, Debug)]
@@ -154,8 +154,8 @@ impl Checked {
     }
 }
 
-fn number(n: u32) -> NonZeroU32 {
-    NonZeroU32::new(n).expect("not zero")
+fn number<N: From<NonZeroU16>>(n: u16) -> N {
+    NonZeroU16::new(n).expect("not zero").into()
 }
 
 /// Every registered policy with its default parameters, and with parameters that matter in a small pool.
