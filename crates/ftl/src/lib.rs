@@ -10,6 +10,7 @@ mod config;
 mod ftl;
 mod gc;
 mod pool;
+mod recovery;
 pub mod victim;
 
 pub use advisor::{Advisor, CopyAll, Fate, Weight};

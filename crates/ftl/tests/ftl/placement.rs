@@ -87,7 +87,7 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
 struct Drops(Weight);
 
 impl Advisor for Drops {
-    fn fate(&mut self, _: Lpn, marked: bool) -> Fate {
+    fn fate<M: Media>(&mut self, _: Lpn, marked: bool, _: &mut M) -> Fate {
         if marked { Fate::Drop } else { Fate::Copy }
     }
 
