@@ -11,4 +11,4 @@ pub mod cooperation;
 pub use config::{CacheConfig, CacheSize, Eviction};
 pub use consistent::nvm;
 pub use controller::{CacheTally, Controller, Extent};
-pub use cooperation::{Cooperation, CooperationConfig};
+pub use cooperation::{CommitTally, Cooperation, CooperationConfig};

@@ -3,7 +3,7 @@
 
 use crate::address::AddressMap;
 use crate::latency::Latency;
-use crate::metrics::{CacheMetrics, EraseCounts, Metrics, Programs, Responses, ratio};
+use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, ratio};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::series::{Counts, Recorder, Series};
 use coflash_base::{Duration, Time};
@@ -305,6 +305,7 @@ impl Engine {
             waf_host: ratio(programs, self.meters.host_writes_pages),
             waf_ftl: ratio(programs, ftl_writes),
             cache: CacheMetrics::of(cache, self.controller.cache().capacity()),
+            consistency: self.controller.commits().map(Consistency::of),
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

@@ -77,7 +77,6 @@ fn every_short_sequence_cut_at_every_step() {
         states +=
             sequences(&setup, Sabotage::None, 3).unwrap_or_else(|problem| panic!("{setup:?}\n{problem}"));
     }
-    println!("{states} crash states");
     assert!(states > 100_000, "{states} states are too few");
 }
 

@@ -3,7 +3,7 @@
 use crate::setup::Setup;
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_flash::{Cause, Geometry, Place, Untimed};
+use coflash_flash::{Cause, Geometry, Media, Place, Untimed};
 use coflash_ftl::{Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, Io, VictimConfig, WearLevelling, Weight};
 
 fn write(ftl: &mut Ftl, page: u32) {
