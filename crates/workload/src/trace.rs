@@ -41,8 +41,8 @@ pub struct TraceOptions {
     /// processors now and then swap neighbours. What is earlier than that is an error.
     pub time_slack: Duration,
     /// How far the records of a trace may be out of order and still be put in order: each waits until one this much later
-    /// has been seen. The format's own where it is not given: 1 min for what is recorded as it completes, 1 s for what
-    /// several processors record, nothing for the rest.
+    /// has been seen. The format's own where it is not given: a minute where requests are recorded as they complete (systor,
+    /// biotracer, wpa), 10 s for diskmon, 1 s where several processors record (blkparse, ftrace), nothing for the rest.
     pub sort_window: Option<Duration>,
     /// How large a step forward from one record to the next is taken for a clock that was set, and left out. BIOtracer's
     /// phones set theirs while they boot: a day is assumed there, nothing elsewhere.

@@ -411,6 +411,27 @@ proptest! {
     }
 
     #[test]
+    fn no_damage_to_a_sample_panics(
+        format in 0..SAMPLES.len(),
+        damage in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 1..6),
+        skip: bool,
+    ) {
+        let (name, text) = SAMPLES[format];
+        let mut data = text.as_bytes().to_vec();
+        for (at, byte) in damage {
+            let at = at.index(data.len());
+            data[at] = byte;
+        }
+        let on_error = if skip { OnError::Skip } else { OnError::Stop };
+        let options = TraceOptions { on_error, ..named(name) };
+        if let Ok(mut source) = from_reader("t", Box::new(Cursor::new(data)), &options)
+            && let Ok(requests) = drain(&mut source)
+        {
+            prop_assert!(requests.is_sorted_by_key(|r| r.arrival));
+        }
+    }
+
+    #[test]
     fn whole_numbers_come_back_as_written(records in proptest::collection::vec((0..1_u64 << 40, 0..1_u64 << 50, 1..1_u64 << 32, any::<bool>()), 1..50)) {
         let mut records = records;
         records.sort_unstable();

@@ -366,7 +366,7 @@ fn wpa_goes_by_its_header() {
         (1_001_000_000, 0, 0, Op::Flush),
     ];
     assert_eq!(parse(text, &TraceOptions::default()).unwrap(), expected);
-    let bare = "IO Type\tInit Time\tOffset\tSize\tPath\nRead\t1\t0\t1\t\"C:\\a \"\"b\"\"\"\n";
+    let bare = "Path\tIO Type\tInit Time\tOffset\tSize\n\"C:\\a \"\"b\tc\"\"\"\tRead\t1\t0\t1\n";
     assert_eq!(parse(bare, &TraceOptions::default()).unwrap(), [(1_000_000_000, 0, 1, Op::Read)]);
     assert!(remarks(bare, &TraceOptions::default()).contains("seconds were assumed"));
 }
@@ -377,6 +377,12 @@ fn wpa_refuses_what_is_wrong() {
     let wpa = |line, field, parts: &[&str]| refuses("wpa", header, line, field, parts);
     wpa("Erase,1,0,1,0,1", "IO Type", &["Read, Write or Flush"]);
     wpa("Read,x,0,1,0,1", "Init Time", &["\"x\""]);
+    wpa("Read,\"0,500001\",0,1,0,1", "Init Time", &["\"0,500001\"", "export in English"]);
+    wpa("Read,\"0,500\",0,1,0,1", "Init Time", &["English"]);
+    wpa("Read,\"1,2345\",0,1,0,1", "Init Time", &["English"]);
+    wpa("Read,\"1,234.5,6\",0,1,0,1", "Init Time", &["English"]);
+    wpa("Read,\",123\",0,1,0,1", "Init Time", &["English"]);
+    wpa("Read,1,\"0x1,000\",1,0,1", "Offset", &["English"]);
     wpa("Read,1,0xg,1,0,1", "Offset", &["hexadecimal"]);
     wpa("Read,1,0x,1,0,1", "Offset", &["hexadecimal"]);
     wpa("Read,1,0x10000000000000000,1,0,1", "Offset", &["hexadecimal"]);

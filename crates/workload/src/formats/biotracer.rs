@@ -32,7 +32,7 @@ impl Format for BioTracer {
         extensions: &["log"],
     };
     const FIELDS: FieldNames =
-        FieldNames { time: "t_generate", device: "lba", offset: "lba", length: "size_bytes" };
+        FieldNames { time: "t_generate", device: "device", offset: "lba", length: "size_bytes" };
     const CLOCK: Clock = Clock::Date;
     const SORT_WINDOW: Duration = Duration { ns: 60 * SECOND_NS };
 

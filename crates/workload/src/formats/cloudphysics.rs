@@ -24,7 +24,7 @@ impl Format for CloudPhysics {
         record: "version,time,op,size,lbn",
         extensions: &["csv"],
     };
-    const FIELDS: FieldNames = FieldNames { time: "time", device: "version", offset: "lbn", length: "size" };
+    const FIELDS: FieldNames = FieldNames { time: "time", device: "device", offset: "lbn", length: "size" };
     const CLOCK: Clock = Clock::Date;
 
     fn new(_: &TraceOptions) -> Self {

@@ -22,7 +22,8 @@ impl Format for WiscSee {
         record: "pid action op offset size time delta sync",
         extensions: &["events"],
     };
-    const FIELDS: FieldNames = FieldNames { time: "time", device: "pid", offset: "offset", length: "size" };
+    const FIELDS: FieldNames =
+        FieldNames { time: "time", device: "device", offset: "offset", length: "size" };
     const CLOCK: Clock = Clock::Start;
 
     fn new(_: &TraceOptions) -> Self {

@@ -1,10 +1,10 @@
 //! Tables of disk I/O that Windows Performance Analyzer exports (`wpaexporter`, or its clipboard) as CSV.
 //!
 //! The user of the analyser chooses columns and their order, so the header decides: needed are the type of the request, when
-//! it was initiated, its first byte and its size; the disk is taken where it is there. Times are in the unit that the header
-//! names, seconds without one, since the start of the recording; offsets may be hexadecimal; numbers may be quoted and have commas between
-//! groups of digits. Rows stand in whatever order the table had: a window of a minute puts those in order that are nearly so.
-//! A row that sums several requests is refused.
+//! it was initiated, its first byte and its size; disks, where they are there, are numbered as they appear. Times are in the
+//! unit that the header names, seconds without one, since the start of the recording; offsets may be hexadecimal; numbers
+//! may be quoted and have commas between groups of digits. Rows stand in whatever order the table had: a window of a minute
+//! puts those in order that are nearly so. A row that sums several requests is refused.
 
 use super::text::{decimal, trim, whole};
 use super::{Clock, Devices, Fault, FieldNames, Format, FormatInfo, Record, show};
@@ -83,7 +83,11 @@ impl Format for Wpa {
         }
         let time_ns =
             ungrouped(cells[TIME], "Init Time", |given| decimal(given, table.time_ns, "Init Time"))?;
-        let device = if table.columns[DISK].is_some() { disk(cells[DISK], devices)? } else { 0 };
+        let device = match cells[DISK] {
+            [] if table.columns[DISK].is_some() => return Err(Fault::unexpected("Disk", b"", "a disk")),
+            [] => 0,
+            disk => devices.number(disk),
+        };
         let (mut offset, mut length) = (0, 0);
         if op != Op::Flush {
             offset = ungrouped(cells[OFFSET], "Offset", |given| number(given, "Offset"))?;
@@ -126,17 +130,26 @@ impl Table {
 #[inline]
 fn cell<'a>(rest: &mut Option<&'a [u8]>, separator: u8) -> &'a [u8] {
     let line = rest.take().unwrap_or_default();
-    // A quoted cell ends at a quote; a doubled one inside splits it, which shortens a name and harms no number.
-    let closing = match line {
-        [b'"', inside @ ..] => inside.iter().position(|&b| b == b'"').map(|at| at + 1),
-        _ => None,
-    };
+    let closing = if line.starts_with(b"\"") { closing_quote(line) } else { None };
     let from = closing.unwrap_or(0);
     let end = memchr::memchr(separator, &line[from..]).map(|at| from + at);
     *rest = end.map(|end| &line[end + 1..]);
     match closing {
         Some(closing) => trim(&line[1..closing]),
         None => trim(&line[..end.unwrap_or(line.len())]),
+    }
+}
+
+/// Where the quotes that `line` begins with end: a doubled one is part of what is quoted.
+#[inline]
+fn closing_quote(line: &[u8]) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        at += memchr::memchr(b'"', &line[at..])?;
+        if line.get(at + 1) != Some(&b'"') {
+            return Some(at);
+        }
+        at += 2;
     }
 }
 
@@ -191,16 +204,8 @@ fn time_unit(unit: &[u8]) -> Result<u64, Fault> {
     }
 }
 
-/// The disk by its number, or by its name where it has one.
-#[inline]
-fn disk(given: &[u8], devices: &mut Devices) -> Result<u64, Fault> {
-    match given {
-        [] => Err(Fault::unexpected("Disk", given, "a disk")),
-        _ => Ok(devices.number(given)),
-    }
-}
-
-/// What `read` makes of `given` without the commas between groups of digits.
+/// What `read` makes of `given` without the commas between groups of digits: of three, or of four where it is hexadecimal.
+/// A comma anywhere else is that of a decimal number in another language, and refused.
 #[inline]
 fn ungrouped(
     given: &[u8],
@@ -210,13 +215,24 @@ fn ungrouped(
     if !given.contains(&b',') {
         return read(given);
     }
-    let mut digits = [0; 64];
-    let mut count = 0;
-    for &byte in given.iter().filter(|&&byte| byte != b',') {
-        *digits.get_mut(count).ok_or_else(|| Fault::unexpected(field, given, "a number"))? = byte;
-        count += 1;
+    let (digits, group) = match given {
+        [b'0', b'x' | b'X', digits @ ..] => (digits, 4),
+        digits => (digits, 3),
+    };
+    let whole = digits.split(|&b| b == b'.').next().unwrap_or_default();
+    let mut groups = whole.split(|&b| b == b',');
+    let first = groups.next().unwrap_or_default();
+    let fits = (1..=group).contains(&first.len()) && (group == 4 || first[0] != b'0');
+    let plain: Vec<u8> = given.iter().copied().filter(|&b| b != b',').collect();
+    let fraction_plain = !digits[whole.len()..].contains(&b',');
+    if fits && fraction_plain && groups.all(|digits| digits.len() == group) {
+        return read(&plain);
     }
-    read(&digits[..count])
+    Err(Fault::unexpected(
+        field,
+        given,
+        "a number with commas between groups of digits only (export in English)",
+    ))
 }
 
 /// A whole number, hexadecimal behind `0x`.
