@@ -99,4 +99,9 @@ impl WorkloadError {
             other => other,
         }
     }
+
+    /// The same error, its key inside the table `outer`.
+    pub(crate) fn inside(self, outer: &str) -> Self {
+        self.at(|key| format!("{outer}.{key}"))
+    }
 }
