@@ -7,6 +7,7 @@ mod compressed;
 pub mod disksim_generator;
 pub mod formats;
 pub mod info;
+pub mod like;
 pub mod parts;
 pub mod read_ahead;
 pub mod ready_made;
