@@ -23,7 +23,7 @@
 //! time from its own beginning. Every part draws from random streams of its own, known by its name or else its place:
 //! changing one part leaves the requests of the others as they were.
 //!
-//! Cost: a few instructions a request and level; tenants are merged by comparing all of them for each request.
+//! Cost: a few instructions a request and level, for tenants as many comparisons as halving their number takes.
 
 mod bounds;
 mod extent;
@@ -106,6 +106,9 @@ impl From<PresetConfig> for Part {
 fn refuse<T>(key: &'static str, problem: String) -> Result<T, WorkloadError> {
     Err(WorkloadError::Parameters { key, problem })
 }
+
+/// Each holds a batch.
+const TENANTS_MAX: usize = 4096;
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -206,6 +209,10 @@ impl Part {
             let requests = total(&phases);
             (Inner::Phases(Phases::new(phases)), requests)
         } else {
+            if self.tenants.len() > TENANTS_MAX {
+                let problem = format!("{} were given; at most {TENANTS_MAX} are allowed", self.tenants.len());
+                return refuse("tenants", problem);
+            }
             let mut end = 0;
             let tenants = open_all(&self.tenants, "tenants", seed, path, |part, index| {
                 let sharing = (self.tenants.len() - index) as u64;

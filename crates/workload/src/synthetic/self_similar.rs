@@ -87,7 +87,9 @@ impl Timing for SelfSimilar {
 
 impl SelfSimilar {
     fn next_ns(&mut self, stream: &mut Stream) -> u64 {
-        while let Some(interval) = self.to_come.pop() {
+        // Nobody asks for more than the requests announced.
+        let Some(mut interval) = self.to_come.pop() else { return self.now_ns };
+        loop {
             let Interval { begin_ns, length_ns, requests } = interval;
             if requests == 1 {
                 return begin_ns + draw::below(stream, length_ns.max(1));
@@ -106,11 +108,13 @@ impl SelfSimilar {
                 length_ns: length_ns - half_ns,
                 requests: requests - early,
             };
-            let halves = [late, Interval { begin_ns, length_ns: half_ns, requests: early }];
-            self.to_come.extend(halves.into_iter().filter(|half| half.requests > 0));
+            interval = Interval { begin_ns, length_ns: half_ns, requests: early };
+            if early == 0 {
+                interval = late;
+            } else if late.requests > 0 {
+                self.to_come.push(late);
+            }
         }
-        // Nobody asks for more than the requests announced.
-        self.now_ns
     }
 }
 
