@@ -28,6 +28,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[must_use]
 pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyInfo>)> {
     use coflash_workload::formats;
+    use coflash_workload::ready_made::PresetConfig;
     use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig};
     let format = |format: formats::FormatInfo| coflash_base::PolicyInfo {
         name: format.name,
@@ -51,5 +52,6 @@ pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyIn
             formats::table().into_iter().map(format).collect(),
         ),
         ("workload.synthetic.arrival", "when made-up requests arrive", ArrivalConfig::table()),
+        ("workload.preset", "a workload that is ready made", PresetConfig::table()),
     ]
 }

@@ -7,7 +7,6 @@ use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
 use coflash_base::{Bytes, Seed, Time};
 use coflash_controller::Controller;
 use coflash_workload::disksim_generator::DiskSimGenerator;
-use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -139,10 +138,9 @@ fn open_workload(
         let source = DiskSimGenerator::new(config)?;
         return Ok((Box::new(source), format!("disksim generator, {:?}", config.pattern)));
     }
-    let default = SyntheticConfig::default();
-    let config = workload.synthetic.as_ref().unwrap_or(&default);
-    let source = Synthetic::new(config, logical_bytes, seed.child("workload"))?;
-    Ok((Box::new(ReadAhead::new(source)?), format!("synthetic, {}", config.generator.name())))
+    let made_up = workload.made_up();
+    let source = made_up.open(logical_bytes, seed.child("workload"))?;
+    Ok((Box::new(ReadAhead::new(source)?), made_up.description()))
 }
 
 fn replay(
