@@ -6,10 +6,12 @@
 mod advisor;
 mod block;
 mod check;
+mod column;
 mod config;
 mod ftl;
 mod gc;
 mod pool;
+mod snapshot;
 pub mod victim;
 
 pub use advisor::{Advisor, CopyAll, Fate, Weight};
