@@ -63,6 +63,19 @@ impl Controller {
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
         let ftl = Ftl::new(geometry, ftl, gc, cooperation.fractional(), seed)?;
+        Self::over(ftl, geometry, cache, cooperation)
+    }
+
+    /// An empty cache over an FTL, erased or warmed up, that was made for the same cooperation.
+    ///
+    /// # Errors
+    /// What does not fit together, as (key in the scenario, problem).
+    pub fn over(
+        ftl: Ftl,
+        geometry: &Geometry,
+        cache: &CacheConfig,
+        cooperation: &CooperationConfig,
+    ) -> Result<Self, (&'static str, String)> {
         let slots = cache.size.pages(geometry.page_size.count, u64::from(ftl.logical_pages()));
         let most = u64::from(ftl.logical_pages());
         if slots > most {
