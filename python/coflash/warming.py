@@ -16,8 +16,8 @@ class Warm:
     """A device in the state from which it is measured. Never changes: every run starts from a copy.
 
     It fits all scenarios of the same [`warm_key`][coflash.Scenario.warm_key]: those with the same flash, FTL, garbage
-    collection, preconditioning and seed, whatever their timing, cache, link and workload. (What flash and cache tell each
-    other counts only as far as pages may count in part in a victim's cost.) The result is that of a run without it.
+    collection, preconditioning and seed, whatever their timing, cache, link and workload. Of the cooperation it matters
+    only whether pages may count in part in a victim's cost. The result is that of a run without it.
     """
 
     __slots__ = ("core",)

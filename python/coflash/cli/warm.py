@@ -16,7 +16,7 @@ from coflash.warming import warm as warm_up
 
 def warm(
     scenario: ScenarioName,
-    file: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="Where the device is written.")],
+    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where the device is written.")],
     assignments: Assignments = None,
     quiet: Quiet = False,
 ) -> None:
