@@ -15,6 +15,7 @@ from coflash.result import Histogram, Result
 from coflash.running import run, trace_info
 from coflash.scenario import Scenario, presets, scenario_schema
 from coflash.table import Table
+from coflash.warming import Warm, warm
 
 __all__ = [
     "CoflashError",
@@ -26,10 +27,12 @@ __all__ = [
     "Result",
     "Scenario",
     "Table",
+    "Warm",
     "__version__",
     "policies",
     "presets",
     "run",
     "scenario_schema",
     "trace_info",
+    "warm",
 ]

@@ -104,6 +104,11 @@ class Scenario:
         """A fingerprint of all that changes results; equal for equal scenarios."""
         return self.core.hash
 
+    @property
+    def warm_key(self) -> str:
+        """A fingerprint of all that determines the device before the workload; see [`Warm`][coflash.Warm]."""
+        return self.core.warm_key
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.core == other.core
 

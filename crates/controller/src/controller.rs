@@ -63,8 +63,22 @@ impl Controller {
         cooperation: &CooperationConfig,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        let most = u64::from(ftl.logical_pages(geometry));
-        let slots = cache.size.pages(geometry.page_size.count, most);
+        let ftl = Ftl::new(geometry, ftl, gc, cooperation.fractional(), seed)?;
+        Self::over(ftl, geometry, cache, cooperation)
+    }
+
+    /// An empty cache over an FTL, erased or warmed up, that was made for the same cooperation.
+    ///
+    /// # Errors
+    /// What does not fit together, as (key in the scenario, problem).
+    pub fn over(
+        ftl: Ftl,
+        geometry: &Geometry,
+        cache: &CacheConfig,
+        cooperation: &CooperationConfig,
+    ) -> Result<Self, (&'static str, String)> {
+        let slots = cache.size.pages(geometry.page_size.count, u64::from(ftl.logical_pages()));
+        let most = u64::from(ftl.logical_pages());
         if slots > most {
             let problem = format!("{} is {slots} pages, more than the {most} of the device", cache.size);
             return Err(("cache.size", problem));
@@ -73,7 +87,6 @@ impl Controller {
         if let Cooperation::CdmConsistent(consistent) = &mut scheme {
             consistent.fit(most as u32, cache)?;
         }
-        let ftl = Ftl::new(geometry, ftl, gc, scheme.fractional(), seed)?;
         Ok(Self {
             cache: Cache::new(&cache.policy, slots as u32, ftl.logical_pages() as usize),
             ftl,

@@ -65,7 +65,7 @@ pub(crate) struct Die {
     /// Pools at or under the low mark.
     pub(crate) low_pools: u32,
     /// The pool from which the search for the next write begins.
-    next_write: u32,
+    pub(crate) next_write: u32,
     /// The pool from which the search for the next victim begins.
     pub(crate) next_clean: u32,
 }
@@ -90,7 +90,7 @@ pub struct Ftl {
     pub(crate) pools: Vec<Pool>,
     pub(crate) dies: IdVec<DieId, Die>,
     /// The die from which the search for the next write begins.
-    next_die: u32,
+    pub(crate) next_die: u32,
     pub(crate) weight: Weight,
     pub(crate) scale: Scale,
     /// Programs of the device so far.
@@ -115,7 +115,8 @@ impl Ftl {
         let pools = geometry.dies() * dims.pools_per_die;
         let pool = |index: u32| {
             let first_block = index * dims.blocks_per_pool;
-            let blocks = (first_block..first_block + dims.blocks_per_pool).map(BlockId::new);
+            let blocks =
+                (first_block..first_block + dims.blocks_per_pool).map(|block| (BlockId::new(block), 0));
             Pool {
                 first_block,
                 free: FreeList::new(blocks, config.wear_levelling),
@@ -317,6 +318,12 @@ impl Ftl {
     pub(crate) fn write_summary<M: Media>(&mut self, last: Ppn, after: M::When, media: &mut M) -> M::When {
         let oob = self.stamp(None, Cause::Metadata);
         media.program(Ppn::new(last.get() + 1), oob, Place::Host, Cause::Metadata, after)
+    }
+
+    /// Whether a write of `lpn` may go to `die`.
+    #[inline(always)]
+    pub(crate) fn may_lie_on(&self, lpn: Lpn, die: DieId) -> bool {
+        self.chips != Chips::Static || lpn.get() % self.dies.len() as u32 == die.get()
     }
 
     /// The die that a write goes to.

@@ -69,7 +69,7 @@ impl Ftl {
         let first = self.pools[pool].first_block;
         let blocks = (first..first + self.dims.blocks_per_pool).map(BlockId::new);
         let (free, mut used): (Vec<_>, Vec<_>) = blocks.partition(|&block| filled[block].pages == 0);
-        self.pools[pool].free = FreeList::new(free.into_iter(), self.wear_levelling);
+        self.pools[pool].free = FreeList::new(free.into_iter().map(|block| (block, 0)), self.wear_levelling);
         if self.pools[pool].free.len() <= self.dims.low_mark_blocks {
             self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)].low_pools += 1;
         }

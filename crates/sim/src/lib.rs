@@ -1,7 +1,8 @@
 //! The simulator: a scenario in, a result out.
 //!
 //! [`Scenario`] is the truth of a run: parsed and checked in one place, used by every front end. [`run`] warms the device
-//! up, replays the workload against it and returns a [`RunResult`], the same byte for byte for the same scenario and seed.
+//! up, replays the workload against it and returns a [`RunResult`], the same byte for byte for the same scenario and seed. [`warm`] and [`run_from`]
+//! are its two halves, for devices that many runs start from.
 
 mod address;
 mod engine;
@@ -13,13 +14,15 @@ mod result;
 mod run;
 pub mod scenario;
 mod series;
+mod warm;
 
 pub use inspect::inspect;
 pub use metrics::Metrics;
 pub use result::{Input, RunResult, Simulator, Workload};
-pub use run::{Cancelled, Observer, Phase, RunError, Silent, run};
+pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;
+pub use warm::{Unusable, WarmDevice, WarmError, warm};
 
 /// The version of coflash that is in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -4,8 +4,10 @@ use crate::engine::{Engine, OutOfSpace};
 use crate::precondition::precondition;
 use crate::result::{Input, RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
+use crate::warm::{WarmDevice, WarmError};
 use coflash_base::{Bytes, Seed, Time};
 use coflash_controller::Controller;
+use coflash_ftl::Ftl;
 use coflash_workload::disksim_generator::DiskSimGenerator;
 use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
@@ -55,6 +57,9 @@ pub enum RunError {
     /// The workload is unusable.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// The warm device cannot be used.
+    #[error(transparent)]
+    Warm(#[from] WarmError),
     /// The workload goes beyond the device.
     #[error("{0}")]
     OutOfSpace(String),
@@ -69,13 +74,38 @@ pub enum RunError {
 /// What is wrong with scenario or workload; or the observer stopped it.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let seed = Seed(scenario.seed);
-    let mut controller = build(scenario)?;
+    let erased = build(scenario)?;
+    simulate(scenario, erased, observer, |ftl, observer| {
+        precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
+    })
+}
+
+/// Runs a scenario on a device that has been warmed up for it: the result is that of [`run`].
+///
+/// # Errors
+/// As [`run`]; and that the device was warmed up for another scenario.
+pub fn run_from(
+    warm: &WarmDevice,
+    scenario: &Scenario,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    scenario.check()?;
+    let device = with_cache(scenario, warm.device(scenario)?)?;
+    simulate(scenario, device, observer, |_, _| Ok(()))
+}
+
+/// Opens the workload, brings the device into its state, and measures.
+fn simulate(
+    scenario: &Scenario,
+    mut controller: Controller,
+    observer: &mut dyn Observer,
+    warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
+) -> Result<RunResult, RunError> {
     let logical_bytes = u64::from(controller.ftl().logical_pages()) * scenario.flash.page_size.count;
     // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) = open_workload(scenario, logical_bytes, seed)?;
+    let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
     let inputs = Input::digest(&scenario.workload.trace, observer)?;
-    precondition(controller.ftl_mut(), &scenario.precondition, seed, observer)?;
+    warm_up(controller.ftl_mut(), observer)?;
 
     let mut engine = Engine::new(scenario, controller);
     let stopwatch = Stopwatch::start();
@@ -94,8 +124,14 @@ pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult
 /// # Errors
 /// What does not fit together.
 pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
-    let refused = |(key, problem): (&str, String)| ScenarioError::new(key, problem);
-    let seed = Seed(scenario.seed);
+    with_cache(scenario, build_ftl(scenario)?)
+}
+
+/// Builds the flash of a scenario, erased.
+///
+/// # Errors
+/// What does not fit together.
+pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
     if let Some(mark) = scenario.precondition.until_free {
         let pool_blocks = match scenario.ftl.pools {
             coflash_ftl::Pools::Plane => scenario.flash.blocks_per_plane,
@@ -112,15 +148,16 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
     if scenario.precondition.fill == Fill::Mapped && scenario.flash.pages_per_block < 2 {
         return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
     }
-    Controller::new(
-        &scenario.flash,
-        &scenario.ftl,
-        &scenario.gc,
-        &scenario.cache,
-        &scenario.cooperation,
-        seed,
-    )
-    .map_err(refused)
+    let fractional = scenario.cooperation.fractional();
+    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, fractional, Seed(scenario.seed)).map_err(refused)
+}
+
+fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
+    Controller::over(ftl, &scenario.flash, &scenario.cache, &scenario.cooperation).map_err(refused)
+}
+
+fn refused((key, problem): (&str, String)) -> ScenarioError {
+    ScenarioError::new(key, problem)
 }
 
 fn open_workload(

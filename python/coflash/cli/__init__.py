@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, policies, report, run, scenario, trace
+from coflash.cli import demo, policies, report, run, scenario, trace, warm
 from coflash.cli.console import errors
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run.run)
+app.command("warm")(warm.warm)
 app.add_typer(scenario.app, name="scenario")
 app.command("policies")(policies.policies)
 app.add_typer(trace.app, name="trace")

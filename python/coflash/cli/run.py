@@ -37,6 +37,10 @@ def run(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
     ] = None,
+    warm: Annotated[
+        Path | None,
+        typer.Option("--warm", metavar="FILE", help="Start from this device, which 'coflash warm' wrote."),
+    ] = None,
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -46,10 +50,10 @@ def run(
     if out is not None:
         whole.check_folder(out, FILES)
     if quiet:
-        result = simulate(chosen, trace or ())
+        result = simulate(chosen, trace or (), warm=warm)
     else:
         with shown(chosen.name, errors()) as report:
-            result = simulate(chosen, trace or (), report)
+            result = simulate(chosen, trace or (), report, warm)
     if out is not None:
         result.save(out)
     write_json(json, result.to_json())

@@ -90,11 +90,16 @@ impl CooperationConfig {
     }
 }
 
-impl Cooperation {
-    pub(crate) fn fractional(&self) -> bool {
-        cooperation_dispatch!(self, scheme => scheme.fractional())
+impl CooperationConfig {
+    /// Whether marked pages may come to count in part in a victim's cost: the FTL is built for that or not.
+    #[must_use]
+    pub fn fractional(&self) -> bool {
+        let scheme = self.build(0);
+        cooperation_dispatch!(scheme, scheme => scheme.fractional())
     }
+}
 
+impl Cooperation {
     #[inline(always)]
     pub(crate) fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
         cooperation_dispatch!(self, scheme => scheme.cached_clean(lpn, ftl));
