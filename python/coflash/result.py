@@ -164,6 +164,10 @@ class Result:
                 series=Table.read_parquet(place / _SERIES),
                 erase_counts=Table.read_parquet(place / _ERASES)["erases"],
             )
+        except FileNotFoundError as error:
+            missing = f"has no {Path(error.filename).name}" if place.is_dir() else "is no folder"
+            msg = f"{place}: holds no result of coflash: it {missing}"
+            raise _core.CoflashError(msg) from error
         except (OSError, ValueError, KeyError) as error:
             msg = f"{place}: holds no complete result of coflash: {error}"
             raise _core.CoflashError(msg) from error

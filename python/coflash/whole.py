@@ -6,6 +6,7 @@ what was there before.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -48,7 +49,8 @@ def folder(path: Path, replaces: Set[str]) -> Iterator[Path]:
 
     Args:
         path: Where it goes; the folders above it are made.
-        replaces: The names that a folder already there may hold to be replaced; with any other it is left alone.
+        replaces: The names that a folder already there may hold to be replaced. One that holds any other, or no
+            document of coflash, is left alone.
 
     Raises:
         CoflashError: The folder cannot be written, or holds something else.
@@ -58,9 +60,9 @@ def folder(path: Path, replaces: Set[str]) -> Iterator[Path]:
     with _named(path):
         new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
-        new.chmod(_mode(0o777))
-        yield new
         with _named(path):
+            new.chmod(_mode(0o777))
+            yield new
             for inner, _, files in os.walk(new):
                 for name in files:
                     _sync(Path(inner, name))
@@ -97,13 +99,26 @@ def check_folder(path: Path, replaces: Set[str]) -> None:
     """
     path = path.resolve()
     with _named(path):
-        foreign = sorted({entry.name for entry in path.iterdir()} - replaces) if path.exists() else []
+        names = {entry.name for entry in path.iterdir()} if path.exists() else set()
+        foreign = sorted(names - replaces)
+        if not foreign and not any(_is_ours(path / name) for name in names):
+            foreign = sorted(names)
         if foreign:
             msg = f"{path}: holds files that are no result of coflash ({', '.join(foreign[:3])}); give another folder"
             raise CoflashError(msg)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
             return
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is a JSON document that coflash wrote; it carries the version."""
+    if path.suffix != ".json":
+        return False
+    with suppress(ValueError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return isinstance(document, dict) and "coflash" in document
+    return False
 
 
 def _put(new: Path, path: Path) -> None:

@@ -157,6 +157,12 @@ impl Ftl {
         self.dims.logical_pages
     }
 
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        u64::from(self.dims.logical_pages) * self.geometry.page_size.count
+    }
+
     /// What has been done so far.
     #[inline]
     #[must_use]

@@ -4,7 +4,7 @@
 
 mod observer;
 
-use coflash_sim::{PRESETS, RunError, RunResult, ScenarioError};
+use coflash_sim::{PRESETS, RunError, RunResult};
 use coflash_workload::TraceOptions;
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
@@ -57,7 +57,7 @@ impl Scenario {
     }
 
     fn check(&self) -> PyResult<Vec<String>> {
-        self.0.describe().map_err(|error: ScenarioError| refused(error))
+        self.0.describe().map_err(refused)
     }
 
     #[getter]

@@ -50,6 +50,7 @@ pub(crate) struct Engine {
     link: LinkConfig,
     ns_per_byte: f64,
     page_bytes: u64,
+    logical_bytes: u64,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
@@ -67,6 +68,7 @@ impl Engine {
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
             page_bytes: scenario.flash.page_size.count,
+            logical_bytes: controller.ftl().logical_bytes(),
             pending: Vec::new(),
             vacant: Vec::new(),
             finished: Vec::new(),
@@ -97,6 +99,10 @@ impl Engine {
         if self.meters.series.is_due(arrival) {
             let counts = self.counts();
             self.meters.series.turn(arrival, counts);
+        }
+        // Also where addresses are moved: it would meet itself, and never end.
+        if request.length > self.logical_bytes {
+            return Err(OutOfSpace);
         }
         self.controller.pass_time(arrival, &mut self.timeline);
         let start = arrival + self.link.per_command;
@@ -265,6 +271,19 @@ impl Engine {
             cache_hits_pages: cache.read_hits + cache.write_hits,
             cache_misses_pages: cache.read_misses + cache.write_misses,
         }
+    }
+
+    /// Whether time has come so far that it can no longer be trusted.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        let Busy { gc, other } = self.timeline.busy();
+        self.meters.last_answer > Time::LAST || gc.ns.max(other.ns) == u64::MAX
+    }
+
+    /// Requests under way, and the bytes they take.
+    pub(crate) fn under_way(&self) -> (usize, u64) {
+        let requests = self.pending.len() - self.vacant.len();
+        let table = self.pending.capacity() * size_of::<Pending>();
+        (requests, (table + self.timeline.heap_bytes()) as u64)
     }
 
     /// The bytes of state on the heap, for each physical page: what the device needs, without the meters.

@@ -8,6 +8,7 @@ mod address;
 mod engine;
 mod inspect;
 mod latency;
+mod memory;
 mod metrics;
 mod precondition;
 mod result;

@@ -72,10 +72,10 @@ pub enum WorkloadError {
         /// What is wrong and what to do about it.
         problem: String,
     },
-    /// The parameters of a generator do not fit together.
-    #[error("workload.{key}: {problem}")]
+    /// The parameters of a generator, or the options of a trace, do not fit together.
+    #[error("{key}: {problem}")]
     Parameters {
-        /// The key in the scenario.
+        /// The key, from the generator's or the options' own table on.
         key: &'static str,
         /// What was given and what is allowed.
         problem: String,
@@ -101,7 +101,8 @@ impl WorkloadError {
     }
 
     /// The same error, its key inside the table `outer`.
-    pub(crate) fn inside(self, outer: &str) -> Self {
+    #[must_use]
+    pub fn inside(self, outer: &str) -> Self {
         self.at(|key| format!("{outer}.{key}"))
     }
 }

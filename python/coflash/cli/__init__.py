@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -47,5 +48,16 @@ def main() -> None:
     try:
         app()
     except CoflashError as error:
-        errors().print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(2)
+        _refuse(str(error))
+    except UnicodeEncodeError as error:
+        _refuse(f"{error.object!r} was given; text in UTF-8 is allowed")
+    except OSError as error:  # the files that commands write speak for themselves: this is where they print to
+        _refuse(f"standard output: cannot be written: {error.strerror}")
+
+
+def _refuse(problem: str) -> NoReturn:
+    line = "; ".join(f"error: {problem}".splitlines())
+    errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+    with suppress(OSError):
+        sys.stdout.close()  # or the interpreter would try once more to write what is left, and say that it cannot
+    sys.exit(2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -33,6 +33,10 @@ def run(
         typer.Option("--trace", metavar="FILE", help="Replay this trace; repeat for one that has several files."),
     ] = None,
     assignments: Assignments = None,
+    on_error: Annotated[
+        Literal["stop", "skip"] | None,
+        typer.Option("--on-error", help="At a malformed record of the trace: stop, or skip it and say how many were."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
@@ -46,6 +50,8 @@ def run(
 ) -> None:
     """Simulate a scenario and show what it counted."""
     chosen = scenario_with(scenario, assignments)
+    if on_error:
+        chosen = chosen.with_({"workload.trace_options.on_error": on_error})
     check_json(json)
     if out is not None:
         whole.check_folder(out, FILES)
@@ -60,5 +66,5 @@ def run(
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         for remark in result.workload["remarks"]:
-            errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False)
+            errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
         console.print(run_table(result))

@@ -283,6 +283,9 @@ impl Scenario {
             return refuse("link.coding", problem);
         }
         let workload = &self.workload;
+        if workload.requests_max == Some(0) {
+            return refuse("workload.requests_max", "0 was given; at least 1 is allowed".to_owned());
+        }
         let made_up = [
             ("synthetic", workload.synthetic.is_some()),
             ("preset", workload.preset.is_some()),

@@ -64,10 +64,33 @@ impl de::Error for ScenarioError {
     }
 
     fn invalid_type(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::whole(format!("{given} was given; {expected} is allowed"))
+        Self::invalid_value(given, expected)
     }
 
     fn invalid_value(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let given = match given {
+            de::Unexpected::Str(text) => format!("\"{text}\""),
+            de::Unexpected::Bool(value) => value.to_string(),
+            de::Unexpected::Signed(value) => value.to_string(),
+            de::Unexpected::Unsigned(value) => value.to_string(),
+            de::Unexpected::Float(value) => value.to_string(),
+            de::Unexpected::Seq => "a list".to_owned(),
+            de::Unexpected::Map => "a table".to_owned(),
+            other => other.to_string(),
+        };
+        // What Rust calls its types, and TOML's numbers end where i64 does.
+        let expected = match expected.to_string().as_str() {
+            "u32" => format!("a whole number from 0 to {}", u32::MAX),
+            "u64" => format!("a whole number from 0 to {}", i64::MAX),
+            "f64" => "a number".to_owned(),
+            "a string" => "a text".to_owned(),
+            "a boolean" => "true or false".to_owned(),
+            "a sequence" => "a list".to_owned(),
+            other => match other.strip_prefix("struct ") {
+                Some(_) => "a table".to_owned(),
+                None => other.to_owned(),
+            },
+        };
         Self::whole(format!("{given} was given; {expected} is allowed"))
     }
 }
@@ -81,7 +104,7 @@ impl Scenario {
         let table = text.parse::<Table>().map_err(|error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            ScenarioError::whole(format!("{place}{}", error.message()))
+            ScenarioError::whole(format!("{place}{}", error.message().replace('\n', "; ")))
         })?;
         Self::from_table(table)
     }
@@ -217,12 +240,12 @@ mod tests {
                 "gc.victim.ties: no such key; did you mean \"tie\"?",
             ),
             ("[timing]\npage_read = \"25\"", "timing.page_read: \"25\" is not a duration"),
-            ("[timing]\npage_read = 25", "timing.page_read: integer `25` was given; a duration"),
+            ("[timing]\npage_read = 25", "timing.page_read: 25 was given; a duration"),
             (
                 "[timing]\nchannel = \"shard\"",
                 "timing.channel: \"shard\" is not known; did you mean \"shared\"?",
             ),
-            ("[flash]\nchannels = -1", "flash.channels: integer `-1` was given"),
+            ("[flash]\nchannels = -1", "flash.channels: -1 was given; a whole number from 0 to 4294967295"),
             ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
             ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),
             ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation: removable_weight: "),
