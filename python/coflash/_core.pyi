@@ -56,6 +56,7 @@ def run(
     scenario: Scenario,
     trace: Sequence[str],
     progress: Callable[[str, float | None, int], None] | None,
+    measured: Callable[[dict[str, Any]], None] | None = None,
 ) -> RunResult: ...
 def trace_info_json(
     trace: Sequence[str],

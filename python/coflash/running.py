@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from coflash import _core
+from coflash.metrics import SoFar
 from coflash.progress import shown
 from coflash.result import Result
 from coflash.scenario import Scenario
@@ -20,6 +21,7 @@ def run(
     scenario: Scenario | str | os.PathLike[str],
     trace: Paths = (),
     progress: Progress | bool = False,
+    measured: Callable[[SoFar], None] | None = None,
 ) -> Result:
     """Simulates a scenario. The same scenario and trace give the same result, bit for bit.
 
@@ -28,6 +30,8 @@ def run(
         trace: The trace to replay instead of the scenario's own workload; several files are parts of one trace.
         progress: True shows a progress bar on the standard error stream; a function is called some ten times a second
             with the phase, how much of it is done (0 to 1, None where that is unknown) and the requests so far.
+        measured: Called as often while the workload is replayed, with what was measured so far: write amplification,
+            response times, simulated time.
 
     Raises:
         CoflashError: The scenario or the trace cannot be used.
@@ -36,10 +40,11 @@ def run(
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     files = paths(trace)
+    tell = None if measured is None else lambda fields: measured(SoFar(fields))
     if progress is True:
         with shown(scenario.name) as report:
-            return Result.from_core(_core.run(scenario.core, files, report))
-    return Result.from_core(_core.run(scenario.core, files, progress or None))
+            return Result.from_core(_core.run(scenario.core, files, report, tell))
+    return Result.from_core(_core.run(scenario.core, files, progress or None, tell))
 
 
 def trace_info(

@@ -49,6 +49,21 @@ def test_what_varied_is_found_in_the_scenarios() -> None:
     assert keys[1].numbers == (2**26, 2**30)
 
 
+def test_the_parameters_of_a_policy_go_with_its_name() -> None:
+    victims: list[dict[str, Any]] = [
+        {"name": "greedy", "tie": "oldest"},
+        {"name": "d-choices", "d": 8},
+        {"name": "fifo"},
+        {"name": "fifo"},
+    ]
+    keys = varied_keys([{"seed": place // 3, "gc": {"victim": victim}} for place, victim in enumerate(victims)])
+    assert [(key.path, key.along) for key in keys] == [
+        ("gc.victim.name", ("gc.victim.tie", "gc.victim.d")),
+        ("seed", ()),
+    ]
+    assert keys[0].label == "GC victim"
+
+
 def test_runs_that_differ_in_name_alone_are_told_apart_by_it() -> None:
     (key,) = varied_keys([{"name": "a"}, {"name": "b"}])
     assert (key.path, key.texts) == ("name", ("a", "b"))

@@ -144,17 +144,19 @@ fn scenario_schema_json() -> String {
 }
 
 #[pyfunction]
+#[pyo3(signature = (scenario, trace, progress, measured=None))]
 fn run(
     py: Python<'_>,
     scenario: &Scenario,
     trace: Vec<String>,
     progress: Option<Py<PyAny>>,
+    measured: Option<Py<PyAny>>,
 ) -> PyResult<PyRunResult> {
     let mut scenario = scenario.0.clone();
     if !trace.is_empty() {
         scenario.workload.trace = trace;
     }
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, measured);
     // Others may use the interpreter while the simulation runs; the observer takes it back to report.
     match py.detach(|| coflash_sim::run(&scenario, &mut observer)) {
         Ok(result) => Ok(PyRunResult(result)),
@@ -174,7 +176,7 @@ fn trace_info_json(
         PyValueError::new_err(format!("on_error: \"{on_error}\" was given; \"stop\" or \"skip\" is allowed"))
     })?;
     let options = TraceOptions { format, on_error, ..TraceOptions::default() };
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, None);
     let page = coflash_base::Bytes { count: 4096 };
     let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
     let summary = summary.map_err(|error| ended(error, observer))?;

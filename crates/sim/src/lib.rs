@@ -15,7 +15,7 @@ pub mod scenario;
 mod series;
 
 pub use inspect::inspect;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, SoFar};
 pub use result::{Input, RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run};
 pub use scenario::{PRESETS, Scenario, ScenarioError};

@@ -43,8 +43,8 @@ class Study:
         name = names[0] if len(names) == 1 and names[0] else ""
         if len(scenarios) == 1:
             return name or "One run"
-        keys = " and ".join(key.label for key in self.varied[:3] if key.path != "seed")
-        return f"{name}: {keys}" if name and keys else keys.capitalize() or name or f"{len(scenarios)} runs"
+        keys = ", ".join(key.label for key in self.varied[:3] if key.path != "seed")
+        return f"{name}: {keys}" if name and keys else keys or name or f"{len(scenarios)} runs"
 
     @classmethod
     def of(cls, comparison: Comparison) -> Study:

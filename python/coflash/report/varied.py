@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coflash.quantity import show
@@ -12,6 +12,9 @@ from coflash.scenario import toml_value
 
 _LABELS = frozenset({"name", "description"})
 """Keys that say what a scenario is called, and change nothing."""
+_ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
+_FIRST = "cooperation.name"
+"""The key that coflash is about comes before all others."""
 _QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)\s*([a-zµ%]+)", re.IGNORECASE)
 _SIZES = {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40, "kB": 1e3, "KB": 1e3, "MB": 1e6, "GB": 1e9}
 _TIMES = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
@@ -55,7 +58,8 @@ class Key:
 
 def words(path: str) -> str:
     """`cooperation.name` as words: cooperation; `cache.size`: cache size."""
-    return path.removesuffix(".name").replace(".", " ").replace("_", " ")
+    parts = path.removesuffix(".name").replace(".", " ").replace("_", " ").split()
+    return " ".join(part.upper() if part in _ACRONYMS else part for part in parts)
 
 
 def flat(scenario: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -82,7 +86,20 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     meant = {codes: found for codes, group in groups.items() if (found := [p for p in group if p not in _LABELS])}
     # Runs that differ in nothing else are told apart by their names.
     keys = [_key(group, leaves) for group in (meant or groups).values()]
-    return tuple(sorted(keys, key=lambda key: (key.path == "seed", key.numbers is not None)))
+    policies = [key for key in keys if key.path.endswith(".name")]
+    owners = {key.path: next((p.path for p in policies if _is_parameter(key, p)), key.path) for key in keys}
+    keys = [
+        replace(key, along=key.along + tuple(path for path, owner in owners.items() if owner == key.path != path))
+        for key in keys
+        if owners[key.path] == key.path
+    ]
+    return tuple(sorted(keys, key=lambda key: (key.path == "seed", key.numbers is not None, key.path != _FIRST)))
+
+
+def _is_parameter(key: Key, policy: Key) -> bool:
+    """Whether a key stands beside the name of a policy and says no more than that does."""
+    beside = key.path != policy.path and key.path.startswith(policy.path.removesuffix("name"))
+    return beside and len(set(zip(policy.codes, key.codes, strict=True))) == len(policy.values)
 
 
 def parsed(value: Any) -> tuple[float, str] | None:
