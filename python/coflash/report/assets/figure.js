@@ -24,7 +24,7 @@ class Figure {
       tool("CSV", `Save the data of “${title}” as CSV`, () => this.save("csv")),
       small ? null : this.dataTool);
     this.legend = el("ul", { class: "legend", "aria-label": "What is shown" });
-    this.plot = el("div", { class: "plot", tabindex: 0, role: "group", "aria-roledescription": "chart" });
+    this.plot = el("div", { class: "plot", tabindex: 0, role: "group", "aria-roledescription": "chart", "aria-label": title });
     this.tip = el("div", { class: "tip", hidden: true });
     const head = small && onPick
       ? el("button", { type: "button", class: "pick", title: "Show this one large", click: onPick }, this.heading)

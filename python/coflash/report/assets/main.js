@@ -24,9 +24,9 @@ function firstSelected() {
   }
   if (!by) return [0, 0.33, 0.67, 1].map((share) => [...groups.values()][Math.round(share * (groups.size - 1))][0]);
   const most = Math.max(...[...groups.values()].map((group) => group.length));
-  const whole = [...groups].filter(([, group]) => group.length === most)
-    .sort(([a], [b]) => Number(a.split(",")[0]) - Number(b.split(",")[0])).map(([, group]) => group);
-  return whole[Math.floor(whole.length / 2)].slice(0, 6);
+  const whole = [...groups.values()].filter((group) => group.length === most);
+  const places = [...new Set(whole.map(([run]) => x.codes[run]))].sort((a, b) => a - b);
+  return whole.find(([run]) => x.codes[run] === places[Math.floor(places.length / 2)]).slice(0, 6);
 }
 
 function refresh() {

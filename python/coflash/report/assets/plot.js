@@ -200,7 +200,12 @@ function draw(chart, width, height, colours) {
   root.append(svg("clipPath", { id }, svg("rect", { x: left - 6, y: top - 6, width: w + 12, height: h + 12 })));
   const body = svg("g", { "clip-path": `url(#${id})`, fill: "none", "stroke-linejoin": "round", "stroke-linecap": "round" });
   root.append(body);
-  for (const line of chart.lines) drawLine(line, body, px, py, colours);
+  // Intervals stand side by side, not one upon the other.
+  const spread = chart.lines.some((line) => line.points.some((point) => point.low != null)) ? 7 : 0;
+  chart.lines.forEach((line, place) => {
+    const shift = spread * (place - (chart.lines.length - 1) / 2);
+    drawLine(line, body, (value) => px(value) + shift, py, colours);
+  });
   chart.at = { px, py, left, top, w, h };
   return root;
 }
