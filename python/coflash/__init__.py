@@ -9,7 +9,7 @@ What a scenario holds is in `docs/reference/scenario.md`; what a result counts i
 """
 
 from coflash._core import CoflashError, __version__
-from coflash.metrics import Metrics
+from coflash.metrics import Metrics, SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
 from coflash.result import Histogram, Result
 from coflash.running import run, trace_info
@@ -26,6 +26,7 @@ __all__ = [
     "PolicyFamily",
     "Result",
     "Scenario",
+    "SoFar",
     "Table",
     "Warm",
     "__version__",

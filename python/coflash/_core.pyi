@@ -71,6 +71,7 @@ def run(
     scenario: Scenario,
     trace: Sequence[str],
     progress: Callable[[str, float | None, int], None] | None,
+    measured: Callable[[dict[str, Any]], None] | None,
     warm: Warm | None,
 ) -> RunResult: ...
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...

@@ -147,6 +147,17 @@ class Metrics(Record):
     simulated_ns: int
 
 
+class SoFar(Record):
+    """What a run under way has measured until now, in the replay alone."""
+
+    simulated_ns: int
+    host_writes_pages: int
+    programs_pages: int
+    waf_host: float | None
+    response_mean_ns: float | None
+    response_p99_ns: int | None
+
+
 @cache
 def _kinds(record: type[Record]) -> dict[str, type[Record]]:
     hints = get_type_hints(record)

@@ -179,18 +179,20 @@ fn scenario_schema_json() -> String {
 }
 
 #[pyfunction]
+#[pyo3(signature = (scenario, trace, progress, measured=None))]
 fn run(
     py: Python<'_>,
     scenario: &Scenario,
     trace: Vec<String>,
     progress: Option<Py<PyAny>>,
+    measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
 ) -> PyResult<PyRunResult> {
     let mut scenario = scenario.0.clone();
     if !trace.is_empty() {
         scenario.workload.trace = trace;
     }
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, measured);
     // Others may use the interpreter while the simulation runs; the observer takes it back to report.
     let warm = warm.map(|warm| &warm.0);
     let result = py.detach(|| match warm {
@@ -202,7 +204,7 @@ fn run(
 
 #[pyfunction]
 fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, None);
     let warm = py.detach(|| coflash_sim::warm(&scenario.0, &mut observer));
     warm.map(Warm).map_err(|error| ended(error, observer))
 }
@@ -219,7 +221,7 @@ fn trace_info_json(
         PyValueError::new_err(format!("on_error: \"{on_error}\" was given; \"stop\" or \"skip\" is allowed"))
     })?;
     let options = TraceOptions { format, on_error, ..TraceOptions::default() };
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, None);
     let page = coflash_base::Bytes { count: 4096 };
     let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
     let summary = summary.map_err(|error| ended(error, observer))?;

@@ -3,7 +3,7 @@
 
 use crate::address::AddressMap;
 use crate::latency::Latency;
-use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, ratio};
+use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, SoFar, ratio};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::series::{Counts, Recorder, Series};
 use coflash_base::{Duration, Time};
@@ -40,6 +40,16 @@ struct Meters {
     other: Latency,
     series: Recorder,
     last_answer: Time,
+}
+
+impl Meters {
+    /// The response times of all requests.
+    fn all(&self) -> Latency {
+        let mut all = self.other.clone();
+        all.add(&self.read);
+        all.add(&self.write);
+        all
+    }
 }
 
 /// A device, its timeline and the requests under way.
@@ -291,6 +301,20 @@ impl Engine {
         (self.controller.heap_bytes() + self.timeline.heap_bytes()) as f64 / f64::from(pages)
     }
 
+    /// What was measured until now.
+    pub(crate) fn so_far(&self) -> SoFar {
+        let programs = self.controller.ftl().tally().since(&self.tally_before).programs();
+        let response = self.meters.all().summary();
+        SoFar {
+            simulated_ns: self.meters.last_answer.ns,
+            host_writes_pages: self.meters.host_writes_pages,
+            programs_pages: programs,
+            waf_host: ratio(programs, self.meters.host_writes_pages),
+            response_mean_ns: response.mean,
+            response_p99_ns: response.p99,
+        }
+    }
+
     /// What was measured.
     pub(crate) fn finish(self) -> Measured {
         let counts = self.counts();
@@ -301,9 +325,7 @@ impl Engine {
         let erases: Vec<u32> = std::iter::zip(self.controller.ftl().erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
-        let mut all = self.meters.other.clone();
-        all.add(&self.meters.read);
-        all.add(&self.meters.write);
+        let all = self.meters.all();
         let Busy { gc, other } = self.timeline.busy();
         let metrics = Metrics {
             requests: all.summary().count,

@@ -18,7 +18,7 @@ mod series;
 mod warm;
 
 pub use inspect::inspect;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, SoFar};
 pub use result::{Input, RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};

@@ -2,6 +2,7 @@
 
 use crate::engine::{Engine, OutOfSpace};
 use crate::memory::{self, human};
+use crate::metrics::SoFar;
 use crate::precondition::precondition;
 use crate::result::{Input, RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
@@ -37,6 +38,20 @@ pub trait Observer: Send {
     /// # Errors
     /// To stop the run.
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled>;
+
+    /// Told of progress in the replay. `so_far` sums up what was measured when it is called, and costs nothing before.
+    ///
+    /// # Errors
+    /// To stop the run.
+    fn replaying(
+        &mut self,
+        fraction: Option<f64>,
+        requests: u64,
+        so_far: &dyn Fn() -> SoFar,
+    ) -> Result<(), Cancelled> {
+        let _ = so_far;
+        self.progress(Phase::Replay, fraction, requests)
+    }
 }
 
 /// An observer that only watches.
@@ -200,7 +215,7 @@ fn replay(
     let mut batch = Vec::with_capacity(BATCH_REQUESTS);
     let mut served = 0;
     loop {
-        observer.progress(Phase::Replay, source.progress(), served)?;
+        observer.replaying(source.progress(), served, &|| engine.so_far())?;
         source.next_batch(&mut batch)?;
         batch.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if batch.is_empty() {

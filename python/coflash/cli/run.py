@@ -20,6 +20,7 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
+from coflash.cli.live import watched
 from coflash.cli.summary import run_table
 from coflash.progress import shown
 from coflash.result import FILES
@@ -47,6 +48,7 @@ def run(
     ] = None,
     json: JsonFile = None,
     quiet: Quiet = False,
+    live: Annotated[bool, typer.Option("--live", help="Show what is measured while it is measured.")] = False,
 ) -> None:
     """Simulate a scenario and show what it counted."""
     chosen = scenario_with(scenario, assignments)
@@ -57,9 +59,12 @@ def run(
         whole.check_folder(out, FILES)
     if quiet:
         result = simulate(chosen, trace or (), warm=warm)
+    elif live:
+        with watched(chosen.name, errors()) as view:
+            result = simulate(chosen, trace or (), view.progress, view.measured, warm)
     else:
         with shown(chosen.name, errors()) as report:
-            result = simulate(chosen, trace or (), report, warm)
+            result = simulate(chosen, trace or (), report, warm=warm)
     if out is not None:
         result.save(out)
     write_json(json, result.to_json())
