@@ -179,7 +179,6 @@ fn scenario_schema_json() -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, trace, progress, measured=None))]
 fn run(
     py: Python<'_>,
     scenario: &Scenario,
