@@ -12,8 +12,10 @@ from coflash._core import CoflashError, __version__
 from coflash.metrics import Metrics
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
 from coflash.result import Histogram, Result
+from coflash.results import Results, results
 from coflash.running import run, trace_info
 from coflash.scenario import Scenario, presets, scenario_schema
+from coflash.sweep import Sweep, sweep
 from coflash.table import Table
 
 __all__ = [
@@ -24,12 +26,16 @@ __all__ = [
     "Policy",
     "PolicyFamily",
     "Result",
+    "Results",
     "Scenario",
+    "Sweep",
     "Table",
     "__version__",
     "policies",
     "presets",
+    "results",
     "run",
     "scenario_schema",
+    "sweep",
     "trace_info",
 ]
