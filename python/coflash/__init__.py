@@ -17,6 +17,7 @@ from coflash.running import run, trace_info
 from coflash.scenario import Scenario, presets, scenario_schema
 from coflash.sweep import Sweep, sweep
 from coflash.table import Table
+from coflash.tune import Tuning, tune
 
 __all__ = [
     "CoflashError",
@@ -30,6 +31,7 @@ __all__ = [
     "Scenario",
     "Sweep",
     "Table",
+    "Tuning",
     "__version__",
     "policies",
     "presets",
@@ -38,4 +40,5 @@ __all__ = [
     "scenario_schema",
     "sweep",
     "trace_info",
+    "tune",
 ]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, policies, report, results, run, scenario, sweep, trace
+from coflash.cli import demo, policies, report, results, run, scenario, sweep, trace, tune
 from coflash.cli.console import errors
 
 app = typer.Typer(
@@ -25,6 +25,7 @@ app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("report")(report.report)
 app.command("sweep")(sweep.sweep)
+app.command("tune")(tune.tune)
 app.add_typer(results.app, name="results")
 
 

@@ -8,11 +8,13 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from coflash.measures import HEADLINE, Measure
+from coflash.measures import HEADLINE, Measure, named
 from coflash.quantity import change, show, show_change
 from coflash.results import Results
 from coflash.sweep import Estimate, Sweep
+from coflash.tune import Tuning
 
+_TRIALS_SHOWN = 10
 _STYLES = {"better": "green", "worse": "red", "": ""}
 
 
@@ -34,7 +36,7 @@ def runs_table(results: Results, measures: Sequence[Measure]) -> Table:
         metrics = results.metrics(row["run"])
         assert metrics is not None
         values = ["" if row.get(key) is None else str(row[key]) for key in keys]
-        table.add_row(row["run"], *values, *(_unbroken(measure.shown(metrics)) for measure in measures))
+        table.add_row(row["run"], *values, *(measure.shown(metrics) for measure in measures))
     return table
 
 
@@ -67,12 +69,23 @@ def runs_beside(results: Results, runs: Sequence[str], measures: Sequence[Measur
     return table
 
 
+def trials_table(tuning: Tuning) -> Table:
+    """A row for each of the best trials: what it sets, and the objective."""
+    measure = named(tuning.objective)
+    table = _table(list(tuning.best.values), [measure])
+    for trial in tuning.trials[:_TRIALS_SHOWN]:
+        table.add_row(*trial.values.values(), _estimate(trial.found, measure))
+    tried = len(tuning.trials) + tuning.failed
+    table.caption = f"the best {min(_TRIALS_SHOWN, len(tuning.trials))} of {tried} trials, {tuning.failed} failed"
+    return table
+
+
 def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for key in keys:
         table.add_column(key, overflow="fold", no_wrap=key == "run")
     for measure in measures:
-        table.add_column(measure.label, justify="right", overflow="fold")
+        table.add_column(measure.label.replace(", ", ",\n"), justify="right", no_wrap=True)
     return table
 
 
@@ -80,8 +93,4 @@ def _estimate(found: Estimate, measure: Measure) -> str:
     text = show(found.mean, measure.unit)
     if found.half_width is not None and found.mean:
         text += f" ± {show(found.half_width / abs(found.mean), 'share')}"
-    return _unbroken(text)
-
-
-def _unbroken(text: str) -> str:
-    return text.replace(" ", "\N{NO-BREAK SPACE}")
+    return text

@@ -150,12 +150,12 @@ def swept(planned: Plan, store: Store, name: EngineName, place: Place, console: 
     """
     store.check()
     jobs = planned.jobs()
-    refused = [Failure("", Point(point.values).label, point.refused) for point in planned.points if point.refused]
+    refused = [point for point in planned.points if point.refused]
     with Watch(console, len(jobs) + len(refused)) as watch:
-        for failure in refused:
-            watch.failed(failure)
+        for point in refused:
+            watch.refused(point)
         if all(job.key in store for job in jobs):  # no need of an engine
-            return Sweep(store.path, planned.points, tuple(refused), len(jobs))
+            return Sweep(store.path, planned.points, tuple(watch.failures), len(jobs))
         with engine(name, place) as opened:
             for _ in work(iter(jobs), opened, store, watch):
                 pass

@@ -65,42 +65,46 @@ class Range:
     step: Decimal | None = None
     factor: Decimal | None = None
 
-    @property
-    def is_stepped(self) -> bool:
-        """Whether it says itself which its points are."""
-        return self.step is not None or self.factor is not None
-
     def points(self) -> tuple[str, ...]:
-        """The points of its step or factor; of whole numbers, all.
+        """The points of its step or factor; of whole numbers without a unit, all.
 
         Raises:
             CoflashError: It does not say which, or there are too many.
         """
-        step = self.step or (self.grain if not self.unit else None)
-        values, value = [], self.low
-        if step is None and self.factor is None:
+        if self.step is None and self.factor is None and (self.unit or self.grain is None):
             msg = (
                 f"{self.key}: {self.text} does not say at which points; add a step, such as {self.text}:"
                 f"{self.shown((self.high - self.low) / 4)}, or a factor, such as {self.text}*2"
             )
             raise CoflashError(msg)
-        while value <= self.high:
-            values.append(self.shown(value))
-            value = value * self.factor if self.factor else value + (step or 0)
-            if len(values) > _POINTS_MAX:
-                msg = f"{self.key}: {self.text} has more than {_POINTS_MAX:,} points; take a larger step"
-                raise CoflashError(msg)
-        return tuple(values)
+        count = self.count or 0
+        if count > _POINTS_MAX:
+            msg = f"{self.key}: {self.text} has {count:,} points; at most {_POINTS_MAX:,} are allowed"
+            raise CoflashError(msg)
+        return tuple(self.value(index) for index in range(count))
+
+    @property
+    def count(self) -> int | None:
+        """How many values it has; None for a continuum."""
+        if self.factor is not None:
+            count = 1
+            while self.low * self.factor**count <= self.high:
+                count += 1
+            return count
+        step = self.step or self.grain
+        return None if step is None else int((self.high - self.low) / step) + 1
+
+    def value(self, index: int) -> str:
+        """One of its values, from 0."""
+        if self.factor is not None:
+            return self.shown(self.low * self.factor**index)
+        return self.shown(self.low + index * (self.step or self.grain or 0))
 
     def at(self, share: float) -> str:
         """The value at a share of the way, from 0 to less than 1."""
-        if self.is_stepped:
-            points = self.points()
-            return points[int(share * len(points))]
-        if self.grain is None:
-            return self.shown(self.low + (self.high - self.low) * Decimal(share))
-        grains = int((self.high - self.low) / self.grain)
-        return self.shown(self.low + int(share * (grains + 1)) * self.grain)
+        if self.count is not None:
+            return self.value(int(share * self.count))
+        return self.shown(self.low + (self.high - self.low) * Decimal(share))
 
     def shown(self, value: Decimal) -> str:
         """A number of base units as text of the scenario."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+import signal
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -57,10 +60,7 @@ class DaskEngine:
 @contextmanager
 def opened(place: Place) -> Iterator[DaskEngine]:
     """The cluster of that address, or one of its own with one process for each core."""
-    if place.address is None:
-        target: Any = distributed.LocalCluster(n_workers=place.workers, threads_per_worker=1, dashboard_address=None)
-    else:
-        target = place.address
+    target: Any = _cluster(place.workers) if place.address is None else place.address
     try:
         client = distributed.Client(target, timeout=_SECONDS_TO_CONNECT)
     except (OSError, ValueError) as error:
@@ -75,6 +75,26 @@ def opened(place: Place) -> Iterator[DaskEngine]:
         client.close()
         if place.address is None:
             target.close()
+
+
+def _cluster(workers: int | None) -> Any:
+    with _deaf():
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that begin here leave Control-C to the one that began them, which then closes them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _execute(job: Job) -> Result:

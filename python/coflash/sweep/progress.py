@@ -9,6 +9,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from coflash.store import Failure
+from coflash.sweep.plan import Point
 
 
 class Watch:
@@ -83,6 +84,10 @@ class Watch:
             Text(f"failed: {failure.label}: {failure.error}", style="red"), soft_wrap=True, highlight=False
         )
         self._show()
+
+    def refused(self, point: Point) -> None:
+        """There is no such scenario; its runs fall out."""
+        self.failed(Failure("", Point(point.values).label, point.refused))
 
     def _show(self) -> None:
         state = f"{self._count()} runs · {self._busy} under way{self._left()}"
