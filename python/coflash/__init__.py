@@ -12,9 +12,12 @@ from coflash._core import CoflashError, __version__
 from coflash.metrics import Metrics, SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
 from coflash.result import Histogram, Result
+from coflash.results import Results, results
 from coflash.running import run, trace_info
 from coflash.scenario import Scenario, presets, scenario_schema
+from coflash.sweep import Sweep, sweep
 from coflash.table import Table
+from coflash.tune import Tuning, tune
 from coflash.warming import Warm, warm
 
 __all__ = [
@@ -25,15 +28,21 @@ __all__ = [
     "Policy",
     "PolicyFamily",
     "Result",
+    "Results",
     "Scenario",
     "SoFar",
+    "Sweep",
     "Table",
+    "Tuning",
     "Warm",
     "__version__",
     "policies",
     "presets",
+    "results",
     "run",
     "scenario_schema",
+    "sweep",
     "trace_info",
+    "tune",
     "warm",
 ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import numbers
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, final
 
 from coflash import _core
@@ -154,6 +154,18 @@ def toml_value(value: Any) -> str:
             return "[" + ", ".join(map(toml_value, value)) + "]"
     msg = f"a scenario has no values such as {value!r} ({type(value).__name__})"
     raise TypeError(msg)
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested dictionaries by their dotted path; a list is a leaf, as JSON."""
+    for key, value in values.items():
+        match value:
+            case Mapping():
+                yield from flat(value, f"{prefix}{key}.")
+            case list():
+                yield prefix + key, json.dumps(value, ensure_ascii=False)
+            case _:
+                yield prefix + key, value
 
 
 def _object(text: str) -> dict[str, Any]:
