@@ -2,7 +2,7 @@
 
 use crate::advisor::{Advisor, Weight};
 use crate::block::{Blocks, PageBits, Scale, State};
-use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger};
+use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger, WearLevelling};
 use crate::pool::{Active, FreeList, Pool, Stream};
 use crate::victim;
 use coflash_base::{IdVec, Index, Lpn, Seed};
@@ -78,6 +78,7 @@ pub struct Ftl {
     pub(crate) geometry: Geometry,
     pub(crate) dims: Dimensions,
     chips: Chips,
+    pub(crate) wear_levelling: WearLevelling,
     pub(crate) summary: Summary,
     trigger: Trigger,
     pub(crate) map: IdVec<Lpn, Option<Ppn>>,
@@ -143,6 +144,7 @@ impl Ftl {
             tally: Tally::default(),
             geometry: geometry.clone(),
             chips: config.chips,
+            wear_levelling: config.wear_levelling,
             summary: config.summary,
             trigger: gc.trigger,
             dims,
@@ -475,7 +477,7 @@ impl Ftl {
         full
     }
 
-    fn seal(&mut self, pool: usize, block: BlockId) {
+    pub(crate) fn seal(&mut self, pool: usize, block: BlockId) {
         self.blocks.state[block] = State::Sealed;
         self.blocks.sealed_at[block] = self.sequence;
         let pool = &mut self.pools[pool];

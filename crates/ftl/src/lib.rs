@@ -11,6 +11,7 @@ mod config;
 mod ftl;
 mod gc;
 mod pool;
+mod recovery;
 mod snapshot;
 pub mod victim;
 

@@ -3,7 +3,7 @@
 
 use crate::address::AddressMap;
 use crate::latency::Latency;
-use crate::metrics::{CacheMetrics, EraseCounts, Metrics, Programs, Responses, ratio};
+use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, ratio};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::series::{Counts, Recorder, Series};
 use coflash_base::{Duration, Time};
@@ -98,6 +98,7 @@ impl Engine {
             let counts = self.counts();
             self.meters.series.turn(arrival, counts);
         }
+        self.controller.pass_time(arrival, &mut self.timeline);
         let start = arrival + self.link.per_command;
         match request.op {
             Op::Read | Op::Write => self.transfer(request, arrival, start),
@@ -107,7 +108,8 @@ impl Engine {
             }
             Op::Flush => {
                 self.meters.flushes += 1;
-                let done = self.controller.flush::<Timeline>(When::at(start)).known().unwrap_or(start);
+                let done =
+                    self.controller.flush(When::at(start), &mut self.timeline).known().unwrap_or(start);
                 Ok(Some(self.answer(Op::Flush, arrival, done)))
             }
         }
@@ -213,7 +215,7 @@ impl Engine {
         for page in pages {
             let lpn = self.address.page(page).ok_or(OutOfSpace)?;
             self.meters.host_trims_pages += 1;
-            self.controller.trim(lpn);
+            self.controller.trim(lpn, &mut self.timeline);
         }
         Ok(())
     }
@@ -303,6 +305,7 @@ impl Engine {
             waf_host: ratio(programs, self.meters.host_writes_pages),
             waf_ftl: ratio(programs, ftl_writes),
             cache: CacheMetrics::of(cache, self.controller.cache().capacity()),
+            consistency: self.controller.commits().map(Consistency::of),
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

@@ -1,7 +1,7 @@
 //! The numbers of a result, by name (SPEC 1.5).
 
 use crate::latency::LatencySummary;
-use coflash_controller::CacheTally;
+use coflash_controller::{CacheTally, CommitTally};
 use coflash_flash::Cause;
 use coflash_ftl::Tally;
 use serde::Serialize;
@@ -42,6 +42,19 @@ pub struct Responses {
     pub all: LatencySummary,
     pub read: LatencySummary,
     pub write: LatencySummary,
+}
+
+/// What crash consistency took; only under `cdm-consistent`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Consistency {
+    /// Commits: by time, by flush, or early.
+    pub commits: u64,
+    /// Commits because nothing could leave the cache, or no deletion could be noted.
+    pub early_commits: u64,
+    /// Pages programmed so that slots become free.
+    pub checkpoints_pages: u64,
+    /// Pages copied within the cache because the committed version was write-protected.
+    pub copies_on_write_pages: u64,
 }
 
 /// Erases per block in the measured part.
@@ -92,6 +105,9 @@ pub struct Metrics {
     pub waf_ftl: Option<f64>,
     /// The device cache.
     pub cache: CacheMetrics,
+    /// What crash consistency took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consistency: Option<Consistency>,
     /// Response times in nanoseconds.
     pub response_ns: Responses,
     /// Erases per block.
@@ -101,6 +117,17 @@ pub struct Metrics {
 /// Part of whole, where there is a whole.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Consistency {
+    pub(crate) fn of(tally: &CommitTally) -> Self {
+        Self {
+            commits: tally.commits,
+            early_commits: tally.early_commits,
+            checkpoints_pages: tally.checkpoints_pages,
+            copies_on_write_pages: tally.copies_on_write_pages,
+        }
+    }
 }
 
 impl Programs {

@@ -3,7 +3,7 @@
 use crate::setup::{Reproduce, Setup, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed, Stream};
-use coflash_flash::{Cause, Place, Untimed};
+use coflash_flash::{Cause, Media, Place, Untimed};
 use coflash_ftl::{Advisor, CopyAll, Fate, Ftl, Io, Weight};
 
 /// Drops what is marked, and lets it count half: a weight that changes what blocks cost.
@@ -12,7 +12,7 @@ struct Dropping {
 }
 
 impl Advisor for Dropping {
-    fn fate(&mut self, _: Lpn, marked: bool) -> Fate {
+    fn fate<M: Media>(&mut self, _: Lpn, marked: bool, _: &mut M) -> Fate {
         if marked { Fate::Drop } else { Fate::Copy }
     }
 
