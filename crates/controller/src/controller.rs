@@ -67,7 +67,7 @@ impl Controller {
         Self::over(ftl, geometry, cache, cooperation)
     }
 
-    /// An empty cache over an FTL, erased or warmed up, that was made for the same cooperation.
+    /// An empty cache over an FTL, erased or warmed up, that was made for a cooperation with costs of the same kind.
     ///
     /// # Errors
     /// What does not fit together, as (key in the scenario, problem).
@@ -77,8 +77,11 @@ impl Controller {
         cache: &CacheConfig,
         cooperation: &CooperationConfig,
     ) -> Result<Self, (&'static str, String)> {
-        let slots = cache.size.pages(geometry.page_size.count, u64::from(ftl.logical_pages()));
         let most = u64::from(ftl.logical_pages());
+<<<<<<< HEAD
+=======
+        let slots = cache.size.pages(geometry.page_size.count, most);
+>>>>>>> warm
         if slots > most {
             let problem = format!("{} is {slots} pages, more than the {most} of the device", cache.size);
             return Err(("cache.size", problem));

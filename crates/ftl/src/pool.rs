@@ -52,13 +52,6 @@ impl FreeList {
         }
     }
 
-    pub(crate) fn wear_levelling(&self) -> WearLevelling {
-        match self {
-            Self::InOrder(_) => WearLevelling::Off,
-            Self::LeastErased(_) => WearLevelling::Dynamic,
-        }
-    }
-
     pub(crate) fn len(&self) -> u32 {
         match self {
             Self::InOrder(blocks) => blocks.len() as u32,

@@ -126,7 +126,6 @@ impl Ftl {
         let mut orders = Vec::with_capacity(self.pools.len());
         let mut seen = vec![false; self.blocks.state.len()];
         for (pool, fills) in std::iter::zip(&mut self.pools, fills) {
-            let wear_levelling = pool.free.wear_levelling();
             let mut locals = vec![0; blocks_per_pool];
             read::<4, _>(input, "block", &mut locals, below(blocks_per_pool))?;
             let mut blocks: Vec<_> =
@@ -144,7 +143,7 @@ impl Ftl {
                 }
             }
             let erased = |block| (block, self.blocks.erases[block]);
-            pool.free = FreeList::new(blocks.into_iter().map(erased), wear_levelling);
+            pool.free = FreeList::new(blocks.into_iter().map(erased), self.wear_levelling);
             let order: Vec<_> = rest.collect();
             for &block in &order {
                 self.blocks.state[block] = State::Sealed;

@@ -62,6 +62,7 @@ fn every_way_to_fill_and_every_kind_of_device() {
         &[("ftl.chips", "least-busy"), ("ftl.shared_streams", "[]"), ("timing.channel", "shared")],
         &[("gc.victim.name", "greedy"), ("gc.victim.tie", "highest-block"), ("gc.trigger", "operation")],
         &[("cache.size", "5%"), ("cooperation", "cdm")],
+        &[("cache.size", "5%"), ("cooperation", "cdm-consistent")],
         &[("cache.size", "5%"), ("cooperation", "cdm"), ("cooperation.removable_weight", "adaptive")],
         &[
             ("cache.size", "5%"),

@@ -88,6 +88,12 @@ impl CooperationConfig {
     pub fn build(&self, slots: u32) -> Cooperation {
         cooperation_build!(self, config => CooperationScheme::new(config, slots))
     }
+
+    /// Whether marked pages may come to count in part in a victim's cost. No cache is so large that this changes.
+    #[must_use]
+    pub fn fractional(&self) -> bool {
+        self.build(0).fractional()
+    }
 }
 
 impl CooperationConfig {
