@@ -78,10 +78,7 @@ impl Controller {
         cooperation: &CooperationConfig,
     ) -> Result<Self, (&'static str, String)> {
         let most = u64::from(ftl.logical_pages());
-<<<<<<< HEAD
-=======
         let slots = cache.size.pages(geometry.page_size.count, most);
->>>>>>> warm
         if slots > most {
             let problem = format!("{} is {slots} pages, more than the {most} of the device", cache.size);
             return Err(("cache.size", problem));
