@@ -44,19 +44,23 @@ def write_file(path: Path, text: str) -> None:
 
 
 @contextmanager
-def folder(path: Path, replaces: Set[str]) -> Iterator[Path]:
+def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
     """A new folder to fill, which becomes `path` when the block ends, or vanishes if it raises.
 
     Args:
         path: Where it goes; the folders above it are made.
         replaces: The names that a folder already there may hold to be replaced. One that holds any other, or no
             document of coflash, is left alone.
+            None: one that is there by the end of the block stays as it is, and the new one vanishes.
 
     Raises:
         CoflashError: The folder cannot be written, or holds something else.
     """
     path = path.resolve()
-    check_folder(path, replaces)
+    if replaces is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    else:
+        check_folder(path, replaces)
     with _named(path):
         new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
@@ -67,7 +71,10 @@ def folder(path: Path, replaces: Set[str]) -> Iterator[Path]:
                 for name in files:
                     _sync(Path(inner, name))
                 _sync(Path(inner))
-            _put(new, path)
+            if replaces is None:
+                _put_first(new, path)
+            else:
+                _put(new, path)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
@@ -135,6 +142,17 @@ def _put(new: Path, path: Path) -> None:
             raise
         finally:
             shutil.rmtree(aside.parent, ignore_errors=True)
+    _sync(path.parent)
+
+
+def _put_first(new: Path, path: Path) -> None:
+    """Of several writers the first wins: a folder cannot be renamed over one that is full."""
+    try:
+        new.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        shutil.rmtree(new)
     _sync(path.parent)
 
 

@@ -1,4 +1,5 @@
-//! The outside world of the firmware: six methods behind which flash acts.
+//! The outside world of the firmware: six methods behind which flash and cache memory act, and two for what a
+//! crash-consistent cache keeps of itself.
 
 use crate::{BlockId, DieId, Ppn};
 use coflash_base::Lpn;
@@ -60,6 +61,11 @@ pub enum Access {
     WriteNew,
     /// From the controller, which has just read the page for the host, into the slot.
     Fill,
+    /// From another slot into this one.
+    CopyOf {
+        /// The other slot's number.
+        slot: u32,
+    },
 }
 
 /// What is programmed beside a page, and all that recovery has to go by.
@@ -94,6 +100,15 @@ pub trait Media {
 
     /// Moves a page between the host and a cache slot.
     fn access(&mut self, slot: u32, access: Access, after: Self::When) -> Self::When;
+
+    /// Stores an 8-byte word of the cache's own metadata. Stores become durable in any order until the next
+    /// [`fence`](Self::fence), each of them whole; so do the words of slot data.
+    fn store(&mut self, word: u32, value: u64) {
+        let _ = (word, value);
+    }
+
+    /// Everything stored in the cache so far, data and metadata, is durable before anything stored later.
+    fn fence(&mut self) {}
 
     /// How much a die has still to do at `now`, in any unit: the firmware prefers the die with the least.
     fn backlog(&self, die: DieId, now: Self::When) -> u64;

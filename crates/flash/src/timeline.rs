@@ -229,6 +229,7 @@ impl Media for Timeline {
         after.plus(match access {
             Access::Read => self.cache.read,
             Access::Write | Access::WriteNew | Access::Fill => self.cache.write,
+            Access::CopyOf { .. } => self.cache.read + self.cache.write,
         })
     }
 

@@ -2,7 +2,7 @@
 
 use crate::advisor::{Advisor, Weight};
 use crate::block::{Blocks, PageBits, Scale, State};
-use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger};
+use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger, WearLevelling};
 use crate::pool::{Active, FreeList, Pool, Stream};
 use crate::victim;
 use coflash_base::{IdVec, Index, Lpn, Seed};
@@ -65,7 +65,7 @@ pub(crate) struct Die {
     /// Pools at or under the low mark.
     pub(crate) low_pools: u32,
     /// The pool from which the search for the next write begins.
-    next_write: u32,
+    pub(crate) next_write: u32,
     /// The pool from which the search for the next victim begins.
     pub(crate) next_clean: u32,
 }
@@ -78,6 +78,7 @@ pub struct Ftl {
     pub(crate) geometry: Geometry,
     pub(crate) dims: Dimensions,
     chips: Chips,
+    pub(crate) wear_levelling: WearLevelling,
     pub(crate) summary: Summary,
     trigger: Trigger,
     pub(crate) map: IdVec<Lpn, Option<Ppn>>,
@@ -89,7 +90,7 @@ pub struct Ftl {
     pub(crate) pools: Vec<Pool>,
     pub(crate) dies: IdVec<DieId, Die>,
     /// The die from which the search for the next write begins.
-    next_die: u32,
+    pub(crate) next_die: u32,
     pub(crate) weight: Weight,
     pub(crate) scale: Scale,
     /// Programs of the device so far.
@@ -114,7 +115,8 @@ impl Ftl {
         let pools = geometry.dies() * dims.pools_per_die;
         let pool = |index: u32| {
             let first_block = index * dims.blocks_per_pool;
-            let blocks = (first_block..first_block + dims.blocks_per_pool).map(BlockId::new);
+            let blocks =
+                (first_block..first_block + dims.blocks_per_pool).map(|block| (BlockId::new(block), 0));
             Pool {
                 first_block,
                 free: FreeList::new(blocks, config.wear_levelling),
@@ -142,6 +144,7 @@ impl Ftl {
             tally: Tally::default(),
             geometry: geometry.clone(),
             chips: config.chips,
+            wear_levelling: config.wear_levelling,
             summary: config.summary,
             trigger: gc.trigger,
             dims,
@@ -323,6 +326,12 @@ impl Ftl {
         media.program(Ppn::new(last.get() + 1), oob, Place::Host, Cause::Metadata, after)
     }
 
+    /// Whether a write of `lpn` may go to `die`.
+    #[inline(always)]
+    pub(crate) fn may_lie_on(&self, lpn: Lpn, die: DieId) -> bool {
+        self.chips != Chips::Static || lpn.get() % self.dies.len() as u32 == die.get()
+    }
+
     /// The die that a write goes to.
     #[inline(always)]
     fn choose_die<M: Media, A>(&mut self, lpn: Lpn, io: &Io<'_, M, A>) -> DieId {
@@ -474,7 +483,7 @@ impl Ftl {
         full
     }
 
-    fn seal(&mut self, pool: usize, block: BlockId) {
+    pub(crate) fn seal(&mut self, pool: usize, block: BlockId) {
         self.blocks.state[block] = State::Sealed;
         self.blocks.sealed_at[block] = self.sequence;
         let pool = &mut self.pools[pool];

@@ -3,7 +3,7 @@
 
 use crate::address::AddressMap;
 use crate::latency::Latency;
-use crate::metrics::{CacheMetrics, EraseCounts, Metrics, Programs, Responses, ratio};
+use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, SoFar, ratio};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::series::{Counts, Recorder, Series};
 use coflash_base::{Duration, Time};
@@ -40,6 +40,16 @@ struct Meters {
     other: Latency,
     series: Recorder,
     last_answer: Time,
+}
+
+impl Meters {
+    /// The response times of all requests.
+    fn all(&self) -> Latency {
+        let mut all = self.other.clone();
+        all.add(&self.read);
+        all.add(&self.write);
+        all
+    }
 }
 
 /// A device, its timeline and the requests under way.
@@ -104,6 +114,7 @@ impl Engine {
         if request.length > self.logical_bytes {
             return Err(OutOfSpace);
         }
+        self.controller.pass_time(arrival, &mut self.timeline);
         let start = arrival + self.link.per_command;
         match request.op {
             Op::Read | Op::Write => self.transfer(request, arrival, start),
@@ -113,7 +124,8 @@ impl Engine {
             }
             Op::Flush => {
                 self.meters.flushes += 1;
-                let done = self.controller.flush::<Timeline>(When::at(start)).known().unwrap_or(start);
+                let done =
+                    self.controller.flush(When::at(start), &mut self.timeline).known().unwrap_or(start);
                 Ok(Some(self.answer(Op::Flush, arrival, done)))
             }
         }
@@ -219,7 +231,7 @@ impl Engine {
         for page in pages {
             let lpn = self.address.page(page).ok_or(OutOfSpace)?;
             self.meters.host_trims_pages += 1;
-            self.controller.trim(lpn);
+            self.controller.trim(lpn, &mut self.timeline);
         }
         Ok(())
     }
@@ -289,6 +301,20 @@ impl Engine {
         (self.controller.heap_bytes() + self.timeline.heap_bytes()) as f64 / f64::from(pages)
     }
 
+    /// What was measured until now.
+    pub(crate) fn so_far(&self) -> SoFar {
+        let programs = self.controller.ftl().tally().since(&self.tally_before).programs();
+        let response = self.meters.all().summary();
+        SoFar {
+            simulated_ns: self.meters.last_answer.ns,
+            host_writes_pages: self.meters.host_writes_pages,
+            programs_pages: programs,
+            waf_host: ratio(programs, self.meters.host_writes_pages),
+            response_mean_ns: response.mean,
+            response_p99_ns: response.p99,
+        }
+    }
+
     /// What was measured.
     pub(crate) fn finish(self) -> Measured {
         let counts = self.counts();
@@ -299,9 +325,7 @@ impl Engine {
         let erases: Vec<u32> = std::iter::zip(self.controller.ftl().erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
-        let mut all = self.meters.other.clone();
-        all.add(&self.meters.read);
-        all.add(&self.meters.write);
+        let all = self.meters.all();
         let Busy { gc, other } = self.timeline.busy();
         let metrics = Metrics {
             requests: all.summary().count,
@@ -322,6 +346,7 @@ impl Engine {
             waf_host: ratio(programs, self.meters.host_writes_pages),
             waf_ftl: ratio(programs, ftl_writes),
             cache: CacheMetrics::of(cache, self.controller.cache().capacity()),
+            consistency: self.controller.commits().map(Consistency::of),
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

@@ -2,13 +2,15 @@
 
 use crate::engine::{Engine, OutOfSpace};
 use crate::memory::{self, human};
+use crate::metrics::SoFar;
 use crate::precondition::precondition;
 use crate::result::{Input, RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
+use crate::warm::{WarmDevice, WarmError};
 use coflash_base::{Seed, Time};
 use coflash_controller::Controller;
+use coflash_ftl::Ftl;
 use coflash_workload::disksim_generator::DiskSimGenerator;
-use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -36,6 +38,20 @@ pub trait Observer: Send {
     /// # Errors
     /// To stop the run.
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled>;
+
+    /// Told of progress in the replay. `so_far` sums up what was measured when it is called, and costs nothing before.
+    ///
+    /// # Errors
+    /// To stop the run.
+    fn replaying(
+        &mut self,
+        fraction: Option<f64>,
+        requests: u64,
+        so_far: &dyn Fn() -> SoFar,
+    ) -> Result<(), Cancelled> {
+        let _ = so_far;
+        self.progress(Phase::Replay, fraction, requests)
+    }
 }
 
 /// An observer that only watches.
@@ -57,6 +73,9 @@ pub enum RunError {
     /// The workload is unusable.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
+    /// The warm device cannot be used.
+    #[error(transparent)]
+    Warm(#[from] WarmError),
     /// The workload goes beyond the device, or beyond time.
     #[error("{0}")]
     TooFar(String),
@@ -71,14 +90,39 @@ pub enum RunError {
 /// What is wrong with scenario or workload; or the observer stopped it.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let seed = Seed(scenario.seed);
-    let mut controller = build(scenario)?;
+    let erased = build(scenario)?;
+    simulate(scenario, erased, observer, |ftl, observer| {
+        precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
+    })
+}
+
+/// Runs a scenario on a device that has been warmed up for it: the result is that of [`run`].
+///
+/// # Errors
+/// As [`run`]; and that the device was warmed up for another scenario.
+pub fn run_from(
+    warm: &WarmDevice,
+    scenario: &Scenario,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    scenario.check()?;
+    let device = with_cache(scenario, warm.device(scenario)?)?;
+    simulate(scenario, device, observer, |_, _| Ok(()))
+}
+
+/// Opens the workload, brings the device into its state, and measures.
+fn simulate(
+    scenario: &Scenario,
+    mut controller: Controller,
+    observer: &mut dyn Observer,
+    warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
+) -> Result<RunResult, RunError> {
     let logical_bytes = controller.ftl().logical_bytes();
     Input::check(&scenario.workload.trace)?;
     // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) = open_workload(scenario, logical_bytes, seed)?;
+    let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
     let inputs = Input::digest(&scenario.workload.trace, observer)?;
-    precondition(controller.ftl_mut(), &scenario.precondition, seed, observer)?;
+    warm_up(controller.ftl_mut(), observer)?;
 
     let mut engine = Engine::new(scenario, controller);
     let stopwatch = Stopwatch::start();
@@ -97,8 +141,14 @@ pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult
 /// # Errors
 /// What does not fit together.
 pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
-    let refused = |(key, problem): (&str, String)| ScenarioError::new(key, problem);
-    let seed = Seed(scenario.seed);
+    with_cache(scenario, build_ftl(scenario)?)
+}
+
+/// Builds the flash of a scenario, erased.
+///
+/// # Errors
+/// What does not fit together.
+pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
     if let Some(mark) = scenario.precondition.until_free {
         let pool_blocks = match scenario.ftl.pools {
             coflash_ftl::Pools::Plane => scenario.flash.blocks_per_plane,
@@ -116,15 +166,16 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
         return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
     }
     memory::check(scenario)?;
-    Controller::new(
-        &scenario.flash,
-        &scenario.ftl,
-        &scenario.gc,
-        &scenario.cache,
-        &scenario.cooperation,
-        seed,
-    )
-    .map_err(refused)
+    let fractional = scenario.cooperation.fractional();
+    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, fractional, Seed(scenario.seed)).map_err(refused)
+}
+
+fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
+    Controller::over(ftl, &scenario.flash, &scenario.cache, &scenario.cooperation).map_err(refused)
+}
+
+fn refused((key, problem): (&str, String)) -> ScenarioError {
+    ScenarioError::new(key, problem)
 }
 
 fn open_workload(
@@ -133,28 +184,19 @@ fn open_workload(
     seed: Seed,
 ) -> Result<(Box<dyn Source>, String), RunError> {
     let workload = &scenario.workload;
-    // A generator knows its own keys; the scenario knows where they stand.
-    let named = |table: &'static str| {
-        move |error| match error {
-            WorkloadError::Parameters { key, problem } => {
-                RunError::Scenario(ScenarioError::new(&format!("workload.{table}.{key}"), problem))
-            }
-            other => other.into(),
-        }
-    };
     if !workload.trace.is_empty() {
-        let source = trace::open(&workload.trace, &workload.trace_options).map_err(named("trace_options"))?;
+        let source = trace::open(&workload.trace, &workload.trace_options)
+            .map_err(|error| error.inside("trace_options"))?;
         let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
         return Ok((Box::new(ReadAhead::new(source)?), description));
     }
     if let Some(config) = &workload.disksim {
-        let source = DiskSimGenerator::new(config).map_err(named("disksim"))?;
+        let source = DiskSimGenerator::new(config).map_err(|error| error.inside("disksim"))?;
         return Ok((Box::new(source), format!("disksim generator, {:?}", config.pattern)));
     }
-    let default = SyntheticConfig::default();
-    let config = workload.synthetic.as_ref().unwrap_or(&default);
-    let source = Synthetic::new(config, logical_bytes, seed.child("workload")).map_err(named("synthetic"))?;
-    Ok((Box::new(ReadAhead::new(source)?), format!("synthetic, {}", config.generator.name())))
+    let made_up = workload.made_up();
+    let source = made_up.open(logical_bytes, seed.child("workload"))?;
+    Ok((Box::new(ReadAhead::new(source)?), made_up.description()))
 }
 
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.
@@ -173,7 +215,7 @@ fn replay(
     let mut batch = Vec::with_capacity(BATCH_REQUESTS);
     let mut served = 0;
     loop {
-        observer.progress(Phase::Replay, source.progress(), served)?;
+        observer.replaying(source.progress(), served, &|| engine.so_far())?;
         source.next_batch(&mut batch)?;
         batch.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if batch.is_empty() {

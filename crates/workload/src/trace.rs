@@ -16,6 +16,8 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use crate::formats::Columns;
+
 /// What to do with a record that is not what its format says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -38,10 +40,26 @@ pub struct TraceOptions {
     /// How much earlier than the one before a record may be and still be taken, as arriving with it: recorders of several
     /// processors now and then swap neighbours. What is earlier than that is an error.
     pub time_slack: Duration,
+    /// How far the records of a trace may be out of order and still be put in order: each waits until one this much later
+    /// has been seen. The format's own where it is not given: a minute where requests are recorded as they complete (systor,
+    /// biotracer, wpa), 10 s for diskmon, 1 s where several processors record (blkparse, ftrace), nothing for the rest.
+    pub sort_window: Option<Duration>,
+    /// How large a step forward from one record to the next is taken for a clock that was set, and left out. BIOtracer's
+    /// phones set theirs while they boot: a day is assumed there, nothing elsewhere.
+    pub clock_jump: Option<Duration>,
     /// How far apart the devices of one trace lie in the address space.
     pub device_stride: Bytes,
-    /// The units of a DiskSim trace, which does not tell them.
-    pub disksim: DiskSimUnits,
+    /// Which of the events of a request its record is, where a format has several (blkparse, ftrace): its issue where
+    /// there is one near the beginning of the file, else its queueing, else its completion.
+    pub event: Option<TraceEvent>,
+    /// The units of traces of five ASCII columns (disksim, ssdsim, replay), which do not tell them.
+    pub units: Units,
+    /// What the columns of a trace mean that is in no format of its own, as in `"time:us,op,offset:sectors,size:bytes"`:
+    /// `time` in `s`, `ms`, `us`, `ns` or `filetime`; `offset` and `size` in `bytes`, `sectors` or `pages` or in steps such
+    /// as `4KiB`; `op` with its words where they are its own (`op:28=read/2a=write`); `device`; `skip`.
+    pub columns: Option<Columns>,
+    /// How many lines with something in them come before the first record of a trace read by `columns`.
+    pub header_lines: u64,
 }
 
 impl Default for TraceOptions {
@@ -50,30 +68,39 @@ impl Default for TraceOptions {
             format: None,
             on_error: OnError::Stop,
             time_slack: Duration::ZERO,
+            sort_window: None,
+            clock_jump: None,
             device_stride: Bytes { count: 64 << 30 },
-            disksim: DiskSimUnits::default(),
+            event: None,
+            units: Units::default(),
+            columns: None,
+            header_lines: 0,
         }
     }
 }
 
-/// What the numbers of a DiskSim trace count.
+/// A moment in the life of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub struct DiskSimUnits {
-    /// One step of a time.
-    pub time: Duration,
-    /// One step of an address.
-    pub address: Bytes,
-    /// One step of a size.
-    pub size: Bytes,
+#[serde(rename_all = "kebab-case")]
+pub enum TraceEvent {
+    /// It is handed to the block layer.
+    Queue,
+    /// It is handed to the device.
+    Issue,
+    /// The device is done with it.
+    Complete,
 }
 
-impl Default for DiskSimUnits {
-    /// As DiskSim itself has them: milliseconds and sectors.
-    fn default() -> Self {
-        let sector = Bytes { count: 512 };
-        Self { time: Duration { ns: 1_000_000 }, address: sector, size: sector }
-    }
+/// What the numbers of an ASCII trace count; what is not given is as its format usually has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Units {
+    /// One step of a time.
+    pub time: Option<Duration>,
+    /// One step of an address.
+    pub address: Option<Bytes>,
+    /// One step of a size.
+    pub size: Option<Bytes>,
 }
 
 impl TraceOptions {
@@ -82,13 +109,23 @@ impl TraceOptions {
         if let Some(name) = &self.format {
             formats::by_name(name)?;
         }
+        let by_columns = self.format.as_deref() == Some(formats::COLUMNS);
+        if by_columns && self.columns.is_none() {
+            let problem =
+                "not given, expected with this format, as in \"time:us,op,offset:sectors,size:bytes\"";
+            return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        }
+        if self.columns.is_some() && self.format.is_some() && !by_columns {
+            let problem = "given, but so is a format that knows its own; expected one of the two";
+            return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        }
         let values = [
-            ("device_stride", self.device_stride.count),
-            ("disksim.time", self.disksim.time.ns),
-            ("disksim.address", self.disksim.address.count),
-            ("disksim.size", self.disksim.size.count),
+            ("device_stride", Some(self.device_stride.count)),
+            ("units.time", self.units.time.map(|time| time.ns)),
+            ("units.address", self.units.address.map(|address| address.count)),
+            ("units.size", self.units.size.map(|size| size.count)),
         ];
-        match values.into_iter().find(|&(_, value)| value == 0) {
+        match values.into_iter().find(|&(_, value)| value == Some(0)) {
             Some((key, _)) => {
                 Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() })
             }
@@ -229,6 +266,7 @@ impl TraceSource {
         let mut lines = Lines::new(Box::new(Explained { input: plain, compression }), block_bytes);
         let format = match &self.options.format {
             Some(given) => formats::by_name(given)?,
+            None if self.options.columns.is_some() => formats::by_name(formats::COLUMNS)?,
             None => {
                 let sample = lines.peek(SAMPLE_BYTES).map_err(|error| unusable(name, error.to_string()))?;
                 formats::detect(name, sample, &self.options)?

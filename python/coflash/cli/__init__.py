@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, policies, report, run, scenario, trace
+from coflash.cli import demo, policies, report, results, run, scenario, sweep, trace, tune, warm
 from coflash.cli.console import errors
 
 app = typer.Typer(
@@ -20,11 +20,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run.run)
+app.command("warm")(warm.warm)
 app.add_typer(scenario.app, name="scenario")
 app.command("policies")(policies.policies)
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("report")(report.report)
+app.command("sweep")(sweep.sweep)
+app.command("tune")(tune.tune)
+app.add_typer(results.app, name="results")
 
 
 def _version(wanted: bool) -> None:

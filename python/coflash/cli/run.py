@@ -20,6 +20,7 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
+from coflash.cli.live import watched
 from coflash.cli.summary import run_table
 from coflash.progress import shown
 from coflash.result import FILES
@@ -41,8 +42,13 @@ def run(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
     ] = None,
+    warm: Annotated[
+        Path | None,
+        typer.Option("--warm", metavar="FILE", help="Start from this device, which 'coflash warm' wrote."),
+    ] = None,
     json: JsonFile = None,
     quiet: Quiet = False,
+    live: Annotated[bool, typer.Option("--live", help="Show what is measured while it is measured.")] = False,
 ) -> None:
     """Simulate a scenario and show what it counted."""
     chosen = scenario_with(scenario, assignments)
@@ -52,10 +58,13 @@ def run(
     if out is not None:
         whole.check_folder(out, FILES)
     if quiet:
-        result = simulate(chosen, trace or ())
+        result = simulate(chosen, trace or (), warm=warm)
+    elif live:
+        with watched(chosen.name, errors()) as view:
+            result = simulate(chosen, trace or (), view.progress, view.measured, warm)
     else:
         with shown(chosen.name, errors()) as report:
-            result = simulate(chosen, trace or (), report)
+            result = simulate(chosen, trace or (), report, warm=warm)
     if out is not None:
         result.save(out)
     write_json(json, result.to_json())

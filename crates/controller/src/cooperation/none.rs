@@ -6,6 +6,7 @@ use super::CooperationScheme;
 use coflash_base::Lpn;
 use coflash_base::policy::{NoParameters, Policy};
 use coflash_cache::Cache;
+use coflash_flash::Media;
 use coflash_ftl::{Fate, Ftl};
 
 /// See the top of the file.
@@ -19,25 +20,16 @@ impl Policy for None {
 }
 
 impl CooperationScheme for None {
-    fn new(_: &NoParameters) -> Self {
+    fn new(_: &NoParameters, _: u32) -> Self {
         Self
     }
 
-    fn fractional(_: &NoParameters) -> bool {
+    fn fractional(&self) -> bool {
         false
     }
 
     #[inline(always)]
-    fn cached_clean(&mut self, _: Lpn, _: &mut Ftl) {}
-
-    #[inline(always)]
-    fn written(&mut self, _: Lpn, _: &mut Ftl) {}
-
-    #[inline(always)]
-    fn evicted_clean(&mut self, _: Lpn, _: &mut Ftl) {}
-
-    #[inline(always)]
-    fn fate(&mut self, _: Lpn, _: bool, _: &mut Cache) -> Fate {
+    fn fate<M: Media>(&mut self, _: Lpn, _: bool, _: &mut Cache, _: &mut M) -> Fate {
         Fate::Copy
     }
 

@@ -265,7 +265,7 @@ impl Scene {
                 self.expected[2..5].copy_from_slice(&content(8)[2..5]);
             }
             Trim => {
-                self.device.controller.trim(X);
+                self.device.controller.trim(X, &mut self.device.image);
                 self.expected = [0; PAGE_BYTES];
             }
             Flush => self.device.apply(&Operation::Flush),
@@ -286,7 +286,7 @@ impl Scene {
             if let Gc = event {
                 // As the event, but with a page that no event uses, which leaves its slot again.
                 self.device.read(W);
-                self.device.controller.trim(W);
+                self.device.controller.trim(W, &mut self.device.image);
             } else {
                 self.apply(event);
             }
@@ -443,7 +443,11 @@ fn every_hit_is_a_use() {
 /// The tables cover what they claim: all events in all states of every scheme.
 #[test]
 fn the_tables_are_complete() {
-    assert_eq!(CooperationConfig::NAMES, ["none", "cdm"], "a new scheme needs a table here and storms");
+    assert_eq!(
+        CooperationConfig::NAMES,
+        ["none", "cdm", "cdm-consistent"],
+        "a new scheme needs a table here and storms"
+    );
     for (table, states) in
         [(CDM, &[Nowhere, Flash, Clean, Sole, Orphan]), (NONE, &[Nowhere, Flash, Clean, Sole, Stale])]
     {

@@ -169,10 +169,10 @@ impl Operation {
             Self::Read(page) => controller.read(*page, start, media),
             Self::Write(page, bytes, _) => controller.write(*page, Self::extent(bytes), start, media),
             Self::Trim(page) => {
-                controller.trim(*page);
+                controller.trim(*page, media);
                 start
             }
-            Self::Flush => controller.flush::<M>(start),
+            Self::Flush => controller.flush(start, media),
         }
     }
 }

@@ -94,7 +94,7 @@ fn hits_cost_the_cache_alone() {
         assert_eq!(timed.read(X, 7), 7 + 1);
         assert_eq!(timed.write(X, 7), 7 + 2);
         assert_eq!(timed.part(X, 7), 7 + 2);
-        assert_eq!(Timed::end(timed.controller.flush::<Timeline>(at(7))), 7, "the cache is durable");
+        assert_eq!(Timed::end(timed.controller.flush(at(7), &mut timed.timeline)), 7, "the cache is durable");
         // None of this has kept flash busy.
         assert_eq!(timed.read(Y, 7), 7 + 14);
     }
@@ -103,7 +103,7 @@ fn hits_cost_the_cache_alone() {
 #[test]
 fn a_page_that_is_nowhere_is_answered_at_once() {
     let mut timed = Timed::with_dirty(2, Eviction::Foreground, &[]);
-    timed.controller.trim(X);
+    timed.controller.trim(X, &mut timed.timeline);
     assert_eq!(timed.read(X, 7), 7);
     assert_eq!(timed.part(X, 7), 7 + 2, "and a part of it needs no read");
 }

@@ -39,6 +39,7 @@ struct Candidate {
 }
 
 /// A policy and the candidates it should know, in the order in which they were sealed.
+#[derive(Clone)]
 struct Checked {
     config: VictimConfig,
     pool: Pool,
@@ -86,6 +87,19 @@ impl Checked {
         let at = self.candidates.iter().position(|candidate| candidate.block == block).unwrap();
         let cost = self.candidates.remove(at).cost;
         self.victim.removed(block, cost);
+    }
+
+    /// The same, its policy made anew from what the policy says of itself.
+    fn rebuilt(&self) -> Self {
+        let mut victim = self.config.build(self.pool);
+        for block in self.victim.order() {
+            let known = self.candidates.iter().find(|candidate| candidate.block == block);
+            victim.sealed(block, known.expect("an order is one of candidates").cost);
+        }
+        if let (Some(to), Some(from)) = (victim.draws(), self.victim.clone().draws()) {
+            *to = from.clone();
+        }
+        Self { victim, ..self.clone() }
     }
 
     /// Has the policy pick, and checks what it picked.
@@ -203,6 +217,28 @@ fn every_policy_picks_as_its_model() {
                 checked.remove(block);
             }
             assert_eq!(checked.candidates.len(), 0, "a policy gives up its last candidate");
+        }
+    }
+}
+
+#[test]
+fn a_policy_made_anew_from_its_order_goes_on_as_it_would_have() {
+    for config in configs() {
+        for seed in 0..40 {
+            let _reproduce = Reproduce(&config, seed);
+            let mut stream = Seed(seed).stream("lives");
+            let pool = Pool { blocks: stream.random_range(1..20), cost_max: 5, seed: Seed(seed) };
+            let mut before = Checked::new(&config, pool);
+            for _ in 0..stream.random_range(0..200) {
+                before.apply(Operation::draw(&mut stream, &pool));
+            }
+            let mut after = before.rebuilt();
+            for _ in 0..200 {
+                assert_eq!(after.victim.order(), before.victim.order());
+                let operation = Operation::draw(&mut stream, &pool);
+                before.apply(operation);
+                after.apply(operation);
+            }
         }
     }
 }

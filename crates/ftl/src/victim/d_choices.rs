@@ -63,6 +63,14 @@ impl VictimPolicy for DChoices {
         (0..self.d).map(draw).min_by_key(|&block| blocks.cost[block as usize])
     }
 
+    fn order(&self) -> Vec<u32> {
+        self.sealed.members().to_vec()
+    }
+
+    fn draws(&mut self) -> Option<&mut Stream> {
+        Some(&mut self.draws)
+    }
+
     fn heap_bytes(&self) -> usize {
         self.sealed.heap_bytes()
     }

@@ -35,7 +35,7 @@ struct Tier {
 }
 
 impl Advisor for Tier {
-    fn fate(&mut self, page: Lpn, marked: bool) -> Fate {
+    fn fate<M: Media>(&mut self, page: Lpn, marked: bool, _: &mut M) -> Fate {
         assert_eq!(marked, self.marked[page.index()], "{page:?}: the FTL's mark");
         if self.drops && marked {
             self.marked[page.index()] = false;

@@ -3,7 +3,7 @@
 use crate::setup::Setup;
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_flash::{Cause, Geometry, Place, Untimed};
+use coflash_flash::{Cause, Geometry, Media, Place, Untimed};
 use coflash_ftl::{Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, Io, VictimConfig, WearLevelling, Weight};
 
 fn write(ftl: &mut Ftl, page: u32) {
@@ -87,7 +87,7 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
 struct Drops(Weight);
 
 impl Advisor for Drops {
-    fn fate(&mut self, _: Lpn, marked: bool) -> Fate {
+    fn fate<M: Media>(&mut self, _: Lpn, marked: bool, _: &mut M) -> Fate {
         if marked { Fate::Drop } else { Fate::Copy }
     }
 

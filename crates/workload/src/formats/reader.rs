@@ -1,6 +1,7 @@
 //! From lines to requests: the rules that hold for every format, in one place.
 
-use super::{Carry, Clock, Devices, Fault, FileReader, Format, Lines, Record, is_empty};
+use super::window::{Waiting, Window};
+use super::{Carry, Clock, Devices, Fault, FileReader, Format, Lines, Record, SAMPLE_BYTES, is_empty};
 use crate::request::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use crate::trace::{OnError, TraceOptions};
 use coflash_base::{Duration, Time};
@@ -13,10 +14,14 @@ pub(crate) struct Reader<F> {
     file: String,
     lines: Lines,
     format: F,
+    /// The records that wait for their turn.
+    window: Window,
     rules: Rules,
     on_error: OnError,
     skipped: u64,
     first_skipped: Option<WorkloadError>,
+    /// Whether the format has seen the beginning.
+    begun: bool,
     /// Whether the file had a request at all.
     any: bool,
 }
@@ -35,6 +40,12 @@ struct Rules {
     /// How many were, and the farthest.
     late: u64,
     late_ns_max: u64,
+    /// How large a step forward is a clock that was set.
+    jump_ns: u64,
+    /// The sum of such steps.
+    jumped_ns: u64,
+    /// How many there were.
+    jumps: u64,
 }
 
 impl<F: Format> Reader<F> {
@@ -47,6 +58,7 @@ impl<F: Format> Reader<F> {
             file: file.to_owned(),
             lines,
             format: F::new(options),
+            window: Window::new(options.sort_window.unwrap_or(F::SORT_WINDOW)),
             rules: Rules {
                 devices: carry.devices,
                 base_ns: carry.base_ns,
@@ -55,10 +67,14 @@ impl<F: Format> Reader<F> {
                 slack_ns: options.time_slack.ns,
                 late: 0,
                 late_ns_max: 0,
+                jump_ns: options.clock_jump.map_or(u64::MAX, |jump| jump.ns),
+                jumped_ns: 0,
+                jumps: 0,
             },
             on_error: options.on_error,
             skipped: 0,
             first_skipped: None,
+            begun: false,
             any: false,
         }
     }
@@ -67,11 +83,48 @@ impl<F: Format> Reader<F> {
         WorkloadError::Trace { file: self.file.clone(), problem }
     }
 
+    /// The next record in order, with the number of its line.
+    #[inline]
+    fn next_record(&mut self) -> Result<Option<Waiting>, WorkloadError> {
+        loop {
+            if let Some(record) = self.window.pop() {
+                return Ok(Some(record));
+            }
+            let line = match self.lines.next() {
+                Ok(Some(line)) => line,
+                Ok(None) if self.window.end() => continue,
+                Ok(None) => return Ok(None),
+                Err(error) => return Err(self.problem(error.to_string())),
+            };
+            if is_empty(line) {
+                continue;
+            }
+            let record = self.format.record(line, &mut self.rules.devices);
+            let line = self.lines.number();
+            match record {
+                Ok(Some(record)) if self.window.is_open() => self.window.push(Waiting { record, line }),
+                Ok(Some(record)) => return Ok(Some(Waiting { record, line })),
+                Ok(None) => {}
+                Err(fault) => self.fault(line, fault)?,
+            }
+        }
+    }
+
     #[cold]
-    fn fault(&mut self, fault: Fault) -> Result<(), WorkloadError> {
+    fn begin(&mut self) -> Result<(), WorkloadError> {
+        self.begun = true;
+        match self.lines.peek(SAMPLE_BYTES) {
+            Ok(beginning) => self.format.look_ahead(beginning),
+            Err(error) => return Err(self.problem(error.to_string())),
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn fault(&mut self, line: u64, fault: Fault) -> Result<(), WorkloadError> {
         let error = WorkloadError::Malformed {
             file: self.file.clone(),
-            line: self.lines.number(),
+            line,
             field: fault.field,
             problem: fault.problem,
         };
@@ -95,6 +148,14 @@ impl<F: Format> Reader<F> {
         })
     }
 
+    fn jump_remark(&self) -> Option<String> {
+        let Rules { jumps, jumped_ns, .. } = self.rules;
+        (jumps > 0).then(|| {
+            let left_out = Duration { ns: jumped_ns };
+            format!("{}: {jumps} pauses, {left_out} in all, were left out (clock_jump)", self.file)
+        })
+    }
+
     fn skip_remark(&self) -> Option<String> {
         let first = self.first_skipped.as_ref()?;
         Some(format!("{}: {} records were skipped, the first: {first}", self.file, self.skipped))
@@ -104,13 +165,17 @@ impl<F: Format> Reader<F> {
 impl Rules {
     /// The request that `record` stands for.
     #[inline]
-    fn apply<F: Format>(&mut self, record: &Record) -> Result<Request, Fault> {
+    fn apply<F: Format>(&mut self, record: &Record, newest_ns: u64) -> Result<Request, Fault> {
         let &Record { length, op, .. } = record;
-        let late_ns = self.latest_ns.saturating_sub(record.time_ns);
+        // As the file has it, up to the steps left out.
+        let given_ns = record.time_ns.saturating_sub(self.jumped_ns);
+        let late_ns = self.latest_ns.saturating_sub(given_ns);
         if late_ns > self.slack_ns {
-            return Err(backwards::<F>(record.time_ns, self.latest_ns));
+            return Err(backwards::<F>(record.time_ns, late_ns, newest_ns));
         }
-        let time_ns = record.time_ns.max(self.latest_ns);
+        let pause_ns = given_ns.saturating_sub(self.latest_ns);
+        let jump_ns = if pause_ns > self.jump_ns && self.origin_ns.is_some() { pause_ns } else { 0 };
+        let time_ns = given_ns.max(self.latest_ns) - jump_ns;
         let origin_ns = self.origin_ns.unwrap_or(time_ns);
         let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
             let problem = "the trace is longer than 2^64 ns (584 years)".to_owned();
@@ -120,6 +185,8 @@ impl Rules {
         // Only an accepted record moves the clock: a skipped one must leave no trace.
         self.origin_ns = Some(origin_ns);
         self.latest_ns = time_ns;
+        self.jumped_ns += jump_ns;
+        self.jumps += u64::from(jump_ns > 0);
         self.late += u64::from(late_ns > 0);
         self.late_ns_max = self.late_ns_max.max(late_ns);
         Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op })
@@ -146,32 +213,29 @@ impl Rules {
 }
 
 #[cold]
-fn backwards<F: Format>(time_ns: u64, latest_ns: u64) -> Fault {
-    let by = Duration { ns: latest_ns - time_ns };
+fn backwards<F: Format>(time_ns: u64, late_ns: u64, newest_ns: u64) -> Fault {
+    let (by, window) =
+        (Duration { ns: late_ns }, Duration { ns: newest_ns.saturating_sub(time_ns).max(late_ns) });
+    let latest_ns = u128::from(time_ns) + u128::from(late_ns);
     let problem = format!(
-        "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (time_slack = \"{by}\" or more lets such records \
-         arrive with the one before, on_error = \"skip\" leaves them out)"
+        "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{window}\" or more puts such records \
+         in order, time_slack = \"{by}\" or more lets them arrive with the one before, on_error = \"skip\" leaves them out)"
     );
     Fault { field: F::FIELDS.time, problem }
 }
 
 impl<F: Format> FileReader for Reader<F> {
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        if !self.begun {
+            self.begin()?;
+        }
         while batch.len() < BATCH_REQUESTS {
-            let line = match self.lines.next() {
-                Ok(Some(line)) => line,
-                Ok(None) => break,
-                Err(error) => return Err(self.problem(error.to_string())),
+            let Some(Waiting { record, line }) = self.next_record()? else {
+                break;
             };
-            if is_empty(line) {
-                continue;
-            }
-            let record = self.format.record(line, &mut self.rules.devices);
-            let request = record.and_then(|record| record.map(|r| self.rules.apply::<F>(&r)).transpose());
-            match request {
-                Ok(Some(request)) => batch.push(request),
-                Ok(None) => {}
-                Err(fault) => self.fault(fault)?,
+            match self.rules.apply::<F>(&record, self.window.newest_ns()) {
+                Ok(request) => batch.push(request),
+                Err(fault) => self.fault(line, fault)?,
             }
         }
         self.any |= !batch.is_empty();
@@ -185,7 +249,9 @@ impl<F: Format> FileReader for Reader<F> {
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.format.remarks();
         remarks.extend(self.rules.devices.remark());
+        remarks.extend(self.window.remark(&self.file));
         remarks.extend(self.late_remark());
+        remarks.extend(self.jump_remark());
         remarks.extend(self.skip_remark());
         remarks
     }
