@@ -60,7 +60,7 @@ struct Found {
 }
 
 impl CdmConsistent {
-    fn is_absent(&self, lpn: Lpn) -> bool {
+    pub(crate) fn is_absent(&self, lpn: Lpn) -> bool {
         self.absent[(lpn.get() / 64) as usize] >> (lpn.get() % 64) & 1 == 1
     }
 

@@ -86,8 +86,10 @@ fn reach(ready: &Subject, state: impl Fn(&Subject) -> bool) -> (Subject, Vec<Ope
     best.expect("a route is found")
 }
 
+type Check = fn(&Subject) -> bool;
+
 /// Where page 0 may be that three operations on a full device do not bring it to.
-const DEEP: [(&str, fn(&Subject) -> bool); 7] = [
+const DEEP: [(&str, Check); 7] = [
     ("S1", |subject| subject.page_0().is_clean()),
     ("S2", |subject| subject.page_0().is_pinned() && subject.page_0().mapped),
     ("S3 as GC dropped it", |subject| subject.page_0().is_orphan()),
@@ -125,7 +127,7 @@ fn every_short_sequence_from_states_that_take_long_to_reach() {
     let mut states = 0;
     for (name, state) in DEEP {
         let (ready, route) = reach(&full(&setup, Sabotage::None), state);
-        states += sequences(&ready, if name.contains("and") { 3 } else { 2 })
+        states += sequences(&ready, 3)
             .unwrap_or_else(|problem| panic!("{name} by {route:?}, {setup:?}\n{problem}"));
     }
     assert!(states > 50_000, "{states} states are too few");
