@@ -53,10 +53,14 @@ impl Ftl {
         if self.tally.gc_drops_pages > drops_before {
             io.advisor.before_erase(io.media);
         }
+        self.erase(pool, block, io);
+        true
+    }
+
+    pub(crate) fn erase<M: Media, A>(&mut self, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
         io.media.erase(block, Cause::Gc, io.start);
         self.tally.erases_blocks += 1;
         self.release(pool, block);
-        true
     }
 
     /// Takes the policy's victim out of the candidates.

@@ -211,8 +211,20 @@ impl CooperationScheme for CdmConsistent {
         let pinned =
             cache.occupied().filter(|&slot| cache.is_pinned(slot) && !cache.is_detached(slot)).count();
         assert_eq!(self.uncommitted.iter().count(), pinned, "uncommitted slots");
-        for lpn in self.deletions.keys() {
-            assert!(cache.lookup(*lpn).is_none(), "{lpn:?} is deleted and not cached");
+        for (&lpn, deletion) in &self.deletions {
+            assert!(cache.lookup(lpn).is_none(), "{lpn:?} is deleted and not cached");
+            assert!(
+                deletion.condemned.is_some() || ftl.lookup(lpn).is_some(),
+                "{lpn:?} is deleted: its committed version is in flash or condemned"
+            );
+        }
+        let deletions = self.deletions.len() + self.free_entries.len();
+        assert_eq!(deletions, self.layout.deletions as usize, "deletions noted and free");
+        for lpn in ftl.mapped() {
+            assert!(!self.is_absent(lpn), "{lpn:?} is noted as absent, and mapped");
+        }
+        for slot in self.older.ids().filter(|&slot| self.older[slot].is_some()) {
+            assert!(self.uncommitted.contains(slot), "{slot:?} is no S4 and has an S5");
         }
     }
 }

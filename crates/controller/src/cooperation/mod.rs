@@ -92,14 +92,6 @@ impl CooperationConfig {
     /// Whether marked pages may come to count in part in a victim's cost. No cache is so large that this changes.
     #[must_use]
     pub fn fractional(&self) -> bool {
-        self.build(0).fractional()
-    }
-}
-
-impl CooperationConfig {
-    /// Whether marked pages may come to count in part in a victim's cost: the FTL is built for that or not.
-    #[must_use]
-    pub fn fractional(&self) -> bool {
         let scheme = self.build(0);
         cooperation_dispatch!(scheme, scheme => scheme.fractional())
     }
