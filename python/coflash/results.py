@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -17,6 +18,7 @@ from coflash.quantity import read
 from coflash.result import TABLES, Result
 from coflash.scenario import flat
 from coflash.store import Run, runs_below
+from coflash.table import Table
 
 if TYPE_CHECKING:
     import duckdb
@@ -135,33 +137,34 @@ class Results:
         frame: pd.DataFrame = self.to_arrow().to_pandas()
         return frame
 
-    def sql(self, query: str) -> duckdb.DuckDBPyRelation:
-        """What a query gives; it converts to a table of any library: `.pl()`, `.df()`, `.arrow()`, `.fetchall()`.
+    def sql(self, query: str) -> Table:
+        """What a query (in DuckDB's SQL) gives.
 
         The tables are `runs`, and, with a row for each window, bucket or block of each run, `series`, `histograms` and
         `erase_counts`; their column `run` says whose it is. Names with dots are quoted: `"response_ns.all.p99"`.
-        `number("cache.size")` is a quantity as a number: of bytes, nanoseconds or percent.
+        `number("cache.size")` is a quantity as a number: of bytes, nanoseconds or percent; null where it is none.
 
         Raises:
             CoflashError: The query is wrong.
         """
         import duckdb
 
-        connection = duckdb.connect()
-        connection.create_function("number", _number, ["VARCHAR"], "DOUBLE")
-        connection.register("runs", self.to_arrow())
-        for table, file in TABLES.items():
-            if self._rows and re.search(rf"\b{table}\b", query):
-                self._view(connection, table, file)
-        try:
-            found = connection.sql(query)
-        except duckdb.Error as error:
-            msg = f"SQL: {error}"
-            raise CoflashError(msg) from error
-        if found is None:
-            msg = "SQL: the statement gives no table; a query is allowed, such as select * from runs"
-            raise CoflashError(msg)
-        return found
+        with duckdb.connect() as connection:
+            connection.create_function("number_or_nan", _number, ["VARCHAR"], "DOUBLE")
+            connection.execute("create macro number(t) as nullif(number_or_nan(t), 'nan'::double)")
+            connection.register("runs", self.to_arrow())
+            try:
+                for table, file in TABLES.items():
+                    if self._rows and re.search(rf"\b{table}\b", query):
+                        self._view(connection, table, file)
+                found = connection.sql(query)
+                if found is None:
+                    msg = "SQL: the statement gives no table; a query is allowed, such as select * from runs"
+                    raise CoflashError(msg)
+                return Table.from_arrow(found.to_arrow_table())
+            except duckdb.Error as error:
+                msg = f"SQL: {error}"
+                raise CoflashError(msg) from error
 
     def _view(self, connection: duckdb.DuckDBPyConnection, table: str, file: str) -> None:
         import pyarrow as pa
@@ -226,11 +229,11 @@ def _column(values: list[Any]) -> pa.Array:
     return pa.array(values, pa.float64() if kinds == {int, float} else None)
 
 
-def _number(text: str) -> float | None:
+def _number(text: str) -> float:
     try:
         return float(read(text)[0])
     except CoflashError:
-        return None
+        return math.nan
 
 
 def _write_parquet(table: pa.Table, file: Path) -> None:

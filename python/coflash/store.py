@@ -7,6 +7,7 @@ leaves what it had done, and readers see complete runs only. What failed stands 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -100,12 +101,11 @@ def runs_below(path: Path) -> Iterator[Run]:
     Raises:
         CoflashError: A result is broken.
     """
-    for document in sorted(path.rglob(DOCUMENT)):
-        folder = document.parent
-        steps = folder.relative_to(path).parts
-        if any(step.startswith(".") for step in steps):
-            continue
-        if (content := _read(document)) is not None:
+    for inner, folders, files in os.walk(path):  # which passes over folders that vanish
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folder = Path(inner)
+        if DOCUMENT in files and (content := _read(folder / DOCUMENT)) is not None:
+            steps = folder.relative_to(path).parts
             yield "/".join(step for step in steps if step != _RUNS) or path.resolve().name, folder, content
 
 

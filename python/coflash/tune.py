@@ -14,15 +14,14 @@ from rich.console import Console
 from coflash._core import CoflashError, __version__
 from coflash.measures import named
 from coflash.metrics import Metrics, metric
-from coflash.running import Paths, paths
+from coflash.running import Paths
 from coflash.scenario import Scenario
 from coflash.store import Store
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
-from coflash.sweep.engine import Engine, EngineName, Place
-from coflash.sweep.engine import engine as engine_of
+from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.inputs import inputs_of
-from coflash.sweep.plan import Job, Point, point
+from coflash.sweep.plan import Job, Point
 from coflash.sweep.progress import Watch
 from coflash.sweep.summary import Estimate, estimate
 
@@ -110,8 +109,8 @@ def tune(
     search = Search(
         scenario, axes_of(over), trace, goal(minimise, maximise), seeds=seeds, trials=trials, seed=tune_seed
     )
-    place = Place(workers, address, search.inputs)
-    return search.run(Store(Path(out)), engine, place, Console(stderr=True) if progress else None)
+    place = Place(engine, workers, address, search.inputs)
+    return search.run(Store(Path(out)), place, Console(stderr=True) if progress else None)
 
 
 @dataclass(frozen=True)
@@ -165,12 +164,12 @@ class Search:
         if trials < 1:
             msg = f"trials: {trials} was given; at least 1 is allowed"
             raise CoflashError(msg)
-        self.inputs = inputs_of(paths(trace) or scenario.to_dict()["workload"]["trace"])
+        self.inputs = inputs_of(scenario, trace)
         self._scenario, self._axes, self._seeds, self._goal = scenario.with_(workload__trace=[]), axes, seeds, wanted
         self._trials, self._seed = trials, seed
         self._open: dict[str, list[_Open]] = {}
 
-    def run(self, store: Store, name: EngineName, place: Place, console: Console | None) -> Tuning:
+    def run(self, store: Store, place: Place, console: Console | None) -> Tuning:
         """Tries what is left to try.
 
         Raises:
@@ -183,7 +182,7 @@ class Search:
         todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
         with Watch(console, todo * runs_each) as watch:
             if todo:
-                with engine_of(name, place) as opened:
+                with open_engine(place) as opened:
                     self._work(study, todo, opened, store, watch)
         return self._tuning(study, store.path)
 
@@ -198,7 +197,7 @@ class Search:
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         for _ in range(todo):
             trial = study.ask()
-            tried = point(
+            tried = Point.of(
                 self._scenario, self.inputs, tuple((a.key, _suggest(trial, a)) for a in self._axes), self._seeds
             )
             if tried.refused:

@@ -14,7 +14,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::path::PathBuf;
 
-create_exception!(_core, CoflashError, PyException);
+// With its whole path: it is found by it where a worker process hands it over.
+create_exception!(coflash._core, CoflashError, PyException);
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     CoflashError::new_err(error.to_string())

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash import whole
-from coflash.cli.console import errors, output, show_json
+from coflash.cli.console import errors, output, plain_table, show_json
 from coflash.cli.many import runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
@@ -72,14 +72,20 @@ def sql(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE", help="Write a .parquet, .csv or .json file instead."),
     ] = None,
+    json: AsJson = False,
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
     found = results(folder).sql(query)
     if output_file is not None:
-        export_table(found.to_arrow_table(), output_file)
+        export_table(found.to_arrow(), output_file)
         typer.echo(output_file)
-        return
-    typer.echo(found)
+    elif json:
+        show_json(found.to_arrow().to_pylist())
+    else:
+        table = plain_table(*found.columns)
+        for row in zip(*found.to_dict().values(), strict=True):
+            table.add_row(*("" if value is None else str(value) for value in row))
+        output().print(table)
 
 
 @app.command()

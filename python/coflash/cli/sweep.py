@@ -24,9 +24,11 @@ from coflash.cli.many import points_table
 from coflash.measures import BRIEF, named
 from coflash.metrics import metric
 from coflash.store import Store
-from coflash.sweep import Sweep, prepared, swept
+from coflash.sweep import Sweep, swept
 from coflash.sweep.design import Design, assignments, axis
 from coflash.sweep.engine import EngineName, Place
+from coflash.sweep.inputs import inputs_of
+from coflash.sweep.plan import Plan
 
 Traces = Annotated[
     list[str] | None,
@@ -85,9 +87,10 @@ def sweep(
     shown = [named(name) for name in measures] if measures else BRIEF
     check_json(json)
     points = assignments([axis(text) for text in vary], design, samples, design_seed)
-    planned = prepared(scenario_with(scenario, assignments_), points, trace or (), seeds)
-    place = Place(workers, address, planned.inputs)
-    found = swept(planned, Store(out), engine, place, None if quiet else errors())
+    chosen = scenario_with(scenario, assignments_)
+    inputs = inputs_of(chosen, trace or ())
+    place = Place(engine, workers, address, inputs)
+    found = swept(Plan.of(chosen, inputs, points, seeds), Store(out), place, None if quiet else errors())
     names = [metric(name) for name in measures or ()] or ["waf_host", "response_ns.all.p99"]
     write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
     if not quiet:

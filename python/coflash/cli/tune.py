@@ -64,7 +64,7 @@ def tune(
         trials=trials,
         seed=tune_seed,
     )
-    found = search.run(Store(out), engine, Place(workers, address, search.inputs), None if quiet else errors())
+    found = search.run(Store(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
     document = {
         "objective": found.objective,
         "trials": [asdict(trial) for trial in found.trials],

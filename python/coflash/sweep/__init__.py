@@ -15,17 +15,18 @@ from pathlib import Path
 import numpy as np
 from rich.console import Console
 
+from coflash._core import CoflashError
 from coflash.measures import Measure, named
 from coflash.metrics import metric
 from coflash.results import Results
-from coflash.running import Paths, paths
+from coflash.running import Paths
 from coflash.scenario import Scenario, toml_value
 from coflash.store import Failure, Store
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
-from coflash.sweep.engine import EngineName, Place, engine
+from coflash.sweep.engine import EngineName, Place, open_engine
 from coflash.sweep.inputs import inputs_of
-from coflash.sweep.plan import Plan, Point, plan
+from coflash.sweep.plan import Plan, Point
 from coflash.sweep.progress import Watch
 from coflash.sweep.summary import Estimate, estimate
 from coflash.table import Table
@@ -119,33 +120,22 @@ def sweep(
         progress: Whether to show progress on the standard error stream.
 
     Raises:
-        CoflashError: Something that was given cannot be used, or the results cannot be written.
+        CoflashError: Something that was given cannot be used, the results cannot be written, or all runs failed.
         KeyboardInterrupt: Control-C was pressed; what is done is kept.
-    """
-    planned = prepared(scenario, points_of(vary, design, samples, design_seed), trace, seeds)
-    place = Place(workers, address, planned.inputs)
-    return swept(planned, Store(Path(out)), engine, place, Console(stderr=True) if progress else None)
-
-
-def prepared(
-    scenario: Scenario | str | os.PathLike[str], points: list[Assignment], trace: Paths, seeds: int | Sequence[int]
-) -> Plan:
-    """The plan of a sweep.
-
-    Raises:
-        CoflashError: Something that was given cannot be used.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
-    files = paths(trace) or scenario.to_dict()["workload"]["trace"]
-    return plan(scenario, inputs_of(files), points, seeds)
+    inputs = inputs_of(scenario, trace)
+    planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds)
+    place = Place(engine, workers, address, inputs)
+    return swept(planned, Store(Path(out)), place, Console(stderr=True) if progress else None)
 
 
-def swept(planned: Plan, store: Store, name: EngineName, place: Place, console: Console | None) -> Sweep:
+def swept(planned: Plan, store: Store, place: Place, console: Console | None) -> Sweep:
     """Does what is planned.
 
     Raises:
-        CoflashError: The engine cannot be used, or a result cannot be kept.
+        CoflashError: The engine cannot be used, a result cannot be kept, or all runs failed.
         KeyboardInterrupt: Control-C was pressed.
     """
     store.check()
@@ -156,9 +146,12 @@ def swept(planned: Plan, store: Store, name: EngineName, place: Place, console: 
             watch.refused(point)
         if all(job.key in store for job in jobs):  # no need of an engine
             return Sweep(store.path, planned.points, tuple(watch.failures), len(jobs))
-        with engine(name, place) as opened:
+        with open_engine(place) as opened:
             for _ in work(iter(jobs), opened, store, watch):
                 pass
+    if jobs and len(watch.failures) == watch.runs:
+        msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
+        raise CoflashError(msg)
     return Sweep(store.path, planned.points, tuple(watch.failures), watch.from_before)
 
 

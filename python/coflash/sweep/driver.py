@@ -81,6 +81,8 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch) -> Ite
 
 def _settled(job: Job, future: Future[Result], store: Store, watch: Watch) -> Outcome:
     error = future.exception()
+    if isinstance(error, KeyboardInterrupt):
+        raise error
     if error is not None:
         text = str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
         return _failed(job, text, store, watch)

@@ -44,8 +44,9 @@ class Engine(Protocol):
 
 @dataclass(frozen=True)
 class Place:
-    """What an engine is opened with."""
+    """Which engine, and what it is opened with."""
 
+    engine: EngineName
     workers: int | None
     """How many runs at once; None for as many as there are cores."""
     address: str | None
@@ -56,12 +57,13 @@ class Place:
 Opener = Callable[[Place], AbstractContextManager[Engine]]
 
 
-def engine(name: EngineName, place: Place) -> AbstractContextManager[Engine]:
-    """The engine of that name.
+def open_engine(place: Place) -> AbstractContextManager[Engine]:
+    """The engine of a place.
 
     Raises:
         CoflashError: There is none, it is not installed, or `place` does not fit it.
     """
+    name = place.engine
     if name not in ENGINES:
         near = difflib.get_close_matches(str(name), ENGINES, 1)
         meant = f"; did you mean {near[0]!r}?" if near else ""

@@ -32,7 +32,8 @@ class RayEngine:
     def submit(self, job: Job, needed_bytes: int) -> Future[Result]:
         """Hands a run to Ray."""
         reference = self._execute.options(num_cpus=1, memory=needed_bytes).remote(job, self._content)
-        future: Future[Result] = reference.future()
+        future: Future[Result] = Future()
+        reference.future().add_done_callback(lambda ended: _hand_on(ended, future))
         return future
 
 
@@ -54,6 +55,15 @@ def opened(place: Place) -> Iterator[RayEngine]:
         yield RayEngine(place)
     finally:
         ray.shutdown()
+
+
+def _hand_on(ended: Future[Result], to: Future[Result]) -> None:
+    error = ended.exception()
+    if error is None:
+        to.set_result(ended.result())
+    else:
+        # Ray wraps what a run raises into an error of its own, with the whole trace as its text.
+        to.set_exception(getattr(error, "cause", None) or error)
 
 
 def _execute(job: Job, content: list[Any]) -> Result:

@@ -10,13 +10,15 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, cast
 
 from coflash._core import CoflashError
+from coflash.running import Paths, paths
+from coflash.scenario import Scenario
 
 _CHUNK_BYTES = 1 << 20
 _HERE = "file://"
@@ -68,13 +70,14 @@ class Input:
                 file.write(content)
 
 
-def inputs_of(paths: Sequence[str]) -> tuple[Input, ...]:
-    """The files with their digests, by which runs are told apart.
+def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
+    """The trace, or else that of the scenario, with the digests by which runs are told apart.
 
     Raises:
         CoflashError: One cannot be read.
     """
-    return tuple(Input(path, _digest(path)) for path in paths)
+    files = paths(trace) or scenario.to_dict()["workload"]["trace"]
+    return tuple(Input(path, _digest(path)) for path in files)
 
 
 def kept_folder() -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from coflash._core import CoflashError, __version__
 from coflash.result import Result
@@ -48,6 +48,26 @@ class Point:
     refused: str = ""
     """Why there is no such scenario; empty where there is."""
 
+    @classmethod
+    def of(
+        cls, scenario: Scenario, inputs: tuple[Input, ...], assignment: Assignment, seeds: int | Sequence[int]
+    ) -> Point:
+        """One point, with a run for each seed; counted from the scenario's own if `seeds` is a number."""
+        try:
+            changed = scenario.set(list(assignment)) if assignment else scenario
+        except CoflashError as error:
+            return cls(dict(assignment), refused=str(error))
+        leaves = dict(flat(changed.to_dict()))
+        point = cls({key: str(leaves.get(key, text)) for key, text in assignment})
+        first = int(leaves["seed"])
+        chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
+        labels = [point.label if len(chosen) == 1 else f"{point.label} seed={seed}".strip() for seed in chosen]
+        jobs = (
+            _job(changed.with_(seed=seed), inputs, label or changed.name)
+            for seed, label in zip(chosen, labels, strict=True)
+        )
+        return replace(point, jobs=tuple(jobs))
+
     @property
     def label(self) -> str:
         """Its values in a line."""
@@ -58,9 +78,28 @@ class Point:
 class Plan:
     """All points of a sweep."""
 
-    scenario: Scenario
-    inputs: tuple[Input, ...]
-    points: tuple[Point, ...] = field(repr=False)
+    points: tuple[Point, ...]
+
+    @classmethod
+    def of(
+        cls,
+        scenario: Scenario,
+        inputs: tuple[Input, ...],
+        assignments: Iterable[Assignment],
+        seeds: int | Sequence[int],
+    ) -> Plan:
+        """What is to be run.
+
+        Raises:
+            CoflashError: No point is a scenario, or there are no seeds.
+        """
+        if (seeds if isinstance(seeds, int) else len(seeds)) < 1:
+            msg = f"seeds: {seeds} was given; at least 1 is allowed"
+            raise CoflashError(msg)
+        points = tuple(Point.of(scenario, inputs, assignment, seeds) for assignment in assignments)
+        if points and all(point.refused for point in points):
+            raise CoflashError(points[0].refused)
+        return cls(points)
 
     def jobs(self) -> list[Job]:
         """The runs, each once, those of one device next to each other."""
@@ -69,41 +108,6 @@ class Plan:
         for job in jobs.values():
             devices.setdefault(job.device, []).append(job)
         return [job for group in devices.values() for job in group]
-
-
-def plan(
-    scenario: Scenario, inputs: tuple[Input, ...], assignments: Iterable[Assignment], seeds: int | Sequence[int]
-) -> Plan:
-    """What is to be run.
-
-    Raises:
-        CoflashError: No point is a scenario, or there are no seeds.
-    """
-    points = tuple(point(scenario, inputs, assignment, seeds) for assignment in assignments)
-    if points and all(p.refused for p in points):
-        raise CoflashError(points[0].refused)
-    return Plan(scenario, inputs, points)
-
-
-def point(scenario: Scenario, inputs: tuple[Input, ...], assignment: Assignment, seeds: int | Sequence[int]) -> Point:
-    """One point, with a run for each seed; counted from the scenario's own if `seeds` is a number."""
-    try:
-        changed = scenario.set(list(assignment)) if assignment else scenario
-        leaves = dict(flat(changed.to_dict()))
-        values = {key: str(leaves.get(key, text)) for key, text in assignment}
-        first = int(leaves["seed"])
-        chosen = list(range(first, first + seeds)) if isinstance(seeds, int) else list(seeds)
-        if not chosen:
-            msg = f"seeds: {seeds} was given; at least 1 is allowed"
-            raise CoflashError(msg)
-        shown = Point(values).label
-        jobs = []
-        for seed in chosen:
-            label = shown if len(chosen) == 1 else f"{shown} seed={seed}".strip()
-            jobs.append(_job(changed.with_(seed=seed), inputs, label or changed.name))
-    except CoflashError as error:
-        return Point(dict(assignment), refused=str(error))
-    return Point(values, tuple(jobs))
 
 
 def execute(job: Job, progress: Progress | None = None, *, shipped: bool = False) -> Result:
