@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import stdtrit
 
 from coflash._core import CoflashError
 from coflash.measures import CAUSES
@@ -105,6 +104,8 @@ class Point:
         mean = math.fsum(values) / len(values)
         if len(values) == 1 or not of_seeds:
             return cls(mean, min(values), max(values))
+        from scipy.special import stdtrit  # takes a while, and most uses of the command line need none
+
         half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
         return cls(mean, mean - half, mean + half)
 

@@ -114,6 +114,11 @@ def test_the_scenario_on_the_page_is_the_scenario(result: Result) -> None:
     assert Scenario.from_toml("\n".join(lines)).hash == scenario.hash
 
 
+def test_there_is_something_to_report() -> None:
+    with pytest.raises(CoflashError, match="needs a result"):
+        report_html(Study([]))
+
+
 def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Comparison) -> None:
     data, blob = payload(Study.of(comparison))
     raw = base64.b64decode(blob)

@@ -15,6 +15,7 @@ from coflash.report import palette
 from coflash.result import Result
 
 _CELL = "padding:.15rem .9rem .15rem 0;text-align:right;border:0;background:none;white-space:nowrap"
+_TABLE = "border-collapse:collapse;color:inherit;font:inherit"
 _NAME = _CELL.replace("right", "left", 1)
 _VERDICTS = {"better": "color:#0a8a62", "worse": "color:#c9581b", "": "opacity:.7"}
 _DOT = "display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.35em"
@@ -31,7 +32,7 @@ def result_html(result: Result) -> str:
         '<div style="font:0.9rem/1.4 system-ui,sans-serif">'
         f"<div><strong>{escape(name)}</strong> · {escape(result.workload['description'])}</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start;margin-top:.4rem">'
-        f'<table style="border-collapse:collapse;color:inherit;font:inherit;margin:0"><tbody>{"".join(rows)}</tbody></table>'
+        f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
         f"<div>{_programs(result)}{_tail(result)}</div></div>"
         f'<div style="opacity:.7;font-size:.8rem">scenario {escape(result.scenario_hash)}, seed {result.seed}, '
         f"coflash {escape(str(result.document['coflash']))}</div></div>"
@@ -49,7 +50,7 @@ def comparison_html(comparison: Comparison) -> str:
             cells = "".join(f'<td style="{_CELL}">{_beside(comparison, rival, size, measure)}</td>' for size in sizes)
             rows.append(f'<tr><th style="{_NAME};font-weight:400">{escape(measure.label)}</th>{cells}</tr>')
         tables.append(
-            '<table style="border-collapse:collapse;color:inherit;font:inherit;margin:.4rem 0 0">'
+            f'<table style="{_TABLE};margin:.4rem 0 0">'
             f'<caption style="text-align:left">{escape(rival)}, against {escape(comparison.baseline)}</caption>'
             f'<thead><tr><td style="{_NAME}"></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
         )
@@ -86,7 +87,8 @@ def _programs(result: Result) -> str:
             dot = (
                 f'<i style="{box}display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.35em"></i>'
             )
-            key.append(f'<span style="white-space:nowrap;margin-right:1em">{dot}{CAUSES[cause]} {share:.0%}</span>')
+            name = f"{CAUSES[cause]} {share * 100:.0f}\N{NO-BREAK SPACE}%"
+            key.append(f'<span style="white-space:nowrap;margin-right:1em">{dot}{name}</span>')
     return (
         f'<div style="max-width:{_WIDTH}px"><div style="opacity:.75">{total:,} pages programmed</div>'
         f'<div style="display:flex;height:1.1rem;border-radius:3px;overflow:hidden">{"".join(parts)}</div>'

@@ -39,7 +39,7 @@ function looks() {
   const codes = state.selected.map((run) => view.by?.codes[run]);
   const told = view.by && new Set(codes).size === codes.length;
   return new Map(state.selected.map((run, place) => {
-    const look = told ? lookOf(view.by, codes[place]) : { place: place % 8, dash: place % DASHES.length };
+    const look = told ? lookOf(view.by, codes[place]) : { place: runs.length === 1 ? 1 : place % 8, dash: place % DASHES.length };
     return [run, { ...look, symbol: undefined }];
   }));
 }
@@ -210,7 +210,7 @@ function buildCloser(place) {
     },
   }, ...known.map(([name, [title]]) => el("option", { value: name }, title)));
   time.element.querySelector(".head").after(el("div", { class: "controls" }, el("div", { class: "field" }, el("label", { for: "course" }, "Over time"), select)));
-  place.append(el("ul", { class: "chips", id: "chips", "aria-label": "Runs drawn here" }),
+  place.append(el("ul", { class: "chips", id: "chips", "aria-label": "Runs drawn here", hidden: runs.length === 1 }),
     tail.element, time.element, wear.element);
   closer.figures = [tail, time, wear];
   fillChips();
@@ -219,7 +219,7 @@ function buildCloser(place) {
 function buildPrograms(place) {
   const figure = new Figure({
     title: "Flash programs by cause", make: programsChart,
-    height: (width, chart) => 60 + chart.bars.rows.length * (Math.max(...chart.bars.rows.map((row) => widthOf(row.label))) > width * 0.36 ? 42 : 30),
+    height: (width, chart) => 60 + chart.bars.rows.length * (Math.max(...chart.bars.rows.map((row) => widthOf(row.label))) > width * (width > 700 ? 0.45 : 0.36) ? 42 : 30),
   });
   figure.element.querySelector(".head").after(el("div", { class: "controls" },
     choices("Counted in", [["pages", "pages"], ["per-page", "programs a host page"]], closer.bars, (value) => { closer.bars = value; figure.redraw(); })));
