@@ -195,7 +195,7 @@ function choices(label, options, chosen, act) {
 
 function buildCloser(place) {
   const tail = new Figure({ title: "Response times", make: tailChart, height: (width) => (width < 480 ? 320 : 400) });
-  const time = new Figure({ title: COURSES[closer.course][0], make: courseChart, note: "Drag over the chart to look closer, double-click to see all." });
+  const time = new Figure({ title: COURSES[closer.course][0], make: courseChart, note: matchMedia("(hover: none)").matches ? "" : "Drag over the chart to look closer, double-click to see all." });
   const wear = new Figure({ title: "Erases of each block", make: erasesChart });
   const kinds = data.kinds.filter((kind) => metricAt.get(`response_ns.${kind}.p50`));
   tail.element.querySelector(".head").after(el("div", { class: "controls" },
