@@ -123,6 +123,17 @@ class EraseCount(Record):
     stddev: float
 
 
+class SoFar(Record):
+    """What a run under way has measured until now, in the replay alone."""
+
+    simulated_ns: int
+    host_writes_pages: int
+    programs_pages: int
+    waf_host: float | None
+    response_mean_ns: float | None
+    response_p99_ns: int | None
+
+
 class Metrics(Record):
     """What a run counted. Names end in their unit.
 
@@ -151,17 +162,6 @@ class Metrics(Record):
     response_ns: Responses
     erase_count: EraseCount
     simulated_ns: int
-
-
-class SoFar(Record):
-    """What a run under way has measured until now, in the replay alone."""
-
-    simulated_ns: int
-    host_writes_pages: int
-    programs_pages: int
-    waf_host: float | None
-    response_mean_ns: float | None
-    response_p99_ns: int | None
 
 
 def metric_names() -> tuple[str, ...]:

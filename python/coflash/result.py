@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash import _core, whole
-from coflash.measures import HEADLINE
 from coflash.metrics import Metrics
 from coflash.scenario import Scenario
 from coflash.table import Table
@@ -182,9 +181,9 @@ class Result:
         return f"<Result of {self.metrics.requests:,} requests, scenario {self.scenario_hash}>"
 
     def _repr_html_(self) -> str:
-        metrics = self.metrics
-        rows = "".join(f"<tr><td>{measure.label}</td><td>{measure.shown(metrics)}</td></tr>" for measure in HEADLINE)
-        return f"<table><tbody>{rows}</tbody></table>"
+        from coflash.report.card import result_html  # it is about results, too
+
+        return result_html(self)
 
 
 def _stacked(histograms: Mapping[Kind, Histogram]) -> Table:

@@ -11,7 +11,7 @@ import pytest
 
 from coflash import CoflashError, Histogram, Result, Scenario, Table
 from coflash.comparison import Comparison
-from coflash.report import Study, report_html
+from coflash.report import Study, palette, report_html
 from coflash.report.catalogue import metric
 from coflash.report.payload import erase_histogram, merged, payload, thinned
 from coflash.report.varied import parsed, varied_keys
@@ -114,6 +114,11 @@ def test_the_scenario_on_the_page_is_the_scenario(result: Result) -> None:
     assert Scenario.from_toml("\n".join(lines)).hash == scenario.hash
 
 
+def test_there_is_something_to_report() -> None:
+    with pytest.raises(CoflashError, match="needs a result"):
+        report_html(Study([]))
+
+
 def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Comparison) -> None:
     data, blob = payload(Study.of(comparison))
     raw = base64.b64decode(blob)
@@ -179,6 +184,14 @@ def test_every_colour_is_in_both_colour_schemes(comparison: Comparison) -> None:
     page = report_html(Study.of(comparison))
     for name in re.findall(r"--[\w-]+(?=:)", page.split("@media")[0]):
         assert len(re.findall(rf"{name}: #[0-9a-f]{{6}};", page)) == 2, name
+
+
+def test_paper_has_the_colours_of_the_page_in_light(comparison: Comparison) -> None:
+    light = report_html(Study.of(comparison)).split("@media")[0]
+    for place, colour in enumerate(palette.LINES):
+        assert f"--series-{place}: {colour};" in light
+    for cause, colour in palette.CAUSES.items():
+        assert f"--cause-{cause.replace('_', '-')}: {colour};" in light
 
 
 def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -> None:

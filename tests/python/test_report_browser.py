@@ -70,8 +70,6 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
     options.binary_location = CHROMIUM or ""
     for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
         options.add_argument(flag)
-    # Or the browser would ask before the tenth file.
-    options.add_experimental_option("prefs", {"profile.default_content_setting_values.automatic_downloads": 1})
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=Service(DRIVER or ""))
     try:
@@ -271,6 +269,7 @@ def test_figures_are_saved_as_svg_png_and_csv(page: WebDriver, downloads: Callab
         "Erases of each block",
     )
     for title in titles:
+        page.refresh()  # for the browser would ask before the eleventh file of a page
         drawn = figure(page, title)
         name = title.lower().replace(", ", "-").replace(" ", "-")
         for kind in ("SVG", "PNG", "CSV"):
@@ -353,6 +352,18 @@ def test_everything_that_can_be_used_has_a_name(page: WebDriver) -> None:
     ids = run(page, "return $$('[id]').map((one) => one.id)")
     assert len(ids) == len(set(ids))
     assert run(page, "return $$('.scroll table').filter((one) => !$('caption', one)).length") == 0
+
+
+def test_a_single_run_has_what_needs_no_other(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    write_report(Study(results[:1]), tmp_path / "one.html")
+    browser.get((tmp_path / "one.html").as_uri())
+    assert texts(browser, "h2") == ["What was counted", "Where programs come from", "Run by run", "Run it again"]
+    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "Run it again"]
+    assert texts(browser, "#runs-table tbody tr:first-child > *")[0] == "WAF, by host writes"
+    figure(browser, "Response times")
+    assert complaints(browser) == []
 
 
 def test_a_thousand_runs_open_within_two_seconds(

@@ -37,6 +37,7 @@ MEASURES: dict[str, Measure] = {
 assert tuple(MEASURES.values()) == HEADLINE
 
 _UNITS = ("pages", "blocks", "ns", "bytes")
+_LABELS = {"simulated_ns": "simulated time", "host_trims_pages": "host trims"}
 _PLAIN = {"requests": "requests", "flushes": "requests"}
 _COSTS = ("response_ns.", "erase_count.", "gc_time_ns", "programs_pages.gc", "programs_pages.metadata")
 _QUANTILES = {"p99_9": "p99.9", "p99_99": "p99.99", "stddev": "std. deviation", "max": "maximum"}
@@ -68,6 +69,8 @@ def is_number(value: Any) -> bool:
 
 
 def _label(path: str) -> str:
+    if path in _LABELS:
+        return _LABELS[path]
     match path.split("."):
         case ["response_ns", kind, what] if kind in _KINDS:
             return f"response{_KINDS[kind]}, {_QUANTILES.get(what, what)}"

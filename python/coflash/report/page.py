@@ -7,7 +7,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from coflash._core import __version__
+from coflash._core import CoflashError, __version__
 from coflash.report.payload import payload
 from coflash.report.study import Study
 
@@ -26,7 +26,14 @@ SCRIPTS = (
 
 
 def report_html(study: Study) -> str:
-    """The whole report as one HTML text; whatever it needs is in it."""
+    """The whole report as one HTML text; whatever it needs is in it.
+
+    Raises:
+        CoflashError: There is no result.
+    """
+    if not study.results:
+        msg = "a report needs a result; there is none"
+        raise CoflashError(msg)
     data, details = payload(study)
     background = f'<details class="background"><summary>Background</summary><p>{escape(study.background)}</p></details>'
     return Template(_asset("page.html")).substitute(

@@ -47,6 +47,7 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "version": __version__,
         "title": study.heading,
         "baseline": study.baseline,
+        "labels": study.labels,
         "keys": [_key(key) for key in study.varied],
         "metrics": list(_metrics(results)),
         "causes": CAUSES,

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from coflash._core import CoflashError
 from coflash.comparison import Comparison
-from coflash.report.varied import Key, varied_keys
+from coflash.report.varied import NONE, Key, varied_keys
 from coflash.result import Result
 
 _RESULT, _COMPARISON = "result.json", "comparison.json"
@@ -28,7 +30,7 @@ class Study:
     baseline: str = ""
     """The value of a varied key that the others are measured against; empty for the first there is."""
 
-    @property
+    @cached_property
     def varied(self) -> tuple[Key, ...]:
         """The keys in which the scenarios differ."""
         return varied_keys([result.document["scenario"] for result in self.results])
@@ -45,6 +47,21 @@ class Study:
             return name or "One run"
         keys = ", ".join(key.label for key in self.varied[:3] if key.path != "seed")
         return f"{name}: {keys}" if name and keys else keys or name or f"{len(scenarios)} runs"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """What each run is called: the values of what varied; where these are the same, a number as well."""
+        keys = self.varied
+        bare = frozenset(key.path for key in keys if not _needs_name(key, keys))
+        seen: Counter[str] = Counter()
+        labels = []
+        for run in range(len(self.results)):
+            texts = ((key, key.texts[key.codes[run]]) for key in keys)
+            parts = [text if key.path in bare else f"{key.label} {text}" for key, text in texts if text != NONE]
+            label = " · ".join(parts) or self.heading
+            seen[label] += 1
+            labels.append(f"{label} ({seen[label]})" if seen[label] > 1 else label)
+        return tuple(labels)
 
     @classmethod
     def of(cls, comparison: Comparison) -> Study:
@@ -71,6 +88,12 @@ class Study:
             results = tuple(readers.map(Result.load, places))
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         return cls(results, question=descriptions.pop() if len(descriptions) == 1 else "")
+
+
+def _needs_name(key: Key, keys: Sequence[Key]) -> bool:
+    """A bare number says nothing; “64 MiB” or “greedy” does, unless two keys have such values."""
+    alike = [other for other in keys if other.unit == key.unit != "text"]
+    return key.unit in ("", "share") or "yes" in key.texts or "no" in key.texts or len(alike) > 1
 
 
 def _results_below(path: Path) -> Iterable[Path]:

@@ -12,6 +12,7 @@ from coflash.scenario import toml_value
 
 _LABELS = frozenset({"name", "description"})
 """Keys that say what a scenario is called, and change nothing."""
+NONE = "–"
 _ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
 _FIRST = "cooperation.name"
 """The key that coflash is about comes before all others."""
@@ -157,9 +158,9 @@ def _hashable(value: Any) -> Any:
 def _text(value: Any) -> str:
     match value:
         case None:
-            return "–"
+            return NONE
         case bool():
             return "yes" if value else "no"
         case list():
-            return ", ".join(map(str, value)) or "–"
+            return ", ".join(map(str, value)) or NONE
     return str(value)

@@ -39,7 +39,7 @@ function looks() {
   const codes = state.selected.map((run) => view.by?.codes[run]);
   const told = view.by && new Set(codes).size === codes.length;
   return new Map(state.selected.map((run, place) => {
-    const look = told ? lookOf(view.by, codes[place]) : { place: place % 8, dash: place % DASHES.length };
+    const look = told ? lookOf(view.by, codes[place]) : { place: runs.length === 1 ? 1 : place % 8, dash: place % DASHES.length };
     return [run, { ...look, symbol: undefined }];
   }));
 }
@@ -195,7 +195,7 @@ function choices(label, options, chosen, act) {
 
 function buildCloser(place) {
   const tail = new Figure({ title: "Response times", make: tailChart, height: (width) => (width < 480 ? 320 : 400) });
-  const time = new Figure({ title: COURSES[closer.course][0], make: courseChart, note: "Drag over the chart to look closer, double-click to see all." });
+  const time = new Figure({ title: COURSES[closer.course][0], make: courseChart, note: matchMedia("(hover: none)").matches ? "" : "Drag over the chart to look closer, double-click to see all." });
   const wear = new Figure({ title: "Erases of each block", make: erasesChart });
   const kinds = data.kinds.filter((kind) => metricAt.get(`response_ns.${kind}.p50`));
   tail.element.querySelector(".head").after(el("div", { class: "controls" },
@@ -210,7 +210,7 @@ function buildCloser(place) {
     },
   }, ...known.map(([name, [title]]) => el("option", { value: name }, title)));
   time.element.querySelector(".head").after(el("div", { class: "controls" }, el("div", { class: "field" }, el("label", { for: "course" }, "Over time"), select)));
-  place.append(el("ul", { class: "chips", id: "chips", "aria-label": "Runs drawn here" }),
+  place.append(el("ul", { class: "chips", id: "chips", "aria-label": "Runs drawn here", hidden: runs.length === 1 }),
     tail.element, time.element, wear.element);
   closer.figures = [tail, time, wear];
   fillChips();
@@ -219,7 +219,7 @@ function buildCloser(place) {
 function buildPrograms(place) {
   const figure = new Figure({
     title: "Flash programs by cause", make: programsChart,
-    height: (width, chart) => 60 + chart.bars.rows.length * (Math.max(...chart.bars.rows.map((row) => widthOf(row.label))) > width * 0.36 ? 42 : 30),
+    height: (width, chart) => 60 + chart.bars.rows.length * (Math.max(...chart.bars.rows.map((row) => widthOf(row.label))) > width * (width > 700 ? 0.45 : 0.36) ? 42 : 30),
   });
   figure.element.querySelector(".head").after(el("div", { class: "controls" },
     choices("Counted in", [["pages", "pages"], ["per-page", "programs a host page"]], closer.bars, (value) => { closer.bars = value; figure.redraw(); })));

@@ -1,6 +1,6 @@
 // Two runs side by side; and how a run is run again.
 
-const pair = { a: 0, b: 0 };
+const pair = { a: 0, b: 0, whole: false };
 
 function runMenu(id, label, chosen, act) {
   const select = el("select", { id, change: () => act(Number(select.value)) },
@@ -24,7 +24,16 @@ function buildCompare(place) {
       }, "⇄"),
       runMenu("run-b", "B", pair.b, (run) => { pair.b = run; fillCompare(); })),
     el("div", { id: "differences" }), el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Measures of A and B" }, el("table", { id: "compared" })),
-    el("div", { class: "above after" }, el("button", { type: "button", click: saveCompare }, "CSV")));
+    el("div", { class: "above after" },
+      el("button", {
+        type: "button", id: "all-measures", "aria-expanded": "false", "aria-controls": "compared", click: ({ target }) => {
+          pair.whole = !pair.whole;
+          target.setAttribute("aria-expanded", String(pair.whole));
+          target.textContent = pair.whole ? "Only the main measures" : "Every measure";
+          $("#compared .rest").hidden = !pair.whole;
+        },
+      }, "Every measure"),
+      el("button", { type: "button", click: saveCompare }, "CSV")));
   fillCompare();
   return undefined;
 }
@@ -57,7 +66,7 @@ function fillCompare() {
   const [first, rest] = [rows.filter((metric) => metric.headline), rows.filter((metric) => !metric.headline)];
   $("#compared").replaceChildren(el("caption", {}, "What they counted, and the change from A to B"),
     el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), ...["A", "B", "change"].map((name) => el("th", { scope: "col" }, name)))),
-    el("tbody", {}, ...first.map(row)), el("tbody", { class: "rest" }, ...rest.map(row)));
+    el("tbody", {}, ...first.map(row)), el("tbody", { class: "rest", hidden: !pair.whole }, ...rest.map(row)));
 }
 
 function saveCompare() {

@@ -87,22 +87,7 @@ function textOf(key, run) {
   return key.texts[key.codes[run]];
 }
 
-const labels = (() => {
-  const seen = new Map();
-  return runs.map((run) => {
-    const parts = keys.filter((key) => textOf(key, run) !== NONE)
-      .map((key) => (needsName(key) ? `${key.label} ${textOf(key, run)}` : textOf(key, run)));
-    const label = parts.join(" · ") || data.title;
-    seen.set(label, (seen.get(label) ?? 0) + 1);
-    return seen.get(label) > 1 ? `${label} (${seen.get(label)})` : label;
-  });
-})();
-
-// A bare number says nothing; “64 MiB” or “greedy” does, unless two keys have such values.
-function needsName(key) {
-  return key.unit === "" || key.unit === "share" || key.texts.some((text) => text === "yes" || text === "no")
-    || (key.unit !== "text" && meant.filter((other) => other.unit === key.unit).length > 1);
-}
+const { labels } = data;
 
 function scenarioLines(run) {
   return data.scenarios[run].map((line) => data.lines[line]);

@@ -129,6 +129,7 @@ function columnsShown() {
 }
 
 function buildTable(place) {
+  if (runs.length === 1) return buildOnly(place);
   const chooser = el("details", { class: "chooser" }, el("summary", {}, "Columns"),
     el("fieldset", {}, el("legend", {}, "Measures shown as columns"), ...metrics.map((metric) => {
       const box = el("input", {
@@ -143,9 +144,24 @@ function buildTable(place) {
       el("table", { id: "runs-table" })),
     el("p", { class: "more" }));
   fillTable();
+  return undefined;
+}
+
+// Of a single run: a row for each measure.
+function buildOnly(place) {
+  $("h2", place).textContent = "What was counted";
+  const row = (metric) => el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(metric.values[0], metric.unit)));
+  const part = (headline) => el("tbody", { class: headline ? null : "rest" }, ...metrics.filter((metric) => metric.headline === headline).map(row));
+  place.append(
+    el("div", { class: "above after" }, el("button", { type: "button", click: saveTable }, "CSV")),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What was counted" }, el("table", { id: "runs-table" },
+      el("caption", {}, "Every measure of the run"),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), el("th", { scope: "col" }, "value"))),
+      part(true), part(false))));
 }
 
 function fillTable() {
+  if (runs.length === 1) return;
   const columns = columnsShown();
   const all = ordered();
   const head = columns.map((column) => {

@@ -53,6 +53,8 @@ showCount();
 buildFindings($("#findings"));
 buildExplorer($("#explore"));
 buildTable($("#runs"));
+// There is nothing to choose among one.
+if (runs.length === 1) $("#hint").remove();
 buildPrograms($("#programs"));
 buildCloser($("#closer"));
 buildCompare($("#compare"));

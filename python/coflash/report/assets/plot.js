@@ -248,7 +248,7 @@ function drawBars(chart, root, width, height, colours) {
   const most = Math.max(1e-9, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
   const longest = Math.max(...rows.map((row) => widthOf(row.label)));
   // On a narrow screen a row's name stands above its bar.
-  const above = longest > width * 0.36;
+  const above = longest > width * (width > 700 ? 0.45 : 0.36);
   const left = above ? 2 : Math.ceil(longest) + 12;
   const w = width - left - 30;
   const scale = linearScale(0, most, unit, { zero: true, count: Math.max(2, Math.min(6, w / 90)) });
