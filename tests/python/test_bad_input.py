@@ -194,8 +194,8 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     ((*trace("good"), "--out", "good/below"), ["good/below", "cannot be written"]),
     ((*trace("good"), "--out", "folder"), ["folder", "thesis.tex", "another folder"]),
     ((*trace("good"), "--out", "own"), ["own", "scenario.toml", "another folder"]),
-    (("report", "absent", "-o", "report.html"), ["absent", "no such folder"]),
-    (("report", "folder", "-o", "report.html"), ["folder", "no result", "coflash run"]),
+    (("report", "absent", "-o", "report.html"), ["absent", "no such folder", "coflash run --out"]),
+    (("report", "folder", "-o", "report.html"), ["folder", "no result", "coflash run --out"]),
     (("report", "folder", "-o", "absent/report.html"), ["absent/report.html", "cannot be written"]),
     (("demo", "--trace", "absent", "--out", "new"), ["absent", "no such file"]),
     # names
