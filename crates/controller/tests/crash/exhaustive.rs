@@ -71,7 +71,7 @@ fn full(setup: &Setup, sabotage: Sabotage) -> Subject {
 /// Does what chance wants until page 0 is as it should be, and tells what that was.
 fn reach(ready: &Subject, state: impl Fn(&Subject) -> bool) -> (Subject, Vec<Operation>) {
     let mut best: Option<(Subject, Vec<Operation>)> = None;
-    for seed in 0..400 {
+    for seed in 0..1000 {
         let (mut subject, mut route) = (ready.clone(), Vec::new());
         let mut stream = Seed(seed).stream("route");
         let limit = best.as_ref().map_or(60, |(_, route)| route.len() - 1);
@@ -89,8 +89,13 @@ fn reach(ready: &Subject, state: impl Fn(&Subject) -> bool) -> (Subject, Vec<Ope
 type Check = fn(&Subject) -> bool;
 
 /// Where page 0 may be that three operations on a full device do not bring it to.
-const DEEP: [(&str, Check); 7] = [
+const DEEP: [(&str, Check); 8] = [
     ("S1", |subject| subject.page_0().is_clean()),
+    ("S1, not durable yet, and GC's next victim", |subject| {
+        let mut next = subject.clone();
+        next.apply(Operation::Read(1));
+        subject.page_0().is_clean() && subject.media.undecided() > 0 && next.page_0().is_orphan()
+    }),
     ("S2", |subject| subject.page_0().is_pinned() && subject.page_0().mapped),
     ("S3 as GC dropped it", |subject| subject.page_0().is_orphan()),
     ("S4 alone", |subject| {
@@ -130,7 +135,7 @@ fn every_short_sequence_from_states_that_take_long_to_reach() {
         states += sequences(&ready, 3)
             .unwrap_or_else(|problem| panic!("{name} by {route:?}, {setup:?}\n{problem}"));
     }
-    assert!(states > 50_000, "{states} states are too few");
+    assert!(states > 100_000, "{states} states are too few");
 }
 
 /// Epochs run out at every possible place: while what was committed in the last one is renumbered, and after a cut there.

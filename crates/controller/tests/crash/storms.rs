@@ -6,8 +6,10 @@ use crate::setup::Setup;
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
 
-/// Runs a device of the seed's choice through `cuts` power cuts; tells what went wrong.
-fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<(), String> {
+/// Runs a device of the seed's choice through `cuts` power cuts; tells how many there were with those of recoveries, or
+/// what went wrong.
+fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<u64, String> {
+    let mut states = 0;
     let mut stream = Seed(seed).stream("storm");
     let setup = Setup::draw(seed as usize, &mut stream);
     let mut subject = Subject::new(&setup, sabotage);
@@ -25,13 +27,15 @@ fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<(), String> {
         // Recovery is cut too, sometimes, and sometimes again and again.
         let patience = stream.random_range(2..6_u32);
         while stream.random_range(0..patience) > 0 {
+            states += 1;
             subject.media.steps_left = stream.random_range(0..24);
             subject.recover().map_err(describe)?;
             subject.media.restart_by_lot(&mut stream);
         }
+        states += 1;
         subject.recover().map_err(describe)?;
     }
-    Ok(())
+    Ok(states)
 }
 
 /// Names the storm when it panics, so that it can be repeated.
@@ -55,17 +59,19 @@ fn cuts() -> u64 {
 
 #[test]
 fn pages_survive_as_committed() {
+    let mut states = 0;
     for seed in 0..cuts() / u64::from(CUTS_PER_STORM) {
         let _named = Named(seed);
-        storm(seed, CUTS_PER_STORM, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+        states += storm(seed, CUTS_PER_STORM, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
     }
+    assert!(states > 2 * cuts(), "{states} states: recovery is cut too");
 }
 
 #[test]
 fn an_erase_before_the_copy_is_protected_is_caught() {
     let caught = (0..200).any(|seed| {
         let quiet = std::panic::catch_unwind(|| storm(seed, CUTS_PER_STORM, Sabotage::EraseBeforeProtect));
-        !matches!(quiet, Ok(Ok(())))
+        !matches!(quiet, Ok(Ok(_)))
     });
     assert!(caught);
 }
