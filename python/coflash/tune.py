@@ -187,7 +187,7 @@ class Search:
         return self._tuning(study, store.path)
 
     def _work(self, study: optuna.Study, todo: int, opened: Engine, store: Store, watch: Watch) -> None:
-        for outcome in work(self._jobs(study, todo, watch), opened, store, watch):
+        for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
             trial = self._open[outcome.job.key].pop()
             trial.left -= 1
             trial.is_failed |= outcome.failure is not None

@@ -25,52 +25,52 @@ class Outcome:
     failure: Failure | None = None
 
 
-def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch) -> Iterator[Outcome]:
+def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahead: bool = True) -> Iterator[Outcome]:
     """Does the jobs and keeps their results; tells of each when it is done, in no particular order.
 
-    Jobs are asked for when there is room for one more, so they may depend on the outcomes so far. What is in the store
-    is not done again.
+    A job is asked for when there is room for one more, so it may depend on the outcomes so far. What is in the store is
+    not done again.
+
+    Args:
+        jobs: What to do.
+        engine: Where.
+        store: Where results are kept.
+        watch: Who is told of progress.
+        ahead: Whether workers are given their next job before they are done with one, so that none waits while a
+            result is written; without, a job is asked for as late as can be.
 
     Raises:
         CoflashError: A result cannot be kept.
     """
+    at_once = engine.slots if ahead else engine.workers
     under_way: dict[Future[Result], Job] = {}
     needs: dict[str, int] = {}
     held: Job | None = None  # asked for, but there is no room for it yet
     try:
         while True:
-            ended = [future for future in under_way if future.done()]
-            busy = [needs[job.key] for future, job in under_way.items() if future not in ended]
-            # First something new to do for whoever has become free, then the results.
-            while len(busy) < engine.slots:
-                job = held or next(jobs, None)
+            while len(under_way) < at_once and (job := held or next(jobs, None)) is not None:
                 held = None
-                if job is None:
-                    break
                 if job.key in store:
                     watch.kept()
                     yield Outcome(job)
                     continue
                 needed = needs[job.key] = needed_bytes(job.scenario)
                 if needed > engine.largest_bytes:
-                    room = show(engine.largest_bytes, "bytes")
-                    yield _failed(
-                        job, f"it needs up to {show(needed, 'bytes')} of memory; {room} are free", store, watch
-                    )
+                    much, room = show(needed, "bytes"), show(engine.largest_bytes, "bytes")
+                    yield _failed(job, f"it needs up to {much} of memory; {room} are free", store, watch)
                     continue
-                if busy and needed + sum(busy) > engine.memory_bytes:
+                taken = sum(needs[other.key] for other in under_way.values())
+                if under_way and needed + taken > engine.memory_bytes:
                     held = job
                     break
                 under_way[engine.submit(job, needed)] = job
-                busy.append(needed)
-            watch.under_way(len(busy))
+            if not under_way:
+                return
+            watch.under_way(min(len(under_way), engine.workers))
+            ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
             for future in ended:
                 yield _settled(under_way[future], future, store, watch)
                 del under_way[future]
-            if not under_way and held is None:
-                return
-            if not ended:
-                wait(under_way, return_when=FIRST_COMPLETED)
     finally:
         # Nothing is left here unless the sweep was stopped: what is done by now is kept.
         for future, job in under_way.items():

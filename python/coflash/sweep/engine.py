@@ -23,8 +23,13 @@ class Engine(Protocol):
     """Does runs, several at once; it is closed by leaving its `with` block, and gives up what is under way then."""
 
     @property
+    def workers(self) -> int:
+        """How many runs it does at once."""
+        ...
+
+    @property
     def slots(self) -> int:
-        """How many runs to hand over at once."""
+        """How many runs to hand over, so that each worker has its next one at hand."""
         ...
 
     @property

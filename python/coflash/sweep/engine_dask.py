@@ -45,8 +45,8 @@ class DaskEngine:
             msg = f"the Dask scheduler at {client.scheduler.address} has no workers; start some: dask worker ADDRESS"
             raise CoflashError(msg)
         limits = [worker["memory_limit"] or available_bytes() for worker in workers]
-        # Twice the threads, so that a worker has its next run when it is done with one.
-        self.slots = 2 * sum(worker["nthreads"] for worker in workers)
+        self.workers = sum(worker["nthreads"] for worker in workers)
+        self.slots = 2 * self.workers
         self.memory_bytes = sum(limits)
         self.largest_bytes = max(limits)
         self._executor = client.get_executor(pure=False)

@@ -26,8 +26,8 @@ class Stopped(Exception):  # noqa: N818 - nothing is wrong
 class LocalEngine:
     """A pool of threads."""
 
-    def __init__(self, pool: ThreadPoolExecutor, slots: int) -> None:
-        self.slots = slots
+    def __init__(self, pool: ThreadPoolExecutor, workers: int) -> None:
+        self.workers, self.slots = workers, workers + 1
         self.memory_bytes = self.largest_bytes = available_bytes()
         self._pool = pool
         self._stop = threading.Event()
@@ -48,9 +48,9 @@ class LocalEngine:
 @contextmanager
 def opened(place: Place) -> Iterator[LocalEngine]:
     """A pool with a thread for each core, or as many as asked for."""
-    slots = place.workers or _cores()
-    with ThreadPoolExecutor(slots, thread_name_prefix="coflash") as pool:
-        engine = LocalEngine(pool, slots)
+    workers = place.workers or _cores()
+    with ThreadPoolExecutor(workers, thread_name_prefix="coflash") as pool:
+        engine = LocalEngine(pool, workers)
         try:
             yield engine
         finally:

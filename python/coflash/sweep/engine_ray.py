@@ -21,8 +21,8 @@ class RayEngine:
 
     def __init__(self, place: Place) -> None:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
-        # Twice the processors, so that a worker has its next run when it is done with one.
-        self.slots = 2 * int(sum(node.get("CPU", 0) for node in nodes))
+        self.workers = int(sum(node.get("CPU", 0) for node in nodes))
+        self.slots = 2 * self.workers
         self.memory_bytes = int(sum(node.get("memory", 0) for node in nodes))
         self.largest_bytes = int(max(node.get("memory", 0) for node in nodes))
         # Into the object store, from which a node gets it once, when it has its first run.
