@@ -7,9 +7,12 @@ mod compressed;
 pub mod disksim_generator;
 pub mod formats;
 pub mod info;
+mod merge;
+mod place;
 pub mod read_ahead;
 mod request;
 pub mod synthetic;
+
 pub mod trace;
 
 pub use read_ahead::ReadAhead;

@@ -30,3 +30,15 @@ pub(crate) fn parse(text: &str, options: &TraceOptions) -> Result<Vec<(u64, u64,
 pub(crate) fn named(format: &str) -> TraceOptions {
     TraceOptions { format: Some(format.to_owned()), ..TraceOptions::default() }
 }
+
+/// The binary formats, whose samples are in `binary.rs`.
+pub(crate) const BINARY: [&str; 5] = ["blktrace", "vscsi", "oracle-general", "srt", "parquet"];
+
+/// A new file of that name and content; a directory per test keeps them apart.
+pub(crate) fn file(test: &str, name: &str, content: impl AsRef<[u8]>) -> String {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}
