@@ -12,7 +12,7 @@ mod place;
 pub mod read_ahead;
 mod request;
 pub mod synthetic;
-
+pub mod tools;
 pub mod trace;
 
 pub use read_ahead::ReadAhead;
