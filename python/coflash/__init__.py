@@ -8,6 +8,7 @@
 What a scenario holds is in `docs/reference/scenario.md`; what a result counts is at [`Metrics`][coflash.Metrics].
 """
 
+from coflash import trace
 from coflash._core import CoflashError, __version__
 from coflash.metrics import Metrics
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
@@ -31,5 +32,6 @@ __all__ = [
     "presets",
     "run",
     "scenario_schema",
+    "trace",
     "trace_info",
 ]

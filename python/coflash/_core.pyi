@@ -47,7 +47,16 @@ def run(
 ) -> RunResult: ...
 def trace_info_json(
     trace: Sequence[str],
-    format: str | None,
-    on_error: str,
-    progress: Callable[[str, float | None, int], None] | None,
+    options: Sequence[tuple[str, str]],
+    progress: Callable[[str, float | None, int], None] | None = None,
 ) -> str: ...
+def trace_rewrite_json(
+    trace: Sequence[str],
+    options: Sequence[tuple[str, str]],
+    steps: Sequence[tuple[str, str]],
+    out: str,
+    format: str | None = None,
+    progress: Callable[[str, float | None, int], None] | None = None,
+) -> str: ...
+def trace_head(trace: Sequence[str], options: Sequence[tuple[str, str]], count: int) -> dict[str, Any]: ...
+def trace_targets() -> list[str]: ...

@@ -13,8 +13,9 @@ mod result;
 mod run;
 pub mod scenario;
 mod series;
+mod watched;
 
-pub use inspect::inspect;
+pub use inspect::{inspect, rewrite};
 pub use metrics::Metrics;
 pub use result::{Input, RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run};

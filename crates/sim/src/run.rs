@@ -131,6 +131,10 @@ fn open_workload(
 ) -> Result<(Box<dyn Source>, String), WorkloadError> {
     let workload = &scenario.workload;
     if !workload.trace.is_empty() {
+        if workload.trace.iter().any(|file| file == "-") {
+            let problem = "a run reads its trace twice, once for its digest: give a file".to_owned();
+            return Err(WorkloadError::Trace { file: "standard input".to_owned(), problem });
+        }
         let source = trace::open(&workload.trace, &workload.trace_options)?;
         let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
         return Ok((Box::new(ReadAhead::new(source)?), description));

@@ -137,8 +137,11 @@ impl Place {
         let counted =
             |input: Input| Box::new(Counted { input, consumed_bytes: Arc::clone(consumed_bytes) }) as Input;
         match &self.kind {
-            Kind::Input => Ok(Box::new(io::stdin())),
-            Kind::Path(path) => Ok(counted(Box::new(File::open(path).map_err(refused)?))),
+            Kind::Input => Ok(Box::new(Waiting(io::stdin()))),
+            Kind::Path(path) => {
+                let file = File::open(path).map_err(refused)?;
+                Ok(counted(if self.bytes.is_some() { Box::new(file) } else { Box::new(Waiting(file)) }))
+            }
             Kind::Member { path, offset, bytes, compression } => {
                 let mut file = File::open(path).map_err(refused)?;
                 let content: Input = if *compression == Compression::Plain {
@@ -165,6 +168,18 @@ impl Place {
             Ok(CountedFile { file: Arc::new(file), bytes, consumed_bytes: Arc::clone(consumed_bytes) })
         };
         Some(open().map_err(|error| unusable(path, explain(&error))))
+    }
+}
+
+/// An input that may let one wait, and so long that a signal must end it: it would be read on otherwise.
+struct Waiting<R>(R);
+
+impl<R: Read> Read for Waiting<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => io::Error::other("interrupted"),
+            _ => error,
+        })
     }
 }
 

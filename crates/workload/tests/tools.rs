@@ -208,14 +208,14 @@ fn a_slice_is_cut_by_time_then_address_then_count() {
     let slice = |slice: Slice| after("slice", TRACE, &Steps { slice, ..Steps::default() }).unwrap();
     let all = Slice::default();
     assert_eq!(slice(all.clone())[0].0, 10, "without a slice times are left alone");
-    let by_time = slice(Slice { from: us(20), to: Some(us(40)), ..all.clone() });
+    let by_time = slice(Slice { time_from: us(20), time_to: Some(us(40)), ..all.clone() });
     assert_eq!(by_time, [(0, 4096, 8192), (10, 0, 0), (10, 100, 1)]);
     let by_address = slice(Slice { address_from: bytes(4000), address_to: Some(bytes(5000)), ..all.clone() });
     assert_eq!(by_address, [(0, 4000, 96), (10, 4096, 904), (20, 0, 0), (30, 4000, 1000)]);
     let by_count = slice(Slice { skip: 1, count: Some(2), ..all.clone() });
     assert_eq!(by_count, [(0, 4096, 8192), (10, 0, 0)]);
     let of_the_rest =
-        slice(Slice { from: us(15), address_to: Some(bytes(4096)), skip: 1, count: Some(9), ..all });
+        slice(Slice { time_from: us(15), address_to: Some(bytes(4096)), skip: 1, count: Some(9), ..all });
     assert_eq!(of_the_rest, [(0, 100, 1), (10, 0, 4096)]);
 }
 
@@ -268,7 +268,8 @@ fn a_merge_moves_each_trace_to_its_place() {
 fn steps_that_mean_nothing_are_refused() {
     let error = |steps: Steps| refused(after("nothing", TRACE, &steps));
     let slice = |slice| Steps { slice, ..Steps::default() };
-    let backwards = Slice { from: Duration { ns: 5 }, to: Some(Duration { ns: 5 }), ..Slice::default() };
+    let backwards =
+        Slice { time_from: Duration { ns: 5 }, time_to: Some(Duration { ns: 5 }), ..Slice::default() };
     assert_eq!(error(slice(backwards)), "slice: it ends at 5ns and begins at 5ns");
     assert!(error(slice(Slice { count: Some(0), ..Slice::default() })).contains("a count of 0"));
     assert!(

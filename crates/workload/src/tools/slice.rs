@@ -1,6 +1,6 @@
 //! A part of a trace: by time, by address, by count.
 //!
-//! The filters apply in this order: requests that arrive from `from` on and before `to`; of those the part that lies
+//! The filters apply in this order: requests that arrive from `time_from` on and before `time_to`; of those the part that lies
 //! within the addresses (a request that reaches beyond is cut, a flush has no address and stays); of what is left, `count`
 //! requests after the first `skip`. The first request kept arrives at zero; addresses stay as they are.
 
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 #[serde(default, deny_unknown_fields)]
 pub struct Slice {
     /// The first time that belongs to it.
-    pub from: Duration,
+    pub time_from: Duration,
     /// The first time that no longer does.
-    pub to: Option<Duration>,
+    pub time_to: Option<Duration>,
     /// The first byte that belongs to it.
     pub address_from: Bytes,
     /// The first byte that no longer does.
@@ -30,10 +30,10 @@ pub struct Slice {
 impl Slice {
     /// Refuses a slice that is empty whatever the trace.
     pub(super) fn check(&self) -> Result<(), WorkloadError> {
-        if let Some(to) = self.to
-            && to <= self.from
+        if let Some(to) = self.time_to
+            && to <= self.time_from
         {
-            return Err(meaningless("slice", format!("it ends at {to} and begins at {}", self.from)));
+            return Err(meaningless("slice", format!("it ends at {to} and begins at {}", self.time_from)));
         }
         if let Some(to) = self.address_to
             && to <= self.address_from
@@ -68,10 +68,10 @@ impl<S: Source> Sliced<S> {
     /// The part of `request` that is kept.
     fn keep(&mut self, mut request: Request) -> Option<Request> {
         let slice = &self.slice;
-        if slice.to.is_some_and(|to| request.arrival.ns >= to.ns) || self.left == 0 {
+        if slice.time_to.is_some_and(|to| request.arrival.ns >= to.ns) || self.left == 0 {
             self.ended = true;
         }
-        if self.ended || request.arrival.ns < slice.from.ns {
+        if self.ended || request.arrival.ns < slice.time_from.ns {
             return None;
         }
         if request.op != Op::Flush {
