@@ -9,6 +9,7 @@ BUILD_TOOLS := $(VENV)/.build-tools
 DEV_TOOLS := $(VENV)/.dev-tools
 CORE := $(VENV)/.core
 OUT ?= results/demo
+CUTS ?= 1000000
 
 # What the compiled core is made of, scenarios included: the presets are compiled in.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenarios -type f -name '*.rs' -o -type f -name '*.toml' 2>/dev/null)
@@ -22,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test bench golden generate format clean prerequisites rust-checks python-checks
+.PHONY: help demo test storm bench golden generate format clean prerequisites rust-checks python-checks
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +33,11 @@ demo: $(CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace;
 
 test: rust-checks python-checks ## Set up, and run all that is checked
 
-bench: $(CORE) ## Measure how fast the simulator is
-	cargo bench --locked --workspace
+storm: prerequisites ## Cut power a million times under cdm-consistent (CUTS=1000000)
+	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-controller --test crash
+
+bench: prerequisites ## Measure speed and memory; ROWS="standard LRU" for some rows only
+	cargo run --release --locked --quiet -p coflash-bench -- $(ROWS)
 
 golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under "Results changed"
 	$(BIN)/python scripts/golden.py

@@ -30,7 +30,10 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="fail where a result has changed")
     check = parser.parse_args().check
     changed = False
-    for scenario in sorted(GOLDEN.glob("*.toml")):
+    scenarios = sorted(GOLDEN.glob("*.toml"))
+    if not scenarios:
+        sys.exit(f"no golden scenarios in {GOLDEN}")
+    for scenario in scenarios:
         kept = scenario.with_suffix(".json")
         before = kept.read_text(encoding="utf-8") if kept.exists() else ""
         now = golden_text(scenario)

@@ -120,6 +120,8 @@ NAMES = {"object": "table", "string": "text", "integer": "whole number", "boolea
 def default(node: dict[str, Any], schema: dict[str, Any]) -> str:
     """The default as TOML has it; a dash where the key is needed or there is none."""
     value = node.get("default", referred(node, schema).get("default"))
+    if isinstance(value, dict) and value.keys() == {"name"}:
+        value = value["name"]  # a policy without parameters
     return "–" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 

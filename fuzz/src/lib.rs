@@ -18,13 +18,27 @@ impl Read for Dribble {
 
 /// Reads `data` in `format`, or in whatever it is recognised as.
 pub fn check(format: Option<&str>, data: &[u8]) {
-    let whole = |on_error| read(format, Box::new(Cursor::new(data.to_vec())), on_error);
+    check_with(&TraceOptions { format: format.map(str::to_owned), ..TraceOptions::default() }, data);
+}
+
+/// Reads `data` by the columns that its first line describes.
+pub fn check_columns(data: &[u8]) {
+    let mut lines = data.splitn(2, |&b| b == b'\n');
+    let (columns, data) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let columns = std::str::from_utf8(columns).ok().and_then(|columns| columns.parse().ok());
+    if columns.is_some() {
+        check_with(&TraceOptions { columns, ..TraceOptions::default() }, data);
+    }
+}
+
+fn check_with(options: &TraceOptions, data: &[u8]) {
+    let whole = |on_error| read(options, Box::new(Cursor::new(data.to_vec())), on_error);
     let strict = whole(OnError::Stop);
     let lenient = whole(OnError::Skip);
     if let Ok(requests) = &strict {
         assert_eq!(lenient.as_ref(), Ok(requests), "where nothing is wrong, nothing is skipped");
     }
-    let cut = read(format, Box::new(Dribble(Cursor::new(data.to_vec()))), OnError::Skip);
+    let cut = read(options, Box::new(Dribble(Cursor::new(data.to_vec()))), OnError::Skip);
     // A decoder's words about damaged data may depend on how it was fed.
     match (&lenient, &cut) {
         (Err(_), Err(_)) => {}
@@ -41,11 +55,11 @@ pub fn check(format: Option<&str>, data: &[u8]) {
 }
 
 fn read(
-    format: Option<&str>,
+    options: &TraceOptions,
     input: Box<dyn Read + Send>,
     on_error: OnError,
 ) -> Result<Vec<Request>, String> {
-    let options = TraceOptions { format: format.map(str::to_owned), on_error, ..TraceOptions::default() };
+    let options = TraceOptions { on_error, ..options.clone() };
     let mut source = from_reader("fuzz", input, &options).map_err(|error| error.to_string())?;
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     loop {

@@ -1,10 +1,28 @@
 """The compiled core. Everything here is re-exported, with documentation, by the package."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
+
+__all__ = [
+    "CoflashError",
+    "RunResult",
+    "Scenario",
+    "Warm",
+    "__version__",
+    "policies_json",
+    "presets",
+    "run",
+    "scenario_schema_json",
+    "trace_head",
+    "trace_info_json",
+    "trace_rewrite_json",
+    "trace_targets",
+    "warm",
+]
 
 __version__: str
 
@@ -27,8 +45,20 @@ class Scenario:
     def description(self) -> str: ...
     @property
     def hash(self) -> str: ...
-    def __eq__(self, other: object) -> bool: ...
+    @property
+    def warm_key(self) -> str: ...
+    def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+@final
+class Warm:
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Warm: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def heap_bytes(self) -> int: ...
 
 @final
 class RunResult:
@@ -44,19 +74,22 @@ def run(
     scenario: Scenario,
     trace: Sequence[str],
     progress: Callable[[str, float | None, int], None] | None,
+    measured: Callable[[dict[str, Any]], None] | None,
+    warm: Warm | None,
 ) -> RunResult: ...
+def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
 def trace_info_json(
     trace: Sequence[str],
     options: Sequence[tuple[str, str]],
-    progress: Callable[[str, float | None, int], None] | None = None,
+    progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
 def trace_rewrite_json(
     trace: Sequence[str],
     options: Sequence[tuple[str, str]],
     steps: Sequence[tuple[str, str]],
     out: str,
-    format: str | None = None,
-    progress: Callable[[str, float | None, int], None] | None = None,
+    format: str | None,
+    progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
 def trace_head(trace: Sequence[str], options: Sequence[tuple[str, str]], count: int) -> dict[str, Any]: ...
 def trace_targets() -> list[str]: ...

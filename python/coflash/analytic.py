@@ -61,12 +61,15 @@ def usable(
     open_blocks_per_pool: int = 1,
     reserve_blocks_per_pool: int = 1,
 ) -> float:
-    """The T of ``alpha``, in pages: physical pages less those that hold no data when a victim is chosen.
+    """The T of ``alpha``, in pages: physical pages less those that hold no data while host writes come.
 
     A pool is what owns its free blocks (a plane, a chip or the whole device); ``reserve_blocks_per_pool`` is
-    how many of them are still free when a victim is chosen, the low mark. An open block counts half, for on
-    average it is half full. The effective loss also depends on alpha, so allow for an error of a quarter of a
-    block, half a block if host writes and copies have an open block each.
+    how many of them are free between one cleaning and the next. For a simulated device that is ``gc.low_mark``
+    plus one, for GC goes on until there are more free blocks than the mark.
+
+    An open block counts half, for on average it is half full. Where copies and host writes share one, it takes
+    less, 1/(2A) of a block: host writes find it filled to 1 - 1/A with a victim's copies. Allow for a T larger
+    than what is returned by up to half a block per pool.
     """
     _require(pages_per_block >= 1, "pages_per_block", pages_per_block, "an integer >= 1")
     _require(pools >= 1, "pools", pools, "an integer >= 1")
@@ -194,9 +197,7 @@ def best_separation(
     return Separation(float(traffic @ amplification), tuple((spare / spare.sum()).tolist()))
 
 
-def _separate_greedy(
-    traffic: _Vector, space: _Vector, alpha: float, pages_per_block: int
-) -> tuple[_Vector, _Vector]:
+def _separate_greedy(traffic: _Vector, space: _Vector, alpha: float, pages_per_block: int) -> tuple[_Vector, _Vector]:
     """Each zone's spare pages per logical page of the device, and its A.
 
     A falls along ever flatter line segments: take the steepest first until the spare space is used.

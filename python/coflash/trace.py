@@ -1,7 +1,7 @@
 """Traces: what is in them, and what can be done to them. Everything is streamed; a file is written whole or not at all.
 
 A trace is one file, or several in order; `-` is the standard input, and an archive (`.tar`) stands for its files.
-Options say how to read it, with the names that `workload.trace_options` has in a scenario: `{"disksim.size": "4KiB"}`.
+Options say how to read it, with the names that `workload.trace_options` has in a scenario: `{"units.size": "4KiB"}`.
 Sizes and times are texts with their unit.
 
 >>> import coflash

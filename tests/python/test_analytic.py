@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from coflash import analytic
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
+
+from coflash import analytic
 
 ALPHAS = st.floats(1.001, 10)
 BLOCK_SIZES = st.integers(1, 4096)
@@ -71,9 +72,7 @@ def mean_field(alpha: float, n: int, d: int) -> float:
     return float(n / (n - level @ victim))
 
 
-@pytest.mark.parametrize(
-    ("alpha", "n", "d"), [(1.1, 4, 2), (1.25, 8, 1), (1.25, 8, 3), (1.5, 16, 5), (2, 8, 10)]
-)
+@pytest.mark.parametrize(("alpha", "n", "d"), [(1.1, 4, 2), (1.25, 8, 1), (1.25, 8, 3), (1.5, 16, 5), (2, 8, 10)])
 def test_d_choices_is_where_the_mean_field_rests(alpha: float, n: int, d: int) -> None:
     assert analytic.d_choices(alpha, n, d) == pytest.approx(mean_field(alpha, n, d), rel=1e-7)
 
@@ -137,24 +136,14 @@ def test_more_space_never_hurts(alpha: float, more: float, n: int, d: int) -> No
 @given(ALPHAS, st.integers(1, 4095))
 def test_greedy_gets_worse_with_the_block_size_up_to_fifo(alpha: float, n: int) -> None:
     slack = 1 + 1e-9
-    assert (
-        1
-        <= analytic.greedy(alpha, n)
-        <= analytic.greedy(alpha, n + 1) * slack
-        <= analytic.fifo(alpha) * slack**2
-    )
+    assert 1 <= analytic.greedy(alpha, n) <= analytic.greedy(alpha, n + 1) * slack <= analytic.fifo(alpha) * slack**2
 
 
 @given(st.floats(1.001, 5), st.integers(1, 64), st.integers(1, 99))
 def test_every_further_choice_helps_from_random_to_greedy(alpha: float, n: int, d: int) -> None:
     slack = 1 + 1e-9
     few, more = analytic.d_choices(alpha, n, d), analytic.d_choices(alpha, n, d + 1)
-    assert (
-        analytic.greedy(alpha, n)
-        <= more * slack
-        <= few * slack**2
-        <= analytic.random_choice(alpha) * slack**3
-    )
+    assert analytic.greedy(alpha, n) <= more * slack <= few * slack**2 <= analytic.random_choice(alpha) * slack**3
 
 
 @pytest.mark.parametrize("alpha", [1.001, 1.05, 1.25, 2.0, 9.0])
@@ -247,9 +236,7 @@ def test_a_zone_never_written_gets_nothing_and_equal_zones_get_the_same(n: int |
     single = analytic.best_separation([(1, 1)], 1.1, n)
     mixed = analytic.fifo(1.1) if n is None else analytic.greedy(1.1, n)
     assert single.write_amplification == pytest.approx(mixed)
-    assert analytic.best_separation([(0.3, 0.3), (0.7, 0.7)], 1.1, n).write_amplification == pytest.approx(
-        mixed
-    )
+    assert analytic.best_separation([(0.3, 0.3), (0.7, 0.7)], 1.1, n).write_amplification == pytest.approx(mixed)
 
 
 @pytest.mark.parametrize("alpha", [1 + 1e-6, 1.1, 1000])
@@ -271,10 +258,7 @@ def test_over_provisioning_there_and_back(spare: float) -> None:
 
 def test_usable() -> None:
     assert analytic.usable(64_000, 64) == 64_000 - 96
-    assert (
-        analytic.usable(64_000, 64, pools=8, open_blocks_per_pool=2, reserve_blocks_per_pool=3)
-        == 64_000 - 2048
-    )
+    assert analytic.usable(64_000, 64, pools=8, open_blocks_per_pool=2, reserve_blocks_per_pool=3) == 64_000 - 2048
     assert analytic.usable(100, 10, open_blocks_per_pool=0, reserve_blocks_per_pool=0) == 100
 
 

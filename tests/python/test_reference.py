@@ -22,7 +22,7 @@ SCHEMA: dict[str, Any] = {
         "When": {"oneOf": [{"const": "foreground", "description": "It waits."}, {"const": "background"}]},
         "Victim": {
             "oneOf": [{"enum": ["greedy", "fifo"]}, {"type": "object", "properties": {"name": {}}}],
-            "default": "greedy",
+            "default": {"name": "greedy"},
         },
     },
 }

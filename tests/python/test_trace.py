@@ -123,7 +123,7 @@ def test_traces_come_from_standard_input(tmp_path: Path) -> None:
 def test_options_say_how_to_read(tmp_path: Path) -> None:
     path = tmp_path / "t.trace"
     path.write_text("1 0 8 16 1\n2 0 24 8 0\n")
-    done = coflash_cli("head", str(path), "--option", "disksim.time=1us", "--option", "disksim.size=4KiB")
+    done = coflash_cli("head", str(path), "--option", "units.time=1us", "--option", "units.size=4KiB")
     assert done.stdout.splitlines()[1].split() == ["1000", "read", "4096", "65536"]
     records = b"".join(
         struct.pack("<IIQQIIIIIHH", 0x65617407, 0, when, 8, 512, action, 1, 8 << 20, 0, 0, 0)

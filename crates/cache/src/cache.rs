@@ -67,6 +67,15 @@ impl Cache {
         slot
     }
 
+    /// As [`insert`](Self::insert), into a slot of the caller's choice, which must be free; for a cache that comes back
+    /// after a crash. It searches the free list.
+    pub fn insert_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
+        self.table.occupy_at(slot, lpn, dirty);
+        let before = self.index[lpn].replace(slot);
+        assert!(before.is_none(), "{lpn:?} is cached already");
+        self.policy.inserted(slot, &self.table);
+    }
+
     /// Who leaves next; none where the cache is empty. The page stays until it is [removed](Self::remove), and asking
     /// again without a change in between gives the same answer.
     #[inline]
@@ -78,9 +87,40 @@ impl Cache {
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {
         let lpn = self.table.page_of(slot);
-        self.policy.removed(slot, &self.table);
-        self.index[lpn] = None;
+        if !self.table.is_pinned(slot) {
+            self.policy.removed(slot, &self.table);
+        }
+        if !self.table.is_detached(slot) {
+            self.index[lpn] = None;
+        }
         self.table.release(slot);
+    }
+
+    /// Keeps the page in `slot`: it is no victim until it is [unpinned](Self::unpin). Panics where it is pinned
+    /// already, or the slot is free.
+    #[inline]
+    pub fn pin(&mut self, slot: SlotId) {
+        assert!(self.table.is_occupied(slot), "{slot:?} is free");
+        assert!(!self.table.is_pinned(slot), "{slot:?} is pinned already");
+        self.policy.removed(slot, &self.table);
+        self.table.set_pinned(slot, true);
+    }
+
+    /// Lets the page in `slot` leave again; the policy takes it for a page that just came. Panics where it is not pinned.
+    #[inline]
+    pub fn unpin(&mut self, slot: SlotId) {
+        assert!(self.table.is_pinned(slot), "{slot:?} is not pinned");
+        self.table.set_pinned(slot, false);
+        self.policy.inserted(slot, &self.table);
+    }
+
+    /// Takes the page in `slot` out of the index: the slot stays occupied, by an older version that lookups do not find.
+    #[inline]
+    pub fn detach(&mut self, slot: SlotId) {
+        let lpn = self.table.page_of(slot);
+        assert_eq!(self.index[lpn], Some(slot), "{slot:?} is detached already");
+        self.index[lpn] = None;
+        self.table.set_detached(slot);
     }
 
     /// The host has overwritten the copy (`true`), or it was written to flash (`false`): an orphan no more, either way.
@@ -105,20 +145,22 @@ impl Cache {
     /// Recounts everything and panics where it does not agree; for tests, since it visits all slots and pages.
     pub fn assert_invariants(&self) {
         self.table.assert_invariants();
-        // Both directions: with equal counts the index is a bijection onto the occupied slots.
-        for slot in self.table.occupied() {
+        // Both directions: with equal counts the index is a bijection onto the occupied slots that are not detached.
+        let found = || self.table.occupied().filter(|&slot| !self.table.is_detached(slot));
+        for slot in found() {
             let lpn = self.table.page_of(slot);
             assert_eq!(self.index[lpn], Some(slot), "index of {lpn:?}, which lies in {slot:?}");
         }
         let indexed = self.index.iter().flatten().count();
-        assert_eq!(indexed, self.table.len() as usize, "pages in the index and pages in slots");
+        assert_eq!(indexed, found().count(), "pages in the index and pages in slots");
 
         let mut tracked = IdVec::<SlotId, bool>::filled(false, self.table.capacity() as usize);
         self.policy.tracked(&mut |slot| {
             assert!(self.table.is_occupied(slot), "the policy tracks {slot:?}, which is free");
+            assert!(!self.table.is_pinned(slot), "the policy tracks {slot:?}, which is pinned");
             assert!(!std::mem::replace(&mut tracked[slot], true), "the policy tracks {slot:?} twice");
         });
-        for slot in self.table.occupied() {
+        for slot in self.table.occupied().filter(|&slot| !self.table.is_pinned(slot)) {
             assert!(tracked[slot], "the policy has lost {slot:?}");
         }
     }

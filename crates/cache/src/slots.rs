@@ -13,6 +13,12 @@ id_type!(
 const DIRTY: u8 = 1 << 0;
 /// See [`SlotTable::is_orphan`].
 const ORPHAN: u8 = 1 << 1;
+/// See [`SlotTable::is_pinned`].
+const PINNED: u8 = 1 << 2;
+/// See [`SlotTable::is_detached`].
+const DETACHED: u8 = 1 << 3;
+/// What the host's writes do not change.
+const PLACE: u8 = PINNED | DETACHED;
 
 /// Every slot of a cache. The cache changes it; everyone else, the eviction policy included, reads it.
 #[derive(Clone)]
@@ -102,6 +108,20 @@ impl SlotTable {
         self.flags[slot] & ORPHAN != 0
     }
 
+    /// Whether the copy may not leave for now: the eviction policy does not know of it.
+    #[inline]
+    #[must_use]
+    pub fn is_pinned(&self, slot: SlotId) -> bool {
+        self.flags[slot] & PINNED != 0
+    }
+
+    /// Whether the copy is an older version that a lookup does not find.
+    #[inline]
+    #[must_use]
+    pub fn is_detached(&self, slot: SlotId) -> bool {
+        self.flags[slot] & DETACHED != 0
+    }
+
     /// Every slot that holds a page, in slot order: it visits all slots, so it is for flushes and not for each page.
     pub fn occupied(&self) -> impl Iterator<Item = SlotId> {
         self.pages.ids().zip(self.pages.iter()).filter_map(|(slot, page)| page.is_some().then_some(slot))
@@ -116,6 +136,17 @@ impl SlotTable {
         slot
     }
 
+    /// Puts `lpn` into `slot`; panics where that is not free.
+    pub(crate) fn occupy_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
+        let Some(at) = self.free.iter().position(|&free| free == slot) else {
+            panic!("{slot:?} is not free")
+        };
+        // The order of the others stays: it decides which slots are used next.
+        self.free.remove(at);
+        self.pages[slot] = Some(lpn);
+        self.set_flags(slot, if dirty { DIRTY } else { 0 });
+    }
+
     /// Frees `slot`; panics where it is free already.
     #[inline]
     pub(crate) fn release(&mut self, slot: SlotId) {
@@ -127,12 +158,22 @@ impl SlotTable {
 
     #[inline]
     pub(crate) fn set_dirty(&mut self, slot: SlotId, dirty: bool) {
-        self.set_flags(slot, if dirty { DIRTY } else { 0 });
+        self.set_flags(slot, self.flags[slot] & PLACE | if dirty { DIRTY } else { 0 });
     }
 
     #[inline]
     pub(crate) fn set_orphan(&mut self, slot: SlotId) {
-        self.set_flags(slot, DIRTY | ORPHAN);
+        self.set_flags(slot, self.flags[slot] & PLACE | DIRTY | ORPHAN);
+    }
+
+    #[inline]
+    pub(crate) fn set_pinned(&mut self, slot: SlotId, pinned: bool) {
+        self.set_flags(slot, self.flags[slot] & !PINNED | if pinned { PINNED } else { 0 });
+    }
+
+    #[inline]
+    pub(crate) fn set_detached(&mut self, slot: SlotId) {
+        self.set_flags(slot, self.flags[slot] | DETACHED);
     }
 
     /// The one place where flags change, so that the count of dirty pages cannot drift from them.

@@ -1,8 +1,9 @@
 //! The path of one page through cache and FTL.
 
 use crate::config::{CacheConfig, Eviction};
-use crate::cooperation::{Answers, Cooperation, CooperationConfig, DropOutcome};
-use coflash_base::{Lpn, Seed};
+use crate::consistent::Device;
+use crate::cooperation::{Answers, CdmConsistent, CommitTally, Cooperation, CooperationConfig, DropOutcome};
+use coflash_base::{Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, Geometry, Media, Place};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io};
@@ -63,16 +64,33 @@ impl Controller {
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
         let ftl = Ftl::new(geometry, ftl, gc, cooperation.fractional(), seed)?;
-        let slots = cache.size.pages(geometry.page_size.count, u64::from(ftl.logical_pages()));
+        Self::over(ftl, geometry, cache, cooperation)
+    }
+
+    /// An empty cache over an FTL, erased or warmed up, that was made for a cooperation with costs of the same kind.
+    ///
+    /// # Errors
+    /// What does not fit together, as (key in the scenario, problem).
+    pub fn over(
+        ftl: Ftl,
+        geometry: &Geometry,
+        cache: &CacheConfig,
+        cooperation: &CooperationConfig,
+    ) -> Result<Self, (&'static str, String)> {
         let most = u64::from(ftl.logical_pages());
+        let slots = cache.size.pages(geometry.page_size.count, most);
         if slots > most {
             let problem = format!("{} is {slots} pages, more than the {most} of the device", cache.size);
             return Err(("cache.size", problem));
         }
+        let mut scheme = cooperation.build(slots as u32);
+        if let Cooperation::CdmConsistent(consistent) = &mut scheme {
+            consistent.fit(most as u32, cache)?;
+        }
         Ok(Self {
             cache: Cache::new(&cache.policy, slots as u32, ftl.logical_pages() as usize),
             ftl,
-            scheme: cooperation.build(),
+            scheme,
             config: cache.clone(),
             tally: CacheTally::default(),
         })
@@ -109,9 +127,43 @@ impl Controller {
         self.ftl.heap_bytes() + self.cache.heap_bytes()
     }
 
+    /// What a commit of the consistent scheme has done so far; none for other schemes.
+    #[must_use]
+    pub fn commits(&self) -> Option<&CommitTally> {
+        match &self.scheme {
+            Cooperation::CdmConsistent(consistent) => Some(&consistent.tally),
+            _ => None,
+        }
+    }
+
+    /// The consistent scheme, which has a page path of its own, and the rest of the device.
+    #[inline(always)]
+    pub(crate) fn consistent(&mut self) -> Option<(&mut CdmConsistent, Device<'_>)> {
+        let Self { cache, ftl, scheme, config, tally } = self;
+        match scheme {
+            Cooperation::CdmConsistent(consistent) => {
+                Some((consistent, Device { cache, ftl, tally, config }))
+            }
+            _ => None,
+        }
+    }
+
+    /// Passes simulated time: commits that are due are done. To be called before each request.
+    #[inline]
+    pub fn pass_time<M: Media>(&mut self, now: Time, media: &mut M) {
+        if let Some((consistent, mut device)) = self.consistent()
+            && consistent.is_due(now)
+        {
+            consistent.commit_at(now, &mut device, media);
+        }
+    }
+
     /// Reads a page. One that was never written, or is trimmed, is answered at once.
     #[inline]
     pub fn read<M: Media>(&mut self, lpn: Lpn, start: M::When, media: &mut M) -> M::When {
+        if let Some((consistent, mut device)) = self.consistent() {
+            return consistent.read(lpn, start, &mut device, media);
+        }
         if let Some(slot) = self.cache.lookup(lpn) {
             self.tally.read_hits += 1;
             self.tally.nvm_reads_pages += 1;
@@ -136,6 +188,9 @@ impl Controller {
     /// Writes a page, or a part of it.
     #[inline]
     pub fn write<M: Media>(&mut self, lpn: Lpn, extent: Extent, start: M::When, media: &mut M) -> M::When {
+        if let Some((consistent, mut device)) = self.consistent() {
+            return consistent.write(lpn, extent, start, &mut device, media);
+        }
         if let Some(slot) = self.cache.lookup(lpn) {
             self.tally.write_hits += 1;
             self.cache.touch(slot);
@@ -155,7 +210,10 @@ impl Controller {
 
     /// Forgets a page, cached or not.
     #[inline]
-    pub fn trim(&mut self, lpn: Lpn) {
+    pub fn trim<M: Media>(&mut self, lpn: Lpn, media: &mut M) {
+        if let Some((consistent, mut device)) = self.consistent() {
+            return consistent.trim(lpn, &mut device, media);
+        }
         if let Some(slot) = self.cache.lookup(lpn) {
             if self.cache.is_orphan(slot) {
                 self.scheme.resolved(DropOutcome::Saved);
@@ -165,8 +223,12 @@ impl Controller {
         self.ftl.invalidate(lpn);
     }
 
-    /// Makes everything written so far durable: the cache is, and so is flash.
-    pub fn flush<M: Media>(&mut self, start: M::When) -> M::When {
+    /// Makes everything written so far durable: the cache is, and so is flash. The consistent scheme commits, which
+    /// takes a few stores and no I/O.
+    pub fn flush<M: Media>(&mut self, start: M::When, media: &mut M) -> M::When {
+        if let Some((consistent, mut device)) = self.consistent() {
+            consistent.commit(&mut device, media);
+        }
         start
     }
 
@@ -274,9 +336,10 @@ impl Controller {
         written
     }
 
-    /// Panics unless cache and FTL agree with themselves. For tests.
+    /// Panics unless cache and FTL agree with themselves, and with each other as the scheme promises. For tests.
     pub fn assert_invariants(&self) {
         self.ftl.assert_invariants();
         self.cache.assert_invariants();
+        self.scheme.assert_invariants(&self.cache, &self.ftl);
     }
 }

@@ -4,9 +4,11 @@
 //! device share it. What cache and flash tell each other is a scheme of [`cooperation`], one file each.
 
 mod config;
+mod consistent;
 mod controller;
 pub mod cooperation;
 
 pub use config::{CacheConfig, CacheSize, Eviction};
+pub use consistent::nvm;
 pub use controller::{CacheTally, Controller, Extent};
-pub use cooperation::{Cooperation, CooperationConfig};
+pub use cooperation::{CommitTally, Cooperation, CooperationConfig};

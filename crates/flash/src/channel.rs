@@ -164,19 +164,8 @@ impl Channels {
         let id = *self.servers[server as usize].queue.front().expect("an engaged die has an operation");
         let phases = self.operations[id.get() as usize].phases;
         match step {
-            Step::Start => self.schedule(phases.array, server, Step::ArrayDone),
-            Step::ArrayDone if phases.bus == Duration::ZERO => {
-                self.schedule(phases.finish, server, Step::End)
-            }
-            Step::ArrayDone => {
-                let bus = self.servers[server as usize].channel as usize;
-                if self.buses[bus].taken {
-                    self.buses[bus].waiting.push_back(server);
-                } else {
-                    self.buses[bus].taken = true;
-                    self.schedule(phases.bus, server, Step::BusDone);
-                }
-            }
+            Step::Start => self.start(server, phases),
+            Step::ArrayDone => self.ask_for_bus(server, phases),
             Step::BusDone => {
                 self.pass_bus_on(self.servers[server as usize].channel as usize);
                 self.schedule(phases.finish, server, Step::End);
@@ -184,6 +173,27 @@ impl Channels {
             Step::End => self.end(id, finished),
         }
         true
+    }
+
+    /// Begins an operation. What needs no bus is known to its end, and takes one event.
+    fn start(&mut self, server: u32, phases: Phases) {
+        if phases.bus == Duration::ZERO {
+            self.schedule(phases.array + phases.finish, server, Step::End);
+        } else if phases.array == Duration::ZERO {
+            self.ask_for_bus(server, phases);
+        } else {
+            self.schedule(phases.array, server, Step::ArrayDone);
+        }
+    }
+
+    fn ask_for_bus(&mut self, server: u32, phases: Phases) {
+        let bus = &mut self.buses[self.servers[server as usize].channel as usize];
+        if bus.taken {
+            bus.waiting.push_back(server);
+        } else {
+            bus.taken = true;
+            self.schedule(phases.bus, server, Step::BusDone);
+        }
     }
 
     fn pass_bus_on(&mut self, bus: usize) {
@@ -212,21 +222,26 @@ impl Channels {
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
-        die.backlog.ns -= phases.total().ns;
+        die.backlog.ns = die.backlog.ns.saturating_sub(phases.total().ns);
         self.vacant.push(id);
         self.engage(server);
     }
 
-    /// Schedules the start of the operation at the head of a die's queue, if its time is known.
+    /// Begins the operation at the head of a die's queue, or schedules its start, if its time is known.
     fn engage(&mut self, server: u32) {
         let die = &self.servers[server as usize];
         let Some(&head) = die.queue.front() else {
             return;
         };
-        if let (false, Some(ready)) = (die.engaged, self.operations[head.get() as usize].ready) {
+        let operation = &self.operations[head.get() as usize];
+        if let (false, Some(ready)) = (die.engaged, operation.ready) {
+            let phases = operation.phases;
             self.servers[server as usize].engaged = true;
-            let wait = Duration { ns: ready.ns.saturating_sub(self.now.ns) };
-            self.schedule(wait, server, Step::Start);
+            if ready <= self.now {
+                self.start(server, phases);
+            } else {
+                self.schedule(ready.since(self.now), server, Step::Start);
+            }
         }
     }
 

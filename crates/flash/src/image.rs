@@ -160,11 +160,12 @@ impl Media for Image {
             Access::Read => self.host.copy_from_slice(&self.slots[slot as usize]),
             Access::Write => self.slots[slot as usize] = self.merged(&self.slots[slot as usize]),
             Access::Fill => self.slots[slot as usize].clone_from(&self.host),
+            Access::CopyOf { slot: other } => self.slots[slot as usize] = self.slots[other as usize].clone(),
             Access::WriteNew => self.slots[slot as usize] = self.merged(&vec![0; self.host.len()]),
         }
     }
 
-    fn backlog(&self, _: DieId) -> u64 {
+    fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }
 }

@@ -1,4 +1,5 @@
-//! The outside world of the firmware: six methods behind which flash acts.
+//! The outside world of the firmware: six methods behind which flash and cache memory act, and two for what a
+//! crash-consistent cache keeps of itself.
 
 use crate::{BlockId, DieId, Ppn};
 use coflash_base::Lpn;
@@ -60,6 +61,11 @@ pub enum Access {
     WriteNew,
     /// From the controller, which has just read the page for the host, into the slot.
     Fill,
+    /// From another slot into this one.
+    CopyOf {
+        /// The other slot's number.
+        slot: u32,
+    },
 }
 
 /// What is programmed beside a page, and all that recovery has to go by.
@@ -75,7 +81,7 @@ pub struct Oob {
 ///
 /// The firmware calls these in the order in which its decisions take effect; operations on one die happen in that order.
 /// `after` is when an operation may begin at the earliest; what it returns is when it is done. A value that was returned
-/// may be handed on once, so operations form chains; the start of a request may be used by any number.
+/// may be handed on once, so operations form chains, and before time passes; the start of a request may be used by any number.
 pub trait Media {
     /// A moment: a time in simulation, nothing where operations act at once.
     type When: Copy;
@@ -95,8 +101,17 @@ pub trait Media {
     /// Moves a page between the host and a cache slot.
     fn access(&mut self, slot: u32, access: Access, after: Self::When) -> Self::When;
 
-    /// How far a die is behind, in any unit: the firmware prefers the die with the least.
-    fn backlog(&self, die: DieId) -> u64;
+    /// Stores an 8-byte word of the cache's own metadata. Stores become durable in any order until the next
+    /// [`fence`](Self::fence), each of them whole; so do the words of slot data.
+    fn store(&mut self, word: u32, value: u64) {
+        let _ = (word, value);
+    }
+
+    /// Everything stored in the cache so far, data and metadata, is durable before anything stored later.
+    fn fence(&mut self) {}
+
+    /// How much a die has still to do at `now`, in any unit: the firmware prefers the die with the least.
+    fn backlog(&self, die: DieId, now: Self::When) -> u64;
 }
 
 /// A media that does nothing and takes no time: for warming up a device.
@@ -115,7 +130,7 @@ impl Media for Untimed {
     fn erase(&mut self, _: BlockId, _: Cause, (): ()) {}
     #[inline(always)]
     fn access(&mut self, _: u32, _: Access, (): ()) {}
-    fn backlog(&self, _: DieId) -> u64 {
+    fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }
 }

@@ -28,7 +28,7 @@ impl When {
     /// `span` later.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
-        Self { ns: self.ns + span.ns, ..self }
+        Self { ns: self.ns.saturating_add(span.ns), ..self }
     }
 
     /// The time, unless it depends on an operation that has not ended.
@@ -63,7 +63,10 @@ struct Costs {
     read: Phases,
     program: Phases,
     summary: Phases,
+    /// Between blocks of a plane.
     copy: Phases,
+    /// Between planes: out to the controller and back in, copy-back or not.
+    copy_across: Phases,
     erase: Phases,
     ecc_decode: Duration,
 }
@@ -87,13 +90,15 @@ impl Timeline {
     pub fn new(geometry: &Geometry, timing: &Timing, cache: CacheTiming) -> Self {
         let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
         let none = Duration::ZERO;
-        let copy_transfer = if timing.copy_back { none } else { transfer * 2 + timing.ecc_decode };
+        let out_and_in = transfer * 2 + timing.ecc_decode;
+        let copy = |bus| Phases { array: timing.page_read, bus, finish: timing.page_program };
         let costs = Costs {
             read: Phases { array: timing.page_read, bus: transfer, finish: none },
             program: Phases { array: none, bus: transfer, finish: timing.page_program },
             // A summary is one sector long.
             summary: Phases { array: none, bus: timing.sector_transfer, finish: timing.page_program },
-            copy: Phases { array: timing.page_read, bus: copy_transfer, finish: timing.page_program },
+            copy: copy(if timing.copy_back { none } else { out_and_in }),
+            copy_across: copy(out_and_in),
             erase: Phases { array: none, bus: none, finish: timing.block_erase },
             ecc_decode: timing.ecc_decode,
         };
@@ -137,7 +142,8 @@ impl Timeline {
         }
     }
 
-    /// Passes time up to `until`, reporting every part that ended on the way, in order.
+    /// Passes time up to `until`, reporting every part whose last operation ended on the way, in that order. What follows
+    /// the operation off the die (error correction, a cache access) is in the reported time, which may lie after `until`.
     pub fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) {
         if let Some(channels) = &mut self.channels {
             channels.advance(until, finished);
@@ -206,9 +212,11 @@ impl Media for Timeline {
     }
 
     #[inline]
-    fn copy(&mut self, _: Ppn, to: Ppn, _: Oob, cause: Cause, after: When) -> When {
-        let block = self.geometry.block_of(to);
-        self.issue(block, self.costs.copy, cause, after)
+    fn copy(&mut self, from: Ppn, to: Ppn, _: Oob, cause: Cause, after: When) -> When {
+        let (source, block) = (self.geometry.block_of(from), self.geometry.block_of(to));
+        let inside = self.geometry.plane_of(source) == self.geometry.plane_of(block);
+        let phases = if inside { self.costs.copy } else { self.costs.copy_across };
+        self.issue(block, phases, cause, after)
     }
 
     #[inline]
@@ -221,10 +229,11 @@ impl Media for Timeline {
         after.plus(match access {
             Access::Read => self.cache.read,
             Access::Write | Access::WriteNew | Access::Fill => self.cache.write,
+            Access::CopyOf { .. } => self.cache.read + self.cache.write,
         })
     }
 
-    fn backlog(&self, die: DieId) -> u64 {
+    fn backlog(&self, die: DieId, now: When) -> u64 {
         let servers = match self.planes {
             Planes::Serial => die.get() as usize..die.get() as usize + 1,
             Planes::Parallel => {
@@ -233,8 +242,10 @@ impl Media for Timeline {
             }
         };
         match &self.channels {
-            Some(channels) => servers.map(|server| channels.backlog_ns(server)).sum(),
-            None => servers.map(|server| self.free_at[server].ns).sum(),
+            Some(channels) => servers.map(|server| channels.backlog_ns(server)).fold(0, u64::saturating_add),
+            None => servers
+                .map(|server| self.free_at[server].ns.saturating_sub(now.ns))
+                .fold(0, u64::saturating_add),
         }
     }
 }

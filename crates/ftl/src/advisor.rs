@@ -1,6 +1,7 @@
 //! The one question GC asks: what becomes of this valid page?
 
 use coflash_base::Lpn;
+use coflash_flash::Media;
 
 /// What becomes of a valid page of a GC victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,9 +17,17 @@ pub trait Advisor {
     /// Asked once for each valid page of a victim, just before its block is cleaned. `marked` is what
     /// [`Ftl::mark`](crate::Ftl::mark) said of the page. After [`Fate::Drop`] the page is no longer mapped: the advisor
     /// must have made sure that its data lives elsewhere. It must not call back into the FTL.
-    fn fate(&mut self, page: Lpn, marked: bool) -> Fate;
+    fn fate<M: Media>(&mut self, page: Lpn, marked: bool, media: &mut M) -> Fate;
 
-    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time.
+    /// Called before a block is erased from which pages were dropped: what the advisor has taken responsibility for must
+    /// be durable when it returns.
+    fn before_erase<M: Media>(&mut self, media: &mut M) {
+        let _ = media;
+    }
+
+    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time. Less than
+    /// [`Weight::FULL`] only where marked pages are dropped: blocks of marked pages that look cheap and are copied all
+    /// the same would be picked again and again, and GC would not end.
     fn marked_weight(&self) -> Weight {
         Weight::FULL
     }
@@ -30,7 +39,7 @@ pub struct CopyAll;
 
 impl Advisor for CopyAll {
     #[inline(always)]
-    fn fate(&mut self, _: Lpn, _: bool) -> Fate {
+    fn fate<M: Media>(&mut self, _: Lpn, _: bool, _: &mut M) -> Fate {
         Fate::Copy
     }
 }

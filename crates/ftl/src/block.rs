@@ -61,6 +61,15 @@ impl PageBits {
         self.words[block.index() * self.words_per_block + word]
     }
 
+    /// The words of all blocks.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     pub(crate) fn words_per_block(&self) -> usize {
         self.words_per_block
     }

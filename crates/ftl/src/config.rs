@@ -123,7 +123,7 @@ impl FreeMark {
     #[must_use]
     pub fn of(self, blocks: u32) -> u32 {
         match self {
-            Self::Share(share) => share.of(u64::from(blocks)) as u32,
+            Self::Share(share) => share.of(u64::from(blocks)).try_into().unwrap_or(u32::MAX),
             Self::Blocks(count) => count,
         }
     }
@@ -238,6 +238,21 @@ impl Default for FtlConfig {
     }
 }
 
+impl FtlConfig {
+    /// Logical pages that the host sees (U), of a device so divided.
+    #[must_use]
+    pub fn logical_pages(&self, geometry: &Geometry) -> u32 {
+        let data_pages = geometry.pages_per_block.saturating_sub(self.summary_pages());
+        let per_die = u64::from(geometry.blocks_per_die()) * u64::from(data_pages);
+        self.spare.logical_pages(per_die, u64::from(geometry.dies())) as u32
+    }
+
+    /// Pages of each block that hold no data.
+    fn summary_pages(&self) -> u32 {
+        u32::from(self.summary != Summary::Off)
+    }
+}
+
 /// The FTL's configuration in numbers of this device, checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Dimensions {
@@ -259,7 +274,7 @@ impl Dimensions {
         ftl: &FtlConfig,
         gc: &GcConfig,
     ) -> Result<Self, (&'static str, String)> {
-        let summary_pages = u32::from(ftl.summary != Summary::Off);
+        let summary_pages = ftl.summary_pages();
         if geometry.pages_per_block <= summary_pages {
             return Err((
                 "flash.pages_per_block",
@@ -281,13 +296,12 @@ impl Dimensions {
             return Err(("ftl.spare.share", "0% leaves GC no space to work in: more than 0%".to_owned()));
         }
         let dies = u64::from(geometry.dies());
-        let data_pages_per_die = u64::from(geometry.blocks_per_die()) * u64::from(data_pages_per_block);
-        let logical_pages = ftl.spare.logical_pages(data_pages_per_die, dies);
+        let logical_pages = u64::from(ftl.logical_pages(geometry));
         if logical_pages == 0 {
             return Err(("ftl.spare.share", format!("{} leaves no page to the host", ftl.spare.share)));
         }
         // Free blocks at the low mark, the active blocks, and one to copy into: none of them may be needed for data.
-        let kept_back = low_mark_blocks + groups + 1;
+        let kept_back = low_mark_blocks.saturating_add(groups + 1);
         let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
         let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
         if per_pool > usable {
@@ -301,7 +315,7 @@ impl Dimensions {
             ));
         }
         Ok(Self {
-            logical_pages: logical_pages as u32,
+            logical_pages: ftl.logical_pages(geometry),
             data_pages_per_block,
             pools_per_die,
             blocks_per_pool,

@@ -2,7 +2,7 @@
 
 use crate::advisor::{Advisor, Weight};
 use crate::block::{Blocks, PageBits, Scale, State};
-use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger};
+use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger, WearLevelling};
 use crate::pool::{Active, FreeList, Pool, Stream};
 use crate::victim;
 use coflash_base::{IdVec, Index, Lpn, Seed};
@@ -65,7 +65,7 @@ pub(crate) struct Die {
     /// Pools at or under the low mark.
     pub(crate) low_pools: u32,
     /// The pool from which the search for the next write begins.
-    next_write: u32,
+    pub(crate) next_write: u32,
     /// The pool from which the search for the next victim begins.
     pub(crate) next_clean: u32,
 }
@@ -78,6 +78,7 @@ pub struct Ftl {
     pub(crate) geometry: Geometry,
     pub(crate) dims: Dimensions,
     chips: Chips,
+    pub(crate) wear_levelling: WearLevelling,
     pub(crate) summary: Summary,
     trigger: Trigger,
     pub(crate) map: IdVec<Lpn, Option<Ppn>>,
@@ -89,7 +90,7 @@ pub struct Ftl {
     pub(crate) pools: Vec<Pool>,
     pub(crate) dies: IdVec<DieId, Die>,
     /// The die from which the search for the next write begins.
-    next_die: u32,
+    pub(crate) next_die: u32,
     pub(crate) weight: Weight,
     pub(crate) scale: Scale,
     /// Programs of the device so far.
@@ -98,8 +99,7 @@ pub struct Ftl {
 }
 
 impl Ftl {
-    /// An erased device. `weight` is what marked pages count as long as the advisor says nothing else; `fractional`
-    /// where it may say something other than all or nothing.
+    /// An erased device. `fractional` where the advisor may let marked pages count something other than all or nothing.
     ///
     /// # Errors
     /// What does not fit together, as (key in the scenario, problem).
@@ -115,7 +115,8 @@ impl Ftl {
         let pools = geometry.dies() * dims.pools_per_die;
         let pool = |index: u32| {
             let first_block = index * dims.blocks_per_pool;
-            let blocks = (first_block..first_block + dims.blocks_per_pool).map(BlockId::new);
+            let blocks =
+                (first_block..first_block + dims.blocks_per_pool).map(|block| (BlockId::new(block), 0));
             Pool {
                 first_block,
                 free: FreeList::new(blocks, config.wear_levelling),
@@ -143,6 +144,7 @@ impl Ftl {
             tally: Tally::default(),
             geometry: geometry.clone(),
             chips: config.chips,
+            wear_levelling: config.wear_levelling,
             summary: config.summary,
             trigger: gc.trigger,
             dims,
@@ -153,6 +155,12 @@ impl Ftl {
     #[must_use]
     pub fn logical_pages(&self) -> u32 {
         self.dims.logical_pages
+    }
+
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        u64::from(self.dims.logical_pages) * self.geometry.page_size.count
     }
 
     /// What has been done so far.
@@ -225,13 +233,13 @@ impl Ftl {
         after: M::When,
         io: &mut Io<'_, M, A>,
     ) -> M::When {
-        let die = self.choose_die(lpn, io.media);
+        let die = self.choose_die(lpn, io);
         self.collect(die, io);
         if let Some(old) = self.map[lpn] {
             self.invalidate_page(old);
         }
-        let pool = self.choose_pool(die);
         let group = self.dims.group_of[Stream::of(cause) as usize] as usize;
+        let pool = self.choose_pool(die, group);
         let page = self.take_page(pool, group);
         let oob = self.stamp(Some(lpn), cause);
         let mut done = io.media.program(page, oob, from, cause, after);
@@ -318,23 +326,35 @@ impl Ftl {
         media.program(Ppn::new(last.get() + 1), oob, Place::Host, Cause::Metadata, after)
     }
 
+    /// Whether a write of `lpn` may go to `die`.
+    #[inline(always)]
+    pub(crate) fn may_lie_on(&self, lpn: Lpn, die: DieId) -> bool {
+        self.chips != Chips::Static || lpn.get() % self.dies.len() as u32 == die.get()
+    }
+
     /// The die that a write goes to.
     #[inline(always)]
-    fn choose_die<M: Media>(&mut self, lpn: Lpn, media: &M) -> DieId {
+    fn choose_die<M: Media, A>(&mut self, lpn: Lpn, io: &Io<'_, M, A>) -> DieId {
         let dies = self.dies.len() as u32;
         let in_turn = |next: u32| (0..dies).map(move |step| DieId::new((next + step) % dies));
+        // On a full device only the pool that the page leaves has room.
+        let leaves = || self.map[lpn].map(|page| self.pool_of(self.geometry.block_of(page)));
         match self.chips {
             Chips::Static => DieId::new(lpn.get() % dies),
             Chips::RoundRobin => {
-                let die =
-                    in_turn(self.next_die).find(|&die| self.has_room(die)).expect("the device has room");
+                let leaves = leaves();
+                let mut with_room = in_turn(self.next_die).filter(|&die| self.has_room(die, leaves));
+                let die = with_room.next().expect("the device has room");
                 self.next_die = (die.get() + 1) % dies;
                 die
             }
             Chips::LeastBusy => {
                 // Equally busy dies take turns: the search begins after the die used last.
-                let with_room = in_turn(self.next_die).filter(|&die| self.has_room(die));
-                let die = with_room.min_by_key(|&die| media.backlog(die)).expect("the device has room");
+                let leaves = leaves();
+                let with_room = in_turn(self.next_die).filter(|&die| self.has_room(die, leaves));
+                let die = with_room
+                    .min_by_key(|&die| io.media.backlog(die, io.start))
+                    .expect("the device has room");
                 self.next_die = (die.get() + 1) % dies;
                 die
             }
@@ -346,14 +366,15 @@ impl Ftl {
         first..first + self.dims.pools_per_die as usize
     }
 
-    /// Whether a die may take another valid page and GC still finds something to gain there.
-    fn has_room(&self, die: DieId) -> bool {
-        self.pools_of(die).any(|pool| self.pools[pool].valid_pages < self.dims.valid_pages_max)
+    /// Whether a die may take another valid page, one being about to leave a pool, and GC still finds something to gain.
+    fn has_room(&self, die: DieId, leaves: Option<usize>) -> bool {
+        let max = |pool| self.dims.valid_pages_max + u32::from(leaves == Some(pool));
+        self.pools_of(die).any(|pool| self.pools[pool].valid_pages < max(pool))
     }
 
     /// The pool of a die that a write goes to: the one with the most free pages, searched in turn.
     #[inline(always)]
-    fn choose_pool(&mut self, die: DieId) -> usize {
+    fn choose_pool(&mut self, die: DieId, group: usize) -> usize {
         let first = (die.get() * self.dims.pools_per_die) as usize;
         if self.dims.pools_per_die == 1 {
             return first;
@@ -364,7 +385,7 @@ impl Ftl {
             let local = (begin + step) % self.dims.pools_per_die;
             let pool = &self.pools[first + local as usize];
             if pool.valid_pages < self.dims.valid_pages_max {
-                let open = pool.actives[0];
+                let open = pool.actives[group];
                 let in_open =
                     if open.block.is_some() { self.dims.data_pages_per_block - open.next } else { 0 };
                 let free_pages = pool.free.len() * self.dims.data_pages_per_block + in_open;
@@ -462,7 +483,7 @@ impl Ftl {
         full
     }
 
-    fn seal(&mut self, pool: usize, block: BlockId) {
+    pub(crate) fn seal(&mut self, pool: usize, block: BlockId) {
         self.blocks.state[block] = State::Sealed;
         self.blocks.sealed_at[block] = self.sequence;
         let pool = &mut self.pools[pool];

@@ -40,6 +40,7 @@ impl Ftl {
         let Some(block) = self.pick_victim(pool) else {
             return false;
         };
+        let drops_before = self.tally.gc_drops_pages;
         let words = self.valid.words_per_block();
         for word in 0..words {
             let mut bits = self.valid.word(block, word);
@@ -49,10 +50,17 @@ impl Ftl {
                 self.relocate(pool, block, self.geometry.page(block, index), io);
             }
         }
+        if self.tally.gc_drops_pages > drops_before {
+            io.advisor.before_erase(io.media);
+        }
+        self.erase(pool, block, io);
+        true
+    }
+
+    pub(crate) fn erase<M: Media, A>(&mut self, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
         io.media.erase(block, Cause::Gc, io.start);
         self.tally.erases_blocks += 1;
         self.release(pool, block);
-        true
     }
 
     /// Takes the policy's victim out of the candidates.
@@ -99,7 +107,7 @@ impl Ftl {
     ) {
         let lpn = self.owner[from].expect("a valid page has an owner");
         let marked = self.marked.get(victim, from);
-        match io.advisor.fate(lpn, marked) {
+        match io.advisor.fate(lpn, marked, io.media) {
             Fate::Copy => {
                 let group = self.dims.group_of[Stream::Gc as usize] as usize;
                 let to = self.take_page(pool, group);

@@ -5,7 +5,7 @@
 mod observer;
 
 use coflash_sim::scenario::settings;
-use coflash_sim::{PRESETS, RunError, RunResult, ScenarioError};
+use coflash_sim::{PRESETS, RunError, RunResult};
 use coflash_workload::tools::{Steps, head::head, targets};
 use coflash_workload::{Request, TraceOptions, trace};
 use numpy::{IntoPyArray, PyArray1};
@@ -15,8 +15,10 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
+use std::path::PathBuf;
 
-create_exception!(_core, CoflashError, PyException);
+// With its whole path: it is found by it where a worker process hands it over.
+create_exception!(coflash._core, CoflashError, PyException);
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     CoflashError::new_err(error.to_string())
@@ -59,7 +61,7 @@ impl Scenario {
     }
 
     fn check(&self) -> PyResult<Vec<String>> {
-        self.0.describe().map_err(|error: ScenarioError| refused(error))
+        self.0.describe().map_err(refused)
     }
 
     #[getter]
@@ -77,6 +79,11 @@ impl Scenario {
         self.0.hash()
     }
 
+    #[getter]
+    fn warm_key(&self) -> String {
+        self.0.warm_key()
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
     }
@@ -87,6 +94,35 @@ impl Scenario {
 
     fn __repr__(&self) -> String {
         format!("<Scenario {} {}>", self.0.name, self.0.hash())
+    }
+}
+
+#[pyclass(frozen, module = "coflash._core")]
+struct Warm(coflash_sim::WarmDevice);
+
+#[pymethods]
+impl Warm {
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| coflash_sim::WarmDevice::load(&path)).map(Self).map_err(refused)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.save(&path)).map_err(refused)
+    }
+
+    #[getter]
+    fn key(&self) -> String {
+        self.0.key()
+    }
+
+    #[getter]
+    fn heap_bytes(&self) -> usize {
+        self.0.heap_bytes()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Warm {}>", self.0.key())
     }
 }
 
@@ -147,30 +183,39 @@ fn scenario_schema_json() -> String {
 }
 
 #[pyfunction]
-#[pyo3(signature = (scenario, trace, progress=None))]
 fn run(
     py: Python<'_>,
     scenario: &Scenario,
     trace: Vec<String>,
     progress: Option<Py<PyAny>>,
+    measured: Option<Py<PyAny>>,
+    warm: Option<&Warm>,
 ) -> PyResult<PyRunResult> {
     let mut scenario = scenario.0.clone();
     if !trace.is_empty() {
         scenario.workload.trace = trace;
     }
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, measured);
     // Others may use the interpreter while the simulation runs; the observer takes it back to report.
-    match py.detach(|| coflash_sim::run(&scenario, &mut observer)) {
-        Ok(result) => Ok(PyRunResult(result)),
-        Err(error) => Err(ended(error, observer)),
-    }
+    let warm = warm.map(|warm| &warm.0);
+    let result = py.detach(|| match warm {
+        Some(warm) => coflash_sim::run_from(warm, &scenario, &mut observer),
+        None => coflash_sim::run(&scenario, &mut observer),
+    });
+    result.map(PyRunResult).map_err(|error| ended(error, observer))
+}
+
+#[pyfunction]
+fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {
+    let mut observer = PythonObserver::new(progress, None);
+    let warm = py.detach(|| coflash_sim::warm(&scenario.0, &mut observer));
+    warm.map(Warm).map_err(|error| ended(error, observer))
 }
 
 /// Keys and their values as text.
 type Settings = Vec<(String, String)>;
 
 #[pyfunction]
-#[pyo3(signature = (trace, options, progress=None))]
 fn trace_info_json(
     py: Python<'_>,
     trace: Vec<String>,
@@ -178,14 +223,13 @@ fn trace_info_json(
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let options: TraceOptions = settings(&options).map_err(refused)?;
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, None);
     let page = coflash_base::Bytes { count: 4096 };
     let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
     finish(py, summary, observer)
 }
 
 #[pyfunction]
-#[pyo3(signature = (trace, options, steps, out, format=None, progress=None))]
 fn trace_rewrite_json(
     py: Python<'_>,
     trace: Vec<String>,
@@ -197,7 +241,7 @@ fn trace_rewrite_json(
 ) -> PyResult<String> {
     let options: TraceOptions = settings(&options).map_err(refused)?;
     let steps: Steps = settings(&steps).map_err(refused)?;
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, None);
     let written = py.detach(|| coflash_sim::rewrite(&trace, &options, &steps, (out, format), &mut observer));
     finish(py, written, observer)
 }
@@ -252,10 +296,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CoflashError", module.py().get_type::<CoflashError>())?;
     module.add_class::<Scenario>()?;
     module.add_class::<PyRunResult>()?;
+    module.add_class::<Warm>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(policies_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(warm, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info_json, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rewrite_json, module)?)?;
     module.add_function(wrap_pyfunction!(trace_head, module)?)?;

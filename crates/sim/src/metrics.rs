@@ -1,7 +1,7 @@
 //! The numbers of a result, by name (SPEC 1.5).
 
 use crate::latency::LatencySummary;
-use coflash_controller::CacheTally;
+use coflash_controller::{CacheTally, CommitTally};
 use coflash_flash::Cause;
 use coflash_ftl::Tally;
 use serde::Serialize;
@@ -44,6 +44,19 @@ pub struct Responses {
     pub write: LatencySummary,
 }
 
+/// What crash consistency took; only under `cdm-consistent`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Consistency {
+    /// Commits: by time, by flush, or early.
+    pub commits: u64,
+    /// Commits because nothing could leave the cache, or no deletion could be noted.
+    pub early_commits: u64,
+    /// Pages programmed so that slots become free.
+    pub checkpoints_pages: u64,
+    /// Pages copied within the cache because the committed version was write-protected.
+    pub copies_on_write_pages: u64,
+}
+
 /// Erases per block in the measured part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are the documentation")]
@@ -51,6 +64,23 @@ pub struct EraseCounts {
     pub mean: f64,
     pub max: u32,
     pub stddev: f64,
+}
+
+/// What a run under way has measured until now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoFar {
+    /// When the last answer so far was given.
+    pub simulated_ns: u64,
+    /// Pages that the host wrote.
+    pub host_writes_pages: u64,
+    /// Flash programs.
+    pub programs_pages: u64,
+    /// Flash programs for each page that the host wrote.
+    pub waf_host: Option<f64>,
+    /// Mean response of all requests.
+    pub response_mean_ns: Option<f64>,
+    /// The response that 99 % of them do not exceed.
+    pub response_p99_ns: Option<u64>,
 }
 
 /// Everything that was counted in the measured part of a run.
@@ -92,6 +122,9 @@ pub struct Metrics {
     pub waf_ftl: Option<f64>,
     /// The device cache.
     pub cache: CacheMetrics,
+    /// What crash consistency took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub consistency: Option<Consistency>,
     /// Response times in nanoseconds.
     pub response_ns: Responses,
     /// Erases per block.
@@ -101,6 +134,17 @@ pub struct Metrics {
 /// Part of whole, where there is a whole.
 pub(crate) fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+impl Consistency {
+    pub(crate) fn of(tally: &CommitTally) -> Self {
+        Self {
+            commits: tally.commits,
+            early_commits: tally.early_commits,
+            checkpoints_pages: tally.checkpoints_pages,
+            copies_on_write_pages: tally.copies_on_write_pages,
+        }
+    }
 }
 
 impl Programs {

@@ -7,7 +7,7 @@
 #![allow(clippy::disallowed_methods, reason = "it measures wall time")]
 
 use coflash_workload::tools::write;
-use coflash_workload::{Source, TraceOptions, WorkloadError, trace};
+use coflash_workload::{Source, TraceOptions, WorkloadError, formats, trace};
 use std::fmt::Write as _;
 use std::io::{Cursor, Read};
 use std::time::{Duration, Instant};
@@ -26,6 +26,8 @@ fn main() -> Result<(), WorkloadError> {
     }
     if paths.is_empty() {
         for (name, text) in made_up() {
+            let columns = "time:us,op,offset:sectors,size:bytes".parse().ok().filter(|_| name == "columns");
+            let options = TraceOptions { format: Some(name.to_owned()), columns, ..options.clone() };
             measure(name, text.as_bytes(), &options)?;
         }
         for (name, data) in made_up_binary() {
@@ -90,32 +92,88 @@ fn best_of<I>(
 
 /// A trace of each format, with numbers as long as in real ones.
 fn made_up() -> Vec<(&'static str, String)> {
-    let mut texts = [String::from("fio version 3 iolog\n"), String::new(), String::new(), String::new()];
-    for i in 0..REQUESTS {
-        let sector = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37;
-        let (read, size, time_us) = (sector & 1 == 0, 4096 << (sector & 3), i * 97);
-        let pick = |a, b| if read { a } else { b };
-        let [fio, msr, spc, disksim] = &mut texts;
-        let filetime = 128_166_385_295_514_663 + time_us * 10;
-        let _ = writeln!(fio, "{time_us} disk0 {} {} {size}", pick("read", "write"), sector * 512);
-        let _ = writeln!(msr, "{filetime},hm,0,{},{},{size},2833", pick("Read", "Write"), sector * 512);
-        let _ = writeln!(
-            spc,
-            "0,{sector},{size},{},{}.{:06}",
-            pick("r", "w"),
-            time_us / 1_000_000,
-            time_us % 1_000_000
-        );
-        let _ = writeln!(
-            disksim,
-            "{}.{:03}000\t0\t{sector}\t{}\t{}",
-            time_us / 1000,
-            time_us % 1000,
-            size / 512,
-            pick("1", "0")
-        );
+    let names = formats::names();
+    let texts = names.into_iter().map(|name| {
+        (
+            name,
+            (0..REQUESTS).fold(head(name).to_owned(), |mut text, i| {
+                line(name, i, &mut text);
+                text
+            }),
+        )
+    });
+    texts.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// What comes before the first record.
+fn head(format: &str) -> &'static str {
+    match format {
+        "fio" => "fio version 3 iolog\n",
+        "wpa" => "IO Type,Priority,Process,Init Time (s),Complete Time (s),Size (B),Min Offset,Disk\n",
+        _ => "",
     }
-    ["fio", "msr", "spc", "disksim"].into_iter().zip(texts).collect()
+}
+
+/// Appends the line of request `i`; nothing for a format not known here.
+fn line(format: &str, i: u64, text: &mut String) {
+    let sector = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37;
+    let (read, size, us) = (sector & 1 == 0, 4096 << (sector & 3), i * 97);
+    let pick = |a: &'static str, b: &'static str| if read { a } else { b };
+    let (rw, one_is_read, one_is_write) = (pick("R", "W"), pick("1", "0"), pick("0", "1"));
+    let (word, lower) = (pick("Read", "Write"), pick("read", "write"));
+    let (offset, sectors) = (sector * 512, size / 512);
+    let (s, below) = (us / 1_000_000, us % 1_000_000);
+    // Where several processors record, or requests complete, neighbours are out of order.
+    let late = below.saturating_sub((i % 16) * 50);
+    const MD5: &str = "98b9cb7e1dd888f9dac2bf08af1c3cb2";
+    let _ = match format {
+        "fio" => writeln!(text, "{us} disk0 {lower} {offset} {size}"),
+        "msr" => {
+            let filetime = 128_166_385_295_514_663 + us * 10;
+            writeln!(text, "{filetime},hm,0,{word},{offset},{size},2833")
+        }
+        "spc" => writeln!(text, "0,{sector},{size},{},{s}.{below:06}", pick("r", "w")),
+        "replay" => writeln!(text, "{}.{:03} 0 {offset} {size} {one_is_read}", us / 1000, us % 1000),
+        "ssdsim" => writeln!(text, "{us}000 0 {sector} {sectors} {one_is_read}"),
+        "disksim" => {
+            writeln!(text, "{}.{:03}000\t0\t{sector}\t{sectors}\t{one_is_read}", us / 1000, us % 1000)
+        }
+        "systor" => {
+            let s = s + 1_456_095_145;
+            writeln!(text, "{s}.{late:06}000,0.000806000,{rw},0,{offset},{size}")
+        }
+        "fiu" => writeln!(text, "{us}000 2522 kjournald {sector} {sectors} {rw} 6 0 {MD5}"),
+        "blkparse" => {
+            let event = ["Q", "G", "I", "D", "C"][i as usize % 5];
+            writeln!(
+                text,
+                "  8,16   3 {i:8} {s:5}.{late:06}683  3557  {event}   {rw} {sector} + {sectors} [java]"
+            )
+        }
+        "ftrace" => writeln!(
+            text,
+            "     kworker/4:1H-533     [004] d..1. {s}.{late:06}: block_rq_issue: 259,0 {rw} {size} () {sector} + {sectors} [kworker/4:1H]"
+        ),
+        "cloudphysics" => writeln!(text, "1,{},{},{size},{sector}", s + 5_633_898, pick("28", "2a")),
+        "diskmon" => writeln!(text, "{i}\t{s}.{late:06}\t0.00019073\t0\t{word}\t{sector}\t{sectors}\t"),
+        "biotracer" => {
+            let later = format!("{s}.{below:06}999");
+            writeln!(
+                text,
+                "{sector}\t\t{sectors}\t\t{size}\t\t{}\t\t{s}.{late:06}312\t\t{later}\t\t{later}\t\t{later}",
+                pick("4", "5")
+            )
+        }
+        "tencent" => writeln!(text, "{},{sector},{sectors},{one_is_write},1063", s + 1_538_323_200),
+        "alibaba" => writeln!(text, "419,{rw},{offset},{size},{}", us + 1_577_808_144_360_767),
+        "wpa" => writeln!(
+            text,
+            "{word},Normal,System (4),{s}.{late:06}100,{s}.{below:06}900,\"{size}\",0x{offset:x},0"
+        ),
+        "wiscsee" => writeln!(text, "909 D {lower} {offset} {size} {s}.{below:06}389 0.000097000 False"),
+        "columns" => writeln!(text, "{us},{rw},{sector},{size}"),
+        _ => Ok(()),
+    };
 }
 
 /// The same of each binary format.

@@ -7,14 +7,18 @@ mod compressed;
 pub mod disksim_generator;
 pub mod formats;
 pub mod info;
+pub mod like;
 mod merge;
+pub mod parts;
 mod place;
 pub mod read_ahead;
+pub mod ready_made;
 mod request;
 pub mod synthetic;
 pub mod tools;
 pub mod trace;
 
+pub use parts::{Part, PartSource};
 pub use read_ahead::ReadAhead;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 pub use trace::{OnError, TraceOptions, TraceSource};

@@ -7,7 +7,7 @@
 use crate::formats::{Devices, FileReader};
 use crate::place::unusable;
 use crate::request::{BATCH_REQUESTS, Op, Request, WorkloadError};
-use coflash_base::Time;
+use coflash_base::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -70,12 +70,33 @@ pub(crate) struct Merge {
     /// The parts that have a next request, by its time.
     order: BinaryHeap<Reverse<(u64, usize)>>,
     started: bool,
+    /// How large a step forward is a clock that was set. It was so for all parts, and is left out of all.
+    jump_ns: u64,
+    /// The sum of such steps, and how many there were.
+    jumped_ns: u64,
+    jumps: u64,
+    /// When the latest request arrived, with what was left out.
     end_ns: u64,
 }
 
 impl Merge {
-    pub(crate) fn new(parts: Vec<Part>) -> Self {
-        Self { parts, order: BinaryHeap::new(), started: false, end_ns: 0 }
+    pub(crate) fn new(parts: Vec<Part>, clock_jump: Option<Duration>) -> Self {
+        let jump_ns = clock_jump.map_or(u64::MAX, |jump| jump.ns);
+        let order = BinaryHeap::new();
+        Self { parts, order, started: false, jump_ns, jumped_ns: 0, jumps: 0, end_ns: 0 }
+    }
+
+    /// Leaves out the steps of a clock that was set.
+    fn leave_out_jumps(&mut self, requests: &mut [Request]) {
+        for request in requests {
+            let pause_ns = request.arrival.ns - self.jumped_ns - self.end_ns;
+            if pause_ns > self.jump_ns {
+                self.jumped_ns += pause_ns;
+                self.jumps += 1;
+            }
+            request.arrival.ns -= self.jumped_ns;
+            self.end_ns = request.arrival.ns;
+        }
     }
 
     /// Reads the first batch of each part, which tells where the dates begin.
@@ -107,6 +128,7 @@ impl FileReader for Merge {
             self.started = true;
             self.start(devices)?;
         }
+        let before = batch.len();
         while batch.len() < BATCH_REQUESTS
             && let Some(Reverse((_, index))) = self.order.pop()
         {
@@ -117,19 +139,17 @@ impl FileReader for Merge {
             let ahead = &part.batch[part.next..];
             let comes_first = |request: &&Request| (request.arrival.ns - part.origin_ns, index) <= limit;
             let run = ahead.iter().take(room).take_while(comes_first);
-            let before = batch.len();
+            let taken = batch.len();
             batch.extend(run.map(|request| Request {
                 arrival: Time { ns: request.arrival.ns - part.origin_ns },
                 ..*request
             }));
-            part.next += batch.len() - before;
+            part.next += batch.len() - taken;
             if let Some(head_ns) = part.head_ns(devices)? {
                 self.order.push(Reverse((head_ns, index)));
             }
         }
-        if let Some(last) = batch.last() {
-            self.end_ns = last.arrival.ns;
-        }
+        self.leave_out_jumps(&mut batch[before..]);
         Ok(())
     }
 
@@ -141,6 +161,10 @@ impl FileReader for Merge {
                 "files with dates and files whose times count from a start were merged: the earliest date is at zero"
                     .to_owned(),
             );
+        }
+        if self.jumps > 0 {
+            let (jumps, left_out) = (self.jumps, Duration { ns: self.jumped_ns });
+            remarks.push(format!("{jumps} pauses, {left_out} in all, were left out (clock_jump)"));
         }
         for remark in self.parts.iter().flat_map(|part| part.reader.remarks()) {
             if !remarks.contains(&remark) {

@@ -20,6 +20,8 @@ use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+pub use crate::formats::Columns;
+
 /// What to do with a record that is not what its format says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -42,18 +44,52 @@ pub struct TraceOptions {
     /// How much earlier than the one before a record may be and still be taken, as arriving with it: recorders of several
     /// processors now and then swap neighbours. What is earlier than that is an error.
     pub time_slack: Duration,
+    /// How far the records of a trace may be out of order and still be put in order: each waits until one this much later
+    /// has been seen. The format's own where it is not given: a minute where requests are recorded as they complete (systor,
+    /// biotracer, wpa), 10 s for diskmon, 1 s where several processors record (blkparse, ftrace), nothing for the rest.
+    pub sort_window: Option<Duration>,
+    /// How large a step forward from one record to the next is taken for a clock that was set, and left out. BIOtracer's
+    /// phones set theirs while they boot: a day is assumed there, nothing elsewhere.
+    pub clock_jump: Option<Duration>,
     /// How far apart the devices of one trace lie in the address space.
     pub device_stride: Bytes,
-    /// The units of a DiskSim trace, which does not tell them.
-    pub disksim: DiskSimUnits,
-    /// Which event of a request is taken from a trace of events (blktrace).
-    pub event: BlockEvent,
+    /// Which of the events of a request its record is, where a format has several (blkparse, ftrace, blktrace): its issue
+    /// where there is one near the beginning of the file, else its queueing, else its completion; from blktrace's binary
+    /// files its issue.
+    pub event: Option<TraceEvent>,
+    /// The units of traces of five ASCII columns (disksim, ssdsim, replay), which do not tell them.
+    pub units: Units,
+    /// What the columns of a trace mean that is in no format of its own, as in `"time:us,op,offset:sectors,size:bytes"`:
+    /// `time` in `s`, `ms`, `us`, `ns` or `filetime`; `offset` and `size` in `bytes`, `sectors` or `pages` or in steps such
+    /// as `4KiB`; `op` with its words where they are its own (`op:28=read/2a=write`); `device`; `skip`.
+    pub columns: Option<Columns>,
+    /// How many lines with something in them come before the first record of a trace read by `columns`.
+    pub header_lines: u64,
     /// How far apart objects lie in the address space, in a trace of objects (oracleGeneral).
     pub object_stride: Bytes,
     /// How several files are one trace; by time where their recorder writes a file for each processor (blktrace), and
     /// in sequence otherwise, if it is not given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge: Option<Arrangement>,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            on_error: OnError::Stop,
+            time_slack: Duration::ZERO,
+            sort_window: None,
+            clock_jump: None,
+            device_stride: Bytes { count: 64 << 30 },
+            event: None,
+            units: Units::default(),
+            columns: None,
+            header_lines: 0,
+            object_stride: Bytes { count: 4096 },
+            merge: None,
+        }
+    }
 }
 
 /// How several files are one trace.
@@ -66,54 +102,31 @@ pub enum Arrangement {
     Time,
 }
 
-/// A moment in the life of a request, as Linux' blktrace names it by letter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum BlockEvent {
-    /// It came to the block layer.
-    #[serde(rename = "Q")]
+/// A moment in the life of a request; blktrace's letters stand for them as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceEvent {
+    /// It is handed to the block layer.
+    #[serde(alias = "Q")]
     Queue,
-    /// It was given to the device, perhaps merged with others or split.
-    #[default]
-    #[serde(rename = "D")]
+    /// It is handed to the device.
+    #[serde(alias = "D")]
     Issue,
-    /// The device was done with it.
-    #[serde(rename = "C")]
+    /// The device is done with it.
+    #[serde(alias = "C")]
     Complete,
 }
 
-impl Default for TraceOptions {
-    fn default() -> Self {
-        Self {
-            format: None,
-            on_error: OnError::Stop,
-            time_slack: Duration::ZERO,
-            device_stride: Bytes { count: 64 << 30 },
-            disksim: DiskSimUnits::default(),
-            event: BlockEvent::default(),
-            object_stride: Bytes { count: 4096 },
-            merge: None,
-        }
-    }
-}
-
-/// What the numbers of a DiskSim trace count.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// What the numbers of an ASCII trace count; what is not given is as its format usually has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct DiskSimUnits {
+pub struct Units {
     /// One step of a time.
-    pub time: Duration,
+    pub time: Option<Duration>,
     /// One step of an address.
-    pub address: Bytes,
+    pub address: Option<Bytes>,
     /// One step of a size.
-    pub size: Bytes,
-}
-
-impl Default for DiskSimUnits {
-    /// As DiskSim itself has them: milliseconds and sectors.
-    fn default() -> Self {
-        let sector = Bytes { count: 512 };
-        Self { time: Duration { ns: 1_000_000 }, address: sector, size: sector }
-    }
+    pub size: Option<Bytes>,
 }
 
 impl TraceOptions {
@@ -122,14 +135,24 @@ impl TraceOptions {
         if let Some(name) = &self.format {
             formats::by_name(name)?;
         }
+        let by_columns = self.format.as_deref() == Some(formats::COLUMNS);
+        if by_columns && self.columns.is_none() {
+            let problem =
+                "not given, expected with this format, as in \"time:us,op,offset:sectors,size:bytes\"";
+            return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        }
+        if self.columns.is_some() && self.format.is_some() && !by_columns {
+            let problem = "given, but so is a format that knows its own; expected one of the two";
+            return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+        }
         let values = [
-            ("device_stride", self.device_stride.count),
-            ("object_stride", self.object_stride.count),
-            ("disksim.time", self.disksim.time.ns),
-            ("disksim.address", self.disksim.address.count),
-            ("disksim.size", self.disksim.size.count),
+            ("device_stride", Some(self.device_stride.count)),
+            ("object_stride", Some(self.object_stride.count)),
+            ("units.time", self.units.time.map(|time| time.ns)),
+            ("units.address", self.units.address.map(|address| address.count)),
+            ("units.size", self.units.size.map(|size| size.count)),
         ];
-        match values.into_iter().find(|&(_, value)| value == 0) {
+        match values.into_iter().find(|&(_, value)| value == Some(0)) {
             Some((key, _)) => {
                 Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() })
             }
@@ -284,7 +307,7 @@ impl TraceSource {
             let reader = found.read(&self.options, Standing::Beside)?;
             parts.push(Part::new(place.name, reader, dated, shift_bytes));
         }
-        self.current = Some(Box::new(Merge::new(parts)));
+        self.current = Some(Box::new(Merge::new(parts, self.options.clock_jump)));
         Ok(())
     }
 
@@ -314,6 +337,7 @@ impl TraceSource {
         }
         let format = match &self.options.format {
             Some(given) => formats::by_name(given)?,
+            None if self.options.columns.is_some() => formats::by_name(formats::COLUMNS)?,
             None => formats::detect(name, &mut lines, &self.options)?,
         };
         let body = if format.needs_file() {

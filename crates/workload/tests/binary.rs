@@ -2,8 +2,8 @@
 
 mod common;
 
-use coflash_base::Bytes;
-use coflash_workload::trace::{Arrangement, BlockEvent, from_reader, open};
+use coflash_base::{Bytes, Duration};
+use coflash_workload::trace::{Arrangement, TraceEvent, from_reader, open};
 use coflash_workload::{OnError, Op, Source, TraceOptions};
 use common::{BINARY, drain, file, named};
 use proptest::prelude::*;
@@ -138,8 +138,8 @@ fn blktrace_takes_one_kind_of_event_in_either_order_of_bytes() {
         assert_eq!(remarks.len(), 2);
         assert!(remarks[0].starts_with("1 writes also ask for a flush"), "{remarks:?}");
         assert!(remarks[1].starts_with("1 commands passed through"), "{remarks:?}");
-        for event in [BlockEvent::Queue, BlockEvent::Complete] {
-            let options = TraceOptions { event, ..TraceOptions::default() };
+        for event in [TraceEvent::Queue, TraceEvent::Complete] {
+            let options = TraceOptions { event: Some(event), ..TraceOptions::default() };
             assert_eq!(parse(&records.concat(), &options).unwrap().0, [(0, 4096, 4096, Op::Read)]);
         }
     }
@@ -327,6 +327,23 @@ fn any_files_are_merged_by_time_if_asked() {
     let (requests, remarks) = read_files(&[one, two, fio], &by_time).unwrap();
     assert_eq!(requests.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 0, 500, 1000, 1000, 1500]);
     assert!(remarks.iter().any(|remark| remark.contains("the earliest date is at zero")), "{remarks:?}");
+}
+
+#[test]
+fn a_clock_that_was_set_moves_merged_files_together() {
+    let options = TraceOptions {
+        merge: Some(Arrangement::Time),
+        clock_jump: Some(Duration { ns: 1000 }),
+        ..TraceOptions::default()
+    };
+    let cpu = |name: &str, times: [u64; 3]| {
+        let data: Vec<u8> = times.iter().flat_map(|&time| event(time, time, 1, READ | 7, b"")).collect();
+        file("jumps", name, data)
+    };
+    let paths = [cpu("0", [10_000, 10_900, 90_000]), cpu("1", [10_100, 10_200, 90_010])];
+    let (requests, remarks) = read_files(&paths, &options).unwrap();
+    assert_eq!(requests.iter().map(|r| r.0).collect::<Vec<_>>(), [0, 100, 200, 900, 900, 910]);
+    assert!(remarks.iter().any(|r| r.starts_with("1 pauses, 79100ns in all, were left out")), "{remarks:?}");
 }
 
 proptest! {

@@ -4,8 +4,8 @@ mod common;
 
 use coflash_base::{Bytes, Duration};
 use coflash_workload::info::{WorkloadInfo, inspect};
-use coflash_workload::trace::{DiskSimUnits, open};
-use coflash_workload::{Op, ReadAhead, Source, TraceOptions};
+use coflash_workload::trace::{TraceEvent, Units, open};
+use coflash_workload::{OnError, Op, ReadAhead, Source, TraceOptions};
 use common::{drain, file, named};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 const PAGE: Bytes = Bytes { count: 4096 };
 
 fn recorded() -> String {
-    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pgbench-oltp-400k.iolog.zst").to_owned()
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/traces/pgbench-oltp-400k.iolog.zst").to_owned()
 }
 
 fn refusal(paths: &[String]) -> String {
@@ -166,13 +166,22 @@ fn the_whole_recording_is_read_as_well() {
 /// and writes, and the GiB of footprint, read and written.
 type Published = (&'static str, TraceOptions, u64, f64, f64, f64, f64, f64);
 
-fn disksim(time: u64, address: u64, size: u64) -> TraceOptions {
-    let units = DiskSimUnits {
-        time: Duration { ns: time },
-        address: Bytes { count: address },
-        size: Bytes { count: size },
-    };
-    TraceOptions { disksim: units, ..TraceOptions::default() }
+fn units(time: u64, size: u64) -> TraceOptions {
+    let units = Units { time: Some(Duration { ns: time }), address: None, size: Some(Bytes { count: size }) };
+    TraceOptions { units, ..TraceOptions::default() }
+}
+
+/// An hour is longer than any pause in these traces, and shorter than any step of their clocks.
+fn clock_set() -> TraceOptions {
+    TraceOptions { clock_jump: Some(Duration { ns: 3_600_000_000_000 }), ..TraceOptions::default() }
+}
+
+fn skipping() -> TraceOptions {
+    TraceOptions { on_error: OnError::Skip, ..TraceOptions::default() }
+}
+
+fn queued() -> TraceOptions {
+    TraceOptions { event: Some(TraceEvent::Queue), ..TraceOptions::default() }
 }
 
 fn published() -> Vec<Published> {
@@ -183,10 +192,10 @@ fn published() -> Vec<Published> {
         ("msr_hm_0_1000records.csv.zst", plain(), 1000, 50.8, 49.2, 0.0073, 0.006, 0.003),
         ("pcmark_56088.trace.zst", plain(), 56_088, 74.6, 25.4, 2.2185, 3.071, 2.879),
         ("msr_prxy_0_reads_29360.trace.zst", plain(), 29_360, 100.0, 0.0, 0.0764, 0.272, 0.0),
-        ("desktop_32527.trace.zst", disksim(MS, 512, 4096), 32_527, 38.3, 61.7, 0.7454, 0.3, 0.732),
+        ("desktop_32527.trace.zst", units(MS, 4096), 32_527, 38.3, 61.7, 0.7454, 0.3, 0.732),
         (
             "umass_Financial1_first50000_fin1.trace.zst",
-            disksim(MS, 512, 4096),
+            units(MS, 4096),
             50_000,
             58.4,
             41.6,
@@ -196,7 +205,7 @@ fn published() -> Vec<Published> {
         ),
         (
             "umass_WebSearch1_first50000_web1.trace.zst",
-            disksim(MS, 512, 4096),
+            units(MS, 4096),
             50_000,
             100.0,
             0.0,
@@ -204,56 +213,20 @@ fn published() -> Vec<Published> {
             0.722,
             0.0,
         ),
-        (
-            "umass_Financial1_first10000_example.ascii.zst",
-            disksim(1, 512, 512),
-            10_000,
-            40.8,
-            59.2,
-            0.0279,
-            0.024,
-            0.028,
-        ),
-        (
-            "microsoft_DTRS_5min_DTRS1K.trace.zst",
-            disksim(1000, 512, 512),
-            127_043,
-            89.0,
-            11.0,
-            4.8533,
-            5.995,
-            0.709,
-        ),
-        (
-            "microsoft_TPCC_6999_tpcc-small.trace.zst",
-            disksim(1, 512, 512),
-            6999,
-            62.6,
-            37.4,
-            0.0781,
-            0.034,
-            0.022,
-        ),
-        (
-            "msr_cut.per_10k.rw_20_80.105.trace.zst",
-            disksim(MS, 1, 1),
-            10_000,
-            20.2,
-            79.8,
-            0.0282,
-            0.004,
-            0.048,
-        ),
-        (
-            "ycsb_rocksdb_ssdtrace_writes_87487.txt.zst",
-            disksim(1, 512, 512),
-            87_487,
-            0.0,
-            100.0,
-            1.8443,
-            0.0,
-            6.791,
-        ),
+        ("umass_Financial1_first10000_example.ascii.zst", plain(), 10_000, 40.8, 59.2, 0.0279, 0.024, 0.028),
+        ("microsoft_DTRS_5min_DTRS1K.trace.zst", units(1000, 512), 127_043, 89.0, 11.0, 4.8533, 5.995, 0.709),
+        ("microsoft_TPCC_6999_tpcc-small.trace.zst", plain(), 6999, 62.6, 37.4, 0.0781, 0.034, 0.022),
+        ("msr_cut.per_10k.rw_20_80.105.trace.zst", plain(), 10_000, 20.2, 79.8, 0.0282, 0.004, 0.048),
+        ("ycsb_rocksdb_ssdtrace_writes_87487.txt.zst", plain(), 87_487, 0.0, 100.0, 1.8443, 0.0, 6.791),
+        ("systor17-traces-sample.csv.gz", plain(), 999, 82.7, 17.3, 0.0375, 0.034, 0.003),
+        ("fiu_homes_home1sample_1000.blkparse.zst", plain(), 1000, 0.0, 100.0, 0.0018, 0.0, 0.004),
+        ("blktrace_text_ycsb_ext4.txt.zst", clock_set(), 9887, 91.4, 8.6, 1.2099, 0.976, 0.235),
+        ("blktrace_text_hadoop_apress_50000lines.txt.zst", queued(), 15_524, 0.5, 99.5, 0.0683, 0.009, 0.059),
+        ("cloudphysics_2h_cloudPhysicsIO.csv.zst", plain(), 113_872, 41.3, 58.7, 1.0270, 1.674, 2.243),
+        ("diskmon_sys1.trace.zst", plain(), 58_818, 50.3, 49.7, 0.6666, 0.463, 0.844),
+        ("nexus5_Booting_log176.txt.zst", plain(), 18_417, 66.9, 33.1, 0.8869, 0.719, 0.218),
+        // One of its 20,000 offsets is negative: it lies before the partition.
+        ("TRIM_wiscsee_ext4_mkfs_reqscale_events.txt.zst", skipping(), 19_999, 0.2, 95.2, 0.0631, 0.0, 0.168),
         ("cloudphysics_2h_cloudPhysicsIO.vscsi.zst", plain(), 113_872, 41.3, 58.7, 1.027, 1.674, 2.243),
         // The manifest counts the flushes of this trace, which have no data, as reads.
         ("TRIM_blktrace_bin_keks.tar.zst", plain(), 1192, 0.0, 97.1, 0.0087, 0.0, 0.012),
@@ -289,17 +262,33 @@ fn published_traces_are_what_they_are_known_to_be() {
 
 #[test]
 #[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
-fn published_traces_of_other_formats_are_refused() {
-    let others = [
-        "blktrace_text_ycsb_ext4.txt.zst",
-        "cloudphysics_2h_cloudPhysicsIO.csv.zst",
-        "diskmon_sys1.trace.zst",
-        "fiu_homes_home1sample_1000.blkparse.zst",
-        "hdd_validate_atlas10k.trace.zst",
-        "nexus5_Booting_log176.txt.zst",
-        "systor17-traces-sample.csv.gz",
-        "TRIM_wiscsee_ext4_mkfs_reqscale_events.txt.zst",
+fn clocks_that_were_set_do_not_stretch_a_trace() {
+    let known = [
+        ("nexus5_Booting_log176.txt.zst", TraceOptions::default(), 112.0, "clock was set 2 times"),
+        ("blktrace_text_ycsb_ext4.txt.zst", clock_set(), 810.0, "1 pauses"),
+        (
+            "systor17-traces-sample.csv.gz",
+            TraceOptions::default(),
+            2.0,
+            "287 records stand behind later ones",
+        ),
+        ("diskmon_sys1.trace.zst", TraceOptions::default(), 1204.0, "3489 records stand behind later ones"),
     ];
+    for (name, options, seconds, remark) in known {
+        let Some(path) = elsewhere(&format!("third-party/{name}")) else {
+            println!("skipped: {name} is not here");
+            continue;
+        };
+        let info = inspect(&[path], &options, PAGE).unwrap();
+        assert_eq!((info.span_ns as f64 / 1e9).floor(), seconds, "{name}");
+        assert!(info.remarks.iter().any(|r| r.contains(remark)), "{name}: {:?}", info.remarks);
+    }
+}
+
+#[test]
+#[allow(clippy::print_stdout, reason = "a test that is skipped must say so")]
+fn published_traces_of_other_formats_are_refused() {
+    let others = ["hdd_validate_atlas10k.trace.zst"];
     for name in others {
         let Some(path) = elsewhere(&format!("third-party/{name}")) else {
             println!("skipped: {name} is not here");

@@ -31,7 +31,7 @@ Options = Annotated[
     typer.Option(
         "--option",
         metavar="KEY=VALUE",
-        help="How to read it, as workload.trace_options of a scenario: disksim.size=4KiB. May be repeated.",
+        help="How to read it, as workload.trace_options of a scenario: units.size=4KiB. May be repeated.",
     ),
 ]
 Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .parquet, .iolog or .iolog.zst.")]
@@ -175,7 +175,7 @@ def remap(
 
 
 def _options(format: str | None, on_error: str, assignments: list[str] | None) -> dict[str, str]:
-    given = dict(assigned("--option", assignments, "disksim.size=4KiB"))
+    given = dict(assigned("--option", assignments, "units.size=4KiB"))
     if format is not None:
         given["format"] = format
     if on_error != "stop":

@@ -16,6 +16,7 @@
 use super::{CooperationScheme, DropOutcome};
 use coflash_base::{Lpn, Policy};
 use coflash_cache::Cache;
+use coflash_flash::Media;
 use coflash_ftl::{Fate, Ftl, Weight};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -109,20 +110,15 @@ impl Policy for Cdm {
 }
 
 impl CooperationScheme for Cdm {
-    fn new(config: &CdmConfig) -> Self {
+    fn new(config: &CdmConfig, _: u32) -> Self {
         match config.removable_weight {
             RemovableWeight::Fixed(weight) => Self { weight: Weight::nearest(weight), estimate: None },
             RemovableWeight::Adaptive => Self { weight: Weight::FULL, estimate: Some(Estimate::default()) },
         }
     }
 
-    fn fractional(config: &CdmConfig) -> bool {
-        match config.removable_weight {
-            RemovableWeight::Fixed(weight) => {
-                ![Weight::NONE, Weight::FULL].contains(&Weight::nearest(weight))
-            }
-            RemovableWeight::Adaptive => true,
-        }
+    fn fractional(&self) -> bool {
+        self.estimate.is_some() || ![Weight::NONE, Weight::FULL].contains(&self.weight)
     }
 
     /// S0 → S1.
@@ -145,7 +141,7 @@ impl CooperationScheme for Cdm {
 
     /// S1 → S2 without a copy; S0 is copied.
     #[inline(always)]
-    fn fate(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache) -> Fate {
+    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, _: &mut M) -> Fate {
         if !marked {
             return Fate::Copy;
         }
@@ -164,6 +160,23 @@ impl CooperationScheme for Cdm {
         if let Some(estimate) = &mut self.estimate {
             self.weight = estimate.after(outcome, self.weight);
         }
+    }
+
+    /// Every page is in S0, S1 or S2, or nowhere.
+    fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
+        for slot in cache.occupied() {
+            let lpn = cache.page_of(slot);
+            if cache.is_dirty(slot) {
+                assert_eq!(ftl.lookup(lpn), None, "{lpn:?} is cached dirty, so flash has no copy (S2)");
+            } else {
+                assert!(ftl.is_marked(lpn), "{lpn:?} is cached clean, so its flash copy is removable (S1)");
+            }
+        }
+        for lpn in ftl.mapped().filter(|&lpn| ftl.is_marked(lpn)) {
+            assert!(cache.lookup(lpn).is_some(), "{lpn:?} is removable, so it is cached (S1)");
+        }
+        let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
+        assert!(orphans <= ftl.tally().gc_drops_pages, "an orphan was dropped by GC");
     }
 }
 
@@ -205,7 +218,7 @@ mod tests {
 
     #[test]
     fn the_estimate_follows_what_happens() {
-        let mut cdm = Cdm::new(&CdmConfig { removable_weight: RemovableWeight::Adaptive });
+        let mut cdm = Cdm::new(&CdmConfig { removable_weight: RemovableWeight::Adaptive }, 0);
         assert_eq!(cdm.marked_weight(), Weight::FULL);
         for _ in 0..10_000 {
             cdm.resolved(DropOutcome::Saved);
@@ -219,7 +232,7 @@ mod tests {
 
     #[test]
     fn only_fractions_need_fine_costs() {
-        let fractional = |weight| Cdm::fractional(&CdmConfig { removable_weight: weight });
+        let fractional = |weight| Cdm::new(&CdmConfig { removable_weight: weight }, 0).fractional();
         assert!(!fractional(RemovableWeight::Fixed(0.0)) && !fractional(RemovableWeight::Fixed(1.0)));
         assert!(fractional(RemovableWeight::Fixed(0.5)) && fractional(RemovableWeight::Adaptive));
     }

@@ -2,9 +2,11 @@
 
 use coflash_base::Lpn;
 use coflash_cache::Cache;
+use coflash_flash::Media;
 use coflash_ftl::{Advisor, Fate, Ftl, Weight};
 
 mod cdm;
+mod cdm_consistent;
 mod none;
 
 coflash_base::policy_family! { ($)
@@ -12,8 +14,12 @@ coflash_base::policy_family! { ($)
     pub family Cooperation, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
         "none" => None(none::None),
         "cdm" => Cdm(cdm::Cdm),
+        "cdm-consistent" => CdmConsistent(cdm_consistent::CdmConsistent),
     }
 }
+
+pub(crate) use cdm_consistent::Deletion;
+pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitTally};
 
 /// What became of a page that GC dropped because the cache had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,24 +38,35 @@ pub enum DropOutcome {
 /// [`evicted_clean`](Self::evicted_clean), dirty by a program that replaces its flash copy (no hook), or by a trim (no
 /// hook; the flash copy is invalid then).
 pub trait CooperationScheme: coflash_base::Policy {
-    /// The scheme with its parameters.
-    fn new(config: &Self::Config) -> Self;
+    /// The scheme with its parameters, for a cache of `slots` pages.
+    fn new(config: &Self::Config, slots: u32) -> Self;
 
-    /// Whether marked pages may count in part in a victim's cost.
-    fn fractional(config: &Self::Config) -> bool;
+    /// Whether marked pages may come to count in part in a victim's cost.
+    fn fractional(&self) -> bool;
 
     /// A read miss was cached: cache and flash hold the same.
-    fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl);
+    fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
+        let _ = (lpn, ftl);
+    }
 
     /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
-    fn written(&mut self, lpn: Lpn, ftl: &mut Ftl);
+    fn written(&mut self, lpn: Lpn, ftl: &mut Ftl) {
+        let _ = (lpn, ftl);
+    }
 
     /// A clean copy left the cache: flash holds the only one.
-    fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl);
+    fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
+        let _ = (lpn, ftl);
+    }
 
     /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
     /// makes the cached copy an orphan first: it must be written when it is evicted.
-    fn fate(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache) -> Fate;
+    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, media: &mut M) -> Fate;
+
+    /// What was dropped must be durable elsewhere when this returns: the block is about to be erased.
+    fn before_erase<M: Media>(&mut self, media: &mut M) {
+        let _ = media;
+    }
 
     /// What a marked page counts in a victim's cost from now on.
     fn marked_weight(&self) -> Weight {
@@ -60,22 +77,23 @@ pub trait CooperationScheme: coflash_base::Policy {
     fn resolved(&mut self, outcome: DropOutcome) {
         let _ = outcome;
     }
+
+    /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
+    fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
 }
 
 impl CooperationConfig {
     /// The scheme.
     #[must_use]
-    pub fn build(&self) -> Cooperation {
-        cooperation_build!(self, config => CooperationScheme::new(config))
+    pub fn build(&self, slots: u32) -> Cooperation {
+        cooperation_build!(self, config => CooperationScheme::new(config, slots))
     }
 
-    /// Whether marked pages may count in part in a victim's cost.
+    /// Whether marked pages may come to count in part in a victim's cost. No cache is so large that this changes.
     #[must_use]
     pub fn fractional(&self) -> bool {
-        match self {
-            Self::None(config) => none::None::fractional(config),
-            Self::Cdm(config) => cdm::Cdm::fractional(config),
-        }
+        let scheme = self.build(0);
+        cooperation_dispatch!(scheme, scheme => scheme.fractional())
     }
 }
 
@@ -95,6 +113,10 @@ impl Cooperation {
         cooperation_dispatch!(self, scheme => scheme.evicted_clean(lpn, ftl));
     }
 
+    pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
+        cooperation_dispatch!(self, scheme => scheme.assert_invariants(cache, ftl));
+    }
+
     #[inline(always)]
     pub(crate) fn resolved(&mut self, outcome: DropOutcome) {
         cooperation_dispatch!(self, scheme => scheme.resolved(outcome));
@@ -109,8 +131,12 @@ pub(crate) struct Answers<'a> {
 
 impl Advisor for Answers<'_> {
     #[inline(always)]
-    fn fate(&mut self, lpn: Lpn, marked: bool) -> Fate {
-        cooperation_dispatch!(self.scheme, scheme => scheme.fate(lpn, marked, self.cache))
+    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, media: &mut M) -> Fate {
+        cooperation_dispatch!(self.scheme, scheme => scheme.fate(lpn, marked, self.cache, media))
+    }
+
+    fn before_erase<M: Media>(&mut self, media: &mut M) {
+        cooperation_dispatch!(self.scheme, scheme => scheme.before_erase(media));
     }
 
     #[inline(always)]

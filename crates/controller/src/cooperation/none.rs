@@ -6,6 +6,7 @@ use super::CooperationScheme;
 use coflash_base::Lpn;
 use coflash_base::policy::{NoParameters, Policy};
 use coflash_cache::Cache;
+use coflash_flash::Media;
 use coflash_ftl::{Fate, Ftl};
 
 /// See the top of the file.
@@ -19,25 +20,27 @@ impl Policy for None {
 }
 
 impl CooperationScheme for None {
-    fn new(_: &NoParameters) -> Self {
+    fn new(_: &NoParameters, _: u32) -> Self {
         Self
     }
 
-    fn fractional(_: &NoParameters) -> bool {
+    fn fractional(&self) -> bool {
         false
     }
 
     #[inline(always)]
-    fn cached_clean(&mut self, _: Lpn, _: &mut Ftl) {}
-
-    #[inline(always)]
-    fn written(&mut self, _: Lpn, _: &mut Ftl) {}
-
-    #[inline(always)]
-    fn evicted_clean(&mut self, _: Lpn, _: &mut Ftl) {}
-
-    #[inline(always)]
-    fn fate(&mut self, _: Lpn, _: bool, _: &mut Cache) -> Fate {
+    fn fate<M: Media>(&mut self, _: Lpn, _: bool, _: &mut Cache, _: &mut M) -> Fate {
         Fate::Copy
+    }
+
+    /// Nothing is marked or dropped, and a clean copy has a flash page behind it.
+    fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
+        for slot in cache.occupied() {
+            let lpn = cache.page_of(slot);
+            assert!(!cache.is_orphan(slot), "{lpn:?} is an orphan, but GC drops nothing");
+            assert!(cache.is_dirty(slot) || ftl.lookup(lpn).is_some(), "{lpn:?} is cached clean, so mapped");
+        }
+        assert!(!ftl.mapped().any(|lpn| ftl.is_marked(lpn)), "flash knows nothing of the cache");
+        assert_eq!(ftl.tally().gc_drops_pages, 0, "GC drops nothing");
     }
 }

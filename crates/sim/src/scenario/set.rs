@@ -109,11 +109,11 @@ mod tests {
     fn settings_of_their_own_are_written_alike() {
         use coflash_workload::TraceOptions;
         let read = |pairs: &[(&str, &str)]| settings::<TraceOptions, _, _>(pairs).map_err(|e| e.to_string());
-        let options = read(&[("disksim.size", "4KiB"), ("event", "C"), ("on_error", "skip")]).unwrap();
-        assert_eq!(options.disksim.size, coflash_base::Bytes { count: 4096 });
+        let options = read(&[("units.size", "4KiB"), ("event", "C"), ("on_error", "skip")]).unwrap();
+        assert_eq!(options.units.size, Some(coflash_base::Bytes { count: 4096 }));
         assert_eq!(read(&[]), Ok(TraceOptions::default()));
-        let error = read(&[("disksim.sice", "4KiB")]).unwrap_err();
-        assert_eq!(error, "disksim.sice: no such key; did you mean \"size\"? (allowed: time, address, size)");
+        let error = read(&[("units.sice", "4KiB")]).unwrap_err();
+        assert_eq!(error, "units.sice: no such key; did you mean \"size\"? (allowed: time, address, size)");
         assert!(read(&[("merge", "tim")]).unwrap_err().contains("did you mean \"time\"?"));
     }
 

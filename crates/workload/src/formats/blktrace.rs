@@ -17,10 +17,11 @@
 //! A request passes through several events; one kind of them is taken, by default its issue to the device (option
 //! `event`). A flush is one without data: a write that asks for a flush before it is a write, and is remarked on.
 
+use super::linux_block::SECTOR_BYTES;
 use super::packed::{Binary, Order, scaled, shown_start};
 use super::{Clock, Devices, Fault, FieldNames, FormatInfo, Record};
 use crate::request::Op;
-use crate::trace::{BlockEvent, TraceOptions};
+use crate::trace::{TraceEvent, TraceOptions};
 
 /// The reader of a blktrace file.
 pub(crate) struct Blktrace {
@@ -33,7 +34,6 @@ pub(crate) struct Blktrace {
 
 const MAGIC: u32 = 0x6561_7400;
 const VERSION: u32 = 7;
-const SECTOR_BYTES: u64 = 512;
 
 // Bits of the high half of an action.
 const WRITE: u32 = 1 << 1;
@@ -78,10 +78,11 @@ impl Binary for Blktrace {
         if version != VERSION {
             return Err(Fault::number("magic", format!("version {version}"), "version 7"));
         }
-        let action = match options.event {
-            BlockEvent::Queue => 1,
-            BlockEvent::Issue => 7,
-            BlockEvent::Complete => 8,
+        // Not by what is near the beginning of the file: the files of all processors must tell of the same event.
+        let action = match options.event.unwrap_or(TraceEvent::Issue) {
+            TraceEvent::Queue => 1,
+            TraceEvent::Issue => 7,
+            TraceEvent::Complete => 8,
         };
         Ok((Self { order, action, latest_device: None, flushing_writes: 0, passed_through: 0 }, 0))
     }

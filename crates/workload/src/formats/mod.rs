@@ -9,34 +9,66 @@
 //! format leaves open; its line in `FORMATS`; its sample and its illegal records in `tests/formats.rs` (or
 //! `tests/binary.rs`); a fuzz target.
 
+mod alibaba;
+mod biotracer;
+mod blkparse;
 mod blktrace;
+mod cloudphysics;
+mod columns;
 mod devices;
+mod diskmon;
 mod disksim;
 mod fio;
+mod fiu;
+mod ftrace;
+mod linux_block;
 mod msr;
 mod oracle_general;
 mod packed;
 pub(crate) mod parquet;
 mod reader;
+mod replay;
 mod spc;
 mod srt;
+mod ssdsim;
+mod systor;
+mod tencent;
 mod text;
 mod vscsi;
+mod window;
+mod wiscsee;
+mod wpa;
 
 use crate::place::CountedFile;
 use crate::request::{Op, Request, WorkloadError};
 use crate::trace::TraceOptions;
+use coflash_base::Duration;
 use std::io::Read;
 
+pub use columns::Columns;
 pub(crate) use devices::Devices;
 pub(crate) use text::{BLOCK_BYTES, Lines};
 
-/// Every format, in the order in which they are shown.
+/// Every format, in the order in which they are shown; of formats that fit a file equally well the first is taken.
 const FORMATS: &[Entry] = &[
     Entry::of::<fio::Iolog>(),
     Entry::of::<msr::Msr>(),
     Entry::of::<spc::Spc>(),
+    Entry::of::<replay::Replay>(),
+    Entry::of::<ssdsim::SsdSim>(),
     Entry::of::<disksim::DiskSim>(),
+    Entry::of::<systor::Systor>(),
+    Entry::of::<fiu::Fiu>(),
+    Entry::of::<blkparse::Blkparse>(),
+    Entry::of::<ftrace::Ftrace>(),
+    Entry::of::<cloudphysics::CloudPhysics>(),
+    Entry::of::<diskmon::DiskMon>(),
+    Entry::of::<biotracer::BioTracer>(),
+    Entry::of::<tencent::Tencent>(),
+    Entry::of::<alibaba::Alibaba>(),
+    Entry::of::<wpa::Wpa>(),
+    Entry::of::<wiscsee::WiscSee>(),
+    Entry::of::<columns::ColumnReader>(),
     Entry::packed::<blktrace::Blktrace>(),
     Entry::packed::<vscsi::Vscsi>(),
     Entry::packed::<oracle_general::OracleGeneral>(),
@@ -49,6 +81,9 @@ const FORMATS: &[Entry] = &[
         open: Open::File(parquet::open),
     },
 ];
+
+/// The format that is read as the options say.
+pub(crate) const COLUMNS: &str = columns::ColumnReader::INFO.name;
 
 /// What a format is, for the documentation, the command line and error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
@@ -85,9 +120,14 @@ pub(crate) trait Format: Send + Sized + 'static {
     const FIELDS: FieldNames;
     /// Where its times count from.
     const CLOCK: Clock;
+    /// How far its records are out of order, where that is its nature.
+    const SORT_WINDOW: Duration = Duration::ZERO;
 
     /// A parser at the beginning of a file.
     fn new(options: &TraceOptions) -> Self;
+
+    /// Sees the beginning of the file before its first line.
+    fn look_ahead(&mut self, _beginning: &[u8]) {}
 
     /// What a line says; nothing for a header and for what is not a request. Called once per line that is not blank, in
     /// order, whether or not the record of the line before was accepted.
@@ -213,7 +253,7 @@ impl Entry {
             per_processor: false,
             look: Look::Lines(score::<F>),
             open: Open::Stream(|file, lines, options, standing| {
-                let text = reader::Text::<F>::new(lines, options);
+                let text = reader::Text::<F>::open(file, lines, options)?;
                 Ok(Box::new(reader::Reader::new(file, text, options, standing)))
             }),
         }
@@ -404,7 +444,7 @@ mod tests {
     }
 
     /// Lines of every format, right and wrong, that a test puts together as chance will have it.
-    const LINES: [&str; 16] = [
+    const LINES: [&str; 34] = [
         "fio version 3 iolog",
         "fio version 2 iolog",
         "10 d read 0 1",
@@ -419,6 +459,24 @@ mod tests {
         "1,7,512,R,0.25",
         "0.5 0 8 16 1",
         "0.75 1 24 8 0",
+        "750 1 512 1024 0",
+        "Timestamp,Response,IOType,LUN,Offset,Size",
+        "1456095145.133,0.0008,R,0,4096,512",
+        "1456095145.126,,W,1,0,512",
+        "467 25 kjournald 6446 8 W 6 0 98b9cb7e1dd888f9dac2bf08af1c3cb2",
+        "  8,16   3        7     0.001795683  3557  D   R 4938888 + 256 [java]",
+        "  8,17   3        7     0.000795683  3557  D  FN [java]",
+        "CPU0 (8,16):",
+        " fio-789 [000] .....  4455.092003: block_rq_issue: 259,0 WS 65536 () 64 + 128 [fio]",
+        "1,5633898,2a,512,42932745",
+        "0\t0.047339\t0.00019073\t0\tRead\t1320146\t8\t",
+        "8 8 4096 4 1.741165940 1.741177190 1.741193648 1.741418961",
+        "8 8 4096 5 9999999.0 9999999.5 9999999.6 9999999.7",
+        "1538323200,12910952,128,0,1063",
+        "419,W,8792731648,16384,1577808144360767",
+        "IO Type,Init Time (s),Min Offset,Size (B)",
+        "Read,0.5,0x1000,\"4,096\"",
+        "909 D read 0 4096 0.000000000 0 False",
         "",
         "nonsense",
     ];

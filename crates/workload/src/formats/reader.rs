@@ -1,6 +1,9 @@
 //! From records to requests: the rules that hold for every format, in one place.
 
-use super::{Clock, Devices, Fault, FieldNames, FileReader, Format, Lines, Record, Standing, is_empty};
+use super::window::{Waiting, Window};
+use super::{
+    Clock, Devices, Fault, FieldNames, FileReader, Format, Lines, Record, SAMPLE_BYTES, Standing, is_empty,
+};
 use crate::request::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use crate::trace::{OnError, TraceOptions};
 use coflash_base::{Duration, Time};
@@ -14,6 +17,8 @@ pub(crate) trait Records: Send + 'static {
     const FIELDS: FieldNames;
     /// Where its times count from.
     const CLOCK: Clock;
+    /// How far its records are out of order, where that is its nature.
+    const SORT_WINDOW: Duration = Duration::ZERO;
 
     /// The next record that is a request; nothing at the end.
     fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, Trouble>;
@@ -54,14 +59,20 @@ pub(crate) struct Text<F> {
 }
 
 impl<F: Format> Text<F> {
-    pub(crate) fn new(lines: Lines, options: &TraceOptions) -> Self {
-        Self { lines, format: F::new(options) }
+    pub(crate) fn open(file: &str, mut lines: Lines, options: &TraceOptions) -> Result<Self, WorkloadError> {
+        let mut format = F::new(options);
+        let beginning = lines
+            .peek(SAMPLE_BYTES)
+            .map_err(|error| WorkloadError::Trace { file: file.to_owned(), problem: error.to_string() })?;
+        format.look_ahead(beginning);
+        Ok(Self { lines, format })
     }
 }
 
 impl<F: Format> Records for Text<F> {
     const FIELDS: FieldNames = F::FIELDS;
     const CLOCK: Clock = F::CLOCK;
+    const SORT_WINDOW: Duration = F::SORT_WINDOW;
 
     #[inline]
     fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, Trouble> {
@@ -89,6 +100,8 @@ impl<F: Format> Records for Text<F> {
 pub(crate) struct Reader<R> {
     file: String,
     records: R,
+    /// The records that wait for their turn.
+    window: Window,
     rules: Rules,
     on_error: OnError,
     skipped: u64,
@@ -110,6 +123,12 @@ struct Rules {
     /// How many were, and the farthest.
     late: u64,
     late_ns_max: u64,
+    /// How large a step forward is a clock that was set.
+    jump_ns: u64,
+    /// The sum of such steps.
+    jumped_ns: u64,
+    /// How many there were.
+    jumps: u64,
 }
 
 impl<R: Records> Reader<R> {
@@ -119,11 +138,26 @@ impl<R: Records> Reader<R> {
             (Standing::After { base_ns }, Clock::Start) => (base_ns, Some(0)),
             (Standing::After { base_ns }, Clock::Date) => (base_ns, None),
         };
-        let slack_ns = options.time_slack.ns;
+        let jump_ns = match (standing, options.clock_jump) {
+            (Standing::After { .. }, Some(jump)) => jump.ns,
+            // Files of the same time must not move against each other: what they are merged into knows of jumps.
+            _ => u64::MAX,
+        };
         Self {
             file: file.to_owned(),
             records,
-            rules: Rules { base_ns, origin_ns, latest_ns: 0, slack_ns, late: 0, late_ns_max: 0 },
+            window: Window::new(options.sort_window.unwrap_or(R::SORT_WINDOW)),
+            rules: Rules {
+                base_ns,
+                origin_ns,
+                latest_ns: 0,
+                slack_ns: options.time_slack.ns,
+                late: 0,
+                late_ns_max: 0,
+                jump_ns,
+                jumped_ns: 0,
+                jumps: 0,
+            },
             on_error: options.on_error,
             skipped: 0,
             first_skipped: None,
@@ -135,15 +169,35 @@ impl<R: Records> Reader<R> {
         WorkloadError::Trace { file: self.file.clone(), problem }
     }
 
+    /// The next record in order, with the number of its line.
+    #[inline]
+    fn next_record(&mut self, devices: &mut Devices) -> Result<Option<Waiting>, WorkloadError> {
+        loop {
+            if let Some(record) = self.window.pop() {
+                return Ok(Some(record));
+            }
+            let record = self.records.next(devices);
+            let line = self.records.number();
+            match record {
+                Ok(Some(record)) if self.window.is_open() => self.window.push(Waiting { record, line }),
+                Ok(Some(record)) => return Ok(Some(Waiting { record, line })),
+                Ok(None) if self.window.end() => {}
+                Ok(None) => return Ok(None),
+                Err(Trouble::Record(fault)) => self.fault(line, fault)?,
+                Err(Trouble::Lost(fault)) => return Err(self.malformed(line, fault)),
+                Err(Trouble::Input(problem)) => return Err(self.problem(problem)),
+            }
+        }
+    }
+
     #[cold]
-    fn malformed(&self, fault: Fault) -> WorkloadError {
-        let line = self.records.number();
+    fn malformed(&self, line: u64, fault: Fault) -> WorkloadError {
         WorkloadError::Malformed { file: self.file.clone(), line, field: fault.field, problem: fault.problem }
     }
 
     #[cold]
-    fn fault(&mut self, fault: Fault) -> Result<(), WorkloadError> {
-        let error = self.malformed(fault);
+    fn fault(&mut self, line: u64, fault: Fault) -> Result<(), WorkloadError> {
+        let error = self.malformed(line, fault);
         match self.on_error {
             OnError::Stop => Err(error),
             OnError::Skip => {
@@ -164,6 +218,14 @@ impl<R: Records> Reader<R> {
         })
     }
 
+    fn jump_remark(&self) -> Option<String> {
+        let Rules { jumps, jumped_ns, .. } = self.rules;
+        (jumps > 0).then(|| {
+            let left_out = Duration { ns: jumped_ns };
+            format!("{}: {jumps} pauses, {left_out} in all, were left out (clock_jump)", self.file)
+        })
+    }
+
     fn skip_remark(&self) -> Option<String> {
         let first = self.first_skipped.as_ref()?;
         Some(format!("{}: {} records were skipped, the first: {first}", self.file, self.skipped))
@@ -176,15 +238,20 @@ impl Rules {
     fn apply(
         &mut self,
         record: &Record,
+        newest_ns: u64,
         fields: &FieldNames,
         devices: &mut Devices,
     ) -> Result<Request, Fault> {
         let &Record { length, op, .. } = record;
-        let late_ns = self.latest_ns.saturating_sub(record.time_ns);
+        // As the file has it, up to the steps left out.
+        let given_ns = record.time_ns.saturating_sub(self.jumped_ns);
+        let late_ns = self.latest_ns.saturating_sub(given_ns);
         if late_ns > self.slack_ns {
-            return Err(backwards(fields.time, record.time_ns, self.latest_ns));
+            return Err(backwards(fields.time, record.time_ns, late_ns, newest_ns));
         }
-        let time_ns = record.time_ns.max(self.latest_ns);
+        let pause_ns = given_ns.saturating_sub(self.latest_ns);
+        let jump_ns = if pause_ns > self.jump_ns && self.origin_ns.is_some() { pause_ns } else { 0 };
+        let time_ns = given_ns.max(self.latest_ns) - jump_ns;
         let origin_ns = self.origin_ns.unwrap_or(time_ns);
         let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
             let problem = "the trace is longer than 2^64 ns (584 years)".to_owned();
@@ -195,6 +262,8 @@ impl Rules {
         // Only an accepted record moves the clock: a skipped one must leave no trace.
         self.origin_ns = Some(origin_ns);
         self.latest_ns = time_ns;
+        self.jumped_ns += jump_ns;
+        self.jumps += u64::from(jump_ns > 0);
         self.late += u64::from(late_ns > 0);
         self.late_ns_max = self.late_ns_max.max(late_ns);
         Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op })
@@ -222,11 +291,13 @@ fn place(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Result<
 }
 
 #[cold]
-fn backwards(field: &'static str, time_ns: u64, latest_ns: u64) -> Fault {
-    let by = Duration { ns: latest_ns - time_ns };
+fn backwards(field: &'static str, time_ns: u64, late_ns: u64, newest_ns: u64) -> Fault {
+    let (by, window) =
+        (Duration { ns: late_ns }, Duration { ns: newest_ns.saturating_sub(time_ns).max(late_ns) });
+    let latest_ns = u128::from(time_ns) + u128::from(late_ns);
     let problem = format!(
-        "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (time_slack = \"{by}\" or more lets such records \
-         arrive with the one before, on_error = \"skip\" leaves them out)"
+        "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{window}\" or more puts such records \
+         in order, time_slack = \"{by}\" or more lets them arrive with the one before, on_error = \"skip\" leaves them out)"
     );
     Fault { field, problem }
 }
@@ -234,16 +305,12 @@ fn backwards(field: &'static str, time_ns: u64, latest_ns: u64) -> Fault {
 impl<R: Records> FileReader for Reader<R> {
     fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError> {
         while batch.len() < BATCH_REQUESTS {
-            let request = match self.records.next(devices) {
-                Ok(Some(record)) => self.rules.apply(&record, &R::FIELDS, devices),
-                Ok(None) => break,
-                Err(Trouble::Record(fault)) => Err(fault),
-                Err(Trouble::Lost(fault)) => return Err(self.malformed(fault)),
-                Err(Trouble::Input(problem)) => return Err(self.problem(problem)),
+            let Some(Waiting { record, line }) = self.next_record(devices)? else {
+                break;
             };
-            match request {
+            match self.rules.apply(&record, self.window.newest_ns(), &R::FIELDS, devices) {
                 Ok(request) => batch.push(request),
-                Err(fault) => self.fault(fault)?,
+                Err(fault) => self.fault(line, fault)?,
             }
         }
         self.satisfied |= !batch.is_empty();
@@ -256,7 +323,9 @@ impl<R: Records> FileReader for Reader<R> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.records.remarks();
+        remarks.extend(self.window.remark(&self.file));
         remarks.extend(self.late_remark());
+        remarks.extend(self.jump_remark());
         remarks.extend(self.skip_remark());
         remarks
     }

@@ -143,14 +143,48 @@ pub(crate) fn blank_field<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
     field
 }
 
-/// The next field of a line of fields separated by commas, taken off `rest`, without blanks around it; empty at the end
-/// of the line.
+/// The next field of a line of fields separated by `separator`, taken off `rest`, without blanks around it; empty at the
+/// end of the line.
 #[inline]
-pub(crate) fn comma_field<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
-    let end = rest.iter().position(|&b| b == b',').unwrap_or(rest.len());
+pub(crate) fn field<'a>(rest: &mut &'a [u8], separator: u8) -> &'a [u8] {
+    let end = rest.iter().position(|&b| b == separator).unwrap_or(rest.len());
     let field = &rest[..end];
     *rest = rest.get(end + 1..).unwrap_or_default();
     trim(field)
+}
+
+/// As [`field`], where commas separate.
+#[inline]
+pub(crate) fn comma_field<'a>(rest: &mut &'a [u8]) -> &'a [u8] {
+    field(rest, b',')
+}
+
+/// Refuses a further field: the record is complete with `count` of them, the last being `field`.
+#[inline]
+pub(crate) fn nothing_more(rest: &[u8], field: &'static str, count: &str) -> Result<(), Fault> {
+    // Nearly every line ends right behind its last field.
+    if rest.is_empty() || trim(rest).is_empty() {
+        return Ok(());
+    }
+    Err(Fault::unexpected(field, trim(rest), &format!("expected: a record has {count} fields")))
+}
+
+/// The line of column names that some files have at the top.
+pub(crate) struct Header {
+    /// Whether the next line is the first.
+    at_top: bool,
+}
+
+impl Header {
+    pub(crate) fn new() -> Self {
+        Self { at_top: true }
+    }
+
+    /// Whether `line` is the first and holds the `names`.
+    #[inline]
+    pub(crate) fn is(&mut self, line: &[u8], names: &str) -> bool {
+        std::mem::take(&mut self.at_top) && trim(line).eq_ignore_ascii_case(names.as_bytes())
+    }
 }
 
 /// A whole number.

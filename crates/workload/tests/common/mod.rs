@@ -26,9 +26,30 @@ pub(crate) fn parse(text: &str, options: &TraceOptions) -> Result<Vec<(u64, u64,
     Ok(requests.iter().map(|r| (r.arrival.ns, r.offset, r.length, r.op)).collect())
 }
 
+/// What options a trace of `format` cannot be read without.
+pub(crate) fn plain(format: &str) -> TraceOptions {
+    let columns = "time:us,op,offset:sectors,size:bytes".parse().expect("columns");
+    let columns = (format == "columns").then_some(columns);
+    TraceOptions { columns, ..TraceOptions::default() }
+}
+
 /// Options that name a format.
 pub(crate) fn named(format: &str) -> TraceOptions {
-    TraceOptions { format: Some(format.to_owned()), ..TraceOptions::default() }
+    TraceOptions { format: Some(format.to_owned()), ..plain(format) }
+}
+
+/// `line` behind a good beginning is refused as `field`, with a message that has all of `parts`.
+pub(crate) fn refuses(format: &str, beginning: &str, line: &str, field: &str, parts: &[&str]) {
+    refuses_with(&named(format), beginning, line, field, parts);
+}
+
+/// As [`refuses`], with options of one's own.
+pub(crate) fn refuses_with(options: &TraceOptions, beginning: &str, line: &str, field: &str, parts: &[&str]) {
+    let number = beginning.lines().count() + 1;
+    let error = parse(&format!("{beginning}{line}\n"), options).expect_err(line);
+    let start = format!("t:{number}: {field}: ");
+    assert!(error.starts_with(&start), "{line}: {error}");
+    assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
 }
 
 /// The binary formats, whose samples are in `binary.rs`.

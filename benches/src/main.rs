@@ -1,0 +1,83 @@
+//! The benchmark table: requests and page programs a second, bytes of state a physical page, peak memory.
+//!
+//! Each row runs in a process of its own, so that its peak memory is its own, and several times, so that one can see how
+//! noisy the machine is: the table shows the median and the range. `coflash-bench [ROW...]` runs the rows whose names
+//! begin so.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark speaks to the terminal")]
+#![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
+
+mod parsing;
+mod rows;
+
+use rows::{ROWS, Row};
+use serde::{Deserialize, Serialize};
+use std::process::Command;
+
+const REPEATS: usize = 3;
+
+/// What one run of a row measured; what does not apply stays empty.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Measured {
+    /// Requests (or accesses) a second.
+    pub(crate) requests_per_second: f64,
+    /// Page programs a second.
+    pub(crate) programs_per_second: Option<f64>,
+    /// Bytes of input a second.
+    pub(crate) bytes_per_second: Option<f64>,
+    /// Bytes of device state for each physical page.
+    pub(crate) state_bytes_per_page: Option<f64>,
+    /// Peak memory of the process.
+    pub(crate) peak_rss_bytes: Option<u64>,
+    /// Anything else worth a word.
+    pub(crate) note: String,
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    if let [flag, name] = arguments.as_slice()
+        && flag == "--row"
+    {
+        let row = ROWS.iter().find(|row| row.name == name.as_str()).expect("a row of the table");
+        println!("{}", serde_json::to_string(&(row.run)()).expect("plain data"));
+        return;
+    }
+    let wanted = |row: &&Row| arguments.is_empty() || arguments.iter().any(|name| row.name.starts_with(name));
+    println!(
+        "{:<34} {:>10} {:>17} {:>12} {:>9} {:>8} {:>9}  remarks",
+        "", "requests/s", "range", "programs/s", "MB/s", "B/page", "peak MiB"
+    );
+    for row in ROWS.iter().filter(wanted) {
+        let mut runs: Vec<Measured> = (0..REPEATS).map(|_| in_a_process(row.name)).collect();
+        runs.sort_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));
+        show(row, &runs);
+    }
+}
+
+fn in_a_process(row: &str) -> Measured {
+    let program = std::env::current_exe().expect("this program has a path");
+    let output = Command::new(program).args(["--row", row]).output().expect("this program runs");
+    assert!(output.status.success(), "{row}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).expect("a row prints its numbers")
+}
+
+fn show(row: &Row, runs: &[Measured]) {
+    let median = &runs[runs.len() / 2];
+    let millions = |rate: f64| format!("{:.2} M", rate / 1e6);
+    let range = format!(
+        "{:.2}–{:.2} M",
+        runs[0].requests_per_second / 1e6,
+        runs[runs.len() - 1].requests_per_second / 1e6
+    );
+    let optional = |value: Option<String>| value.unwrap_or_default();
+    println!(
+        "{:<34} {:>10} {:>17} {:>12} {:>9} {:>8} {:>9}  {}",
+        row.name,
+        millions(median.requests_per_second),
+        range,
+        optional(median.programs_per_second.map(millions)),
+        optional(median.bytes_per_second.map(|rate| format!("{:.0}", rate / 1e6))),
+        optional(median.state_bytes_per_page.map(|bytes| format!("{bytes:.2}"))),
+        optional(median.peak_rss_bytes.map(|bytes| format!("{:.0}", bytes as f64 / f64::from(1 << 20)))),
+        median.note,
+    );
+}

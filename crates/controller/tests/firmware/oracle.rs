@@ -1,0 +1,210 @@
+//! Random operations against the stupidest correct model: an array of what was last written.
+
+use crate::support::{Device, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
+use coflash_base::seed::{RngExt, Stream};
+use coflash_base::{Lpn, Seed};
+use coflash_cache::EvictionConfig;
+use coflash_controller::{CooperationConfig, Eviction};
+use coflash_flash::Cause;
+use coflash_ftl::{Chips, Pools, Summary, Trigger, VictimConfig, WearLevelling};
+
+const STEPS: u64 = 1000;
+const STEPS_BETWEEN_CHECKS: u64 = 16;
+
+/// What the host did, counted where it was done.
+#[derive(Default)]
+struct Seen {
+    reads: u64,
+    writes: u64,
+    /// Orphans that the host overwrote or trimmed.
+    orphans_saved: u64,
+}
+
+/// A device and what it should hold.
+struct Storm {
+    device: Device,
+    model: Vec<Page>,
+    seen: Seen,
+}
+
+impl Storm {
+    fn new(setup: &Setup) -> Self {
+        let device = Device::new(setup);
+        let pages = device.controller.ftl().logical_pages() as usize;
+        Self { device, model: vec![[0; PAGE_BYTES]; pages], seen: Seen::default() }
+    }
+
+    fn apply(&mut self, operation: &Operation) {
+        let cache = self.device.controller.cache();
+        let is_orphan = |page: Lpn| u64::from(cache.lookup(page).is_some_and(|slot| cache.is_orphan(slot)));
+        match operation {
+            Operation::Read(page) => {
+                self.seen.reads += 1;
+                assert_eq!(self.device.read(*page), self.model[page.get() as usize], "{operation:?}");
+                return;
+            }
+            Operation::Write(page, bytes, stamp) => {
+                self.seen.writes += 1;
+                self.seen.orphans_saved += is_orphan(*page);
+                self.model[page.get() as usize][bytes.clone()]
+                    .copy_from_slice(&content(*stamp)[bytes.clone()]);
+            }
+            Operation::Trim(page) => {
+                self.seen.orphans_saved += is_orphan(*page);
+                self.model[page.get() as usize] = [0; PAGE_BYTES];
+            }
+            Operation::Flush => {}
+        }
+        self.device.apply(operation);
+    }
+
+    fn check(&self) {
+        self.device.controller.assert_invariants();
+        self.assert_map_can_be_rebuilt();
+        self.assert_nothing_is_lost_or_made_up();
+    }
+
+    /// What lies beside the pages of flash says where each mapped page is.
+    fn assert_map_can_be_rebuilt(&self) {
+        let ftl = self.device.controller.ftl();
+        let rebuilt = self.device.image.rebuild_map(self.model.len());
+        for page in ftl.mapped() {
+            assert_eq!(ftl.lookup(page), rebuilt[page.get() as usize], "{page:?} as rebuilt");
+        }
+    }
+
+    /// Conservation: every program has a cause, every drop an orphan, every page operation a hit or a miss.
+    fn assert_nothing_is_lost_or_made_up(&self) {
+        let (cache, tally) = (self.device.controller.cache(), self.device.controller.tally());
+        let ftl = self.device.controller.ftl().tally();
+        let of = |cause| ftl.programs_for(cause);
+        assert_eq!(tally.read_hits + tally.read_misses, self.seen.reads, "reads");
+        assert_eq!(tally.write_hits + tally.write_misses, self.seen.writes, "writes");
+        assert_eq!(of(Cause::Evict), tally.dirty_evictions_pages, "programs for evictions");
+        let causes = [Cause::Host, Cause::Evict, Cause::Gc, Cause::Metadata].map(of);
+        assert_eq!(causes.iter().sum::<u64>(), ftl.programs(), "programs by cause");
+        assert!(tally.drop_rewrites_pages <= ftl.gc_drops_pages, "rewrites of drops");
+        let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
+        assert_eq!(
+            tally.drop_rewrites_pages + self.seen.orphans_saved + orphans,
+            ftl.gc_drops_pages,
+            "drops rewritten, saved and open"
+        );
+    }
+
+    fn run(&mut self, stream: &mut Stream, steps: u64) {
+        for step in 1..=steps {
+            self.apply(&Operation::draw(stream, self.model.len() as u32, step));
+            if step % STEPS_BETWEEN_CHECKS == 0 {
+                self.check();
+            }
+        }
+        for page in (0..self.model.len() as u32).map(lpn) {
+            self.apply(&Operation::Read(page));
+        }
+        self.check();
+    }
+}
+
+/// Prints what a storm was when it fails.
+struct Named<'a>(&'a Setup);
+
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the storm was {:#?}", self.0);
+        }
+    }
+}
+
+/// What the loops over options do not cover is drawn.
+fn draw_ftl(setup: &mut Setup, stream: &mut Stream) {
+    let pick = |stream: &mut Stream, of: u32| stream.random_range(0..of) as usize;
+    setup.ftl.chips = [Chips::Static, Chips::RoundRobin, Chips::LeastBusy][pick(stream, 3)];
+    setup.ftl.summary = [Summary::Off, Summary::On, Summary::FreeInGc][pick(stream, 3)];
+    setup.ftl.wear_levelling = [WearLevelling::Off, WearLevelling::Dynamic][pick(stream, 2)];
+    let (streams, groups) =
+        [("[]", 3), (r#"[["host","evict"]]"#, 2), (r#"[["host","evict","gc"]]"#, 1)][pick(stream, 3)];
+    setup.ftl.shared_streams = serde_json::from_str(streams).expect("streams");
+    let pool_blocks = match setup.ftl.pools {
+        Pools::Plane => setup.geometry.blocks_per_plane,
+        Pools::Die => setup.geometry.blocks_per_die(),
+    };
+    // As tight as may be, or roomier: the low mark, the open blocks and the reserve.
+    let kept_back = 1 + groups + 1 + stream.random_range(0..3);
+    setup.ftl.spare = spare(kept_back, pool_blocks);
+}
+
+/// Every combination of what concerns the cache, each with its own device and operations.
+fn storms(cooperation: &CooperationConfig) {
+    let mut drops = 0;
+    let mut seed = 0;
+    for eviction in EvictionConfig::NAMES {
+        for victim in VictimConfig::NAMES {
+            for (slots, options) in
+                [0, 1, 4, 9].into_iter().flat_map(|slots| (0..32).map(move |o| (slots, o)))
+            {
+                seed += 1;
+                let bit = |index: u32| options >> index & 1 == 1;
+                let mut stream = Seed(seed).stream("storm");
+                let mut setup = Setup::tiny(10, 4).with_slots(slots).with_cooperation(cooperation);
+                setup.seed = Seed(seed);
+                setup.cache.policy = EvictionConfig::by_name(eviction).expect("a policy");
+                setup.gc.victim = VictimConfig::by_name(victim).expect("a policy");
+                setup.cache.read_allocate = bit(0);
+                setup.cache.write_allocate = bit(1);
+                setup.cache.eviction = if bit(2) { Eviction::Foreground } else { Eviction::Background };
+                setup.gc.trigger = if bit(3) { Trigger::Write } else { Trigger::Operation };
+                setup.ftl.pools = if bit(4) { Pools::Plane } else { Pools::Die };
+                setup.geometry.planes_per_die = stream.random_range(1..3);
+                setup.geometry.channels = stream.random_range(1..3);
+                draw_ftl(&mut setup, &mut stream);
+                let _named = Named(&setup);
+                let mut storm = Storm::new(&setup);
+                storm.run(&mut stream, STEPS);
+                drops += storm.device.controller.ftl().tally().gc_drops_pages;
+            }
+        }
+    }
+    assert_eq!(drops > 2000, cooperation.name() == "cdm", "{drops} drops: the storms reach what they should");
+}
+
+#[test]
+fn pages_read_back_without_cooperation() {
+    storms(&cooperation("\"none\""));
+}
+
+#[test]
+fn pages_read_back_under_cdm_with_removable_pages_free() {
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 0}"#));
+}
+
+#[test]
+fn pages_read_back_under_cdm_with_removable_pages_at_half() {
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 0.5}"#));
+}
+
+#[test]
+fn pages_read_back_under_cdm_with_removable_pages_in_full() {
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 1}"#));
+}
+
+#[test]
+fn pages_read_back_under_cdm_with_an_adaptive_weight() {
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": "adaptive"}"#));
+}
+
+/// The adaptive weight follows drops over a thousand or so, longer than the storms above.
+#[test]
+fn the_less_a_removable_page_counts_the_more_are_dropped() {
+    let drops = ["1", "0.5", "0", "\"adaptive\""].map(|weight| {
+        let scheme = cooperation(&format!("{{\"name\": \"cdm\", \"removable_weight\": {weight}}}"));
+        let mut setup = Setup::tiny(20, 4).with_slots(24).with_cooperation(&scheme);
+        setup.gc.trigger = Trigger::Operation;
+        let mut storm = Storm::new(&setup);
+        storm.run(&mut Seed(1).stream("storm"), 200_000);
+        storm.device.controller.ftl().tally().gc_drops_pages
+    });
+    assert!(drops.windows(2).take(2).all(|pair| pair[0] < pair[1]), "{drops:?} for 1, 0.5, 0, adaptive");
+    assert!((drops[0] + 1..drops[2]).contains(&drops[3]), "{drops:?}: the estimate lies between");
+}

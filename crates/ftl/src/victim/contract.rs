@@ -1,0 +1,305 @@
+//! Every registered policy keeps the contract: random lives of blocks from a seed, against the stupidest correct model.
+
+use super::greedy::{GreedyConfig, Tie};
+use super::{Blocks, Pool, Victim, VictimConfig, d_choices::DChoicesConfig};
+use super::{greedy, windowed_greedy::WindowedGreedyConfig};
+use coflash_base::seed::{RngExt, Seed, Stream};
+use std::num::NonZeroU16;
+
+/// What may happen to the blocks of a pool; a block that cannot take its part is left alone.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Seal { block: u32, cost: u32 },
+    CostChanged { block: u32, cost: u32 },
+    Remove(u32),
+    Clean,
+}
+
+impl Operation {
+    fn draw(stream: &mut Stream, pool: &Pool) -> Self {
+        let block = stream.random_range(0..pool.blocks);
+        let cost = stream.random_range(0..=pool.cost_max);
+        match stream.random_range(0..16) {
+            0..6 => Self::Seal { block, cost },
+            6..13 => Self::CostChanged { block, cost },
+            13 => Self::Remove(block),
+            _ => Self::Clean,
+        }
+    }
+}
+
+/// A candidate, as the model sees it.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    block: u32,
+    cost: u32,
+    sealed_at: u64,
+    /// When it came to its cost.
+    cost_since: u64,
+}
+
+/// A policy and the candidates it should know, in the order in which they were sealed.
+#[derive(Clone)]
+struct Checked {
+    config: VictimConfig,
+    pool: Pool,
+    victim: Victim,
+    candidates: Vec<Candidate>,
+    now: u64,
+}
+
+impl Checked {
+    fn new(config: &VictimConfig, pool: Pool) -> Self {
+        let victim = config.build(pool);
+        Self { config: config.clone(), pool, victim, candidates: Vec::new(), now: 0 }
+    }
+
+    fn apply(&mut self, operation: Operation) {
+        let find = |block| self.candidates.iter().position(|candidate| candidate.block == block);
+        match operation {
+            Operation::Seal { block, cost } if find(block).is_none() => self.seal(block, cost),
+            Operation::CostChanged { block, cost } => {
+                if let Some(candidate) = find(block).map(|at| &mut self.candidates[at])
+                    && candidate.cost != cost
+                {
+                    self.now += 1;
+                    self.victim.cost_changed(block, candidate.cost, cost);
+                    (candidate.cost, candidate.cost_since) = (cost, self.now);
+                }
+            }
+            Operation::Remove(block) if find(block).is_some() => self.remove(block),
+            Operation::Clean => {
+                if let Some(block) = self.pick() {
+                    self.remove(block);
+                }
+            }
+            Operation::Seal { .. } | Operation::Remove(_) => {}
+        }
+    }
+
+    fn seal(&mut self, block: u32, cost: u32) {
+        self.now += 1;
+        self.victim.sealed(block, cost);
+        self.candidates.push(Candidate { block, cost, sealed_at: self.now, cost_since: self.now });
+    }
+
+    fn remove(&mut self, block: u32) {
+        let at = self.candidates.iter().position(|candidate| candidate.block == block).unwrap();
+        let cost = self.candidates.remove(at).cost;
+        self.victim.removed(block, cost);
+    }
+
+    /// The same, its policy made anew from what the policy says of itself.
+    fn rebuilt(&self) -> Self {
+        let mut victim = self.config.build(self.pool);
+        for block in self.victim.order() {
+            let known = self.candidates.iter().find(|candidate| candidate.block == block);
+            victim.sealed(block, known.expect("an order is one of candidates").cost);
+        }
+        if let (Some(to), Some(from)) = (victim.draws(), self.victim.clone().draws()) {
+            *to = from.clone();
+        }
+        Self { victim, ..self.clone() }
+    }
+
+    /// Has the policy pick, and checks what it picked.
+    fn pick(&mut self) -> Option<u32> {
+        // What is not a candidate looks as tempting as can be.
+        let mut cost = vec![0; self.pool.blocks as usize];
+        let mut sealed_at = vec![0; self.pool.blocks as usize];
+        for candidate in &self.candidates {
+            cost[candidate.block as usize] = candidate.cost;
+            sealed_at[candidate.block as usize] = candidate.sealed_at;
+        }
+        let erases = vec![0; self.pool.blocks as usize];
+        let picked = self.victim.pick(Blocks {
+            cost: &cost,
+            full_cost: self.pool.cost_max,
+            sealed_at: &sealed_at,
+            erases: &erases,
+            now: self.now,
+        });
+        match self.expected() {
+            Some(expected) => assert_eq!(picked, expected, "candidates: {:?}", self.candidates),
+            None => assert!(
+                self.candidates.iter().any(|candidate| Some(candidate.block) == picked),
+                "{picked:?} is no candidate: {:?}",
+                self.candidates
+            ),
+        }
+        picked
+    }
+
+    /// What a policy must pick; none where it may pick any candidate.
+    fn expected(&self) -> Option<Option<u32>> {
+        let all = self.candidates.iter();
+        let best = match &self.config {
+            _ if self.candidates.is_empty() => None,
+            VictimConfig::Greedy(GreedyConfig { tie: Tie::Oldest }) => {
+                all.min_by_key(|c| (c.cost, c.cost_since))
+            }
+            VictimConfig::Greedy(GreedyConfig { tie: Tie::Newest }) => {
+                all.max_by_key(|c| (u32::MAX - c.cost, c.cost_since))
+            }
+            VictimConfig::Greedy(GreedyConfig { tie: Tie::HighestBlock }) => {
+                all.max_by_key(|c| (u32::MAX - c.cost, c.block))
+            }
+            VictimConfig::Fifo(_) => all.min_by_key(|c| c.sealed_at),
+            VictimConfig::WindowedGreedy(config) => {
+                all.take(config.window.get() as usize).min_by_key(|c| (c.cost, c.sealed_at))
+            }
+            VictimConfig::CostBenefit(_) => {
+                // (benefit, cost) of each against each; a block that costs nothing beats all that cost something.
+                let value = |c: &Candidate| {
+                    let age = self.now - c.sealed_at + 1;
+                    (age * u64::from(self.pool.cost_max - c.cost), u64::from(c.cost))
+                };
+                let beats = |a: &Candidate, b: &Candidate| match (value(a), value(b)) {
+                    ((_, 0), (_, cost)) => cost > 0,
+                    (_, (_, 0)) => false,
+                    ((a_benefit, a_cost), (b_benefit, b_cost)) => a_benefit * b_cost > b_benefit * a_cost,
+                };
+                // The oldest of those that nobody beats.
+                all.clone().find(|a| !self.candidates.iter().any(|b| beats(b, a)))
+            }
+            _ => return None,
+        };
+        Some(best.map(|candidate| candidate.block))
+    }
+}
+
+fn number<N: From<NonZeroU16>>(n: u16) -> N {
+    NonZeroU16::new(n).expect("not zero").into()
+}
+
+/// Every registered policy with its default parameters, and with parameters that matter in a small pool.
+fn configs() -> Vec<VictimConfig> {
+    let mut configs: Vec<_> = VictimConfig::NAMES
+        .iter()
+        .map(|name| VictimConfig::by_name(name).expect("it is registered"))
+        .collect();
+    configs.extend([
+        VictimConfig::Greedy(GreedyConfig { tie: Tie::Newest }),
+        VictimConfig::Greedy(GreedyConfig { tie: Tie::HighestBlock }),
+        VictimConfig::WindowedGreedy(WindowedGreedyConfig { window: number(1) }),
+        VictimConfig::WindowedGreedy(WindowedGreedyConfig { window: number(3) }),
+        VictimConfig::DChoices(DChoicesConfig { d: number(1) }),
+    ]);
+    configs
+}
+
+/// Says which life failed.
+struct Reproduce<'a>(&'a VictimConfig, u64);
+
+impl Drop for Reproduce<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed: {:?}, seed {}", self.0, self.1);
+        }
+    }
+}
+
+#[test]
+fn every_policy_picks_as_its_model() {
+    for config in configs() {
+        for seed in 0..60 {
+            let _reproduce = Reproduce(&config, seed);
+            let mut stream = Seed(seed).stream("lives");
+            let blocks = stream.random_range(1..20);
+            // Few costs make ties, many costs make the cursor of greedy travel.
+            let cost_max = if seed % 2 == 0 { 3 } else { 100 };
+            let mut checked = Checked::new(&config, Pool { blocks, cost_max, seed: Seed(seed) });
+            assert_eq!(checked.pick(), None, "nothing is sealed yet");
+            for _ in 0..400 {
+                checked.apply(Operation::draw(&mut stream, &checked.pool));
+            }
+            while let Some(block) = checked.pick() {
+                checked.remove(block);
+            }
+            assert_eq!(checked.candidates.len(), 0, "a policy gives up its last candidate");
+        }
+    }
+}
+
+#[test]
+fn a_policy_made_anew_from_its_order_goes_on_as_it_would_have() {
+    for config in configs() {
+        for seed in 0..40 {
+            let _reproduce = Reproduce(&config, seed);
+            let mut stream = Seed(seed).stream("lives");
+            let pool = Pool { blocks: stream.random_range(1..20), cost_max: 5, seed: Seed(seed) };
+            let mut before = Checked::new(&config, pool);
+            for _ in 0..stream.random_range(0..200) {
+                before.apply(Operation::draw(&mut stream, &pool));
+            }
+            let mut after = before.rebuilt();
+            for _ in 0..200 {
+                assert_eq!(after.victim.order(), before.victim.order());
+                let operation = Operation::draw(&mut stream, &pool);
+                before.apply(operation);
+                after.apply(operation);
+            }
+        }
+    }
+}
+
+#[test]
+fn policies_with_the_same_seed_pick_the_same() {
+    for config in configs() {
+        let picks = |seed| {
+            let pool = Pool { blocks: 50, cost_max: 8, seed: Seed(seed) };
+            let mut checked = Checked::new(&config, pool);
+            (0..50).for_each(|block| checked.seal(block, block * 7 % 9));
+            let mut pick = || checked.pick().inspect(|&block| checked.remove(block));
+            std::iter::from_fn(&mut pick).collect::<Vec<_>>()
+        };
+        assert_eq!(picks(3), picks(3), "{config:?}");
+        let draws = matches!(config.name(), "random" | "d-choices");
+        assert_eq!(picks(3) != picks(4), draws, "{config:?}");
+    }
+}
+
+/// How often each of `blocks` blocks, block b at cost b, was picked.
+fn histogram(config: &VictimConfig, blocks: u32, picks: u32) -> Vec<u32> {
+    let mut checked = Checked::new(config, Pool { blocks, cost_max: blocks, seed: Seed(1) });
+    (0..blocks).for_each(|block| checked.seal(block, block));
+    let mut counts = vec![0; blocks as usize];
+    for _ in 0..picks {
+        let block = checked.pick().expect("there are candidates");
+        counts[block as usize] += 1;
+        checked.remove(block);
+        checked.seal(block, block);
+    }
+    counts
+}
+
+#[test]
+fn draws_have_the_distribution_they_should() {
+    const PICKS: u32 = 20_000;
+    let blocks = 8;
+    let by_d = |d| VictimConfig::DChoices(DChoicesConfig { d: number(d) });
+    let random = VictimConfig::by_name("random").expect("it is registered");
+    for (config, d) in [(random, 1), (by_d(1), 1), (by_d(2), 2), (by_d(5), 5)] {
+        for (block, count) in (0..blocks).zip(histogram(&config, blocks, PICKS)) {
+            // All d draws cost at least as much as this block, and not all of them more.
+            let at_least = |cost: u32| (f64::from(blocks - cost) / f64::from(blocks)).powi(d);
+            let expected = f64::from(PICKS) * (at_least(block) - at_least(block + 1));
+            let deviation = (f64::from(count) - expected).abs();
+            assert!(
+                deviation <= 5.0 * expected.sqrt() + 1.0,
+                "{config:?}: block {block} was picked {count} times instead of {expected:.0}"
+            );
+        }
+    }
+}
+
+#[test]
+fn many_choices_are_greedy() {
+    let many = VictimConfig::DChoices(DChoicesConfig { d: number(400) });
+    assert_eq!(histogram(&many, 8, 100), [100, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+#[test]
+fn the_first_registered_policy_is_greedy_and_the_default() {
+    assert_eq!(VictimConfig::default(), VictimConfig::Greedy(greedy::GreedyConfig::default()));
+}

@@ -1,0 +1,129 @@
+//! The reserve holds: adversarial patterns on the fullest devices that are accepted, for a hundred thousand writes.
+
+use crate::setup::{Reproduce, Setup, victims};
+use coflash_base::Lpn;
+use coflash_base::seed::{RngExt, Seed};
+use coflash_flash::{Cause, Geometry, Place, Untimed};
+use coflash_ftl::{Chips, CopyAll, FreeMark, FtlConfig, Io, Pools, Stream, Summary};
+
+const WRITES: u32 = 100_000;
+
+#[derive(Clone, Copy, Debug)]
+enum Pattern {
+    Sequential,
+    Reverse,
+    HotPage,
+    Random,
+    /// Page 0 of every block's worth of pages, then page 1 of each: every block loses its pages at the same pace.
+    Strided,
+}
+
+impl Pattern {
+    const ALL: [Self; 5] = [Self::Sequential, Self::Reverse, Self::HotPage, Self::Random, Self::Strided];
+
+    fn page(self, step: u32, pages: u32, stream: &mut coflash_base::Stream) -> u32 {
+        match self {
+            Self::Sequential => step % pages,
+            Self::Reverse => pages - 1 - step % pages,
+            Self::HotPage => 0,
+            Self::Random => stream.random_range(0..pages),
+            Self::Strided => (step * 4 + step / pages) % pages,
+        }
+    }
+}
+
+/// Fills the device, then writes by the pattern, causes in turn so that every stream has an open block.
+fn endure(setup: &Setup, pattern: Pattern) {
+    let _reproduce = Reproduce(setup);
+    let mut ftl = setup.build().expect("the setup is accepted");
+    let pages = ftl.logical_pages();
+    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+    let mut stream = Seed(setup.seed).stream("endure");
+    for page in 0..pages {
+        ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+    }
+    for step in 0..WRITES {
+        let page = Lpn::new(pattern.page(step, pages, &mut stream));
+        let cause = if step % 3 == 0 { Cause::Evict } else { Cause::Host };
+        ftl.write(page, Place::Host, cause, (), &mut io);
+        if step % 5000 == 0 {
+            ftl.assert_invariants();
+        }
+    }
+    ftl.assert_invariants();
+    assert_eq!(ftl.mapped().count() as u32, pages, "{pattern:?}: the device is full");
+    let tally = ftl.tally();
+    let count = |cause| tally.programs_for(cause);
+    assert_eq!(count(Cause::Host) + count(Cause::Evict), u64::from(pages + WRITES));
+    assert_eq!(tally.programs(), u64::from(pages + WRITES) + count(Cause::Gc) + count(Cause::Metadata));
+    assert_eq!(tally.erases_blocks, ftl.erase_counts().iter().map(|&n| u64::from(n)).sum::<u64>());
+    // What was programmed is still there, or was erased: so many blocks' worth, less what is open or free now.
+    let data_pages = u64::from(setup.data_pages());
+    let data = tally.programs() - count(Cause::Metadata);
+    let erased = tally.erases_blocks * data_pages;
+    assert!(data >= erased + u64::from(pages), "{pattern:?}: erased more than was programmed");
+    assert!(data <= erased + u64::from(setup.geometry.blocks()) * data_pages, "{pattern:?}: too few erases");
+}
+
+fn endure_all(setup: &Setup) {
+    for victim in victims() {
+        for pattern in Pattern::ALL {
+            let mut setup = setup.clone();
+            setup.gc.victim = victim.clone();
+            endure(&setup, pattern);
+        }
+    }
+}
+
+#[test]
+fn one_pool_one_stream() {
+    let mut setup = Setup::small();
+    setup.ftl.shared_streams = vec![vec![Stream::Host, Stream::Evict, Stream::Gc]];
+    endure_all(&setup.with_least_spare());
+}
+
+#[test]
+fn every_stream_its_own_block_and_planes_that_round_robin_over_dies() {
+    let mut setup = Setup::small();
+    setup.geometry = Geometry { channels: 2, planes_per_die: 2, blocks_per_plane: 9, ..setup.geometry };
+    setup.ftl =
+        FtlConfig { shared_streams: vec![], chips: Chips::RoundRobin, pools: Pools::Plane, ..setup.ftl };
+    endure_all(&setup.with_least_spare());
+}
+
+#[test]
+fn one_data_page_a_block_and_its_summary() {
+    let mut setup = Setup::small();
+    setup.geometry = Geometry { planes_per_die: 2, pages_per_block: 2, ..setup.geometry };
+    setup.ftl = FtlConfig { summary: Summary::On, pools: Pools::Die, ..setup.ftl };
+    setup.gc.low_mark = FreeMark::Blocks(2);
+    endure_all(&setup.with_least_spare());
+}
+
+#[test]
+fn a_device_mapped_all_at_once_goes_on_like_a_written_one() {
+    for victim in victims() {
+        let mut setup = Setup::small();
+        setup.geometry = Geometry { channels: 3, planes_per_die: 2, ..setup.geometry };
+        setup.gc.victim = victim;
+        let setup = setup.with_least_spare();
+        let _reproduce = Reproduce(&setup);
+        let mut ftl = setup.build().expect("the setup is accepted");
+        ftl.map_all();
+        ftl.assert_invariants();
+        assert_eq!(ftl.tally().programs(), 0, "nothing is counted");
+        let pages = ftl.logical_pages();
+        assert_eq!(ftl.mapped().count() as u32, pages);
+        let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+        let mut stream = Seed(7).stream("mapped");
+        for step in 0..10_000 {
+            let page = Lpn::new(stream.random_range(0..pages));
+            ftl.write(page, Place::Host, Cause::Host, (), &mut io);
+            if step % 500 == 0 {
+                ftl.assert_invariants();
+            }
+        }
+        assert_eq!(ftl.tally().programs(), 10_000 + ftl.tally().programs_for(Cause::Gc));
+        assert_eq!(ftl.mapped().count() as u32, pages);
+    }
+}

@@ -1,0 +1,250 @@
+//! The ledger: what flash was told, replayed, and checked against the rules that the FTL promises to keep.
+
+use crate::setup::Setup;
+use coflash_base::{Index, Lpn};
+use coflash_flash::image::Done;
+use coflash_flash::{BlockId, Cause, Oob, Ppn};
+use coflash_ftl::{FreeMark, Ftl, Stream, Summary, Tally, VictimConfig, WearLevelling};
+use std::collections::VecDeque;
+
+#[derive(Clone, Debug, Default)]
+struct Block {
+    /// Pages programmed since the last erase.
+    programmed: u32,
+    valid: u32,
+    erases: u32,
+    /// Whose data it holds.
+    group: Option<usize>,
+    /// When it was sealed.
+    sealed: Option<u64>,
+}
+
+/// The blocks of a device as its operations leave them.
+pub(crate) struct Ledger {
+    setup: Setup,
+    tally: Tally,
+    blocks: Vec<Block>,
+    /// The free blocks of each pool, in the order in which they became free.
+    free: Vec<VecDeque<u32>>,
+    place: Vec<Option<Ppn>>,
+    /// What the newest entry of the log asks for: a summary right behind this page.
+    summary_due: Option<Ppn>,
+    /// The victim being copied, what it cost, and when its cleaning began.
+    cleaning: Option<(BlockId, u32, u64)>,
+    entries: u64,
+    /// Pages were marked: costs are not valid pages alone.
+    pub(crate) marks: bool,
+}
+
+impl Ledger {
+    pub(crate) fn new(setup: &Setup, logical_pages: u32) -> Self {
+        let blocks = setup.geometry.blocks();
+        let per_pool = setup.blocks_per_pool();
+        Self {
+            setup: setup.clone(),
+            tally: Tally::default(),
+            blocks: vec![Block::default(); blocks as usize],
+            free: (0..blocks / per_pool).map(|p| (p * per_pool..(p + 1) * per_pool).collect()).collect(),
+            place: vec![None; logical_pages as usize],
+            summary_due: None,
+            cleaning: None,
+            entries: 0,
+            marks: false,
+        }
+    }
+
+    /// Flash was told all this.
+    pub(crate) fn enter(&mut self, log: impl IntoIterator<Item = Done>) {
+        for done in log {
+            self.entries += 1;
+            let due = self.summary_due.take();
+            match done {
+                Done::Read(page, _) => {
+                    assert_ne!(self.block(page).programmed, 0, "{page:?} is read in an erased block");
+                    self.tally.reads_pages += 1;
+                }
+                Done::Program(page, Oob { lpn: None, .. }, cause) => {
+                    assert_eq!(
+                        due.map(|last| last.get() + 1),
+                        Some(page.get()),
+                        "a summary follows its block"
+                    );
+                    assert_eq!(cause, Cause::Metadata);
+                    self.count(cause);
+                    self.block(page).programmed += 1;
+                    continue;
+                }
+                Done::Program(page, Oob { lpn: Some(lpn), .. }, cause) => {
+                    self.cleaning = None;
+                    self.count(cause);
+                    self.invalidate(lpn);
+                    self.fill(lpn, page, cause);
+                }
+                Done::Copy(from, to, Oob { lpn, .. }, cause) => {
+                    let lpn = lpn.expect("summaries are not copied");
+                    assert_eq!(self.place[lpn.index()], Some(from), "GC copies what is valid");
+                    assert_eq!(self.pool_of(from), self.pool_of(to), "GC stays in its pool");
+                    self.begin_cleaning(self.setup.geometry.block_of(from));
+                    self.count(cause);
+                    self.invalidate(lpn);
+                    self.fill(lpn, to, cause);
+                }
+                Done::Erase(block, _) => self.erase(block),
+            }
+            assert_eq!(due, None, "{done:?} instead of a summary");
+        }
+        assert_eq!(self.summary_due, None, "a summary is missing");
+    }
+
+    fn count(&mut self, cause: Cause) {
+        let at = Cause::ALL.iter().position(|&(other, _)| other == cause).expect("all are there");
+        self.tally.programs_pages[at] += 1;
+    }
+
+    /// A page is no longer where it was: it was written elsewhere, trimmed or dropped.
+    pub(crate) fn invalidate(&mut self, lpn: Lpn) {
+        if let Some(page) = self.place[lpn.index()].take() {
+            self.block(page).valid -= 1;
+        }
+    }
+
+    fn block(&mut self, page: Ppn) -> &mut Block {
+        &mut self.blocks[self.setup.geometry.block_of(page).index()]
+    }
+
+    fn pool_of(&self, page: Ppn) -> usize {
+        (self.setup.geometry.block_of(page).get() / self.setup.blocks_per_pool()) as usize
+    }
+
+    /// A data page is programmed.
+    fn fill(&mut self, lpn: Lpn, page: Ppn, cause: Cause) {
+        let (entries, full, per_block) =
+            (self.entries, self.setup.data_pages(), self.setup.geometry.pages_per_block);
+        if page.get().is_multiple_of(per_block) {
+            self.open(self.pool_of(page), page.get() / per_block);
+        }
+        let group = group_of(&self.setup, cause);
+        let summary = match self.setup.ftl.summary {
+            Summary::Off => false,
+            Summary::On => true,
+            Summary::FreeInGc => cause != Cause::Gc,
+        };
+        self.place[lpn.index()] = Some(page);
+        let block = self.block(page);
+        assert_eq!(
+            *block.group.get_or_insert(group),
+            group,
+            "{page:?}: streams that are apart share a block"
+        );
+        assert_eq!(block.programmed, page.get() % per_block, "{page:?} is programmed out of order");
+        block.programmed += 1;
+        block.valid += 1;
+        if block.programmed == full {
+            block.sealed = Some(entries);
+            self.summary_due = summary.then_some(page);
+        }
+    }
+
+    /// A free block is taken: the one that wear levelling asks for.
+    fn open(&mut self, pool: usize, block: u32) {
+        let free = &mut self.free[pool];
+        let expected = match self.setup.ftl.wear_levelling {
+            WearLevelling::Off => free.front().copied(),
+            WearLevelling::Dynamic => {
+                free.iter().copied().min_by_key(|&block| (self.blocks[block as usize].erases, block))
+            }
+        };
+        assert_eq!(Some(block), expected, "of {free:?}");
+        free.retain(|&other| other != block);
+    }
+
+    fn begin_cleaning(&mut self, block: BlockId) {
+        match self.cleaning {
+            Some((victim, ..)) => assert_eq!(victim, block, "one victim at a time"),
+            None => self.cleaning = Some((block, self.blocks[block.index()].valid, self.entries)),
+        }
+    }
+
+    fn erase(&mut self, block: BlockId) {
+        self.begin_cleaning(block);
+        let (_, cost, since) = self.cleaning.take().expect("just begun");
+        let pool = (block.get() / self.setup.blocks_per_pool()) as usize;
+        assert!(self.free[pool].len() <= self.setup.low_mark(), "GC began above the low mark");
+        assert!(
+            self.blocks[block.index()].sealed.is_some_and(|at| at < since),
+            "only sealed blocks are cleaned"
+        );
+        assert_eq!(self.blocks[block.index()].valid, 0, "{block:?} is erased with valid pages");
+        if !self.marks {
+            self.check_victim(block, cost, since);
+        }
+        self.blocks[block.index()] =
+            Block { erases: self.blocks[block.index()].erases + 1, ..Block::default() };
+        self.free[pool].push_back(block.get());
+        self.tally.erases_blocks += 1;
+    }
+
+    /// Whether the policy's rule, as far as it has one, names this victim.
+    fn check_victim(&self, victim: BlockId, cost: u32, since: u64) {
+        let first = victim.get() / self.setup.blocks_per_pool() * self.setup.blocks_per_pool();
+        let pool = first as usize..(first + self.setup.blocks_per_pool()) as usize;
+        let candidates = self.blocks[pool].iter().filter(|block| block.sealed.is_some_and(|at| at < since));
+        match self.setup.gc.victim {
+            VictimConfig::Greedy(_) => {
+                for candidate in candidates.filter(|block| block.sealed != self.blocks[victim.index()].sealed)
+                {
+                    assert!(candidate.valid >= cost, "{victim:?} cost {cost}: {candidate:?} is cheaper");
+                }
+            }
+            VictimConfig::Fifo(_) => {
+                let oldest = candidates.map(|block| block.sealed).min().expect("the victim is one");
+                assert_eq!(oldest, self.blocks[victim.index()].sealed, "{victim:?} is not the oldest");
+            }
+            _ => {}
+        }
+    }
+
+    /// Between operations: the FTL's own account is the ledger's.
+    pub(crate) fn check(&self, ftl: &Ftl, dropped: u64) {
+        assert_eq!(*ftl.tally(), Tally { gc_drops_pages: dropped, ..self.tally }, "the tally is the log's");
+        assert_eq!(ftl.tally().programs(), self.tally.programs_pages.iter().sum::<u64>());
+        let erases: Vec<_> = self.blocks.iter().map(|block| block.erases).collect();
+        assert_eq!(ftl.erase_counts(), erases, "erase counts");
+        assert_eq!(self.tally.erases_blocks, erases.iter().map(|&n| u64::from(n)).sum::<u64>());
+        let fewest = self.free.iter().map(VecDeque::len).min().expect("there is a pool");
+        let at_most = |blocks: usize| ftl.pools_have_at_most(FreeMark::Blocks(blocks as u32));
+        assert!(at_most(fewest) && (fewest == 0 || !at_most(fewest - 1)), "free blocks");
+        assert!(fewest >= self.setup.low_mark(), "GC left {fewest} free blocks");
+        for (blocks, free) in self.blocks.chunks(self.setup.blocks_per_pool() as usize).zip(&self.free) {
+            let erased = blocks.iter().filter(|block| block.programmed == 0).count();
+            let sealed = blocks.iter().filter(|block| block.sealed.is_some()).count();
+            let open = blocks.len() - free.len() - sealed;
+            assert_eq!(erased, free.len(), "free blocks are erased");
+            assert!(open <= groups(&self.setup), "{open} blocks are open");
+        }
+    }
+
+    /// Free blocks of the pool that holds a page.
+    pub(crate) fn free_near(&self, page: Ppn) -> usize {
+        self.free[self.pool_of(page)].len()
+    }
+}
+
+/// The group of streams that a program belongs to, as the configuration reads.
+fn group_of(setup: &Setup, cause: Cause) -> usize {
+    let stream = match cause {
+        Cause::Evict | Cause::Destage => Stream::Evict,
+        Cause::Gc | Cause::Refresh | Cause::WearLevelling => Stream::Gc,
+        Cause::Host | Cause::Metadata => Stream::Host,
+    };
+    let named = setup.ftl.shared_streams.iter().position(|group| group.contains(&stream));
+    named.unwrap_or(10 + stream as usize)
+}
+
+fn groups(setup: &Setup) -> usize {
+    let mut groups: Vec<_> =
+        [Cause::Host, Cause::Evict, Cause::Gc].map(|cause| group_of(setup, cause)).into();
+    groups.sort_unstable();
+    groups.dedup();
+    groups.len()
+}

@@ -1,0 +1,10 @@
+//! The FTL over flash, from outside: an oracle of what was written, and a ledger of what flash was told.
+
+mod conservation;
+mod ledger;
+mod media;
+mod oracle;
+mod placement;
+mod refusals;
+mod setup;
+mod snapshot;

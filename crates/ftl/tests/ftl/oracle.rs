@@ -1,0 +1,283 @@
+//! Random operations against a plain map of last writes: every page reads back what was last written.
+
+use crate::ledger::Ledger;
+use crate::setup::{Reproduce, Setup, pick, victims};
+use coflash_base::seed::{RngExt, Seed, Stream};
+use coflash_base::{Index, Lpn};
+use coflash_flash::image::{Done, Image};
+use coflash_flash::{Access, Cause, Media, Place};
+use coflash_ftl::{Advisor, Fate, Ftl, Io, Trigger, Weight};
+
+const PAGE: usize = 16;
+type Bytes = [u8; PAGE];
+
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    Write(Lpn),
+    /// From a cache slot, for any cause but the host's.
+    Evict(Lpn),
+    /// So many bytes from such an offset; the rest stays.
+    WritePart(Lpn, usize, usize),
+    Read(Lpn),
+    Trim(Lpn),
+    /// Marks the page, or takes its mark back.
+    Mark(Lpn),
+    Weigh(Weight),
+}
+
+/// The tier beside flash: it holds a copy of every marked page, and what GC dropped lives there alone.
+#[derive(Default)]
+struct Tier {
+    drops: bool,
+    weight: Option<Weight>,
+    marked: Vec<bool>,
+    dropped: Vec<Lpn>,
+}
+
+impl Advisor for Tier {
+    fn fate<M: Media>(&mut self, page: Lpn, marked: bool, _: &mut M) -> Fate {
+        assert_eq!(marked, self.marked[page.index()], "{page:?}: the FTL's mark");
+        if self.drops && marked {
+            self.marked[page.index()] = false;
+            self.dropped.push(page);
+            return Fate::Drop;
+        }
+        Fate::Copy
+    }
+
+    fn marked_weight(&self) -> Weight {
+        self.weight.unwrap_or(Weight::FULL)
+    }
+}
+
+/// A page as it should be.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Truth {
+    /// What was last written; none where that was trimmed, or nothing ever was.
+    data: Option<Bytes>,
+    /// GC dropped it from flash.
+    elsewhere: bool,
+}
+
+struct Checked {
+    setup: Setup,
+    ftl: Ftl,
+    image: Image,
+    tier: Tier,
+    truth: Vec<Truth>,
+    ledger: Ledger,
+    drops: u64,
+}
+
+impl Checked {
+    fn new(setup: &Setup, drops: bool) -> Self {
+        let ftl = setup.build().expect("the setup is accepted");
+        let pages = ftl.logical_pages();
+        Self {
+            image: Image::new(&setup.geometry, 1),
+            tier: Tier { drops, marked: vec![false; pages as usize], ..Tier::default() },
+            truth: vec![Truth::default(); pages as usize],
+            ledger: Ledger::new(setup, pages),
+            drops: 0,
+            setup: setup.clone(),
+            ftl,
+        }
+    }
+
+    fn draw(&self, stream: &mut Stream, marks: bool) -> Operation {
+        let pages = self.ftl.logical_pages();
+        // Half of all operations go to the first tenth.
+        let range = if stream.random() { pages.div_ceil(10) } else { pages };
+        let page = Lpn::new(stream.random_range(0..range));
+        match stream.random_range(0..if marks { 20 } else { 14 }) {
+            0..6 => Operation::Write(page),
+            6..8 => Operation::Evict(page),
+            8..10 => {
+                let (from, to) = (stream.random_range(0..PAGE), stream.random_range(0..PAGE));
+                Operation::WritePart(page, from.min(to), from.abs_diff(to) + 1)
+            }
+            10..13 => Operation::Read(page),
+            13 => Operation::Trim(page),
+            14..19 => Operation::Mark(page),
+            _ if self.setup.fractional => Operation::Weigh(Weight(stream.random_range(0..=16))),
+            _ => Operation::Weigh(pick(stream, &[Weight::FULL, Weight::NONE])),
+        }
+    }
+
+    fn apply(&mut self, operation: Operation, stream: &mut Stream) {
+        let bytes = Bytes::from(std::array::from_fn(|_| stream.random()));
+        match operation {
+            Operation::Write(page) => self.write(page, 0, &bytes, Place::Host, Cause::Host),
+            Operation::Evict(page) => {
+                self.image.host_writes(0, &bytes);
+                self.image.access(0, Access::WriteNew, ());
+                let causes = [Cause::Evict, Cause::Destage, Cause::Refresh, Cause::WearLevelling];
+                self.write(page, 0, &bytes, Place::Cache { slot: 0 }, pick(stream, &causes));
+            }
+            Operation::WritePart(page, start, len) => {
+                if self.read(page, Place::Merged) {
+                    self.write(page, start, &bytes[..len], Place::Merged, Cause::Host);
+                } else {
+                    // Nothing is in flash to merge with: the tier's copy, or zeros.
+                    let mut whole = self.truth[page.index()].data.unwrap_or_default();
+                    whole[start..start + len].copy_from_slice(&bytes[..len]);
+                    self.write(page, 0, &whole, Place::Host, Cause::Host);
+                }
+            }
+            Operation::Read(page) => {
+                if self.read(page, Place::Host) {
+                    assert_eq!(
+                        Some(self.image.host_reads()),
+                        self.truth[page.index()].data.as_ref().map(|b| &b[..])
+                    );
+                }
+            }
+            Operation::Trim(page) => {
+                self.ftl.invalidate(page);
+                self.ledger.invalidate(page);
+                self.truth[page.index()] = Truth::default();
+                self.tier.marked[page.index()] = false;
+            }
+            Operation::Mark(page) if self.ftl.lookup(page).is_some() => {
+                self.ledger.marks = true;
+                let marked = &mut self.tier.marked[page.index()];
+                *marked = !*marked;
+                if *marked { self.ftl.mark(page) } else { self.ftl.unmark(page) }
+            }
+            Operation::Mark(page) => {
+                self.ftl.mark(page);
+                assert!(!self.ftl.is_marked(page), "a page that is not mapped has no mark");
+            }
+            Operation::Weigh(weight) => self.tier.weight = Some(weight),
+        }
+    }
+
+    fn write(&mut self, page: Lpn, start: usize, bytes: &[u8], from: Place, cause: Cause) {
+        self.image.host_writes(start, bytes);
+        let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
+        self.ftl.write(page, from, cause, (), &mut io);
+        self.settle();
+        let truth = &mut self.truth[page.index()];
+        truth.elsewhere = false;
+        truth.data.get_or_insert_default()[start..start + bytes.len()].copy_from_slice(bytes);
+        self.tier.marked[page.index()] = false;
+    }
+
+    /// Reads a page, if flash has it.
+    fn read(&mut self, page: Lpn, to: Place) -> bool {
+        let mapped = self.ftl.lookup(page).is_some();
+        let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
+        let read = self.ftl.read(page, to, Cause::Host, (), &mut io).is_some();
+        match self.setup.gc.trigger {
+            Trigger::Write => {
+                assert_eq!(read, mapped, "{page:?} is read where it is mapped");
+                let reads = self.image.log.iter().filter(|done| matches!(done, Done::Read(..)));
+                assert_eq!((reads.count(), self.image.log.len()), (usize::from(read), usize::from(read)));
+                self.settle();
+            }
+            Trigger::Operation => {
+                self.settle();
+                if let Some(page) = self.ftl.lookup(page) {
+                    assert!(self.ledger.free_near(page) > self.setup.low_mark(), "a read collects");
+                }
+            }
+        }
+        assert_eq!(read, self.truth[page.index()].data.is_some() && !self.truth[page.index()].elsewhere);
+        read
+    }
+
+    /// Takes note of what an operation made of flash and tier.
+    fn settle(&mut self) {
+        for page in self.tier.dropped.drain(..) {
+            let truth = &mut self.truth[page.index()];
+            assert!(truth.data.is_some() && !truth.elsewhere, "{page:?} is not in flash and is dropped");
+            truth.elsewhere = true;
+            self.ledger.invalidate(page);
+            self.drops += 1;
+        }
+        self.ledger.enter(self.image.log.drain(..));
+    }
+
+    fn check(&mut self) {
+        self.ftl.assert_invariants();
+        self.ledger.check(&self.ftl, self.drops);
+        let rebuilt = self.image.rebuild_map(self.truth.len());
+        let mut mapped = Vec::new();
+        for (index, truth) in self.truth.iter().enumerate() {
+            let page = Lpn::from_index(index);
+            let place = self.ftl.lookup(page);
+            assert_eq!(place.is_some(), truth.data.is_some() && !truth.elsewhere, "{page:?}: {truth:?}");
+            assert_eq!(self.ftl.is_marked(page), self.tier.marked[index], "{page:?}: mark");
+            if let (Some(place), Some(data)) = (place, truth.data) {
+                mapped.push(page);
+                assert_eq!(rebuilt[index], Some(place), "{page:?}: out-of-band data gives the map");
+                self.image.read(place, Place::Host, Cause::Host, ());
+                self.image.log.pop();
+                assert_eq!(self.image.host_reads(), data, "{page:?} at {place:?}");
+            }
+        }
+        assert_eq!(self.ftl.mapped().collect::<Vec<_>>(), mapped);
+    }
+}
+
+/// How the tier beside flash behaves in a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Marks {
+    None,
+    /// There are marks, but GC copies the pages all the same.
+    Copied,
+    Dropped,
+}
+
+/// Pages copied and dropped by GC.
+fn storm(seed: u64, marks: Marks) -> (u64, u64) {
+    let mut sum = (0, 0);
+    for victim in victims() {
+        let mut stream = Seed(seed).stream("storm");
+        let setup = Setup::draw(&mut stream, victim);
+        let _reproduce = Reproduce(&setup);
+        let mut checked = Checked::new(&setup, marks == Marks::Dropped);
+        let pages = setup.geometry.pages();
+        // Full first, so that GC has something to do.
+        for page in 0..checked.ftl.logical_pages() {
+            checked.apply(Operation::Write(Lpn::new(page)), &mut stream);
+        }
+        for step in 0..pages * 3 {
+            let mut operation = checked.draw(&mut stream, marks != Marks::None);
+            if let (Operation::Weigh(_), Marks::Copied) = (operation, marks) {
+                // Marked pages count less only where they are dropped.
+                operation = Operation::Weigh(Weight::FULL);
+            }
+            checked.apply(operation, &mut stream);
+            if step % (pages / 8) == 0 {
+                checked.check();
+            }
+        }
+        checked.check();
+        assert!(checked.ftl.tally().erases_blocks > 0, "GC had something to do");
+        sum.0 += checked.ftl.tally().programs_for(Cause::Gc);
+        sum.1 += checked.drops;
+    }
+    sum
+}
+
+/// Storms of these seeds; GC must have copied, and dropped or not, as the marks say.
+fn storms(seeds: std::ops::Range<u64>, marks: Marks) {
+    let (copies, drops) = seeds.map(|seed| storm(seed, marks)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
+    assert!(copies > 1000 && (drops > 1000) == (marks == Marks::Dropped), "{copies} copies, {drops} drops");
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    storms(0..200, Marks::None);
+}
+
+#[test]
+fn marked_pages_that_are_copied_stay_marked() {
+    storms(1000..1060, Marks::Copied);
+}
+
+#[test]
+fn dropped_pages_live_elsewhere() {
+    storms(2000..2120, Marks::Dropped);
+}

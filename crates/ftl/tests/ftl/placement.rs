@@ -1,0 +1,127 @@
+//! Where data goes: dies, and blocks by wear. (Streams and free lists are checked by the ledger in every storm.)
+
+use crate::setup::Setup;
+use coflash_base::Lpn;
+use coflash_base::seed::{RngExt, Seed};
+use coflash_flash::{Cause, Geometry, Media, Place, Untimed};
+use coflash_ftl::{Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, Io, VictimConfig, WearLevelling, Weight};
+
+fn write(ftl: &mut Ftl, page: u32) {
+    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+    ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+}
+
+fn die_of(setup: &Setup, ftl: &Ftl, page: u32) -> u32 {
+    let place = ftl.lookup(Lpn::new(page)).expect("it was written");
+    setup.geometry.die_of(setup.geometry.block_of(place)).get()
+}
+
+#[test]
+fn a_static_page_never_leaves_its_die_and_round_robin_takes_turns() {
+    for chips in [Chips::Static, Chips::RoundRobin] {
+        let mut setup = Setup::small();
+        setup.geometry = Geometry { channels: 3, planes_per_die: 2, ..setup.geometry };
+        setup.ftl.chips = chips;
+        let setup = setup.with_least_spare();
+        let mut ftl = setup.build().expect("the setup is accepted");
+        // Not so many that chance could fill a die.
+        let pages = ftl.logical_pages() / 2;
+        let mut stream = Seed(5).stream("placement");
+        for step in 0..5000 {
+            let page = stream.random_range(0..pages);
+            write(&mut ftl, page);
+            let expected = if chips == Chips::Static { page % 3 } else { step % 3 };
+            assert_eq!(die_of(&setup, &ftl, page), expected, "{chips:?}, write {step} of page {page}");
+        }
+    }
+}
+
+#[test]
+fn a_plane_gets_its_share_of_writes() {
+    let mut setup = Setup::small();
+    setup.geometry = Geometry { planes_per_die: 3, ..setup.geometry };
+    let mut ftl = setup.with_least_spare().build().expect("the setup is accepted");
+    let setup = Setup::small();
+    for page in 0..9 {
+        write(&mut ftl, page);
+        let place = ftl.lookup(Lpn::new(page)).expect("just written");
+        let plane = setup.geometry.block_of(place).get() / setup.geometry.blocks_per_plane;
+        assert_eq!(plane, page % 3, "equally free planes take turns");
+    }
+}
+
+/// The difference between the most and the least erased block after a skewed workload.
+fn spread(wear_levelling: WearLevelling, seed: u64) -> u32 {
+    let mut setup = Setup::small();
+    setup.geometry.blocks_per_plane = 40;
+    // There must be a choice of free blocks.
+    setup.gc.low_mark = FreeMark::Blocks(10);
+    setup.ftl.wear_levelling = wear_levelling;
+    // Random victims, so that blocks with cold pages come free as well.
+    setup.gc.victim = VictimConfig::by_name("random").expect("it is registered");
+    let mut setup = setup.with_least_spare();
+    setup.ftl.spare.share.ppb += 500_000_000;
+    setup.seed = seed;
+    let mut ftl = setup.build().expect("more spare is accepted too");
+    let pages = ftl.logical_pages();
+    let mut stream = Seed(seed).stream("skew");
+    (0..pages).for_each(|page| write(&mut ftl, page));
+    for _ in 0..20_000 {
+        let hot = stream.random_range(0..10) > 0;
+        let page = if hot { stream.random_range(0..pages / 10) } else { stream.random_range(0..pages) };
+        write(&mut ftl, page);
+    }
+    let counts = ftl.erase_counts();
+    counts.iter().max().expect("there are blocks") - counts.iter().min().expect("there are blocks")
+}
+
+#[test]
+fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
+    for seed in 0..10 {
+        let (off, dynamic) = (spread(WearLevelling::Off, seed), spread(WearLevelling::Dynamic, seed));
+        assert!(dynamic * 3 < off, "seed {seed}: {dynamic} dynamic, {off} off");
+    }
+}
+
+/// Drops marked pages, which weigh so much.
+struct Drops(Weight);
+
+impl Advisor for Drops {
+    fn fate<M: Media>(&mut self, _: Lpn, marked: bool, _: &mut M) -> Fate {
+        if marked { Fate::Drop } else { Fate::Copy }
+    }
+
+    fn marked_weight(&self) -> Weight {
+        self.0
+    }
+}
+
+/// Block 0 holds 4 marked pages, block 1 holds 2 valid ones: which is cleaned first?
+fn cleaned_first(weight: Weight, fractional: bool) -> usize {
+    let mut ftl = Setup { fractional, ..Setup::small() }.build().expect("the setup is accepted");
+    let mut advisor = Drops(weight);
+    let mut io = Io { media: &mut Untimed, advisor: &mut advisor, start: () };
+    let mut write = |ftl: &mut Ftl, page| {
+        ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+    };
+    (0..8).for_each(|page| write(&mut ftl, page));
+    (0..4).for_each(|page| ftl.mark(Lpn::new(page)));
+    // The other blocks lose their pages one by one, later than block 1.
+    let mut pages = [4, 5].into_iter().chain(8..32).chain((8..32).step_by(4)).chain((9..32).step_by(4));
+    while ftl.tally().erases_blocks == 0 {
+        write(&mut ftl, pages.next().expect("GC begins before that"));
+    }
+    ftl.assert_invariants();
+    ftl.erase_counts().iter().position(|&erases| erases > 0).expect("one was erased")
+}
+
+#[test]
+fn marked_pages_weigh_what_the_advisor_says() {
+    // 4 pages at 3/16 and at 7/16 cost less than 2 pages, at 9/16 and 15/16 more.
+    for (sixteenths, first) in [(0, 0), (3, 0), (7, 0), (9, 1), (15, 1), (16, 1)] {
+        assert_eq!(cleaned_first(Weight(sixteenths), true), first, "{sixteenths} sixteenths");
+    }
+    assert_eq!((cleaned_first(Weight::NONE, false), cleaned_first(Weight::FULL, false)), (0, 1));
+    let nearest = [0.0, 0.02, 0.04, 0.5, 0.99, 2.0, -1.0].map(|weight| Weight::nearest(weight).0);
+    assert_eq!(nearest, [0, 0, 1, 8, 16, 16, 0]);
+}

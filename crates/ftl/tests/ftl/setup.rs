@@ -1,0 +1,139 @@
+//! Devices to test: tiny ones, drawn from a seed or made by hand.
+
+use coflash_base::seed::{RngExt, Seed, Stream};
+use coflash_base::{Bytes, Share};
+use coflash_flash::Geometry;
+use coflash_ftl::{
+    Chips, FreeMark, Ftl, FtlConfig, GcConfig, Pools, Provisioning, Spare, Stream as DataStream, Summary,
+    Trigger, VictimConfig, WearLevelling,
+};
+
+/// Everything an FTL is made of.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) geometry: Geometry,
+    pub(crate) ftl: FtlConfig,
+    pub(crate) gc: GcConfig,
+    pub(crate) fractional: bool,
+    pub(crate) seed: u64,
+}
+
+/// One of several, all alike.
+pub(crate) fn pick<T: Clone>(stream: &mut Stream, choices: &[T]) -> T {
+    choices[stream.random_range(0..choices.len())].clone()
+}
+
+impl Setup {
+    /// One die of one plane with 12 blocks of 4 pages, 4 sectors each, low mark 1, as full as it may be.
+    pub(crate) fn small() -> Self {
+        let geometry = Geometry {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            blocks_per_plane: 12,
+            pages_per_block: 4,
+            page_size: Bytes { count: 16 },
+            sector_size: Bytes { count: 4 },
+        };
+        let gc = GcConfig { low_mark: FreeMark::Blocks(1), ..GcConfig::default() };
+        Self { geometry, ftl: FtlConfig::default(), gc, fractional: false, seed: 1 }.with_least_spare()
+    }
+
+    /// Any shape and any options, as full as they allow or somewhat less.
+    pub(crate) fn draw(stream: &mut Stream, victim: VictimConfig) -> Self {
+        use DataStream::{Evict, Gc, Host};
+        let pages_per_block = pick(stream, &[2, 3, 4, 65]);
+        let geometry = Geometry {
+            channels: stream.random_range(1..=3),
+            planes_per_die: if pages_per_block == 65 { 1 } else { stream.random_range(1..=3) },
+            blocks_per_plane: stream.random_range(8..14),
+            pages_per_block,
+            ..Self::small().geometry
+        };
+        let shared =
+            [vec![], vec![vec![Host, Evict]], vec![vec![Host, Gc], vec![Evict]], vec![vec![Host, Evict, Gc]]];
+        let ftl = FtlConfig {
+            spare: Spare { definition: pick(stream, &PROVISIONING), ..Spare::default() },
+            chips: pick(stream, &[Chips::Static, Chips::RoundRobin, Chips::LeastBusy]),
+            pools: pick(stream, &[Pools::Plane, Pools::Die]),
+            shared_streams: pick(stream, &shared),
+            summary: pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]),
+            wear_levelling: pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic]),
+        };
+        let gc = GcConfig {
+            victim,
+            low_mark: FreeMark::Blocks(stream.random_range(1..=2)),
+            trigger: pick(stream, &[Trigger::Write, Trigger::Operation]),
+        };
+        let fractional = stream.random();
+        let mut setup = Self { geometry, ftl, gc, fractional, seed: stream.random() }.with_least_spare();
+        if stream.random() {
+            setup.ftl.spare.share.ppb += stream.random_range(0..100_000_000);
+        }
+        setup
+    }
+
+    /// The device, or why not.
+    pub(crate) fn build(&self) -> Result<Ftl, (&'static str, String)> {
+        Ftl::new(&self.geometry, &self.ftl, &self.gc, self.fractional, Seed(self.seed))
+    }
+
+    /// With the smallest spare share that is accepted.
+    pub(crate) fn with_least_spare(mut self) -> Self {
+        let accepted = |setup: &mut Self, ppb| {
+            setup.ftl.spare.share = Share { ppb };
+            setup.build().is_ok()
+        };
+        // Too much is refused too: then no page is left to the host.
+        let shares = (1..200).map(|step| step * 50_000_000);
+        let mut enough =
+            shares.into_iter().find(|&ppb| accepted(&mut self, ppb)).expect("some share is enough");
+        let mut refused = enough - 50_000_000;
+        while enough - refused > 1 {
+            let middle = refused.midpoint(enough);
+            *(if accepted(&mut self, middle) { &mut enough } else { &mut refused }) = middle;
+        }
+        self.ftl.spare.share = Share { ppb: enough };
+        self
+    }
+
+    pub(crate) fn low_mark(&self) -> usize {
+        match self.gc.low_mark {
+            FreeMark::Blocks(blocks) => blocks as usize,
+            FreeMark::Share(_) => panic!("these tests count in blocks"),
+        }
+    }
+
+    /// Blocks that share a free list.
+    pub(crate) fn blocks_per_pool(&self) -> u32 {
+        match self.ftl.pools {
+            Pools::Plane => self.geometry.blocks_per_plane,
+            Pools::Die => self.geometry.blocks_per_die(),
+        }
+    }
+
+    /// Pages of a block that hold data.
+    pub(crate) fn data_pages(&self) -> u32 {
+        self.geometry.pages_per_block - u32::from(self.ftl.summary != Summary::Off)
+    }
+}
+
+pub(crate) const PROVISIONING: [Provisioning; 2] =
+    [Provisioning::OverProvisioning, Provisioning::SpareOfPhysical];
+
+/// Every registered victim policy with its default parameters.
+pub(crate) fn victims() -> impl Iterator<Item = VictimConfig> {
+    VictimConfig::NAMES.iter().map(|name| VictimConfig::by_name(name).expect("it is registered"))
+}
+
+/// Says which setup failed.
+pub(crate) struct Reproduce<'a>(pub(crate) &'a Setup);
+
+impl Drop for Reproduce<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("failed: {:?}", self.0);
+        }
+    }
+}

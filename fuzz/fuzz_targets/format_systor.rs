@@ -1,0 +1,5 @@
+//! No bytes panic the reader of `systor`.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| coflash_fuzz::check(Some("systor"), data));
