@@ -8,6 +8,7 @@
 What a scenario holds is in `docs/reference/scenario.md`; what a result counts is at [`Metrics`][coflash.Metrics].
 """
 
+from coflash import trace
 from coflash._core import CoflashError, __version__
 from coflash.metrics import Metrics, SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
@@ -42,6 +43,7 @@ __all__ = [
     "run",
     "scenario_schema",
     "sweep",
+    "trace",
     "trace_info",
     "tune",
     "warm",

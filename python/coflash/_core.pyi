@@ -17,7 +17,10 @@ __all__ = [
     "presets",
     "run",
     "scenario_schema_json",
+    "trace_head",
     "trace_info_json",
+    "trace_rewrite_json",
+    "trace_targets",
     "warm",
 ]
 
@@ -77,7 +80,16 @@ def run(
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
 def trace_info_json(
     trace: Sequence[str],
-    format: str | None,
-    on_error: str,
+    options: Sequence[tuple[str, str]],
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
+def trace_rewrite_json(
+    trace: Sequence[str],
+    options: Sequence[tuple[str, str]],
+    steps: Sequence[tuple[str, str]],
+    out: str,
+    format: str | None,
+    progress: Callable[[str, float | None, int], None] | None,
+) -> str: ...
+def trace_head(trace: Sequence[str], options: Sequence[tuple[str, str]], count: int) -> dict[str, Any]: ...
+def trace_targets() -> list[str]: ...

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal
 
 from coflash import _core
@@ -12,10 +11,8 @@ from coflash.metrics import SoFar
 from coflash.progress import shown
 from coflash.result import Result
 from coflash.scenario import Scenario
+from coflash.trace import Paths, Progress, info, paths
 from coflash.warming import Warm
-
-Progress = Callable[[str, float | None, int], None]
-Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 def run(
@@ -59,7 +56,7 @@ def trace_info(
     on_error: Literal["stop", "skip"] = "stop",
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """What is in a trace: its format, requests, sizes, footprint, duration, and what had to be assumed.
+    """What is in a trace; [`coflash.trace.info`][coflash.trace.info] with the two commonest options.
 
     Args:
         trace: Its file, or its files in order.
@@ -70,12 +67,4 @@ def trace_info(
     Raises:
         CoflashError: The trace cannot be read.
     """
-    info: dict[str, Any] = json.loads(_core.trace_info_json(paths(trace), format, on_error, progress))
-    return info
-
-
-def paths(given: Paths) -> list[str]:
-    """One path or several, as texts."""
-    if isinstance(given, str | os.PathLike):
-        given = [given]
-    return [os.fspath(path) for path in given]
+    return info(trace, {"format": format, "on_error": on_error}, progress)

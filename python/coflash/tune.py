@@ -14,7 +14,6 @@ from rich.console import Console
 from coflash._core import CoflashError, __version__
 from coflash.measures import named
 from coflash.metrics import Metrics, metric
-from coflash.running import Paths
 from coflash.scenario import Scenario
 from coflash.store import Store
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
@@ -24,6 +23,7 @@ from coflash.sweep.inputs import inputs_of
 from coflash.sweep.plan import Job, Point
 from coflash.sweep.progress import Watch
 from coflash.sweep.summary import Estimate, estimate
+from coflash.trace import Paths
 
 if TYPE_CHECKING:
     import optuna

@@ -4,14 +4,17 @@
 
 mod observer;
 
+use coflash_sim::scenario::settings;
 use coflash_sim::{PRESETS, RunError, RunResult};
-use coflash_workload::TraceOptions;
+use coflash_workload::tools::{Steps, head::head, targets};
+use coflash_workload::{Request, TraceOptions, trace};
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use serde::Serialize;
 use std::path::PathBuf;
 
 // With its whole path: it is found by it where a worker process hands it over.
@@ -209,23 +212,82 @@ fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyR
     warm.map(Warm).map_err(|error| ended(error, observer))
 }
 
+/// Keys and their values as text.
+type Settings = Vec<(String, String)>;
+
 #[pyfunction]
 fn trace_info_json(
     py: Python<'_>,
     trace: Vec<String>,
-    format: Option<String>,
-    on_error: &str,
+    options: Settings,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
-    let on_error = serde_json::from_value(on_error.into()).map_err(|_| {
-        PyValueError::new_err(format!("on_error: \"{on_error}\" was given; \"stop\" or \"skip\" is allowed"))
-    })?;
-    let options = TraceOptions { format, on_error, ..TraceOptions::default() };
+    let options: TraceOptions = settings(&options).map_err(refused)?;
     let mut observer = PythonObserver::new(progress, None);
     let page = coflash_base::Bytes { count: 4096 };
     let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
-    let summary = summary.map_err(|error| ended(error, observer))?;
-    Ok(serde_json::to_string(&summary).expect("a summary is plain data"))
+    finish(py, summary, observer)
+}
+
+#[pyfunction]
+fn trace_rewrite_json(
+    py: Python<'_>,
+    trace: Vec<String>,
+    options: Settings,
+    steps: Settings,
+    out: &str,
+    format: Option<&str>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<String> {
+    let options: TraceOptions = settings(&options).map_err(refused)?;
+    let steps: Steps = settings(&steps).map_err(refused)?;
+    let mut observer = PythonObserver::new(progress, None);
+    let written = py.detach(|| coflash_sim::rewrite(&trace, &options, &steps, (out, format), &mut observer));
+    finish(py, written, observer)
+}
+
+#[pyfunction]
+fn trace_head<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    count: usize,
+) -> PyResult<Bound<'py, PyDict>> {
+    let options: TraceOptions = settings(&options).map_err(refused)?;
+    let first = py.detach(|| head(&mut trace::open(&trace, &options)?, count));
+    let first = first.or_else(|error| {
+        py.check_signals()?;
+        Err(refused(error))
+    })?;
+    let column = |value: fn(&Request) -> u64| first.iter().map(value).collect::<Vec<_>>().into_pyarray(py);
+    let columns = PyDict::new(py);
+    columns.set_item("time_ns", column(|request| request.arrival.ns))?;
+    let op = |request: &Request| format!("{:?}", request.op).to_lowercase();
+    columns.set_item("op", first.iter().map(op).collect::<Vec<_>>())?;
+    columns.set_item("offset_bytes", column(|request| request.offset))?;
+    columns.set_item("length_bytes", column(|request| request.length))?;
+    Ok(columns)
+}
+
+#[pyfunction]
+fn trace_targets() -> Vec<&'static str> {
+    targets()
+}
+
+/// The outcome as JSON, or the exception.
+fn finish(
+    py: Python<'_>,
+    result: Result<impl Serialize, RunError>,
+    observer: PythonObserver,
+) -> PyResult<String> {
+    match result {
+        Ok(value) => Ok(serde_json::to_string(&value).expect("it is plain data")),
+        Err(error) => {
+            // A read that Control-C broke off ends as an error of its own.
+            py.check_signals()?;
+            Err(ended(error, observer))
+        }
+    }
 }
 
 #[pymodule]
@@ -241,5 +303,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(warm, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_rewrite_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_head, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_targets, module)?)?;
     Ok(())
 }

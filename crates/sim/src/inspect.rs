@@ -1,9 +1,11 @@
-//! What a trace is like, watched like a run.
+//! What a trace is like, and what can be done to it, watched like a run.
 
-use crate::run::{Cancelled, Observer, Phase, RunError};
+use crate::run::{Observer, RunError};
+use crate::watched::Watched;
 use coflash_base::Bytes;
 use coflash_workload::info::{WorkloadInfo, summarise};
-use coflash_workload::{Request, Source, TraceOptions, WorkloadError, trace};
+use coflash_workload::tools::{Steps, Written, write};
+use coflash_workload::{TraceOptions, trace};
 
 /// Reads the trace in `paths` once and tells what it is like, in pages of `page` bytes.
 ///
@@ -15,40 +17,24 @@ pub fn inspect(
     page: Bytes,
     observer: &mut dyn Observer,
 ) -> Result<WorkloadInfo, RunError> {
-    let mut source = trace::open(paths, options)?;
-    let mut watched = Watched { source: &mut source, observer, requests: 0, cancelled: None };
+    let mut watched = Watched::new(trace::open(paths, options)?, observer);
     let summary = summarise(&mut watched, page);
-    if let Some(cancelled) = watched.cancelled {
-        return Err(cancelled.into());
-    }
+    let (source, summary) = watched.finish(summary);
     Ok(WorkloadInfo { formats: source.formats().iter().map(ToString::to_string).collect(), ..summary? })
 }
 
-/// A source that reports each batch, and ends early where the observer wants no more.
-struct Watched<'a, S> {
-    source: &'a mut S,
-    observer: &'a mut dyn Observer,
-    requests: u64,
-    cancelled: Option<Cancelled>,
-}
-
-impl<S: Source> Source for Watched<'_, S> {
-    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-        batch.clear();
-        if let Err(cancelled) = self.observer.progress(Phase::Inputs, self.source.progress(), self.requests) {
-            self.cancelled = Some(cancelled);
-            return Ok(());
-        }
-        self.source.next_batch(batch)?;
-        self.requests += batch.len() as u64;
-        Ok(())
-    }
-
-    fn progress(&self) -> Option<f64> {
-        self.source.progress()
-    }
-
-    fn remarks(&self) -> Vec<String> {
-        self.source.remarks()
-    }
+/// Writes the trace in `paths` to `out`, with the steps taken, in the format named or that of the extension.
+///
+/// # Errors
+/// What is wrong with the trace, a step or the file; or the observer stopped it. The file is then as it was before.
+pub fn rewrite(
+    paths: &[String],
+    options: &TraceOptions,
+    steps: &Steps,
+    out: (&str, Option<&str>),
+    observer: &mut dyn Observer,
+) -> Result<Written, RunError> {
+    let mut watched = Watched::new(steps.open(paths, options)?, observer);
+    let written = write(&mut watched, out.0, out.1);
+    watched.finish(written).1
 }

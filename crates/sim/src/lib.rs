@@ -16,8 +16,9 @@ mod run;
 pub mod scenario;
 mod series;
 mod warm;
+mod watched;
 
-pub use inspect::inspect;
+pub use inspect::{inspect, rewrite};
 pub use metrics::{Metrics, SoFar};
 pub use result::{Input, RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};

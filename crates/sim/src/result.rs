@@ -25,6 +25,10 @@ pub struct Input {
 impl Input {
     /// Refuses what cannot be read twice, first for its digest: a pipe would give the run what the digest left.
     pub(crate) fn check(files: &[String]) -> Result<(), WorkloadError> {
+        if files.iter().any(|file| file == "-") {
+            let problem = "a run reads its trace twice, once for its digest: give a file".to_owned();
+            return Err(WorkloadError::Trace { file: "standard input".to_owned(), problem });
+        }
         // What is not there, or is a folder, is refused where it is opened.
         let special =
             |file: &&String| std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir());

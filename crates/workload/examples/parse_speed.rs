@@ -1,11 +1,12 @@
-//! How fast traces are read: requests and bytes per second of one thread, for a made-up trace of each format or for
-//! the files given.
+//! How fast traces are read: requests and bytes per second of one thread, for a made-up trace of each format (made-up
+//! Parquet is written first, and that is measured too) or for the files given.
 //!
 //!     cargo run --release -p coflash-workload --example parse_speed [FILE...]
 
 #![allow(clippy::print_stdout, reason = "it is what the program is for")]
 #![allow(clippy::disallowed_methods, reason = "it measures wall time")]
 
+use coflash_workload::tools::write;
 use coflash_workload::{Source, TraceOptions, WorkloadError, formats, trace};
 use std::fmt::Write as _;
 use std::io::{Cursor, Read};
@@ -29,17 +30,46 @@ fn main() -> Result<(), WorkloadError> {
             let options = TraceOptions { format: Some(name.to_owned()), columns, ..options.clone() };
             measure(name, text.as_bytes(), &options)?;
         }
+        for (name, data) in made_up_binary() {
+            measure(name, &data, &options)?;
+        }
+        measure_parquet(&options)?;
     }
     Ok(())
 }
 
 /// The best of several readings, from memory: the disk is not what is measured.
 fn measure(name: &str, data: &[u8], options: &TraceOptions) -> Result<(), WorkloadError> {
+    let copy = || Box::new(Cursor::new(data.to_vec()));
+    best_of(name, data.len() as u64, copy, |input| trace::from_reader(name, input, options))
+}
+
+/// Writes and reads a Parquet file, from the cache of the file system.
+fn measure_parquet(options: &TraceOptions) -> Result<(), WorkloadError> {
+    let (_, text) = made_up().swap_remove(0);
+    let input = Box::new(Cursor::new(text.into_bytes()));
+    let path = std::env::temp_dir().join(format!("coflash-parse-speed-{}.parquet", std::process::id()));
+    let path = path.to_string_lossy().into_owned();
+    let start = Instant::now();
+    let written = write(&mut trace::from_reader("fio", input, options)?, &path, None)?;
+    println!("fio to parquet: {:.1} million/s", REQUESTS as f64 / start.elapsed().as_secs_f64() / 1e6);
+    let result = best_of("parquet", written.bytes, || [path.clone()], |paths| trace::open(&paths, options));
+    // It is only a copy.
+    let _ = std::fs::remove_file(&path);
+    result
+}
+
+fn best_of<I>(
+    name: &str,
+    bytes: u64,
+    prepare: impl Fn() -> I,
+    open: impl Fn(I) -> Result<trace::TraceSource, WorkloadError>,
+) -> Result<(), WorkloadError> {
     let (mut best, mut requests) = (Duration::MAX, 0);
     for _ in 0..REPEATS {
-        let input = Box::new(Cursor::new(data.to_vec()));
+        let input = prepare();
         let start = Instant::now();
-        let mut source = trace::from_reader(name, input, options)?;
+        let mut source = open(input)?;
         let mut batch = Vec::new();
         requests = 0;
         loop {
@@ -55,7 +85,7 @@ fn measure(name: &str, data: &[u8], options: &TraceOptions) -> Result<(), Worklo
     println!(
         "{name}: {requests} requests, {:.1} million/s, {:.0} MB/s of the file",
         requests as f64 / seconds / 1e6,
-        data.len() as f64 / seconds / 1e6
+        bytes as f64 / seconds / 1e6
     );
     Ok(())
 }
@@ -144,4 +174,31 @@ fn line(format: &str, i: u64, text: &mut String) {
         "columns" => writeln!(text, "{us},{rw},{sector},{size}"),
         _ => Ok(()),
     };
+}
+
+/// The same of each binary format.
+fn made_up_binary() -> Vec<(&'static str, Vec<u8>)> {
+    let mut files = [Vec::new(), Vec::new(), Vec::new()];
+    for i in 0..REQUESTS {
+        let sector = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37;
+        let (read, size, time_us) = (sector & 1 == 0, 4096_u32 << (sector & 3), i * 97);
+        let [blktrace, vscsi, oracle] = &mut files;
+        blktrace.extend([0x07, 0x74, 0x61, 0x65, 0, 0, 0, 0]);
+        blktrace.extend((time_us * 1000).to_le_bytes());
+        blktrace.extend(sector.to_le_bytes());
+        let action = if read { 1_u32 << 16 | 7 } else { 1 << 17 | 7 };
+        for number in [size, action, 1, 8 << 20, 0, 0] {
+            blktrace.extend(number.to_le_bytes());
+        }
+        for number in [i as u32, size, 1, if read { 0x0100_0028 } else { 0x0100_002a }] {
+            vscsi.extend(number.to_le_bytes());
+        }
+        vscsi.extend(sector.to_le_bytes());
+        vscsi.extend(time_us.to_le_bytes());
+        oracle.extend(((time_us / 1_000_000) as u32).to_le_bytes());
+        oracle.extend(sector.to_le_bytes());
+        oracle.extend(size.to_le_bytes());
+        oracle.extend((-1_i64).to_le_bytes());
+    }
+    ["blktrace", "vscsi", "oracle-general"].into_iter().zip(files).collect()
 }

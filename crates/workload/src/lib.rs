@@ -8,11 +8,14 @@ pub mod disksim_generator;
 pub mod formats;
 pub mod info;
 pub mod like;
+mod merge;
 pub mod parts;
+mod place;
 pub mod read_ahead;
 pub mod ready_made;
 mod request;
 pub mod synthetic;
+pub mod tools;
 pub mod trace;
 
 pub use parts::{Part, PartSource};

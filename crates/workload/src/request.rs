@@ -72,6 +72,14 @@ pub enum WorkloadError {
         /// What is wrong and what to do about it.
         problem: String,
     },
+    /// What is asked of a tool for traces means nothing.
+    #[error("{tool}: {problem}")]
+    Tool {
+        /// The tool.
+        tool: &'static str,
+        /// What was given and what is allowed.
+        problem: String,
+    },
     /// The parameters of a generator, or the options of a trace, do not fit together.
     #[error("{key}: {problem}")]
     Parameters {

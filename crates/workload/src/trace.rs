@@ -3,15 +3,19 @@
 //! The files of a sequence are one recording: each begins where the one before ended, its own times counted from there,
 //! and a device keeps its place in all of them. The format of each file is found from its content, so a sequence may mix
 //! formats and compressions.
+//!
+//! Where the options or the format say so, the files are merged by time instead (`merge`); an archive stands for the
+//! files in it (`place`).
 
 use crate::compressed::{Compression, decompress};
-use crate::formats::{self, BLOCK_BYTES, Carry, Devices, FileReader, Input, Lines, SAMPLE_BYTES};
+use crate::formats::{self, BLOCK_BYTES, Devices, Entry, FileReader, Input, Lines, Standing};
+use crate::merge::{Merge, Part};
+use crate::place::{self, CountedFile, Place, unusable};
 use crate::request::{Request, Source, WorkloadError};
 use coflash_base::{Bytes, Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -49,8 +53,9 @@ pub struct TraceOptions {
     pub clock_jump: Option<Duration>,
     /// How far apart the devices of one trace lie in the address space.
     pub device_stride: Bytes,
-    /// Which of the events of a request its record is, where a format has several (blkparse, ftrace): its issue where
-    /// there is one near the beginning of the file, else its queueing, else its completion.
+    /// Which of the events of a request its record is, where a format has several (blkparse, ftrace, blktrace): its issue
+    /// where there is one near the beginning of the file, else its queueing, else its completion; from blktrace's binary
+    /// files its issue.
     pub event: Option<TraceEvent>,
     /// The units of traces of five ASCII columns (disksim, ssdsim, replay), which do not tell them.
     pub units: Units,
@@ -60,6 +65,12 @@ pub struct TraceOptions {
     pub columns: Option<Columns>,
     /// How many lines with something in them come before the first record of a trace read by `columns`.
     pub header_lines: u64,
+    /// How far apart objects lie in the address space, in a trace of objects (oracleGeneral).
+    pub object_stride: Bytes,
+    /// How several files are one trace; by time where their recorder writes a file for each processor (blktrace), and
+    /// in sequence otherwise, if it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge: Option<Arrangement>,
 }
 
 impl Default for TraceOptions {
@@ -75,19 +86,34 @@ impl Default for TraceOptions {
             units: Units::default(),
             columns: None,
             header_lines: 0,
+            object_stride: Bytes { count: 4096 },
+            merge: None,
         }
     }
 }
 
-/// A moment in the life of a request.
+/// How several files are one trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// Each begins where the one before ended.
+    Sequence,
+    /// They were recorded at the same time.
+    Time,
+}
+
+/// A moment in the life of a request; blktrace's letters stand for them as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TraceEvent {
     /// It is handed to the block layer.
+    #[serde(alias = "Q")]
     Queue,
     /// It is handed to the device.
+    #[serde(alias = "D")]
     Issue,
     /// The device is done with it.
+    #[serde(alias = "C")]
     Complete,
 }
 
@@ -121,6 +147,7 @@ impl TraceOptions {
         }
         let values = [
             ("device_stride", Some(self.device_stride.count)),
+            ("object_stride", Some(self.object_stride.count)),
             ("units.time", self.units.time.map(|time| time.ns)),
             ("units.address", self.units.address.map(|address| address.count)),
             ("units.size", self.units.size.map(|size| size.count)),
@@ -134,34 +161,41 @@ impl TraceOptions {
     }
 }
 
-/// The requests of `paths`, in the order given, as one trace.
+/// The requests of `paths` as one trace: in the order given, or as the options say. `-` is the standard input.
 ///
 /// # Errors
 /// A file that is missing, not a file, not readable, empty or of no known format; options that mean nothing. What is
 /// wrong further inside a file shows when it is read.
 pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
+    open_at(paths, &[], options)
+}
+
+/// As [`open`], with the requests of `paths[i]` moved up by `offsets[i]`, and merged by time unless the options say
+/// otherwise; without offsets none is moved.
+pub(crate) fn open_at(
+    paths: &[String],
+    offsets: &[Bytes],
+    options: &TraceOptions,
+) -> Result<TraceSource, WorkloadError> {
     options.check()?;
     if paths.is_empty() {
         let problem = "no file given, at least one expected".to_owned();
         return Err(WorkloadError::Parameters { key: "files", problem });
     }
-    // A sequence that lacks its last file must say so now, not after an hour.
-    let mut total_bytes = Some(0);
-    for path in paths {
-        let bytes = check_file(path)?;
-        total_bytes = total_bytes.zip(bytes).map(|(total, bytes): (u64, u64)| total + bytes);
+    if paths.iter().filter(|path| *path == place::STANDARD_INPUT).count() > 1 {
+        let problem = "the standard input (-) was given twice, it can be read once".to_owned();
+        return Err(WorkloadError::Parameters { key: "files", problem });
     }
-    let mut source = TraceSource {
-        waiting: paths.iter().cloned().collect(),
-        options: options.clone(),
-        current: None,
-        formats: Vec::new(),
-        earlier_remarks: Vec::new(),
-        consumed_bytes: Arc::new(AtomicU64::new(0)),
-        total_bytes,
-        ended: false,
-    };
-    source.open_next(first_carry(options))?;
+    // A sequence that lacks its last file must say so now, not after an hour.
+    let mut waiting = VecDeque::new();
+    for (index, path) in paths.iter().enumerate() {
+        let shift_bytes = offsets.get(index).map_or(0, |offset| offset.count);
+        waiting.extend(place::find(path)?.into_iter().map(|place| (place, shift_bytes)));
+    }
+    let sizes = waiting.iter().map(|(place, _)| place.bytes);
+    let total_bytes = sizes.sum();
+    let mut source = TraceSource { waiting, total_bytes, ..TraceSource::empty(options) };
+    source.begin()?;
     Ok(source)
 }
 
@@ -175,56 +209,19 @@ pub fn from_reader(
     options: &TraceOptions,
 ) -> Result<TraceSource, WorkloadError> {
     options.check()?;
-    let mut source = TraceSource {
-        waiting: VecDeque::new(),
-        options: options.clone(),
-        current: None,
-        formats: Vec::new(),
-        earlier_remarks: Vec::new(),
-        consumed_bytes: Arc::new(AtomicU64::new(0)),
-        total_bytes: None,
-        ended: false,
-    };
-    source.start(name, input, BLOCK_BYTES, first_carry(options))?;
+    let mut source = TraceSource::empty(options);
+    let found = source.recognise(name, input, None)?;
+    source.current = Some(found.read(options, Standing::After { base_ns: 0 })?);
     Ok(source)
-}
-
-fn first_carry(options: &TraceOptions) -> Carry {
-    Carry { base_ns: 0, devices: Devices::new(options) }
-}
-
-fn unusable(file: &str, problem: impl Into<String>) -> WorkloadError {
-    WorkloadError::Trace { file: file.to_owned(), problem: problem.into() }
-}
-
-/// Whether `path` can be opened; its size where it is a regular file.
-fn check_file(path: &str) -> Result<Option<u64>, WorkloadError> {
-    let explain = |error: io::Error| {
-        let problem = match error.kind() {
-            io::ErrorKind::NotFound => "no such file".to_owned(),
-            io::ErrorKind::PermissionDenied => "permission to read it is denied".to_owned(),
-            _ => format!("cannot be opened: {error}"),
-        };
-        unusable(path, problem)
-    };
-    let about = std::fs::metadata(path).map_err(explain)?;
-    if about.is_dir() {
-        return Err(unusable(path, "a directory, a file expected"));
-    }
-    if !about.is_file() {
-        // Opening a pipe would wait for its writer, or steal from it.
-        return Ok(None);
-    }
-    File::open(path).map_err(explain)?;
-    Ok(Some(about.len()))
 }
 
 /// A recorded trace as a source of requests.
 pub struct TraceSource {
-    /// The files not yet begun.
-    waiting: VecDeque<String>,
+    /// The files not yet begun, and how far up their requests are moved.
+    waiting: VecDeque<(Place, u64)>,
     options: TraceOptions,
     current: Option<Box<dyn FileReader>>,
+    devices: Devices,
     formats: Vec<&'static str>,
     /// The remarks on the files already read.
     earlier_remarks: Vec<String>,
@@ -235,53 +232,130 @@ pub struct TraceSource {
     ended: bool,
 }
 
+/// A file whose format is known.
+struct Found {
+    name: String,
+    format: Entry,
+    body: Body,
+}
+
+enum Body {
+    Stream(Lines),
+    File(CountedFile),
+}
+
+impl Found {
+    fn read(self, options: &TraceOptions, standing: Standing) -> Result<Box<dyn FileReader>, WorkloadError> {
+        match self.body {
+            Body::Stream(input) => self.format.open(&self.name, input, options, standing),
+            Body::File(file) => self.format.open_file(&self.name, file, options, standing),
+        }
+    }
+}
+
 impl TraceSource {
+    fn empty(options: &TraceOptions) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            options: options.clone(),
+            current: None,
+            devices: Devices::new(options),
+            formats: Vec::new(),
+            earlier_remarks: Vec::new(),
+            consumed_bytes: Arc::new(AtomicU64::new(0)),
+            total_bytes: None,
+            ended: false,
+        }
+    }
+
     /// The formats of the files begun so far, each once, in order.
     #[must_use]
     pub fn formats(&self) -> &[&'static str] {
         &self.formats
     }
 
-    /// Begins the next file; false where there is none.
-    fn open_next(&mut self, carry: Carry) -> Result<bool, WorkloadError> {
-        let Some(path) = self.waiting.pop_front() else {
+    /// Begins the first file, or all where they are read at the same time.
+    fn begin(&mut self) -> Result<(), WorkloadError> {
+        let by_time = match self.options.merge {
+            Some(arrangement) => arrangement == Arrangement::Time,
+            None => self.waiting.len() > 1 && self.is_per_processor(),
+        };
+        if by_time { self.all_files() } else { self.next_file(0).map(drop) }
+    }
+
+    /// Whether the files are of a recorder that writes one for each processor; what is wrong with them is said later.
+    fn is_per_processor(&mut self) -> bool {
+        let place = self.waiting.iter().map(|(place, _)| place).find(|place| place.bytes > Some(0)).cloned();
+        let found = place.and_then(|place| {
+            let input = place.open(&Arc::default()).ok()?;
+            self.recognise(&place.name, input, Some(&place)).ok()
+        });
+        found.is_some_and(|found| found.format.per_processor)
+    }
+
+    /// Begins all files at the same time.
+    fn all_files(&mut self) -> Result<(), WorkloadError> {
+        let mut parts = Vec::with_capacity(self.waiting.len());
+        for (place, shift_bytes) in std::mem::take(&mut self.waiting) {
+            if place.bytes == Some(0) {
+                // A processor without events leaves an empty file.
+                self.earlier_remarks.push(format!("{}: it is empty", place.name));
+                continue;
+            }
+            let found = self.find(&place)?;
+            let dated = found.format.dated;
+            let reader = found.read(&self.options, Standing::Beside)?;
+            parts.push(Part::new(place.name, reader, dated, shift_bytes));
+        }
+        self.current = Some(Box::new(Merge::new(parts, self.options.clock_jump)));
+        Ok(())
+    }
+
+    /// Begins the next file of a sequence at `base_ns`; false where there is none.
+    fn next_file(&mut self, base_ns: u64) -> Result<bool, WorkloadError> {
+        let Some((place, _)) = self.waiting.pop_front() else {
             return Ok(false);
         };
-        let file =
-            File::open(&path).map_err(|error| unusable(&path, format!("cannot be opened: {error}")))?;
-        let counted = Counted { input: file, consumed_bytes: Arc::clone(&self.consumed_bytes) };
-        self.start(&path, Box::new(counted), BLOCK_BYTES, carry)?;
+        let found = self.find(&place)?;
+        self.current = Some(found.read(&self.options, Standing::After { base_ns })?);
         Ok(true)
     }
 
-    fn start(
-        &mut self,
-        name: &str,
-        input: Input,
-        block_bytes: usize,
-        carry: Carry,
-    ) -> Result<(), WorkloadError> {
+    /// Opens the file and finds out what it is.
+    fn find(&mut self, place: &Place) -> Result<Found, WorkloadError> {
+        let input = place.open(&self.consumed_bytes)?;
+        self.recognise(&place.name, input, Some(place))
+    }
+
+    fn recognise(&mut self, name: &str, input: Input, place: Option<&Place>) -> Result<Found, WorkloadError> {
         let (compression, plain) =
             decompress(input).map_err(|error| unusable(name, Compression::Plain.explain(&error)))?;
-        let mut lines = Lines::new(Box::new(Explained { input: plain, compression }), block_bytes);
+        let mut lines = Lines::new(Box::new(Explained { input: plain, compression }), BLOCK_BYTES);
+        let ahead = lines.ahead(formats::SAMPLE_BYTES).map_err(|error| unusable(name, error.to_string()))?;
+        if place::is_archive(ahead) {
+            return Err(unusable(name, "an archive: give it as a file of its own, not through a pipe"));
+        }
         let format = match &self.options.format {
             Some(given) => formats::by_name(given)?,
             None if self.options.columns.is_some() => formats::by_name(formats::COLUMNS)?,
-            None => {
-                let sample = lines.peek(SAMPLE_BYTES).map_err(|error| unusable(name, error.to_string()))?;
-                formats::detect(name, sample, &self.options)?
-            }
+            None => formats::detect(name, &mut lines, &self.options)?,
+        };
+        let body = if format.needs_file() {
+            let place = place.filter(|_| compression == Compression::Plain);
+            let file = place.and_then(|place| place.file(&self.consumed_bytes));
+            Body::File(file.ok_or_else(|| unusable(name, format.only_file()))??)
+        } else {
+            Body::Stream(lines)
         };
         if !self.formats.contains(&format.info.name) {
             self.formats.push(format.info.name);
         }
-        self.current = Some(format.open(name, lines, &self.options, carry));
-        Ok(())
+        Ok(Found { name: name.to_owned(), format, body })
     }
 
     fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
         while let Some(current) = &mut self.current {
-            current.read(batch)?;
+            current.read(batch, &mut self.devices)?;
             if !batch.is_empty() {
                 return Ok(());
             }
@@ -291,10 +365,9 @@ impl TraceSource {
                     self.earlier_remarks.push(remark);
                 }
             }
-            let carry = self.current.take().map(FileReader::finish);
-            if let Some(carry) = carry {
-                self.open_next(carry)?;
-            }
+            let end_ns = current.end_ns();
+            self.current = None;
+            self.next_file(end_ns)?;
         }
         Ok(())
     }
@@ -324,24 +397,11 @@ impl Source for TraceSource {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.earlier_remarks.clone();
+        let mut remarks: Vec<_> = self.devices.remark().into_iter().collect();
+        remarks.extend_from_slice(&self.earlier_remarks);
         let current = self.current.iter().flat_map(|current| current.remarks());
         remarks.extend(current.filter(|remark| !self.earlier_remarks.contains(remark)));
         remarks
-    }
-}
-
-/// A file that counts what is read of it.
-struct Counted {
-    input: File,
-    consumed_bytes: Arc<AtomicU64>,
-}
-
-impl Read for Counted {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.consumed_bytes.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
     }
 }
 

@@ -483,7 +483,7 @@ fn columns_are_an_option_of_their_own() {
     assert_eq!(serde_json::from_str::<TraceOptions>(&back).unwrap(), options);
     assert!(serde_json::from_str::<TraceOptions>(r#"{ "columns": "op" }"#).is_err());
     let missing = TraceOptions { format: Some("columns".to_owned()), ..TraceOptions::default() };
-    assert!(parse("x", &missing).unwrap_err().starts_with("workload.columns: not given"));
+    assert!(parse("x", &missing).unwrap_err().starts_with("columns: not given"));
     let both = TraceOptions { columns: options.columns, ..named("fio") };
     assert!(parse("x", &both).unwrap_err().contains("expected one of the two"));
 }

@@ -43,15 +43,25 @@ def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
     Raises:
         CoflashError: There is none, or an assignment is wrong.
     """
+    pairs = assigned("--set", assignments, "cache.size=64MiB")
+    scenario = Scenario.load(name)
+    return scenario.set(pairs) if pairs else scenario
+
+
+def assigned(option: str, assignments: list[str] | None, example: str) -> list[tuple[str, str]]:
+    """The keys and values of an option such as `--set`.
+
+    Raises:
+        CoflashError: One is not written KEY=VALUE.
+    """
     pairs = []
     for assignment in assignments or []:
         key, equals, value = assignment.partition("=")
         if not equals or not key.strip():
-            msg = f"--set: '{assignment}' is no assignment; write KEY=VALUE, such as cache.size=64MiB"
+            msg = f"{option}: '{assignment}' is no assignment; write KEY=VALUE, such as {example}"
             raise CoflashError(msg)
         pairs.append((key.strip(), value.strip()))
-    scenario = Scenario.load(name)
-    return scenario.set(pairs) if pairs else scenario
+    return pairs
 
 
 def check_json(file: Path | None) -> None:

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 import typer
 
-from coflash.cli.console import errors, output, plain_table, show_json
+from coflash import trace as traces
+from coflash.cli.console import assigned, errors, output, plain_table, show_json
 from coflash.progress import shown
 from coflash.quantity import Unit, show
-from coflash.running import trace_info
 
-app = typer.Typer(help="Block traces.", no_args_is_help=True)
+app = typer.Typer(help="Block traces: what is in them, and what can be done to them.", no_args_is_help=True)
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "pages": "pages", "share": "share", "requests": "requests"}
 
-
-@app.callback()
-def _trace() -> None:
-    """Keeps `info` a command of its own while it is the only one."""
+Trace = Annotated[
+    list[str],
+    typer.Argument(metavar="FILE...", help="The trace, or its files in order; - is the standard input."),
+]
+Format = Annotated[
+    str | None, typer.Option("--format", help="The trace's format; found out from its content if left out.")
+]
+OnError = Annotated[
+    Literal["stop", "skip"], typer.Option("--on-error", help="What to do at a record that is malformed.")
+]
+Options = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        metavar="KEY=VALUE",
+        help="How to read it, as workload.trace_options of a scenario: units.size=4KiB. May be repeated.",
+    ),
+]
+Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .parquet, .iolog or .iolog.zst.")]
+To = Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="What to write; as FILE ends in if left out.")]
+AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @app.command()
 def info(
-    trace: Annotated[list[str], typer.Argument(metavar="FILE...", help="The trace, or its files in order.")],
-    format: Annotated[
-        str | None,
-        typer.Option("--format", help="The trace's format; found out from its content if left out."),
-    ] = None,
-    on_error: Annotated[
-        Literal["stop", "skip"], typer.Option("--on-error", help="What to do at a record that is malformed.")
-    ] = "stop",
-    json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    trace: Trace, format: Format = None, on_error: OnError = "stop", option: Options = None, json: AsJson = False
 ) -> None:
     """Say what is in a trace: format, requests, sizes, footprint, duration, and what had to be assumed."""
+    options = _options(format, on_error, option)
     with shown("reading", errors()) as report:
-        found = trace_info(trace, format, on_error, report)
+        found = traces.info(trace, options, report)
     if json:
         show_json(found)
         return
@@ -45,6 +55,145 @@ def info(
     for label, text in _rows(found):
         table.add_row(label, text)
     output().print(table)
+
+
+@app.command()
+def head(
+    trace: Trace,
+    count: Annotated[int, typer.Option("--count", "-n", help="How many.")] = 10,
+    format: Format = None,
+    on_error: OnError = "stop",
+    option: Options = None,
+) -> None:
+    """Show the first requests of a trace."""
+    first = traces.head(trace, count, _options(format, on_error, option))
+    table = plain_table("time ns", "operation", "offset bytes", "length bytes")
+    for index, column in enumerate(table.columns):
+        column.justify = "left" if index == 1 else "right"
+    for row in zip(*first.to_dict().values(), strict=True):
+        table.add_row(*map(str, row))
+    output().print(table)
+
+
+@app.command()
+def convert(
+    trace: Trace,
+    out: Out,
+    to: To = None,
+    format: Format = None,
+    on_error: OnError = "stop",
+    option: Options = None,
+    json: AsJson = False,
+) -> None:
+    """Write a trace in another format; Parquet is the quickest to read."""
+    options = _options(format, on_error, option)
+    _write(json, lambda report: traces.convert(trace, out, to, options, report))
+
+
+@app.command("slice")
+def slice_(
+    trace: Trace,
+    out: Out,
+    time_from: Annotated[
+        str | None, typer.Option("--from", metavar="TIME", help="Leave out what arrives before: 10s.")
+    ] = None,
+    time_to: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Leave out what arrives at it and later.")
+    ] = None,
+    address_from: Annotated[
+        str | None, typer.Option("--address-from", metavar="SIZE", help="Leave out what lies below: 1GiB.")
+    ] = None,
+    address_to: Annotated[
+        str | None, typer.Option("--address-to", metavar="SIZE", help="Leave out what lies from it on.")
+    ] = None,
+    skip: Annotated[int | None, typer.Option("--skip", min=0, help="Leave out so many of the rest.")] = None,
+    count: Annotated[int | None, typer.Option("--count", "-n", min=1, help="Keep so many of the rest.")] = None,
+    to: To = None,
+    format: Format = None,
+    on_error: OnError = "stop",
+    option: Options = None,
+    json: AsJson = False,
+) -> None:
+    """Write a part of a trace: by time, then address, then count. Its first request is at zero."""
+    options = _options(format, on_error, option)
+    _write(
+        json,
+        lambda report: traces.slice(
+            trace,
+            out,
+            time_from=time_from,
+            time_to=time_to,
+            address_from=address_from,
+            address_to=address_to,
+            skip=skip,
+            count=count,
+            format=to,
+            options=options,
+            progress=report,
+        ),
+    )
+
+
+@app.command()
+def merge(
+    trace: Annotated[list[str], typer.Argument(metavar="FILE...", help="The traces, a file each.")],
+    out: Out,
+    offset: Annotated[
+        list[str] | None,
+        typer.Option("--offset", metavar="SIZE", help="Move a trace up by this; once for each, in their order."),
+    ] = None,
+    to: To = None,
+    format: Format = None,
+    on_error: OnError = "stop",
+    option: Options = None,
+    json: AsJson = False,
+) -> None:
+    """Write several traces as one, by time."""
+    options = _options(format, on_error, option)
+    _write(json, lambda report: traces.merge(trace, out, offset, to, options, report))
+
+
+@app.command()
+def remap(
+    trace: Trace,
+    out: Out,
+    place: Annotated[
+        Literal["dense", "modulo"],
+        typer.Option("--place", help="Number pages as they are first used, or take them modulo --size."),
+    ] = "dense",
+    page: Annotated[str, typer.Option("--page", metavar="SIZE", help="What is moved as one.")] = "4KiB",
+    size: Annotated[str | None, typer.Option("--size", metavar="SIZE", help="For modulo.")] = None,
+    to: To = None,
+    format: Format = None,
+    on_error: OnError = "stop",
+    option: Options = None,
+    json: AsJson = False,
+) -> None:
+    """Write a trace with its addresses moved, so that it fits a smaller device."""
+    options = _options(format, on_error, option)
+    _write(json, lambda report: traces.remap(trace, out, place, page, size, to, options, report))
+
+
+def _options(format: str | None, on_error: str, assignments: list[str] | None) -> dict[str, str]:
+    given = dict(assigned("--option", assignments, "units.size=4KiB"))
+    if format is not None:
+        given["format"] = format
+    if on_error != "stop":
+        given["on_error"] = on_error
+    return given
+
+
+def _write(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -> None:
+    """Lets a tool work, and says what it wrote."""
+    with shown("writing", errors()) as report:
+        written = work(report)
+    if json:
+        show_json(written)
+        return
+    for remark in written["remarks"]:
+        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False)
+    requests, size = f"{written['requests']:,} requests", show(written["bytes"], "bytes")
+    output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)
 
 
 def _rows(found: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:

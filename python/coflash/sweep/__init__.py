@@ -19,7 +19,6 @@ from coflash._core import CoflashError
 from coflash.measures import Measure, named
 from coflash.metrics import metric
 from coflash.results import Results
-from coflash.running import Paths
 from coflash.scenario import Scenario, toml_value
 from coflash.store import Failure, Store
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
@@ -30,6 +29,7 @@ from coflash.sweep.plan import Plan, Point
 from coflash.sweep.progress import Watch
 from coflash.sweep.summary import Estimate, estimate
 from coflash.table import Table
+from coflash.trace import Paths
 
 __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 

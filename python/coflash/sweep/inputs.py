@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import IO, cast
 
 from coflash._core import CoflashError
-from coflash.running import Paths, paths
 from coflash.scenario import Scenario
+from coflash.trace import Paths, paths
 
 _CHUNK_BYTES = 1 << 20
 _HERE = "file://"

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 from coflash._core import CoflashError, __version__
 from coflash.result import Result
-from coflash.running import Progress, run
+from coflash.running import run
 from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
 from coflash.sweep.inputs import Input
+from coflash.trace import Progress
 
 _DEVICE = ("flash", "ftl", "gc", "cache", "cooperation", "precondition", "seed")
 

@@ -19,6 +19,7 @@ use std::fmt;
 
 pub use presets::{PRESETS, Preset};
 pub use read::ScenarioError;
+pub use set::settings;
 
 /// Everything that determines a result, inputs aside.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -2,8 +2,8 @@
 
 use super::Scenario;
 use coflash_base::suggest;
-use serde::de::{self, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, forward_to_deserialize_any};
+use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::forward_to_deserialize_any;
 use std::fmt;
 use toml::{Table, Value};
 
@@ -112,10 +112,15 @@ impl Scenario {
     }
 
     pub(super) fn from_table(table: Table) -> Result<Self, ScenarioError> {
-        let scenario = Self::deserialize(Node(Value::Table(table)))?;
+        let scenario: Self = read_table(table)?;
         scenario.check()?;
         Ok(scenario)
     }
+}
+
+/// What a table describes; an error names its key.
+pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
+    T::deserialize(Node(Value::Table(table)))
 }
 
 /// A TOML value that knows where an error belongs.

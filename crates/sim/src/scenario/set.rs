@@ -1,6 +1,8 @@
 //! Changing single keys of a scenario: `gc.victim=fifo`, `cache.size=64MiB`.
 
+use super::read::read_table;
 use super::{Scenario, ScenarioError};
+use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 impl Scenario {
@@ -16,6 +18,23 @@ impl Scenario {
         }
         Self::from_table(table)
     }
+}
+
+/// Settings that belong to no scenario (how to read a trace, what to do with it), written like those of one.
+///
+/// # Errors
+/// What is wrong with a key or value.
+pub fn settings<T, K, V>(assignments: &[(K, V)]) -> Result<T, ScenarioError>
+where
+    T: DeserializeOwned,
+    K: AsRef<str>,
+    V: AsRef<str>,
+{
+    let mut table = Table::new();
+    for (key, value) in assignments {
+        assign(&mut table, key.as_ref(), parse_value(value.as_ref()))?;
+    }
+    read_table(table)
 }
 
 fn parse_value(text: &str) -> Value {
@@ -84,6 +103,18 @@ mod tests {
         assert_eq!(scenario.cooperation.name(), "cdm");
         assert_eq!(scenario.gc.victim.name(), "d-choices");
         assert_eq!(scenario.ftl.spare.share, coflash_base::Share::percent(7));
+    }
+
+    #[test]
+    fn settings_of_their_own_are_written_alike() {
+        use coflash_workload::TraceOptions;
+        let read = |pairs: &[(&str, &str)]| settings::<TraceOptions, _, _>(pairs).map_err(|e| e.to_string());
+        let options = read(&[("units.size", "4KiB"), ("event", "C"), ("on_error", "skip")]).unwrap();
+        assert_eq!(options.units.size, Some(coflash_base::Bytes { count: 4096 }));
+        assert_eq!(read(&[]), Ok(TraceOptions::default()));
+        let error = read(&[("units.sice", "4KiB")]).unwrap_err();
+        assert_eq!(error, "units.sice: no such key; did you mean \"size\"? (allowed: time, address, size)");
+        assert!(read(&[("merge", "tim")]).unwrap_err().contains("did you mean \"time\"?"));
     }
 
     #[test]

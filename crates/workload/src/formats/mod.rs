@@ -3,13 +3,16 @@
 //! A format turns a line into a `Record` in the trace's own terms; everything that holds for every format (times run
 //! forward, ranges fit the address space, devices do not collide, bad records are skipped or refused) is in `reader`.
 //! A format is recognised by running its parser over the beginning of the file, so there is nothing else to keep in step.
+//! What is true of a line is true of the records of a binary format (`packed`), which is recognised first.
 //!
-//! To add one: a file beside this, with a type that implements `Format` and whose comment says what the format leaves
-//! open; its line in `FORMATS`; its sample and its illegal records in `tests/formats.rs`; a fuzz target.
+//! To add one: a file beside this, with a type that implements `Format` (or `Binary`) and whose comment says what the
+//! format leaves open; its line in `FORMATS`; its sample and its illegal records in `tests/formats.rs` (or
+//! `tests/binary.rs`); a fuzz target.
 
 mod alibaba;
 mod biotracer;
 mod blkparse;
+mod blktrace;
 mod cloudphysics;
 mod columns;
 mod devices;
@@ -20,17 +23,23 @@ mod fiu;
 mod ftrace;
 mod linux_block;
 mod msr;
+mod oracle_general;
+mod packed;
+pub(crate) mod parquet;
 mod reader;
 mod replay;
 mod spc;
+mod srt;
 mod ssdsim;
 mod systor;
 mod tencent;
 mod text;
+mod vscsi;
 mod window;
 mod wiscsee;
 mod wpa;
 
+use crate::place::CountedFile;
 use crate::request::{Op, Request, WorkloadError};
 use crate::trace::TraceOptions;
 use coflash_base::Duration;
@@ -60,6 +69,17 @@ const FORMATS: &[Entry] = &[
     Entry::of::<wpa::Wpa>(),
     Entry::of::<wiscsee::WiscSee>(),
     Entry::of::<columns::ColumnReader>(),
+    Entry::packed::<blktrace::Blktrace>(),
+    Entry::packed::<vscsi::Vscsi>(),
+    Entry::packed::<oracle_general::OracleGeneral>(),
+    Entry::packed::<srt::Srt>(),
+    Entry {
+        info: parquet::INFO,
+        dated: false,
+        per_processor: false,
+        look: Look::Bytes(parquet::recognises),
+        open: Open::File(parquet::open),
+    },
 ];
 
 /// The format that is read as the options say.
@@ -179,49 +199,120 @@ pub(crate) fn show(bytes: &[u8]) -> String {
 /// A file being read in some format.
 pub(crate) trait FileReader: Send {
     /// Appends requests to `batch`, up to `BATCH_REQUESTS` in all; none at the end.
-    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError>;
+    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError>;
     /// What had to be assumed or left out.
     fn remarks(&self) -> Vec<String>;
-    /// What the next file of the sequence continues from.
-    fn finish(self: Box<Self>) -> Carry;
+    /// When the latest request read so far arrived: where the next file of a sequence begins.
+    fn end_ns(&self) -> u64;
 }
 
-/// What passes from one file of a sequence to the next.
-pub(crate) struct Carry {
-    /// Where its time zero lies.
-    pub(crate) base_ns: u64,
-    /// The devices seen so far: the same name is the same device in every file.
-    pub(crate) devices: Devices,
+/// How a file stands to the others of its trace.
+#[derive(Clone, Copy)]
+pub(crate) enum Standing {
+    /// It follows them: its time zero lies at `base_ns`.
+    After { base_ns: u64 },
+    /// It was recorded at the same time as they: its times are left as they are, and it may be without requests.
+    Beside,
 }
 
 /// A format as the rest of the crate sees it.
 #[derive(Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) info: FormatInfo,
-    open: fn(file: &str, lines: Lines, options: &TraceOptions, carry: Carry) -> Box<dyn FileReader>,
-    score: fn(sample: &[u8], options: &TraceOptions) -> Option<u32>,
+    /// Whether its times are dates.
+    pub(crate) dated: bool,
+    /// Whether its recorder writes a file for each processor, which only together are a trace.
+    pub(crate) per_processor: bool,
+    look: Look,
+    open: Open,
+}
+
+/// How a format is recognised.
+#[derive(Clone, Copy)]
+enum Look {
+    /// By how many lines of a sample it understands.
+    Lines(fn(sample: &[u8], options: &TraceOptions) -> Option<u32>),
+    /// By the bytes a file begins with.
+    Bytes(fn(ahead: &[u8]) -> bool),
+}
+
+type Opened = Result<Box<dyn FileReader>, WorkloadError>;
+
+/// What a format is read from.
+#[derive(Clone, Copy)]
+enum Open {
+    Stream(fn(file: &str, input: Lines, options: &TraceOptions, standing: Standing) -> Opened),
+    File(fn(file: &str, input: CountedFile, options: &TraceOptions, standing: Standing) -> Opened),
 }
 
 impl Entry {
     const fn of<F: Format>() -> Self {
         Self {
             info: F::INFO,
-            open: |file, lines, options, carry| {
-                Box::new(reader::Reader::<F>::new(file, lines, options, carry))
-            },
-            score: score::<F>,
+            dated: matches!(F::CLOCK, Clock::Date),
+            per_processor: false,
+            look: Look::Lines(score::<F>),
+            open: Open::Stream(|file, lines, options, standing| {
+                let text = reader::Text::<F>::open(file, lines, options)?;
+                Ok(Box::new(reader::Reader::new(file, text, options, standing)))
+            }),
         }
     }
 
-    /// Reads `input` in this format; `file` names it in messages.
+    const fn packed<B: packed::Binary>() -> Self {
+        Self {
+            info: B::INFO,
+            dated: matches!(B::CLOCK, Clock::Date),
+            per_processor: B::PER_PROCESSOR,
+            look: Look::Bytes(B::recognises),
+            open: Open::Stream(|file, input, options, standing| {
+                let records = packed::Packed::<B>::open(file, input, options)?;
+                Ok(Box::new(reader::Reader::new(file, records, options, standing)))
+            }),
+        }
+    }
+
+    /// Whether it must be able to go back and forth in its file.
+    pub(crate) fn needs_file(&self) -> bool {
+        matches!(self.open, Open::File(_))
+    }
+
+    /// Reads `input` in this format, which must not need a file; `name` names it in messages.
     pub(crate) fn open(
         &self,
-        file: &str,
-        lines: Lines,
+        name: &str,
+        input: Lines,
         options: &TraceOptions,
-        carry: Carry,
-    ) -> Box<dyn FileReader> {
-        (self.open)(file, lines, options, carry)
+        standing: Standing,
+    ) -> Result<Box<dyn FileReader>, WorkloadError> {
+        match self.open {
+            Open::Stream(open) => open(name, input, options, standing),
+            Open::File(_) => Err(WorkloadError::Trace { file: name.to_owned(), problem: self.only_file() }),
+        }
+    }
+
+    /// Reads the file in this format, which must need one.
+    pub(crate) fn open_file(
+        &self,
+        name: &str,
+        input: CountedFile,
+        options: &TraceOptions,
+        standing: Standing,
+    ) -> Result<Box<dyn FileReader>, WorkloadError> {
+        match self.open {
+            Open::File(open) => open(name, input, options, standing),
+            Open::Stream(open) => {
+                open(name, Lines::new(Box::new(input.from(0)), BLOCK_BYTES), options, standing)
+            }
+        }
+    }
+
+    /// Why it cannot be read from a stream.
+    pub(crate) fn only_file(&self) -> String {
+        format!(
+            "{} is read from the end: give it as a file of its own, not compressed, not in an archive, not through a pipe",
+            self.info.name
+        )
     }
 }
 
@@ -239,16 +330,25 @@ pub(crate) fn by_name(name: &str) -> Result<Entry, WorkloadError> {
 /// How much of a file is looked at to recognise its format.
 pub(crate) const SAMPLE_BYTES: usize = 64 << 10;
 
-/// The format of a file that begins with `sample`: the one that understands most lines, then the one its extension
-/// speaks for.
-pub(crate) fn detect(file: &str, sample: &[u8], options: &TraceOptions) -> Result<Entry, WorkloadError> {
+/// The format of a file that begins as `input`: a binary one that knows its beginning, or else the one that understands
+/// most lines, then the one its extension speaks for.
+pub(crate) fn detect(file: &str, input: &mut Lines, options: &TraceOptions) -> Result<Entry, WorkloadError> {
     let problem = |problem| WorkloadError::Trace { file: file.to_owned(), problem };
+    let ahead = input.ahead(SAMPLE_BYTES).map_err(|error| problem(error.to_string()))?;
+    let knows = |format: &&Entry| matches!(format.look, Look::Bytes(recognises) if recognises(ahead));
+    if let Some(format) = FORMATS.iter().find(knows) {
+        return Ok(*format);
+    }
+    let sample = input.peek(SAMPLE_BYTES).map_err(|error| problem(error.to_string()))?;
     let Some(first) = sample.split(|&b| b == b'\n').map(text::trim).find(|line| !is_empty(line)) else {
         return Err(problem("the file is empty: it has no requests".to_owned()));
     };
+    let score = |format: &'static Entry| match format.look {
+        Look::Lines(score) => Some((format, score(sample, options)?)),
+        Look::Bytes(_) => None,
+    };
     // `max_by_key` takes the last of equals, the list gives precedence to the first.
-    let candidates =
-        FORMATS.iter().rev().filter_map(|format| Some((format, (format.score)(sample, options)?)));
+    let candidates = FORMATS.iter().rev().filter_map(score);
     let best = candidates.max_by_key(|(format, score)| (*score, has_extension(file, format.info.extensions)));
     best.map(|(format, _)| *format).ok_or_else(|| {
         let known =
@@ -317,12 +417,17 @@ mod tests {
     fn read(format: Entry, text: &str, block_bytes: usize, on_error: OnError) -> (Vec<Request>, Vec<String>) {
         let options = TraceOptions { on_error, ..TraceOptions::default() };
         let input = Dribble(Cursor::new(text.as_bytes().to_vec()), block_bytes);
-        let carry = Carry { base_ns: 5, devices: Devices::new(&options) };
-        let mut reader = format.open("t", Lines::new(Box::new(input), block_bytes), &options, carry);
+        let mut devices = Devices::new(&options);
+        let standing = Standing::After { base_ns: 5 };
+        let mut reader = match format.open("t", Lines::new(Box::new(input), block_bytes), &options, standing)
+        {
+            Ok(reader) => reader,
+            Err(error) => return (Vec::new(), vec![error.to_string()]),
+        };
         let (mut all, mut said) = (Vec::new(), Vec::new());
         loop {
             let mut batch = Vec::new();
-            let result = reader.read(&mut batch);
+            let result = reader.read(&mut batch, &mut devices);
             let ended = batch.is_empty();
             all.extend(batch);
             if let Err(error) = result {
@@ -334,6 +439,7 @@ mod tests {
             }
         }
         said.extend(reader.remarks());
+        said.extend(devices.remark());
         (all, said)
     }
 

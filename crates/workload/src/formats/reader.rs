@@ -1,7 +1,9 @@
-//! From lines to requests: the rules that hold for every format, in one place.
+//! From records to requests: the rules that hold for every format, in one place.
 
 use super::window::{Waiting, Window};
-use super::{Carry, Clock, Devices, Fault, FileReader, Format, Lines, Record, SAMPLE_BYTES, is_empty};
+use super::{
+    Clock, Devices, Fault, FieldNames, FileReader, Format, Lines, Record, SAMPLE_BYTES, Standing, is_empty,
+};
 use crate::request::{BATCH_REQUESTS, Op, Request, WorkloadError};
 use crate::trace::{OnError, TraceOptions};
 use coflash_base::{Duration, Time};
@@ -9,26 +11,107 @@ use coflash_base::{Duration, Time};
 /// No request reaches beyond this byte.
 const ADDRESS_END: u64 = 1 << 63;
 
-/// A file read in format `F`.
-pub(crate) struct Reader<F> {
-    file: String,
+/// The records of a file, however it is laid out.
+pub(crate) trait Records: Send + 'static {
+    /// What the format calls its fields.
+    const FIELDS: FieldNames;
+    /// Where its times count from.
+    const CLOCK: Clock;
+    /// How far its records are out of order, where that is its nature.
+    const SORT_WINDOW: Duration = Duration::ZERO;
+
+    /// The next record that is a request; nothing at the end.
+    fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, Trouble>;
+
+    /// The number of the record (line, row) last looked at, from 1.
+    fn number(&self) -> u64;
+
+    /// What the format left open and had to be assumed.
+    fn remarks(&self) -> Vec<String>;
+}
+
+/// Why there is no next record.
+pub(crate) enum Trouble {
+    /// This record is wrong; the one behind it can be read.
+    Record(Fault),
+    /// This record is wrong, and where the next begins is not known.
+    Lost(Fault),
+    /// The input cannot be read.
+    Input(String),
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Self {
+        Self::Record(fault)
+    }
+}
+
+impl From<std::io::Error> for Trouble {
+    fn from(error: std::io::Error) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// The lines of a text format.
+pub(crate) struct Text<F> {
     lines: Lines,
     format: F,
+}
+
+impl<F: Format> Text<F> {
+    pub(crate) fn open(file: &str, mut lines: Lines, options: &TraceOptions) -> Result<Self, WorkloadError> {
+        let mut format = F::new(options);
+        let beginning = lines
+            .peek(SAMPLE_BYTES)
+            .map_err(|error| WorkloadError::Trace { file: file.to_owned(), problem: error.to_string() })?;
+        format.look_ahead(beginning);
+        Ok(Self { lines, format })
+    }
+}
+
+impl<F: Format> Records for Text<F> {
+    const FIELDS: FieldNames = F::FIELDS;
+    const CLOCK: Clock = F::CLOCK;
+    const SORT_WINDOW: Duration = F::SORT_WINDOW;
+
+    #[inline]
+    fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, Trouble> {
+        while let Some(line) = self.lines.next()? {
+            if is_empty(line) {
+                continue;
+            }
+            if let Some(record) = self.format.record(line, devices)? {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    fn number(&self) -> u64 {
+        self.lines.number()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.format.remarks()
+    }
+}
+
+/// A file whose records are `R`.
+pub(crate) struct Reader<R> {
+    file: String,
+    records: R,
     /// The records that wait for their turn.
     window: Window,
     rules: Rules,
     on_error: OnError,
     skipped: u64,
     first_skipped: Option<WorkloadError>,
-    /// Whether the format has seen the beginning.
-    begun: bool,
-    /// Whether the file had a request at all.
-    any: bool,
+    /// Whether the file had a request at all, or need not have one.
+    satisfied: bool,
 }
 
 /// What must hold between requests.
 struct Rules {
-    devices: Devices,
     /// Added to every time: where the file begins in its sequence.
     base_ns: u64,
     /// Subtracted from every time; nothing before the first request of a format with dates.
@@ -48,34 +131,37 @@ struct Rules {
     jumps: u64,
 }
 
-impl<F: Format> Reader<F> {
-    pub(crate) fn new(file: &str, lines: Lines, options: &TraceOptions, carry: Carry) -> Self {
-        let origin_ns = match F::CLOCK {
-            Clock::Start => Some(0),
-            Clock::Date => None,
+impl<R: Records> Reader<R> {
+    pub(crate) fn new(file: &str, records: R, options: &TraceOptions, standing: Standing) -> Self {
+        let (base_ns, origin_ns) = match (standing, R::CLOCK) {
+            (Standing::Beside, _) => (0, Some(0)),
+            (Standing::After { base_ns }, Clock::Start) => (base_ns, Some(0)),
+            (Standing::After { base_ns }, Clock::Date) => (base_ns, None),
+        };
+        let jump_ns = match (standing, options.clock_jump) {
+            (Standing::After { .. }, Some(jump)) => jump.ns,
+            // Files of the same time must not move against each other: what they are merged into knows of jumps.
+            _ => u64::MAX,
         };
         Self {
             file: file.to_owned(),
-            lines,
-            format: F::new(options),
-            window: Window::new(options.sort_window.unwrap_or(F::SORT_WINDOW)),
+            records,
+            window: Window::new(options.sort_window.unwrap_or(R::SORT_WINDOW)),
             rules: Rules {
-                devices: carry.devices,
-                base_ns: carry.base_ns,
+                base_ns,
                 origin_ns,
                 latest_ns: 0,
                 slack_ns: options.time_slack.ns,
                 late: 0,
                 late_ns_max: 0,
-                jump_ns: options.clock_jump.map_or(u64::MAX, |jump| jump.ns),
+                jump_ns,
                 jumped_ns: 0,
                 jumps: 0,
             },
             on_error: options.on_error,
             skipped: 0,
             first_skipped: None,
-            begun: false,
-            any: false,
+            satisfied: matches!(standing, Standing::Beside),
         }
     }
 
@@ -85,49 +171,33 @@ impl<F: Format> Reader<F> {
 
     /// The next record in order, with the number of its line.
     #[inline]
-    fn next_record(&mut self) -> Result<Option<Waiting>, WorkloadError> {
+    fn next_record(&mut self, devices: &mut Devices) -> Result<Option<Waiting>, WorkloadError> {
         loop {
             if let Some(record) = self.window.pop() {
                 return Ok(Some(record));
             }
-            let line = match self.lines.next() {
-                Ok(Some(line)) => line,
-                Ok(None) if self.window.end() => continue,
-                Ok(None) => return Ok(None),
-                Err(error) => return Err(self.problem(error.to_string())),
-            };
-            if is_empty(line) {
-                continue;
-            }
-            let record = self.format.record(line, &mut self.rules.devices);
-            let line = self.lines.number();
+            let record = self.records.next(devices);
+            let line = self.records.number();
             match record {
                 Ok(Some(record)) if self.window.is_open() => self.window.push(Waiting { record, line }),
                 Ok(Some(record)) => return Ok(Some(Waiting { record, line })),
-                Ok(None) => {}
-                Err(fault) => self.fault(line, fault)?,
+                Ok(None) if self.window.end() => {}
+                Ok(None) => return Ok(None),
+                Err(Trouble::Record(fault)) => self.fault(line, fault)?,
+                Err(Trouble::Lost(fault)) => return Err(self.malformed(line, fault)),
+                Err(Trouble::Input(problem)) => return Err(self.problem(problem)),
             }
         }
     }
 
     #[cold]
-    fn begin(&mut self) -> Result<(), WorkloadError> {
-        self.begun = true;
-        match self.lines.peek(SAMPLE_BYTES) {
-            Ok(beginning) => self.format.look_ahead(beginning),
-            Err(error) => return Err(self.problem(error.to_string())),
-        }
-        Ok(())
+    fn malformed(&self, line: u64, fault: Fault) -> WorkloadError {
+        WorkloadError::Malformed { file: self.file.clone(), line, field: fault.field, problem: fault.problem }
     }
 
     #[cold]
     fn fault(&mut self, line: u64, fault: Fault) -> Result<(), WorkloadError> {
-        let error = WorkloadError::Malformed {
-            file: self.file.clone(),
-            line,
-            field: fault.field,
-            problem: fault.problem,
-        };
+        let error = self.malformed(line, fault);
         match self.on_error {
             OnError::Stop => Err(error),
             OnError::Skip => {
@@ -165,13 +235,19 @@ impl<F: Format> Reader<F> {
 impl Rules {
     /// The request that `record` stands for.
     #[inline]
-    fn apply<F: Format>(&mut self, record: &Record, newest_ns: u64) -> Result<Request, Fault> {
+    fn apply(
+        &mut self,
+        record: &Record,
+        newest_ns: u64,
+        fields: &FieldNames,
+        devices: &mut Devices,
+    ) -> Result<Request, Fault> {
         let &Record { length, op, .. } = record;
         // As the file has it, up to the steps left out.
         let given_ns = record.time_ns.saturating_sub(self.jumped_ns);
         let late_ns = self.latest_ns.saturating_sub(given_ns);
         if late_ns > self.slack_ns {
-            return Err(backwards::<F>(record.time_ns, late_ns, newest_ns));
+            return Err(backwards(fields.time, record.time_ns, late_ns, newest_ns));
         }
         let pause_ns = given_ns.saturating_sub(self.latest_ns);
         let jump_ns = if pause_ns > self.jump_ns && self.origin_ns.is_some() { pause_ns } else { 0 };
@@ -179,9 +255,10 @@ impl Rules {
         let origin_ns = self.origin_ns.unwrap_or(time_ns);
         let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
             let problem = "the trace is longer than 2^64 ns (584 years)".to_owned();
-            return Err(Fault { field: F::FIELDS.time, problem });
+            return Err(Fault { field: fields.time, problem });
         };
-        let (offset, length) = if op == Op::Flush { (0, 0) } else { (self.place::<F>(record)?, length) };
+        let (offset, length) =
+            if op == Op::Flush { (0, 0) } else { (place(record, fields, devices)?, length) };
         // Only an accepted record moves the clock: a skipped one must leave no trace.
         self.origin_ns = Some(origin_ns);
         self.latest_ns = time_ns;
@@ -191,29 +268,30 @@ impl Rules {
         self.late_ns_max = self.late_ns_max.max(late_ns);
         Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op })
     }
+}
 
-    #[inline]
-    fn place<F: Format>(&mut self, record: &Record) -> Result<u64, Fault> {
-        if record.length == 0 {
-            let problem = "0 is not a length: a request has at least one byte".to_owned();
-            return Err(Fault { field: F::FIELDS.length, problem });
-        }
-        let beyond = |offset: u64| {
-            let problem = format!(
-                "a request of {} bytes at byte {offset} ends beyond the address space of 2^63 bytes",
-                record.length
-            );
-            Fault { field: F::FIELDS.offset, problem }
-        };
-        let fits = |offset: u64| offset.checked_add(record.length).filter(|&end| end <= ADDRESS_END);
-        let end = fits(record.offset).ok_or_else(|| beyond(record.offset))?;
-        let offset = self.devices.place(record.device, record.offset, end, F::FIELDS.device)?;
-        fits(offset).map(|_| offset).ok_or_else(|| beyond(offset))
+/// Where the record lies in the one address space.
+#[inline]
+fn place(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Result<u64, Fault> {
+    if record.length == 0 {
+        let problem = "0 is not a length: a request has at least one byte".to_owned();
+        return Err(Fault { field: fields.length, problem });
     }
+    let beyond = |offset: u64| {
+        let problem = format!(
+            "a request of {} bytes at byte {offset} ends beyond the address space of 2^63 bytes",
+            record.length
+        );
+        Fault { field: fields.offset, problem }
+    };
+    let fits = |offset: u64| offset.checked_add(record.length).filter(|&end| end <= ADDRESS_END);
+    let end = fits(record.offset).ok_or_else(|| beyond(record.offset))?;
+    let offset = devices.place(record.device, record.offset, end, fields.device)?;
+    fits(offset).map(|_| offset).ok_or_else(|| beyond(offset))
 }
 
 #[cold]
-fn backwards<F: Format>(time_ns: u64, late_ns: u64, newest_ns: u64) -> Fault {
+fn backwards(field: &'static str, time_ns: u64, late_ns: u64, newest_ns: u64) -> Fault {
     let (by, window) =
         (Duration { ns: late_ns }, Duration { ns: newest_ns.saturating_sub(time_ns).max(late_ns) });
     let latest_ns = u128::from(time_ns) + u128::from(late_ns);
@@ -221,25 +299,22 @@ fn backwards<F: Format>(time_ns: u64, late_ns: u64, newest_ns: u64) -> Fault {
         "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{window}\" or more puts such records \
          in order, time_slack = \"{by}\" or more lets them arrive with the one before, on_error = \"skip\" leaves them out)"
     );
-    Fault { field: F::FIELDS.time, problem }
+    Fault { field, problem }
 }
 
-impl<F: Format> FileReader for Reader<F> {
-    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
-        if !self.begun {
-            self.begin()?;
-        }
+impl<R: Records> FileReader for Reader<R> {
+    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError> {
         while batch.len() < BATCH_REQUESTS {
-            let Some(Waiting { record, line }) = self.next_record()? else {
+            let Some(Waiting { record, line }) = self.next_record(devices)? else {
                 break;
             };
-            match self.rules.apply::<F>(&record, self.window.newest_ns()) {
+            match self.rules.apply(&record, self.window.newest_ns(), &R::FIELDS, devices) {
                 Ok(request) => batch.push(request),
                 Err(fault) => self.fault(line, fault)?,
             }
         }
-        self.any |= !batch.is_empty();
-        if !self.any {
+        self.satisfied |= !batch.is_empty();
+        if !self.satisfied {
             let skipped = self.skip_remark().map(|remark| format!(" ({remark})")).unwrap_or_default();
             return Err(self.problem(format!("it has no requests{skipped}")));
         }
@@ -247,8 +322,7 @@ impl<F: Format> FileReader for Reader<F> {
     }
 
     fn remarks(&self) -> Vec<String> {
-        let mut remarks = self.format.remarks();
-        remarks.extend(self.rules.devices.remark());
+        let mut remarks = self.records.remarks();
         remarks.extend(self.window.remark(&self.file));
         remarks.extend(self.late_remark());
         remarks.extend(self.jump_remark());
@@ -256,11 +330,8 @@ impl<F: Format> FileReader for Reader<F> {
         remarks
     }
 
-    fn finish(self: Box<Self>) -> Carry {
-        let rules = self.rules;
-        Carry {
-            base_ns: rules.base_ns + (rules.latest_ns - rules.origin_ns.unwrap_or(rules.latest_ns)),
-            devices: rules.devices,
-        }
+    fn end_ns(&self) -> u64 {
+        let rules = &self.rules;
+        rules.base_ns + (rules.latest_ns - rules.origin_ns.unwrap_or(rules.latest_ns))
     }
 }

@@ -70,6 +70,21 @@ impl Lines {
         Ok(&ahead[..memchr::memrchr(b'\n', ahead).map_or(ahead.len(), |at| at + 1)])
     }
 
+    /// What comes next as plain bytes: at least `bytes` of it, or all that is left.
+    #[inline]
+    pub(crate) fn ahead(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        while self.end - self.start < bytes && !self.ended {
+            self.fill()?;
+        }
+        Ok(&self.buffer[self.start..self.end])
+    }
+
+    /// Takes `bytes` of what is ahead.
+    #[inline]
+    pub(crate) fn pass(&mut self, bytes: usize) {
+        self.start = (self.start + bytes).min(self.end);
+    }
+
     /// Reads more behind what is there, making room first.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {

@@ -125,8 +125,10 @@ impl Part {
     pub fn open(&self, device_bytes: u64, seed: Seed) -> Result<PartSource, WorkloadError> {
         // An address must stay below 2^63.
         let device_bytes = device_bytes.min(1 << 63);
-        let range = self.range(device_bytes, 0, device_bytes)?;
-        self.open_in(range, seed, "")
+        let opened =
+            self.range(device_bytes, 0, device_bytes).and_then(|range| self.open_in(range, seed, ""));
+        // Also a key of the part itself is said by its whole path.
+        opened.map_err(|error| error.at(str::to_owned))
     }
 
     /// In words, for the head of a report.

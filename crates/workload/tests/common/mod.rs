@@ -51,3 +51,15 @@ pub(crate) fn refuses_with(options: &TraceOptions, beginning: &str, line: &str, 
     assert!(error.starts_with(&start), "{line}: {error}");
     assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
 }
+
+/// The binary formats, whose samples are in `binary.rs`.
+pub(crate) const BINARY: [&str; 5] = ["blktrace", "vscsi", "oracle-general", "srt", "parquet"];
+
+/// A new file of that name and content; a directory per test keeps them apart.
+pub(crate) fn file(test: &str, name: &str, content: impl AsRef<[u8]>) -> String {
+    let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&directory).unwrap();
+    let path = directory.join(name);
+    std::fs::write(&path, content).unwrap();
+    path.to_str().unwrap().to_owned()
+}

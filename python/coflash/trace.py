@@ -1,0 +1,209 @@
+"""Traces: what is in them, and what can be done to them. Everything is streamed; a file is written whole or not at all.
+
+A trace is one file, or several in order; `-` is the standard input, and an archive (`.tar`) stands for its files.
+Options say how to read it, with the names that `workload.trace_options` has in a scenario: `{"units.size": "4KiB"}`.
+Sizes and times are texts with their unit.
+
+>>> import coflash
+>>> coflash.trace.convert("web1.spc", "web1.parquet")  # doctest: +SKIP
+>>> coflash.trace.slice("web1.parquet", "minute.parquet", time_to="1min")  # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+
+from coflash import _core
+from coflash._core import CoflashError
+from coflash.scenario import toml_value
+from coflash.table import Table
+
+Progress = Callable[[str, float | None, int], None]
+Path = str | os.PathLike[str]
+Paths = Path | Iterable[Path]
+Options = Mapping[str, Any]
+
+_NO_OPTIONS: Options = {}
+
+
+def info(trace: Paths, options: Options = _NO_OPTIONS, progress: Progress | None = None) -> dict[str, Any]:
+    """What is in a trace: its format, requests, sizes, footprint, duration, and what had to be assumed.
+
+    Args:
+        trace: Its file, or its files in order.
+        options: How to read it.
+        progress: Called as for [`run`][coflash.run].
+
+    Raises:
+        CoflashError: The trace cannot be read.
+    """
+    return _object(_core.trace_info_json(paths(trace), _settings(options), progress))
+
+
+def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table:
+    """The first requests of a trace: `time_ns`, `op`, `offset_bytes`, `length_bytes`.
+
+    Raises:
+        CoflashError: The trace cannot be read.
+    """
+    if count < 0:
+        msg = f"head: a count of {count} was given; 0 or more is allowed"
+        raise CoflashError(msg)
+    columns = _core.trace_head(paths(trace), _settings(options), count)
+    return Table({name: np.asarray(column) for name, column in columns.items()})
+
+
+def convert(
+    trace: Paths,
+    out: Path,
+    format: str | None = None,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Writes a trace in another format.
+
+    Args:
+        trace: Its file, or its files in order.
+        out: The file to write: `.parquet`, which is the quickest to read, or `.iolog` for fio, also with `.zst`.
+        format: `parquet` or `fio`, if the name does not end in it.
+        options: How to read the trace.
+        progress: Called as for [`run`][coflash.run].
+
+    Returns:
+        What was written: `file`, `format`, `requests`, `bytes` and `remarks`.
+
+    Raises:
+        CoflashError: The trace cannot be read, or the file not be written.
+    """
+    return _rewrite(trace, out, {}, format, options, progress)
+
+
+def slice(  # noqa: A001 - the word of the field
+    trace: Paths,
+    out: Path,
+    *,
+    time_from: str | None = None,
+    time_to: str | None = None,
+    address_from: str | None = None,
+    address_to: str | None = None,
+    skip: int | None = None,
+    count: int | None = None,
+    format: str | None = None,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Writes a part of a trace, its first request at zero; see [`convert`][coflash.trace.convert] for the rest.
+
+    Args:
+        trace: Its file, or its files in order.
+        out: The file to write.
+        time_from: Requests before it are left out, such as `10s`.
+        time_to: Requests from it on are left out.
+        address_from: What lies below it is left out, such as `1GiB`; a request that reaches beyond is cut.
+        address_to: What lies above it is left out.
+        skip: So many of the requests left by then are left out.
+        count: So many of the rest are kept.
+        format: As for `convert`.
+        options: How to read the trace.
+        progress: Called as for [`run`][coflash.run].
+    """
+    part = {
+        "slice.time_from": time_from,
+        "slice.time_to": time_to,
+        "slice.address_from": address_from,
+        "slice.address_to": address_to,
+        "slice.skip": skip,
+        "slice.count": count,
+    }
+    return _rewrite(trace, out, part, format, options, progress)
+
+
+def merge(
+    traces: Iterable[Path],
+    out: Path,
+    offsets: Iterable[str] | None = None,
+    format: str | None = None,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Writes several traces as one, by time; see [`convert`][coflash.trace.convert] for the rest.
+
+    Traces whose times are dates keep their distance. A device that several have is one device, unless they are moved.
+
+    Args:
+        traces: The traces, a file each.
+        out: The file to write.
+        offsets: How far up each trace is moved in the address space, such as `64GiB`; without it none is.
+        format: As for `convert`.
+        options: How to read the traces.
+        progress: Called as for [`run`][coflash.run].
+    """
+    files = paths(traces)
+    places = ["0B"] * len(files) if offsets is None else list(offsets)
+    return _rewrite(files, out, {"offsets": places}, format, options, progress)
+
+
+def remap(
+    trace: Paths,
+    out: Path,
+    to: Literal["dense", "modulo"] = "dense",
+    page: str = "4KiB",
+    size: str | None = None,
+    format: str | None = None,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Writes a trace with its addresses moved, page by page; see [`convert`][coflash.trace.convert] for the rest.
+
+    Args:
+        trace: Its file, or its files in order.
+        out: The file to write.
+        to: `dense` numbers pages as they are first read or written, `modulo` takes them modulo `size`.
+        page: What is moved as one.
+        size: For `modulo`.
+        format: As for `convert`.
+        options: How to read the trace.
+        progress: Called as for [`run`][coflash.run].
+    """
+    steps = {"remap.to": to, "remap.page": page, "remap.size": size}
+    return _rewrite(trace, out, steps, format, options, progress)
+
+
+def targets() -> list[str]:
+    """The formats that can be written."""
+    return _core.trace_targets()
+
+
+def paths(given: Paths) -> list[str]:
+    """One path or several, as texts."""
+    if isinstance(given, str | os.PathLike):
+        given = [given]
+    return [os.fspath(path) for path in given]
+
+
+def _rewrite(
+    trace: Paths,
+    out: Path,
+    steps: Mapping[str, Any],
+    format: str | None,
+    options: Options,
+    progress: Progress | None,
+) -> dict[str, Any]:
+    return _object(
+        _core.trace_rewrite_json(paths(trace), _settings(options), _settings(steps), os.fspath(out), format, progress)
+    )
+
+
+def _settings(given: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Keys and values as the core reads them; None is not given."""
+    return [(key, toml_value(value)) for key, value in given.items() if value is not None]
+
+
+def _object(text: str) -> dict[str, Any]:
+    parsed: dict[str, Any] = json.loads(text)
+    return parsed

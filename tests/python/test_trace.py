@@ -1,0 +1,193 @@
+"""Traces: read, cut, moved, written, and read back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import struct
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import coflash
+from coflash import trace
+from coflash.demo import find_trace
+
+RECORDED = find_trace()
+SMALL = "fio version 3 iolog\n10 d read 4096 8192\n20 d write 1048576 512\n20 d sync 0 0\n30 d trim 0 8192\n"
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.iolog"
+    path.write_text(SMALL)
+    return path
+
+
+def coflash_cli(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "coflash", "trace", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": "200"},
+        input=stdin,
+        timeout=300,
+        check=False,
+    )
+
+
+def columns(path: Path) -> dict[str, list[object]]:
+    return pq.ParquetFile(path).read().to_pydict()  # type: ignore[no-any-return]
+
+
+def test_what_is_converted_is_the_same_trace(tmp_path: Path) -> None:
+    out = tmp_path / "t.parquet"
+    written = trace.convert(RECORDED, out)
+    assert (written["format"], written["requests"], written["bytes"]) == ("parquet", 400_000, out.stat().st_size)
+    before, after = trace.info(RECORDED), trace.info(out)
+    assert after.pop("formats") == ["parquet"]
+    before.pop("formats")
+    assert before == after
+    back = trace.convert(out, tmp_path / "t.iolog.zst")
+    assert back["remarks"] == []
+    assert trace.head(tmp_path / "t.iolog.zst", 1000) == trace.head(RECORDED, 1000)
+
+
+def test_parquet_is_what_other_libraries_read_and_write(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "t.parquet"
+    trace.convert(small, out)
+    table = pq.ParquetFile(out).read()
+    assert [str(field.type) for field in table.schema] == ["uint64", "uint8", "uint64", "uint64"]
+    assert table.to_pydict() == {
+        "time_ns": [10_000, 20_000, 20_000, 30_000],
+        "op": [0, 1, 3, 2],
+        "offset": [4096, 1_048_576, 0, 0],
+        "length": [8192, 512, 0, 8192],
+    }
+    metadata = pq.ParquetFile(out).metadata.metadata
+    assert metadata[b"coflash.version"].decode() == coflash.__version__
+    # Nullable, signed, in another order, with a column more, compressed otherwise.
+    theirs = tmp_path / "theirs.parquet"
+    by_hand = {"op": [1, 0], "note": ["a", "b"], "length": [512, 1024], "offset": [0, 4096], "time_ns": [5, 6]}
+    types = pa.schema(
+        [("op", pa.int32()), ("note", pa.string()), *((name, pa.int64()) for name in ("length", "offset", "time_ns"))]
+    )
+    pq.write_table(pa.table(by_hand, schema=types), theirs, compression="none")
+    assert trace.head(theirs)["offset_bytes"].tolist() == [0, 4096]
+    by_hand["offset"] = [0, None]
+    pq.write_table(pa.table(by_hand, schema=types), theirs)
+    with pytest.raises(coflash.CoflashError, match=r"theirs\.parquet:2: offset: null"):
+        trace.head(theirs)
+
+
+def test_the_head_of_a_trace(small: Path) -> None:
+    first = trace.head(small, 3)
+    assert first.columns == ("time_ns", "op", "offset_bytes", "length_bytes")
+    assert first["op"].tolist() == ["read", "write", "flush"]
+    assert first["time_ns"].dtype == np.uint64
+    assert len(trace.head(small, 0)) == 0
+    shown = coflash_cli("head", str(small), "-n", "2").stdout.splitlines()
+    assert len(shown) == 3
+    assert shown[1].split() == ["10000", "read", "4096", "8192"]
+
+
+def test_a_slice_a_merge_and_a_remap(small: Path, tmp_path: Path) -> None:
+    out = tmp_path / "t.parquet"
+    trace.slice(small, out, time_from="20us", count=2)
+    assert columns(out)["time_ns"] == [0, 0]
+    trace.merge([small, small], out, offsets=["0B", "1GiB"])
+    assert columns(out)["offset"] == [4096, 4096 + 2**30, 2**20, 0, 2**20 + 2**30, 0, 0, 2**30]
+    written = trace.remap(small, out, page="8KiB")
+    assert columns(out)["offset"] == [4096, 16384, 0, 0]
+    assert "3 pages are used: the trace fits a device of 24KiB" in written["remarks"]
+    trace.remap(small, out, to="modulo", size="16KiB", options={"on_error": "skip"})
+    assert columns(out)["offset"] == [4096, 0, 0, 0]
+
+
+def test_traces_come_from_standard_input(tmp_path: Path) -> None:
+    done = coflash_cli("info", "-", "--json", stdin=SMALL)
+    assert json.loads(done.stdout)["requests"] == 4
+    done = coflash_cli("convert", "-", "-o", str(tmp_path / "t.iolog"), stdin=SMALL)
+    assert done.returncode == 0, done.stderr
+    assert "4 requests" in done.stdout
+
+
+def test_options_say_how_to_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.trace"
+    path.write_text("1 0 8 16 1\n2 0 24 8 0\n")
+    done = coflash_cli("head", str(path), "--option", "units.time=1us", "--option", "units.size=4KiB")
+    assert done.stdout.splitlines()[1].split() == ["1000", "read", "4096", "65536"]
+    records = b"".join(
+        struct.pack("<IIQQIIIIIHH", 0x65617407, 0, when, 8, 512, action, 1, 8 << 20, 0, 0, 0)
+        for when, action in ((5, 1 << 16 | 1), (7, 1 << 16 | 7))
+    )
+    binary = tmp_path / "t.blktrace.0"
+    binary.write_bytes(records * 2)
+    both = trace.info(binary, {"event": "Q", "time_slack": "1us"})
+    assert (both["formats"], both["requests"]) == (["blktrace"], 2)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("convert", "{small}", "-o", "{folder}/t.csv"), "its extension tells no format"),
+        (("convert", "{small}", "-o", "{folder}/t", "--to", "csv"), "is not a format that can be written"),
+        (("convert", "{small}", "-o", "/nowhere/t.parquet"), "/nowhere/t.parquet: cannot be written"),
+        (("convert", "/nowhere/t", "-o", "{folder}/t.parquet"), "/nowhere/t: no such file"),
+        (("convert", "{small}", "-o", "{folder}/t.parquet", "--option", "evnt=Q"), 'did you mean "event"?'),
+        (("convert", "{small}", "-o", "{folder}/t.parquet", "--option", "event"), "write KEY=VALUE"),
+        (("head", "{small}", "-n", "-1"), "0 or more is allowed"),
+        (("head", "{small}", "--format", "fioo"), 'did you mean "fio"?'),
+        (("slice", "{small}", "-o", "{folder}/t.parquet", "--from", "10"), "slice.time_from: "),
+        (("slice", "{small}", "-o", "{folder}/t.parquet", "--from", "9s", "--until", "8s"), "slice: it ends at 8s"),
+        (("slice", "{small}", "-o", "{folder}/t.parquet", "--from", "9s"), "no requests are left"),
+        (("merge", "{small}", "{small}", "-o", "{folder}/t.parquet", "--offset", "1GiB"), "1 offsets given for 2"),
+        (("remap", "{small}", "-o", "{folder}/t.parquet", "--place", "modulo"), "modulo needs a size"),
+        (("info", "-", "-"), "given twice"),
+    ],
+)
+def test_what_cannot_be_used_exits_2(arguments: tuple[str, ...], message: str, small: Path, tmp_path: Path) -> None:
+    done = coflash_cli(*(a.format(small=small, folder=tmp_path) for a in arguments), stdin="")
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("error: ")
+    assert message in done.stderr
+    assert list(tmp_path.iterdir()) == [small]
+
+
+def test_a_callback_that_raises_leaves_no_file(tmp_path: Path) -> None:
+    def stop(_phase: str, _fraction: float | None, _requests: int) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        trace.convert(RECORDED, tmp_path / "t.parquet", progress=stop)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_control_c_ends_a_conversion_even_while_it_waits(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "coflash", "trace", "convert", "-", "-o", str(tmp_path / "t.parquet")]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe, stdout=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        process.stdin.write(SMALL)
+        process.stdin.flush()
+        # It is under way once it waits for more.
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert "Traceback" not in process.stderr.read()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_run_refuses_standard_input() -> None:
+    with pytest.raises(coflash.CoflashError, match="give a file"):
+        coflash.run("demo", "-")
