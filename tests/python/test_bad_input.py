@@ -326,6 +326,14 @@ def test_a_full_disk_is_said_in_a_line() -> None:
     assert errors == "error: standard output: cannot be written: No space left on device\n"
 
 
+def await_core(pid: int) -> None:
+    """Returns when the process has loaded the compiled core: on a busy machine that alone may take seconds."""
+    maps = Path(f"/proc/{pid}/maps")
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and "_core" not in maps.read_text(encoding="utf-8"):
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -345,7 +353,8 @@ def test_a_full_disk_is_said_in_a_line() -> None:
 def test_control_c_ends_a_run_at_once_and_leaves_nothing(changes: tuple[str, ...], tmp_path: Path) -> None:
     arguments = [part for change in changes for part in ("--set", change)]
     with coflash_process("run", "demo", *arguments, "--out", "result", "--json", "json", cwd=tmp_path) as process:
-        time.sleep(1.5)
+        await_core(process.pid)
+        time.sleep(1)
         process.send_signal(signal.SIGINT)
         start = time.monotonic()
         output, errors = process.communicate(timeout=30)
