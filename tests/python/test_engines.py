@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,6 @@ def test_a_cluster_that_does_not_answer_is_named(
     engine: EngineName, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip(module)
-    monkeypatch.setattr(f"coflash.sweep.engine_{engine}._SECONDS_TO_CONNECT", 1)
+    monkeypatch.setattr(import_module(f"coflash.sweep.engine_{engine}"), "_SECONDS_TO_CONNECT", 1)
     with pytest.raises(CoflashError, match=r"127\.0\.0\.1:9: "):
         coflash.sweep(SOME, {"seed": "1"}, find_trace(), out=tmp_path, engine=engine, address="127.0.0.1:9")
