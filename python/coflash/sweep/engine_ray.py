@@ -47,7 +47,7 @@ def opened(place: Place) -> Iterator[RayEngine]:
         _check(place.address)
     try:
         ray.init(
-            address=place.address,
+            address=place.address or "local",  # None would join any cluster that happens to run here
             num_cpus=place.workers if place.address is None else None,
             include_dashboard=None if place.address else False,
             log_to_driver=False,
