@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -73,10 +74,11 @@ def test_an_engine_that_is_not_installed_says_how_to_get_it(
         open_engine(Place(engine, None, None, ()))
 
 
-def test_a_scheduler_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("distributed")
-    from coflash.sweep import engine_dask
-
-    monkeypatch.setattr(engine_dask, "_SECONDS_TO_CONNECT", 1)
+@pytest.mark.parametrize(("engine", "module"), [("dask", "distributed"), ("ray", "ray")])
+def test_a_cluster_that_does_not_answer_is_named(
+    engine: EngineName, module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip(module)
+    monkeypatch.setattr(import_module(f"coflash.sweep.engine_{engine}"), "_SECONDS_TO_CONNECT", 1)
     with pytest.raises(CoflashError, match=r"127\.0\.0\.1:9: "):
-        coflash.sweep(SOME, {"seed": "1"}, find_trace(), out=tmp_path, engine="dask", address="tcp://127.0.0.1:9")
+        coflash.sweep(SOME, {"seed": "1"}, find_trace(), out=tmp_path, engine=engine, address="127.0.0.1:9")

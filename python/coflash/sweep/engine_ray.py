@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -14,6 +15,8 @@ from coflash._core import CoflashError
 from coflash.result import Result
 from coflash.sweep.engine import Place
 from coflash.sweep.plan import Job, execute
+
+_SECONDS_TO_CONNECT = 30
 
 
 class RayEngine:
@@ -40,9 +43,11 @@ class RayEngine:
 @contextmanager
 def opened(place: Place) -> Iterator[RayEngine]:
     """The cluster of that address, or one of its own with one process for each core."""
+    if place.address is not None:
+        _check(place.address)
     try:
         ray.init(
-            address=place.address,
+            address=place.address or "local",  # None would join any cluster that happens to run here
             num_cpus=place.workers if place.address is None else None,
             include_dashboard=None if place.address else False,
             log_to_driver=False,
@@ -55,6 +60,17 @@ def opened(place: Place) -> Iterator[RayEngine]:
         yield RayEngine(place)
     finally:
         ray.shutdown()
+
+
+def _check(address: str) -> None:
+    """Ray itself goes on asking for many minutes where nothing answers."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon and port.isdecimal():
+        try:
+            socket.create_connection((host, int(port)), _SECONDS_TO_CONNECT).close()
+        except OSError as error:
+            msg = f"address: no Ray cluster answers at {address}: {error.strerror or error}"
+            raise CoflashError(msg) from error
 
 
 def _hand_on(ended: Future[Result], to: Future[Result]) -> None:
