@@ -12,10 +12,11 @@ mod gc;
 mod pool;
 mod recovery;
 pub mod victim;
+mod wear;
 
 pub use advisor::{Advisor, CopyAll, Fate, Weight};
 pub use config::{
-    Chips, FreeMark, FtlConfig, GcConfig, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
     WearLevelling,
 };
 pub use ftl::{Ftl, Io, Tally};

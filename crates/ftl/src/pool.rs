@@ -45,7 +45,9 @@ impl FreeList {
     pub(crate) fn new(blocks: impl Iterator<Item = BlockId>, wear_levelling: WearLevelling) -> Self {
         match wear_levelling {
             WearLevelling::Off => Self::InOrder(blocks.collect()),
-            WearLevelling::Dynamic => Self::LeastErased(blocks.map(|block| Reverse((0, block))).collect()),
+            WearLevelling::Dynamic | WearLevelling::Static => {
+                Self::LeastErased(blocks.map(|block| Reverse((0, block))).collect())
+            }
         }
     }
 
@@ -93,6 +95,16 @@ pub(crate) struct Active {
     pub(crate) next: u32,
 }
 
+/// A block that is being emptied in steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cleaning {
+    pub(crate) block: BlockId,
+    /// Garbage collection, or wear levelling.
+    pub(crate) cause: Cause,
+    /// Pages of it were dropped: another tier holds them.
+    pub(crate) dropped: bool,
+}
+
 /// A plane or a die as a place to allocate from.
 #[derive(Clone)]
 pub(crate) struct Pool {
@@ -103,6 +115,12 @@ pub(crate) struct Pool {
     pub(crate) victim: Victim,
     /// Valid pages in it.
     pub(crate) valid_pages: u32,
+    /// The victim that is partly cleaned.
+    pub(crate) cleaning: Option<Cleaning>,
+    /// The block that takes over cold data while that is moved.
+    pub(crate) cold: Active,
+    /// No block of it was erased less often; for static wear levelling.
+    pub(crate) erases_min: u32,
 }
 
 impl Pool {

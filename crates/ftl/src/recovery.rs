@@ -70,9 +70,10 @@ impl Ftl {
         let blocks = (first..first + self.dims.blocks_per_pool).map(BlockId::new);
         let (free, mut used): (Vec<_>, Vec<_>) = blocks.partition(|&block| filled[block].pages == 0);
         self.pools[pool].free = FreeList::new(free.into_iter(), self.wear_levelling);
-        if self.pools[pool].free.len() <= self.dims.low_mark_blocks {
-            self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)].low_pools += 1;
-        }
+        let free = self.pools[pool].free.len();
+        let die = &mut self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)];
+        die.low_pools += u32::from(free <= self.dims.low_mark_blocks);
+        die.due_pools += u32::from(free <= self.dims.step_mark_blocks);
         // The block programmed last is GC's, which may need all of it: it may have been cut short with no other to go on in.
         used.sort_by_key(|&block| std::cmp::Reverse(filled[block].newest));
         let gc = self.dims.group_of[Stream::Gc as usize] as usize;

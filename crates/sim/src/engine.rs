@@ -8,8 +8,8 @@ use crate::scenario::{LinkConfig, Scenario};
 use crate::series::{Counts, Recorder, Series};
 use coflash_base::{Duration, Time};
 use coflash_controller::{Controller, Extent};
-use coflash_flash::{Busy, Cause, Finished, Timeline, When};
-use coflash_ftl::Tally;
+use coflash_flash::{Busy, Cause, DieId, Finished, Timeline, When};
+use coflash_ftl::{GcMode, Tally};
 use coflash_workload::{Op, Request};
 
 /// A request that waits for flash.
@@ -56,6 +56,8 @@ pub(crate) struct Engine {
     meters: Meters,
     erases_before: Vec<u32>,
     tally_before: Tally,
+    gc: GcMode,
+    dies: u32,
 }
 
 impl Engine {
@@ -83,6 +85,8 @@ impl Engine {
             },
             erases_before: controller.ftl().erase_counts().to_vec(),
             tally_before: *controller.ftl().tally(),
+            gc: scenario.gc.mode,
+            dies: scenario.flash.dies(),
             controller,
         }
     }
@@ -117,18 +121,53 @@ impl Engine {
 
     /// Passes time up to `until`, telling of each request answered on the way.
     #[inline]
-    pub(crate) fn advance(&mut self, until: Time, answered: impl FnMut(Time)) {
+    pub(crate) fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) {
+        if self.gc == GcMode::Background {
+            loop {
+                let event = |timeline: &Timeline| timeline.next_event().filter(|&at| at < until);
+                self.use_idle_time(event(&self.timeline).unwrap_or(until));
+                // What has begun may end before that.
+                if event(&self.timeline).is_none() {
+                    break;
+                }
+                self.step(&mut answered);
+            }
+        }
         if self.timeline.has_events() {
             self.timeline.advance(until, &mut self.finished);
             self.settle(answered);
         }
     }
 
-    /// Passes time to the next event; false where nothing is under way.
-    pub(crate) fn step(&mut self, answered: impl FnMut(Time)) -> bool {
-        let stepped = self.timeline.step(&mut self.finished);
+    /// Passes time to the next event, of which there is one.
+    pub(crate) fn step(&mut self, answered: impl FnMut(Time)) {
+        if let (GcMode::Background, Some(event)) = (self.gc, self.timeline.next_event()) {
+            self.use_idle_time(event);
+        }
+        self.timeline.step(&mut self.finished);
         self.settle(answered);
-        stepped
+    }
+
+    /// Passes time until everything is answered. No request is to come: what is idle stays so.
+    pub(crate) fn drain(&mut self) {
+        while self.timeline.step(&mut self.finished) {
+            self.settle(|_| {});
+        }
+    }
+
+    /// Has idle dies collect garbage, in the order in which they fall idle: whatever may begin before `until` does, and is
+    /// done to its end. With shared channels nothing else may happen before `until`.
+    fn use_idle_time(&mut self, until: Time) {
+        let dies = || (0..self.dies).map(DieId::new);
+        loop {
+            let (ftl, timeline) = (self.controller.ftl(), &self.timeline);
+            let idle = dies().filter_map(|die| Some((timeline.idle_since(die)?, die)));
+            let next = idle.filter(|&(since, die)| since < until && ftl.has_idle_work(die)).min();
+            let Some((since, die)) = next else { break };
+            if !self.controller.work_idle(die, When::at(since), &mut self.timeline) {
+                break;
+            }
+        }
     }
 
     /// When the next event is due, where there are events.
@@ -297,6 +336,7 @@ impl Engine {
             programs_pages: Programs::of(&flash),
             gc_copies_pages: flash.programs_for(Cause::Gc),
             gc_drops_pages: flash.gc_drops_pages,
+            gc_steps: (self.gc != GcMode::Foreground).then_some(flash.gc_steps),
             drop_rewrites_pages: cache.drop_rewrites_pages,
             erases_blocks: flash.erases_blocks,
             gc_time_ns: gc.ns,

@@ -171,7 +171,7 @@ fn replay(
         served += batch.len() as u64;
         left -= batch.len() as u64;
     }
-    while engine.step(|_| {}) {}
+    engine.drain();
     Ok(())
 }
 
