@@ -12,6 +12,9 @@ use coflash_flash::{Busy, Cause, DieId, Finished, Timeline, When};
 use coflash_ftl::{GcMode, Tally};
 use coflash_workload::{Op, Request};
 
+#[cfg(test)]
+mod tests;
+
 /// A request that waits for flash.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
