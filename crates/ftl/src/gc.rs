@@ -87,7 +87,7 @@ impl Ftl {
         // A page that is dropped takes no time, so it is no step.
         while let Some(index) = self.valid.first(cleaning.block) {
             let page = self.geometry.page(cleaning.block, index);
-            let fate = self.relocate(pool, cleaning, page, io);
+            let fate = self.relocate(cleaning.cause, pool, cleaning.block, page, io);
             self.invalidate_page(page);
             if fate == Fate::Copy {
                 self.pools[pool].cleaning = Some(cleaning);
@@ -137,9 +137,22 @@ impl Ftl {
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
     }
 
-    /// Cleans a block to its end.
+    /// Cleans a block to its end. The cause is a constant where pages are copied.
+    fn clean<M: Media, A: Advisor>(&mut self, pool: usize, cleaning: Cleaning, io: &mut Io<'_, M, A>) {
+        match cleaning.cause {
+            Cause::WearLevelling => self.clean_for(Cause::WearLevelling, pool, cleaning, io),
+            _ => self.clean_for(Cause::Gc, pool, cleaning, io),
+        }
+    }
+
     #[inline(always)]
-    fn clean<M: Media, A: Advisor>(&mut self, pool: usize, mut cleaning: Cleaning, io: &mut Io<'_, M, A>) {
+    fn clean_for<M: Media, A: Advisor>(
+        &mut self,
+        cause: Cause,
+        pool: usize,
+        mut cleaning: Cleaning,
+        io: &mut Io<'_, M, A>,
+    ) {
         let block = cleaning.block;
         let drops_before = self.tally.gc_drops_pages;
         let words = self.valid.words_per_block();
@@ -148,7 +161,7 @@ impl Ftl {
             while bits != 0 {
                 let index = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                self.relocate(pool, cleaning, self.geometry.page(block, index), io);
+                self.relocate(cause, pool, block, self.geometry.page(block, index), io);
             }
         }
         cleaning.dropped |= self.tally.gc_drops_pages > drops_before;
@@ -209,12 +222,12 @@ impl Ftl {
     #[inline(always)]
     fn relocate<M: Media, A: Advisor>(
         &mut self,
+        cause: Cause,
         pool: usize,
-        cleaning: Cleaning,
+        victim: BlockId,
         from: Ppn,
         io: &mut Io<'_, M, A>,
     ) -> Fate {
-        let Cleaning { block: victim, cause, .. } = cleaning;
         let lpn = self.owner[from].expect("a valid page has an owner");
         let marked = self.marked.get(victim, from);
         let fate = io.advisor.fate(lpn, marked, io.media);

@@ -7,8 +7,8 @@ type Settings<'a> = &'a [(&'a str, &'a str)];
 /// Four dies, full and written over at random, then written at random at a moderate load.
 fn scenario(settings: Settings<'_>) -> Scenario {
     let common = [
-        ("flash.channels", "4"),
-        ("flash.chips_per_channel", "1"),
+        ("flash.channels", "2"),
+        ("flash.chips_per_channel", "2"),
         ("flash.blocks_per_plane", "256"),
         ("timing.channel", "private"),
         ("ftl.spare", "{ share = \"28%\", definition = \"over_provisioning\" }"),
@@ -42,23 +42,8 @@ fn idle_time_and_steps_make_responses_even() {
             let common = [("seed", seed), ("timing.channel", channel)];
             let metrics = |settings: Settings<'_>| result(&[&common, settings].concat()).metrics().clone();
             let [foreground, background, preemptive] = [FOREGROUND, BACKGROUND, PREEMPTIVE].map(metrics);
-            let show = |name: &str, metrics: &Metrics| {
-                println!(
-                    "{seed} {channel} {name}: mean {:.0} sd {:.0} p99 {:?} max {:?} waf {:.3} steps {:?} erases {}",
-                    metrics.response_ns.all.mean.unwrap_or(0.0) / 1e3,
-                    deviation(metrics) / 1e3,
-                    metrics.response_ns.all.p99,
-                    metrics.response_ns.all.max,
-                    metrics.waf_host.unwrap_or(0.0),
-                    metrics.gc_steps,
-                    metrics.erases_blocks,
-                );
-            };
-            show("foreground", &foreground);
-            show("background", &background);
-            show("preemptive", &preemptive);
             assert_eq!(foreground.gc_steps, None);
-            for (metrics, most) in [(&background, 0.5), (&preemptive, 0.7)] {
+            for (metrics, most) in [(&background, 0.2), (&preemptive, 0.4)] {
                 let ratio = deviation(metrics) / deviation(&foreground);
                 assert!(ratio < most, "deviation {ratio:.2} of foreground");
                 let waf = metrics.waf_host.expect("writes") / foreground.waf_host.expect("writes");
@@ -78,6 +63,8 @@ fn one_chip_to_a_channel_is_the_same_shared_or_private() {
                 let metrics = |channel| {
                     let settings = [
                         ("timing.channel", channel),
+                        ("flash.channels", "4"),
+                        ("flash.chips_per_channel", "1"),
                         ("replay", replay),
                         ("cooperation", cooperation),
                         ("cache.size", "5%"),

@@ -7,3 +7,4 @@ mod oracle;
 mod placement;
 mod refusals;
 mod setup;
+mod steps;
