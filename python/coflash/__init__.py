@@ -9,12 +9,16 @@ What a scenario holds is in `docs/reference/scenario.md`; what a result counts i
 """
 
 from coflash._core import CoflashError, __version__
-from coflash.metrics import Metrics
+from coflash.metrics import Metrics, SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
 from coflash.result import Histogram, Result
+from coflash.results import Results, results
 from coflash.running import run, trace_info
 from coflash.scenario import Scenario, presets, scenario_schema
+from coflash.sweep import Sweep, sweep
 from coflash.table import Table
+from coflash.tune import Tuning, tune
+from coflash.warming import Warm, warm
 
 __all__ = [
     "CoflashError",
@@ -24,12 +28,21 @@ __all__ = [
     "Policy",
     "PolicyFamily",
     "Result",
+    "Results",
     "Scenario",
+    "SoFar",
+    "Sweep",
     "Table",
+    "Tuning",
+    "Warm",
     "__version__",
     "policies",
     "presets",
+    "results",
     "run",
     "scenario_schema",
+    "sweep",
     "trace_info",
+    "tune",
+    "warm",
 ]

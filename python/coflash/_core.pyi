@@ -1,6 +1,7 @@
 """The compiled core. Everything here is re-exported, with documentation, by the package."""
 
 from collections.abc import Callable, Sequence
+from os import PathLike
 from typing import Any, final
 
 import numpy as np
@@ -10,12 +11,14 @@ __all__ = [
     "CoflashError",
     "RunResult",
     "Scenario",
+    "Warm",
     "__version__",
     "policies_json",
     "presets",
     "run",
     "scenario_schema_json",
     "trace_info_json",
+    "warm",
 ]
 
 __version__: str
@@ -39,8 +42,20 @@ class Scenario:
     def description(self) -> str: ...
     @property
     def hash(self) -> str: ...
+    @property
+    def warm_key(self) -> str: ...
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+
+@final
+class Warm:
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Warm: ...
+    def save(self, path: str | PathLike[str]) -> None: ...
+    @property
+    def key(self) -> str: ...
+    @property
+    def heap_bytes(self) -> int: ...
 
 @final
 class RunResult:
@@ -56,7 +71,10 @@ def run(
     scenario: Scenario,
     trace: Sequence[str],
     progress: Callable[[str, float | None, int], None] | None,
+    measured: Callable[[dict[str, Any]], None] | None,
+    warm: Warm | None,
 ) -> RunResult: ...
+def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
 def trace_info_json(
     trace: Sequence[str],
     format: str | None,

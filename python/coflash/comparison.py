@@ -130,6 +130,11 @@ class Comparison:
             folder.mkdir(parents=True)
             case.result.write_files(folder)
 
+    def _repr_html_(self) -> str:
+        from coflash.report.card import comparison_html  # it is about comparisons, too
+
+        return comparison_html(self)
+
     @classmethod
     def load(cls, path: Path) -> Comparison:
         """Reads a folder of runs, or that of a single run.

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from coflash.metrics import Metrics
+from coflash.metrics import Metrics, metric
 from coflash.quantity import Unit, show
 
 
@@ -43,6 +44,24 @@ P99 = Measure("response, p99", "ns", lambda m: m.response_ns.all.p99)
 P99_9 = Measure("response, p99.9", "ns", lambda m: m.response_ns.all.p99_9)
 
 HEADLINE = (WAF_HOST, WAF_FTL, COPIED, DROPPED, REWRITTEN, ERASED, MEAN, STDDEV, P99, P99_9)
+
+BRIEF = (WAF_HOST, MEAN, P99)
+"""Where many runs stand one under another."""
+
+
+def named(name: str) -> Measure:
+    """The measure of any metric, by the metric's name.
+
+    Raises:
+        CoflashError: There is no such metric.
+    """
+    path = metric(name)
+    words = re.split(r"[._]", path)
+    unit: Unit = next((unit for unit in _COUNTED if unit in words), "ratio")
+    return Measure(path, unit, lambda metrics: metrics.flat().get(path))
+
+
+_COUNTED: tuple[Unit, ...] = ("ns", "pages", "blocks", "requests")
 
 CAUSES = {
     "host": "host writes",

@@ -5,9 +5,15 @@ A metric is declared here once, by its name in the result's JSON; one that the c
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
+
+from coflash._core import CoflashError
+
+_UNIT = re.compile("_(ns|pages|blocks|bytes)$")
 
 
 class Record(Mapping[str, Any]):
@@ -117,6 +123,17 @@ class EraseCount(Record):
     stddev: float
 
 
+class SoFar(Record):
+    """What a run under way has measured until now, in the replay alone."""
+
+    simulated_ns: int
+    host_writes_pages: int
+    programs_pages: int
+    waf_host: float | None
+    response_mean_ns: float | None
+    response_p99_ns: int | None
+
+
 class Metrics(Record):
     """What a run counted. Names end in their unit.
 
@@ -145,6 +162,41 @@ class Metrics(Record):
     response_ns: Responses
     erase_count: EraseCount
     simulated_ns: int
+
+
+def metric_names() -> tuple[str, ...]:
+    """Every declared metric by its dotted path."""
+    return tuple(_names(Metrics))
+
+
+def metric(name: str) -> str:
+    """The dotted path of a metric that is called by its path or by less: units and `all` may be left out.
+
+    `response.p99` is `response_ns.all.p99`, `programs.gc` is `programs_pages.gc`.
+
+    Raises:
+        CoflashError: There is no such metric.
+    """
+    by_short = {_short(path): path for path in metric_names()}
+    if _short(name) in by_short:
+        return by_short[_short(name)]
+    near = difflib.get_close_matches(_short(name), by_short, 1)
+    meant = f"; did you mean {near[0]!r}?" if near else ""
+    msg = f"no metric {name!r}{meant} (allowed: {', '.join(by_short)})"
+    raise CoflashError(msg)
+
+
+def _names(record: type[Record], prefix: str = "") -> Iterator[str]:
+    for name in get_type_hints(record):
+        if name in _kinds(record):
+            yield from _names(_kinds(record)[name], f"{prefix}{name}.")
+        elif not name.startswith("_"):
+            yield prefix + name
+
+
+def _short(name: str) -> str:
+    steps = [step for step in name.split(".") if step != "all"]
+    return ".".join(_UNIT.sub("", step) for step in steps)
 
 
 @cache

@@ -14,7 +14,7 @@ _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BEFORE_PACE = 0.3
 
 Report = Callable[[str, float | None, int], None]
-"""What the core calls: the phase, how much of it is done (None: unknown), the requests so far."""
+"""What the core calls: the phase, how much of it is done (None: unknown), requests (warming up: pages) so far."""
 
 
 @contextmanager
@@ -72,7 +72,11 @@ class Display:
                 self._bars.reset(task, description=f"{label} · {phase}")
                 current = phase
             self._bars.update(
-                task, total=None if fraction is None else 1.0, completed=fraction or 0.0, requests=requests
+                task,
+                total=None if fraction is None else 1.0,
+                completed=fraction or 0.0,
+                done=requests,
+                unit=_unit(phase),
             )
 
         try:
@@ -90,7 +94,7 @@ class Display:
             if time.monotonic() >= due:
                 due = time.monotonic() + _SECONDS_BETWEEN_LINES
                 done = "" if fraction is None else f" {fraction:.0%}"
-                line = f"{label} · {phase}{done} · {requests:,} requests"
+                line = f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"
                 self._console.print(line, highlight=False, markup=False)
 
         yield report
@@ -100,13 +104,17 @@ class _Requests(ProgressColumn):
     """Requests so far, and how many a second."""
 
     def render(self, task: Task) -> Text:
-        requests = task.fields.get("requests", 0)
-        if not requests:
+        done = task.fields.get("done", 0)
+        if not done:
             return Text()
-        text = f"{requests:,} requests"
+        text = f"{done:,} {task.fields['unit']}"
         if task.elapsed and task.elapsed >= _SECONDS_BEFORE_PACE:
-            text += f", {_thousands(requests / task.elapsed)}/s"
+            text += f", {_thousands(done / task.elapsed)}/s"
         return Text(text, style="progress.data.speed", no_wrap=True)
+
+
+def _unit(phase: str) -> str:
+    return "pages" if phase == "precondition" else "requests"
 
 
 def _thousands(number: float) -> str:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash import _core, whole
-from coflash.measures import HEADLINE
 from coflash.metrics import Metrics
 from coflash.scenario import Scenario
 from coflash.table import Table
@@ -19,9 +18,11 @@ from coflash.table import Table
 Kind = Literal["all", "read", "write"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
-_DOCUMENT, _SCENARIO = "result.json", "scenario.toml"
+DOCUMENT, _SCENARIO = "result.json", "scenario.toml"
 _SERIES, _HISTOGRAMS, _ERASES = "series.parquet", "histograms.parquet", "erase_counts.parquet"
-FILES = frozenset({_DOCUMENT, _SCENARIO, _SERIES, _HISTOGRAMS, _ERASES})
+TABLES = {"series": _SERIES, "histograms": _HISTOGRAMS, "erase_counts": _ERASES}
+"""The file of each table."""
+FILES = frozenset({DOCUMENT, _SCENARIO, *TABLES.values()})
 
 
 class Histogram(NamedTuple):
@@ -105,6 +106,10 @@ class Result:
         simulator: Mapping[str, Any] = self.document["simulator"]
         return simulator
 
+    def with_document(self, document: Mapping[str, Any]) -> Result:
+        """The same arrays with another document."""
+        return Result(document, self._histograms, self._series, self._erase_counts)
+
     def histogram(self, kind: Kind = "all") -> Histogram:
         """How the response times are distributed.
 
@@ -142,7 +147,7 @@ class Result:
 
     def write_files(self, place: Path) -> None:
         """Writes the files of `save` into a folder that is there."""
-        (place / _DOCUMENT).write_text(self.to_json(), encoding="utf-8")
+        (place / DOCUMENT).write_text(self.to_json(), encoding="utf-8")
         (place / _SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
         self._series.write_parquet(place / _SERIES)
         _stacked(self._histograms).write_parquet(place / _HISTOGRAMS)
@@ -159,11 +164,15 @@ class Result:
         place = Path(path)
         try:
             return cls(
-                document=json.loads((place / _DOCUMENT).read_text(encoding="utf-8")),
+                document=json.loads((place / DOCUMENT).read_text(encoding="utf-8")),
                 histograms=_unstacked(Table.read_parquet(place / _HISTOGRAMS)),
                 series=Table.read_parquet(place / _SERIES),
                 erase_counts=Table.read_parquet(place / _ERASES)["erases"],
             )
+        except FileNotFoundError as error:
+            missing = f"has no {Path(error.filename).name}" if place.is_dir() else "is no folder"
+            msg = f"{place}: holds no result of coflash: it {missing}"
+            raise _core.CoflashError(msg) from error
         except (OSError, ValueError, KeyError) as error:
             msg = f"{place}: holds no complete result of coflash: {error}"
             raise _core.CoflashError(msg) from error
@@ -172,9 +181,9 @@ class Result:
         return f"<Result of {self.metrics.requests:,} requests, scenario {self.scenario_hash}>"
 
     def _repr_html_(self) -> str:
-        metrics = self.metrics
-        rows = "".join(f"<tr><td>{measure.label}</td><td>{measure.shown(metrics)}</td></tr>" for measure in HEADLINE)
-        return f"<table><tbody>{rows}</tbody></table>"
+        from coflash.report.card import result_html  # it is about results, too
+
+        return result_html(self)
 
 
 def _stacked(histograms: Mapping[Kind, Histogram]) -> Table:

@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from coflash import _core
+from coflash.metrics import SoFar
 from coflash.progress import shown
 from coflash.result import Result
 from coflash.scenario import Scenario
+from coflash.warming import Warm
 
 Progress = Callable[[str, float | None, int], None]
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -20,6 +22,8 @@ def run(
     scenario: Scenario | str | os.PathLike[str],
     trace: Paths = (),
     progress: Progress | bool = False,
+    measured: Callable[[SoFar], None] | None = None,
+    warm: Warm | str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulates a scenario. The same scenario and trace give the same result, bit for bit.
 
@@ -28,18 +32,25 @@ def run(
         trace: The trace to replay instead of the scenario's own workload; several files are parts of one trace.
         progress: True shows a progress bar on the standard error stream; a function is called some ten times a second
             with the phase, how much of it is done (0 to 1, None where that is unknown) and the requests so far.
+        measured: Called as often while the workload is replayed, with what was measured so far: write amplification,
+            response times, simulated time.
+        warm: A device to start from instead of preconditioning one, or the file of one; the result is the same.
 
     Raises:
-        CoflashError: The scenario or the trace cannot be used.
+        CoflashError: The scenario, the trace or the warm device cannot be used.
         KeyboardInterrupt: Control-C was pressed.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     files = paths(trace)
+    if warm is not None and not isinstance(warm, Warm):
+        warm = Warm.load(warm)
+    device = warm.core if warm else None
+    tell = None if measured is None else lambda fields: measured(SoFar(fields))
     if progress is True:
         with shown(scenario.name) as report:
-            return Result.from_core(_core.run(scenario.core, files, report))
-    return Result.from_core(_core.run(scenario.core, files, progress or None))
+            return Result.from_core(_core.run(scenario.core, files, report, tell, device))
+    return Result.from_core(_core.run(scenario.core, files, progress or None, tell, device))
 
 
 def trace_info(

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import numbers
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, final
 
 from coflash import _core
@@ -104,6 +104,11 @@ class Scenario:
         """A fingerprint of all that changes results; equal for equal scenarios."""
         return self.core.hash
 
+    @property
+    def warm_key(self) -> str:
+        """A fingerprint of all that determines the device before the workload; see [`Warm`][coflash.Warm]."""
+        return self.core.warm_key
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.core == other.core
 
@@ -149,6 +154,18 @@ def toml_value(value: Any) -> str:
             return "[" + ", ".join(map(toml_value, value)) + "]"
     msg = f"a scenario has no values such as {value!r} ({type(value).__name__})"
     raise TypeError(msg)
+
+
+def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """The leaves of nested dictionaries by their dotted path; a list is a leaf, as JSON."""
+    for key, value in values.items():
+        match value:
+            case Mapping():
+                yield from flat(value, f"{prefix}{key}.")
+            case list():
+                yield prefix + key, json.dumps(value, ensure_ascii=False)
+            case _:
+                yield prefix + key, value
 
 
 def _object(text: str) -> dict[str, Any]:

@@ -89,7 +89,11 @@ class Table:
         import pyarrow.parquet as pq
 
         # Not `read_table`: that treats the folder names above the file as columns.
-        table = pq.ParquetFile(path).read()
+        return cls.from_arrow(pq.ParquetFile(path).read())
+
+    @classmethod
+    def from_arrow(cls, table: pa.Table) -> Table:
+        """The columns of a `pyarrow.Table`; a gap among whole numbers makes them floating-point numbers."""
         return cls({name: table[name].to_numpy() for name in table.column_names})
 
     def __eq__(self, other: object) -> bool:

@@ -6,6 +6,7 @@ what was there before.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import tempfile
@@ -43,29 +44,37 @@ def write_file(path: Path, text: str) -> None:
 
 
 @contextmanager
-def folder(path: Path, replaces: Set[str]) -> Iterator[Path]:
+def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
     """A new folder to fill, which becomes `path` when the block ends, or vanishes if it raises.
 
     Args:
         path: Where it goes; the folders above it are made.
-        replaces: The names that a folder already there may hold to be replaced; with any other it is left alone.
+        replaces: The names that a folder already there may hold to be replaced. One that holds any other, or no
+            document of coflash, is left alone.
+            None: one that is there by the end of the block stays as it is, and the new one vanishes.
 
     Raises:
         CoflashError: The folder cannot be written, or holds something else.
     """
     path = path.resolve()
-    check_folder(path, replaces)
+    if replaces is None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    else:
+        check_folder(path, replaces)
     with _named(path):
         new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
     try:
-        new.chmod(_mode(0o777))
-        yield new
         with _named(path):
+            new.chmod(_mode(0o777))
+            yield new
             for inner, _, files in os.walk(new):
                 for name in files:
                     _sync(Path(inner, name))
                 _sync(Path(inner))
-            _put(new, path)
+            if replaces is None:
+                _put_first(new, path)
+            else:
+                _put(new, path)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
@@ -97,13 +106,26 @@ def check_folder(path: Path, replaces: Set[str]) -> None:
     """
     path = path.resolve()
     with _named(path):
-        foreign = sorted({entry.name for entry in path.iterdir()} - replaces) if path.exists() else []
+        names = {entry.name for entry in path.iterdir()} if path.exists() else set()
+        foreign = sorted(names - replaces)
+        if not foreign and not any(_is_ours(path / name) for name in names):
+            foreign = sorted(names)
         if foreign:
             msg = f"{path}: holds files that are no result of coflash ({', '.join(foreign[:3])}); give another folder"
             raise CoflashError(msg)
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
             return
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether it is a JSON document that coflash wrote; it carries the version."""
+    if path.suffix != ".json":
+        return False
+    with suppress(ValueError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return isinstance(document, dict) and "coflash" in document
+    return False
 
 
 def _put(new: Path, path: Path) -> None:
@@ -120,6 +142,17 @@ def _put(new: Path, path: Path) -> None:
             raise
         finally:
             shutil.rmtree(aside.parent, ignore_errors=True)
+    _sync(path.parent)
+
+
+def _put_first(new: Path, path: Path) -> None:
+    """Of several writers the first wins: a folder cannot be renamed over one that is full."""
+    try:
+        new.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        shutil.rmtree(new)
     _sync(path.parent)
 
 

@@ -1,74 +1,209 @@
 from __future__ import annotations
 
+import base64
 import json
 import re
+from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
+import numpy as np
+import pytest
 
-from coflash.comparison import Case, Comparison
-from coflash.report import report_html
-from coflash.report.charts import sections
+from coflash import CoflashError, Histogram, Result, Scenario, Table
+from coflash.comparison import Comparison
+from coflash.report import Study, palette, report_html
+from coflash.report.catalogue import metric
+from coflash.report.payload import erase_histogram, merged, payload, thinned
+from coflash.report.varied import parsed, varied_keys
+from coflash.result import KINDS, Kind
 
 
-def charts_in(page: str) -> list[dict[str, Any]]:
-    (text,) = re.findall(r'<script type="application/json" id="charts">(.*?)</script>', page, re.S)
-    charts: list[dict[str, Any]] = json.loads(text)
-    return charts
+def data_in(page: str) -> dict[str, Any]:
+    (text,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.S)
+    data: dict[str, Any] = json.loads(text)
+    return data
+
+
+def runs(like: Result, *scenarios: dict[str, Any]) -> tuple[Result, ...]:
+    histograms: dict[Kind, Histogram] = {kind: like.histogram(kind) for kind in KINDS}
+    return tuple(
+        Result({**like.document, "scenario": {"name": "n", **scenario}}, histograms, like.series(), like.erase_counts())
+        for scenario in scenarios
+    )
+
+
+def test_what_varied_is_found_in_the_scenarios() -> None:
+    keys = varied_keys(
+        [
+            {"name": "a", "seed": 1, "cache": {"size": "1GiB"}, "gc": {"victim": {"name": "greedy"}}},
+            {"name": "b", "seed": 2, "cache": {"size": "64MiB"}, "gc": {"victim": {"name": "d-choices", "d": 8}}},
+            {"name": "c", "seed": 1, "cache": {"size": "64MiB"}, "gc": {"victim": {"name": "greedy"}}},
+            {"name": "d", "seed": 1, "cache": {"size": "64MiB"}, "gc": {"victim": {"name": "d-choices", "d": 8}}},
+        ]
+    )
+    assert [(key.path, key.texts, key.codes, key.along) for key in keys] == [
+        ("gc.victim.name", ("greedy", "d-choices"), (0, 1, 0, 1), ("gc.victim.d",)),
+        ("cache.size", ("64 MiB", "1 GiB"), (1, 0, 0, 0), ()),
+        ("seed", ("1", "2"), (0, 1, 0, 0), ()),
+    ]
+    assert keys[1].numbers == (2**26, 2**30)
+
+
+def test_the_parameters_of_a_policy_go_with_its_name() -> None:
+    victims: list[dict[str, Any]] = [
+        {"name": "greedy", "tie": "oldest"},
+        {"name": "d-choices", "d": 8},
+        {"name": "fifo"},
+        {"name": "fifo"},
+    ]
+    keys = varied_keys([{"seed": place // 3, "gc": {"victim": victim}} for place, victim in enumerate(victims)])
+    assert [(key.path, key.along) for key in keys] == [
+        ("gc.victim.name", ("gc.victim.tie", "gc.victim.d")),
+        ("seed", ()),
+    ]
+    assert keys[0].label == "GC victim"
+
+
+def test_runs_that_differ_in_name_alone_are_told_apart_by_it() -> None:
+    (key,) = varied_keys([{"name": "a"}, {"name": "b"}])
+    assert (key.path, key.texts) == ("name", ("a", "b"))
+    assert varied_keys([{"name": "a"}]) == ()
+
+
+def test_values_of_several_kinds_are_words() -> None:
+    (key,) = varied_keys([{"x": "5%"}, {"x": "64MiB"}, {"x": None}, {"x": [["gc"]]}, {"x": True}])
+    assert key.numbers is None
+    assert key.texts == ("5%", "64MiB", "–", "['gc']", "yes")
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("64MiB", (2**26, "bytes")),
+        ("985MB", (985e6, "bytes")),
+        ("25us", (25e3, "ns")),
+        ("7.5%", (0.075, "share")),
+        (3, (3.0, "")),
+        ("greedy", None),
+        (True, None),
+        ("3 apples", None),
+    ],
+)
+def test_quantities_are_numbers(text: Any, number: tuple[float, str] | None) -> None:
+    assert parsed(text) == number
 
 
 def test_the_report_fetches_nothing(comparison: Comparison) -> None:
-    ours = report_html(comparison).replace(get_plotlyjs(), "")
-    assert "default-src 'none'" in ours
-    assert not re.search(r"https?://|//cdn|@import|url\(|<link|\ssrc=", ours)
+    page = report_html(Study.of(comparison)).replace("http://www.w3.org/2000/svg", "")
+    assert "default-src 'none'" in page
+    assert not re.search(r"https?://|//cdn|@import|url\(['\"]|<link(?! rel=\"icon\" href=\"data:)|\ssrc=", page)
 
 
-def test_text_cannot_become_markup(comparison: Comparison) -> None:
-    page = report_html(comparison).replace(get_plotlyjs(), "")
+def test_text_cannot_become_markup(comparison: Comparison, result: Result) -> None:
+    page = report_html(Study.of(comparison))
     assert "Which is &lt;better&gt;?" in page
-    assert "made &lt;by&gt; hand" in page
-    assert "<by>" not in page
+    assert "<better>" not in page
+    evil = Study(runs(result, {"name": "</script><b>"}, {"name": "x", "description": "<!--<script>"}))
+    assert "</script><b>" in data_in(report_html(evil))["keys"][0]["texts"]
 
 
-def test_a_scheme_cannot_end_the_script_that_holds_the_charts(comparison: Comparison) -> None:
-    case = comparison.cases[0]
-    evil = Comparison("t", "q", (Case("</script><b>", 0, case.result), *comparison.cases[1:]), "none")
-    names = {trace["name"] for chart in charts_in(report_html(evil)) for trace in chart["data"]}
-    assert "</script><b>" in names
+def test_the_scenario_on_the_page_is_the_scenario(result: Result) -> None:
+    scenario = Scenario.load("demo").with_(cooperation__name="none", workload__trace=["a b.csv", 'c"d'])
+    data, _ = payload(Study(runs(result, scenario.to_dict())))
+    lines = [data["lines"][line] for line in data["scenarios"][0]]
+    assert Scenario.from_toml("\n".join(lines)).hash == scenario.hash
 
 
-def test_plotly_knows_every_trace_and_axis(comparison: Comparison) -> None:
-    def coloured(value: Any) -> Any:
-        if isinstance(value, str):
-            return re.sub(r"^var\(--[\w-]+\)$", "#123456", value)
-        if isinstance(value, list):
-            return [coloured(item) for item in value]
-        return {key: coloured(item) for key, item in value.items()} if isinstance(value, dict) else value
+def test_there_is_something_to_report() -> None:
+    with pytest.raises(CoflashError, match="needs a result"):
+        report_html(Study([]))
 
-    charts = charts_in(report_html(comparison))
-    assert len(charts) == 13
-    for chart in charts:
-        go.Figure(coloured(chart["data"]), coloured(chart["layout"]))
+
+def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Comparison) -> None:
+    data, blob = payload(Study.of(comparison))
+    raw = base64.b64decode(blob)
+    start = 0
+    for shape, case in zip(data["details"], comparison.cases, strict=True):
+        all_, read, write, windows, window_ns, erases = shape
+        numbers = np.frombuffer(raw, "<f4", offset=start, count=2 * all_)
+        assert numbers[all_ - 1 : all_].item() == np.float32(case.result.histogram().values_ns[-1])
+        assert numbers[-1] == 1000
+        assert (windows, window_ns) == (4, 1e9)
+        floats = 2 * (all_ + read + write) + windows * len(data["series"]) + 2 * erases
+        start += -(-floats * 4 // 12) * 12
+    assert start == len(raw)
+
+
+def test_a_thinned_distribution_keeps_its_shape() -> None:
+    values = np.unique(np.geomspace(1e3, 1e9, 50_000).astype(np.uint64))
+    counts = np.full(len(values), 10, np.uint64)
+    times, through = thinned(Histogram(values, counts), cells_per_decade=100)
+    assert 500 < len(times) < 1200
+    exact = np.cumsum(counts)[np.searchsorted(values, times.astype(np.float64) * (1 + 1e-6)) - 1]
+    assert np.allclose(through, exact, rtol=1e-3)
+    assert times[-1] == np.float32(values[-1])
+    assert through[-1] == counts.sum()
+
+
+def test_merged_windows_keep_sums_and_weighted_means() -> None:
+    series = Table(
+        {
+            "start_ns": np.arange(5, dtype=np.uint64) * 10,
+            "requests": np.array([1, 3, 0, 0, 2], np.uint64),
+            "response_mean_ns": np.array([4.0, 8.0, np.nan, np.nan, 6.0]),
+            "response_max_ns": np.array([4, 9, 0, 0, 7], np.uint64),
+        }
+    )
+    window_ns, (requests, means, most) = merged(series, ["requests", "response_mean_ns", "response_max_ns"], 3)
+    assert window_ns == 20
+    assert requests.tolist() == [4, 0, 2]
+    assert np.array_equal(means, [7.0, np.nan, 6.0], equal_nan=True)
+    assert most.tolist() == [9, 0, 7]
+
+
+def test_erases_are_counted_in_bins() -> None:
+    erases, blocks = erase_histogram(np.array([3, 3, 5, 1000], np.uint32))
+    assert len(erases) <= 60
+    assert blocks.sum() == 4
+    assert erases[0] == 3
+
+
+def test_every_metric_has_a_name_and_a_unit() -> None:
+    assert (metric("response_ns.read.p99_9").label, metric("response_ns.read.p99_9").unit) == (
+        "response, reads, p99.9",
+        "ns",
+    )
+    assert metric("programs_pages.gc").label == "pages programmed, GC copies"
+    assert metric("waf_host").is_headline
+    assert metric("cache.hit_ratio").unit == "share"
+    assert metric("simulated_ns").unit == "ns"
+    assert not metric("host_writes_pages").is_cost
 
 
 def test_every_colour_is_in_both_colour_schemes(comparison: Comparison) -> None:
-    page = report_html(comparison)
-    used = set(re.findall(r'"var\((--[\w-]+)\)"|background:var\((--[\w-]+)\)', page.replace(get_plotlyjs(), "")))
-    names = {a or b for a, b in used}
-    assert {"--scheme-0", "--scheme-1", "--scheme-2", "--cause-gc"} <= names
-    for name in names:
+    page = report_html(Study.of(comparison))
+    for name in re.findall(r"--[\w-]+(?=:)", page.split("@media")[0]):
         assert len(re.findall(rf"{name}: #[0-9a-f]{{6}};", page)) == 2, name
 
 
-def test_a_single_run_has_what_needs_no_comparison(comparison: Comparison) -> None:
-    one = Comparison.of_one(comparison.cases[0].result)
-    assert one.schemes == ("by hand",)
-    assert [section.title for section in sections(one)] == ["Where programs come from", "The tail", "Over time"]
-    assert "In numbers" in report_html(one)
+def test_paper_has_the_colours_of_the_page_in_light(comparison: Comparison) -> None:
+    light = report_html(Study.of(comparison)).split("@media")[0]
+    for place, colour in enumerate(palette.LINES):
+        assert f"--series-{place}: {colour};" in light
+    for cause, colour in palette.CAUSES.items():
+        assert f"--cause-{cause.replace('_', '-')}: {colour};" in light
 
 
-def test_a_window_without_writes_is_a_gap(comparison: Comparison) -> None:
-    (course,) = [section for section in sections(comparison) if section.title == "Over time"]
-    amplification = course.charts[1].data[0]["y"]
-    assert amplification == [1.0, None, 1.0, 1.0]
+def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -> None:
+    (tmp_path / "comparison").mkdir()
+    comparison.write_files(tmp_path / "comparison")
+    whole = Study.read([tmp_path / "comparison"])
+    assert (whole.title, whole.baseline, len(whole.results)) == ("A & B", "none", 5)
+    loose = Study.read([tmp_path / "comparison" / "runs", tmp_path / "comparison" / "runs" / "no-cache"])
+    assert len(loose.results) == 5
+    assert loose.heading == "by hand"
+    with pytest.raises(CoflashError, match=r"holds no result of coflash; give a folder"):
+        (tmp_path / "empty").mkdir()
+        Study.read([tmp_path / "empty"])
+    with pytest.raises(CoflashError, match=r"there is no such folder"):
+        Study.read([tmp_path / "nowhere"])

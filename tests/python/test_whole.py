@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from pathlib import Path
@@ -48,16 +49,19 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 
 def test_a_folder_appears_at_the_end_or_not_at_all(tmp_path: Path) -> None:
-    place = tmp_path / "deep" / "results"
-    with whole.folder(place, {"a"}) as new:
-        (new / "a").write_text("1")
+    place, files = tmp_path / "deep" / "results", {"a.json", "b"}
+    with whole.folder(place, files) as new:
+        (new / "a.json").write_text('{"coflash": 1}')
         assert not place.exists()
-    assert names(place) == ["a"]
-    with pytest.raises(KeyboardInterrupt), whole.folder(place, {"a"}) as new:
-        (new / "a").write_text("2")
+    assert names(place) == ["a.json"]
+    with pytest.raises(KeyboardInterrupt), whole.folder(place, files) as new:
+        (new / "a.json").write_text("2")
         raise KeyboardInterrupt
-    assert (place / "a").read_text() == "1"
-    with whole.folder(place, {"a"}) as new:
+    with pytest.raises(CoflashError, match="No space left"), whole.folder(place, files) as new:
+        (new / "a.json").write_text("2")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    assert (place / "a.json").read_text() == '{"coflash": 1}'
+    with whole.folder(place, files) as new:
         (new / "b").write_text("3")
     assert names(place) == ["b"]
     assert names(place.parent) == ["results"]
@@ -69,6 +73,18 @@ def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None
         whole.check_folder(tmp_path, {"a"})
     with pytest.raises(CoflashError, match=r"thesis\.tex"), whole.folder(tmp_path, {"a"}):
         pytest.fail("nothing may be made first")
+
+
+def test_only_a_folder_that_coflash_wrote_is_replaced(tmp_path: Path) -> None:
+    whole.check_folder(tmp_path, {"result.json", "scenario.toml"})
+    (tmp_path / "scenario.toml").touch()
+    for document in (None, "", "[]", "{}", '{"flash": 1}', "\xff"):
+        if document is not None:
+            (tmp_path / "result.json").write_text(document, encoding="latin-1")
+        with pytest.raises(CoflashError, match="no result of coflash"):
+            whole.check_folder(tmp_path, {"result.json", "scenario.toml"})
+    (tmp_path / "result.json").write_text('{"coflash": "0.1.0"}')
+    whole.check_folder(tmp_path, {"result.json", "scenario.toml"})
 
 
 def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None:

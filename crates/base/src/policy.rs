@@ -282,7 +282,7 @@ pub use value::Parameters;
 
 /// A value of a scenario between its file and its type.
 mod value {
-    use serde::de::{Deserializer, Error, IntoDeserializer, Visitor, value};
+    use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor, value};
     use serde::{Deserialize, forward_to_deserialize_any};
     use std::fmt;
     use std::marker::PhantomData;
@@ -302,6 +302,19 @@ mod value {
         List(Vec<Self>),
         /// a table
         Table(Vec<(String, Self)>),
+    }
+
+    impl Parameters {
+        fn unexpected(&self) -> Unexpected<'_> {
+            match self {
+                Self::Bool(v) => Unexpected::Bool(*v),
+                Self::Integer(v) => Unexpected::Signed(*v),
+                Self::Float(v) => Unexpected::Float(*v),
+                Self::Text(v) => Unexpected::Str(v),
+                Self::List(_) => Unexpected::Seq,
+                Self::Table(_) => Unexpected::Map,
+            }
+        }
     }
 
     impl<'de> Deserialize<'de> for Parameters {
@@ -384,17 +397,31 @@ mod value {
         fn deserialize_enum<V: Visitor<'de>>(
             self,
             _: &'static str,
-            _: &'static [&'static str],
+            names: &'static [&'static str],
             visitor: V,
         ) -> Result<V::Value, E> {
             match self.0 {
                 Parameters::Text(v) => visitor.visit_enum(v.into_deserializer()),
-                other => Err(E::custom(format!("a name was expected here, not {other:?}"))),
+                other => {
+                    Err(E::invalid_type(other.unexpected(), &format!("one of {}", names.join(", ")).as_str()))
+                }
+            }
+        }
+        /// A table by its keys only, never a list of its values in order.
+        fn deserialize_struct<V: Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, E> {
+            match self.0 {
+                Parameters::List(_) => Err(E::invalid_type(Unexpected::Seq, &visitor)),
+                _ => self.deserialize_any(visitor),
             }
         }
         forward_to_deserialize_any! {
             bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-            seq tuple tuple_struct map struct identifier ignored_any
+            seq tuple tuple_struct map identifier ignored_any
         }
     }
 }

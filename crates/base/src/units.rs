@@ -166,6 +166,9 @@ quantity!(
 );
 
 /// A point of simulated time, in nanoseconds since the run began.
+///
+/// Sums of times and durations stop at the end of 64 bits instead of turning over: order is kept whatever a scenario
+/// says, and a run that came near the end is refused ([`Time::LAST`]).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Time {
     /// Nanoseconds since the run began.
@@ -175,6 +178,8 @@ pub struct Time {
 impl Time {
     /// When the run begins.
     pub const ZERO: Self = Self { ns: 0 };
+    /// The latest at which a run may end, after more than 36 years: far below where sums stop.
+    pub const LAST: Self = Self { ns: 1 << 60 };
 
     /// The span since `earlier`; panics where `earlier` is later.
     #[inline]
@@ -188,14 +193,14 @@ impl std::ops::Add<Duration> for Time {
     type Output = Self;
     #[inline]
     fn add(self, span: Duration) -> Self {
-        Self { ns: self.ns + span.ns }
+        Self { ns: self.ns.saturating_add(span.ns) }
     }
 }
 
 impl std::ops::AddAssign<Duration> for Time {
     #[inline]
     fn add_assign(&mut self, span: Duration) {
-        self.ns += span.ns;
+        *self = *self + span;
     }
 }
 
@@ -203,7 +208,7 @@ impl std::ops::Add for Duration {
     type Output = Self;
     #[inline]
     fn add(self, other: Self) -> Self {
-        Self { ns: self.ns + other.ns }
+        Self { ns: self.ns.saturating_add(other.ns) }
     }
 }
 
@@ -211,7 +216,7 @@ impl std::ops::Mul<u64> for Duration {
     type Output = Self;
     #[inline]
     fn mul(self, times: u64) -> Self {
-        Self { ns: self.ns * times }
+        Self { ns: self.ns.saturating_mul(times) }
     }
 }
 

@@ -96,9 +96,11 @@ impl Cache {
         self.table.release(slot);
     }
 
-    /// Keeps the page in `slot`: it is no victim until it is [unpinned](Self::unpin). Panics where it is pinned already.
+    /// Keeps the page in `slot`: it is no victim until it is [unpinned](Self::unpin). Panics where it is pinned
+    /// already, or the slot is free.
     #[inline]
     pub fn pin(&mut self, slot: SlotId) {
+        assert!(self.table.is_occupied(slot), "{slot:?} is free");
         assert!(!self.table.is_pinned(slot), "{slot:?} is pinned already");
         self.policy.removed(slot, &self.table);
         self.table.set_pinned(slot, true);

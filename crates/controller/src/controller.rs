@@ -63,7 +63,21 @@ impl Controller {
         cooperation: &CooperationConfig,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        let most = u64::from(ftl.logical_pages(geometry));
+        let ftl = Ftl::new(geometry, ftl, gc, cooperation.fractional(), seed)?;
+        Self::over(ftl, geometry, cache, cooperation)
+    }
+
+    /// An empty cache over an FTL, erased or warmed up, that was made for a cooperation with costs of the same kind.
+    ///
+    /// # Errors
+    /// What does not fit together, as (key in the scenario, problem).
+    pub fn over(
+        ftl: Ftl,
+        geometry: &Geometry,
+        cache: &CacheConfig,
+        cooperation: &CooperationConfig,
+    ) -> Result<Self, (&'static str, String)> {
+        let most = u64::from(ftl.logical_pages());
         let slots = cache.size.pages(geometry.page_size.count, most);
         if slots > most {
             let problem = format!("{} is {slots} pages, more than the {most} of the device", cache.size);
@@ -73,7 +87,6 @@ impl Controller {
         if let Cooperation::CdmConsistent(consistent) = &mut scheme {
             consistent.fit(most as u32, cache)?;
         }
-        let ftl = Ftl::new(geometry, ftl, gc, scheme.fractional(), seed)?;
         Ok(Self {
             cache: Cache::new(&cache.policy, slots as u32, ftl.logical_pages() as usize),
             ftl,

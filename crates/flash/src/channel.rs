@@ -230,7 +230,7 @@ impl Channels {
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
-        die.backlog.ns -= phases.total().ns;
+        die.backlog.ns = die.backlog.ns.saturating_sub(phases.total().ns);
         self.vacant.push(id);
         self.engage(server);
     }

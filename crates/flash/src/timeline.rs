@@ -28,7 +28,7 @@ impl When {
     /// `span` later.
     #[must_use]
     pub fn plus(self, span: Duration) -> Self {
-        Self { ns: self.ns + span.ns, ..self }
+        Self { ns: self.ns.saturating_add(span.ns), ..self }
     }
 
     /// The time, unless it depends on an operation that has not ended.
@@ -255,8 +255,10 @@ impl Media for Timeline {
     fn backlog(&self, die: DieId, now: When) -> u64 {
         let servers = self.servers_of(die);
         match &self.channels {
-            Some(channels) => servers.map(|server| channels.backlog_ns(server)).sum(),
-            None => servers.map(|server| self.free_at[server].ns.saturating_sub(now.ns)).sum(),
+            Some(channels) => servers.map(|server| channels.backlog_ns(server)).fold(0, u64::saturating_add),
+            None => servers
+                .map(|server| self.free_at[server].ns.saturating_sub(now.ns))
+                .fold(0, u64::saturating_add),
         }
     }
 }

@@ -68,6 +68,15 @@ impl PageBits {
         Some(word as u32 * 64 + self.word(block, word).trailing_zeros())
     }
 
+    /// The words of all blocks.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(crate) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
     pub(crate) fn words_per_block(&self) -> usize {
         self.words_per_block
     }

@@ -72,7 +72,7 @@ pub(crate) struct Die {
     /// Pools at or under the mark for GC in steps, those at or under the low mark included.
     pub(crate) due_pools: u32,
     /// The pool from which the search for the next write begins.
-    next_write: u32,
+    pub(crate) next_write: u32,
     /// The pool from which the search for the next victim begins.
     pub(crate) next_clean: u32,
 }
@@ -100,7 +100,7 @@ pub struct Ftl {
     pub(crate) pools: Vec<Pool>,
     pub(crate) dies: IdVec<DieId, Die>,
     /// The die from which the search for the next write begins.
-    next_die: u32,
+    pub(crate) next_die: u32,
     pub(crate) weight: Weight,
     pub(crate) scale: Scale,
     /// Programs of the device so far.
@@ -125,7 +125,8 @@ impl Ftl {
         let pools = geometry.dies() * dims.pools_per_die;
         let pool = |index: u32| {
             let first_block = index * dims.blocks_per_pool;
-            let blocks = (first_block..first_block + dims.blocks_per_pool).map(BlockId::new);
+            let blocks =
+                (first_block..first_block + dims.blocks_per_pool).map(|block| (BlockId::new(block), 0));
             Pool {
                 first_block,
                 free: FreeList::new(blocks, config.wear_levelling),
@@ -170,6 +171,12 @@ impl Ftl {
     #[must_use]
     pub fn logical_pages(&self) -> u32 {
         self.dims.logical_pages
+    }
+
+    /// Bytes that the host sees.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        u64::from(self.dims.logical_pages) * self.geometry.page_size.count
     }
 
     /// What has been done so far.
@@ -335,6 +342,12 @@ impl Ftl {
         media.program(Ppn::new(last.get() + 1), oob, Place::Host, Cause::Metadata, after)
     }
 
+    /// Whether a write of `lpn` may go to `die`.
+    #[inline(always)]
+    pub(crate) fn may_lie_on(&self, lpn: Lpn, die: DieId) -> bool {
+        self.chips != Chips::Static || lpn.get() % self.dies.len() as u32 == die.get()
+    }
+
     /// The die that a write goes to.
     #[inline(always)]
     fn choose_die<M: Media, A>(&mut self, lpn: Lpn, io: &Io<'_, M, A>) -> DieId {
@@ -454,6 +467,14 @@ impl Ftl {
         let pool = self.pool_of(block);
         self.pools[pool].valid_pages -= 1;
         self.recount(block, self.blocks.valid[block] - 1, marked_count);
+    }
+
+    /// Enters a pool whose free list was made anew into the counts of its die.
+    pub(crate) fn count_low(&mut self, pool: usize) {
+        let free = self.pools[pool].free.len();
+        let die = &mut self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)];
+        die.low_pools += u32::from(free <= self.dims.low_mark_blocks);
+        die.due_pools += u32::from(free <= self.dims.step_mark_blocks);
     }
 
     #[inline(always)]

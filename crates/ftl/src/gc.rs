@@ -174,15 +174,25 @@ impl Ftl {
         if dropped {
             io.advisor.before_erase(io.media);
         }
-        io.media.erase(block, cause, io.start);
-        self.tally.erases_blocks += 1;
-        self.release(pool, block);
+        self.erase_for(cause, pool, block, io);
         if cause == Cause::WearLevelling {
             self.close_cold(pool);
             self.hand_back(pool, block);
         } else if !self.take_over_cold(pool, block) {
             self.hand_back(pool, block);
         }
+    }
+
+    /// Erases a block that holds nothing and returns it to its pool.
+    pub(crate) fn erase<M: Media, A>(&mut self, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
+        self.erase_for(Cause::Gc, pool, block, io);
+        self.hand_back(pool, block);
+    }
+
+    fn erase_for<M: Media, A>(&mut self, cause: Cause, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
+        io.media.erase(block, cause, io.start);
+        self.tally.erases_blocks += 1;
+        self.release(pool, block);
     }
 
     /// Takes the policy's victim out of the candidates.

@@ -6,11 +6,13 @@
 mod advisor;
 mod block;
 mod check;
+mod column;
 mod config;
 mod ftl;
 mod gc;
 mod pool;
 mod recovery;
+mod snapshot;
 pub mod victim;
 mod wear;
 

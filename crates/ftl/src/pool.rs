@@ -42,11 +42,12 @@ pub(crate) enum FreeList {
 }
 
 impl FreeList {
-    pub(crate) fn new(blocks: impl Iterator<Item = BlockId>, wear_levelling: WearLevelling) -> Self {
+    /// Of blocks and how often each was erased.
+    pub(crate) fn new(blocks: impl Iterator<Item = (BlockId, u32)>, wear_levelling: WearLevelling) -> Self {
         match wear_levelling {
-            WearLevelling::Off => Self::InOrder(blocks.collect()),
+            WearLevelling::Off => Self::InOrder(blocks.map(|(block, _)| block).collect()),
             WearLevelling::Dynamic | WearLevelling::Static => {
-                Self::LeastErased(blocks.map(|block| Reverse((0, block))).collect())
+                Self::LeastErased(blocks.map(|(block, erases)| Reverse((erases, block))).collect())
             }
         }
     }

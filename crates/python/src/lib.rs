@@ -4,7 +4,7 @@
 
 mod observer;
 
-use coflash_sim::{PRESETS, RunError, RunResult, ScenarioError};
+use coflash_sim::{PRESETS, RunError, RunResult};
 use coflash_workload::TraceOptions;
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
@@ -12,8 +12,10 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::path::PathBuf;
 
-create_exception!(_core, CoflashError, PyException);
+// With its whole path: it is found by it where a worker process hands it over.
+create_exception!(coflash._core, CoflashError, PyException);
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     CoflashError::new_err(error.to_string())
@@ -56,7 +58,7 @@ impl Scenario {
     }
 
     fn check(&self) -> PyResult<Vec<String>> {
-        self.0.describe().map_err(|error: ScenarioError| refused(error))
+        self.0.describe().map_err(refused)
     }
 
     #[getter]
@@ -74,6 +76,11 @@ impl Scenario {
         self.0.hash()
     }
 
+    #[getter]
+    fn warm_key(&self) -> String {
+        self.0.warm_key()
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         other.cast::<Self>().is_ok_and(|other| other.get().0 == self.0)
     }
@@ -84,6 +91,35 @@ impl Scenario {
 
     fn __repr__(&self) -> String {
         format!("<Scenario {} {}>", self.0.name, self.0.hash())
+    }
+}
+
+#[pyclass(frozen, module = "coflash._core")]
+struct Warm(coflash_sim::WarmDevice);
+
+#[pymethods]
+impl Warm {
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        py.detach(|| coflash_sim::WarmDevice::load(&path)).map(Self).map_err(refused)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.0.save(&path)).map_err(refused)
+    }
+
+    #[getter]
+    fn key(&self) -> String {
+        self.0.key()
+    }
+
+    #[getter]
+    fn heap_bytes(&self) -> usize {
+        self.0.heap_bytes()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<Warm {}>", self.0.key())
     }
 }
 
@@ -149,17 +185,28 @@ fn run(
     scenario: &Scenario,
     trace: Vec<String>,
     progress: Option<Py<PyAny>>,
+    measured: Option<Py<PyAny>>,
+    warm: Option<&Warm>,
 ) -> PyResult<PyRunResult> {
     let mut scenario = scenario.0.clone();
     if !trace.is_empty() {
         scenario.workload.trace = trace;
     }
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, measured);
     // Others may use the interpreter while the simulation runs; the observer takes it back to report.
-    match py.detach(|| coflash_sim::run(&scenario, &mut observer)) {
-        Ok(result) => Ok(PyRunResult(result)),
-        Err(error) => Err(ended(error, observer)),
-    }
+    let warm = warm.map(|warm| &warm.0);
+    let result = py.detach(|| match warm {
+        Some(warm) => coflash_sim::run_from(warm, &scenario, &mut observer),
+        None => coflash_sim::run(&scenario, &mut observer),
+    });
+    result.map(PyRunResult).map_err(|error| ended(error, observer))
+}
+
+#[pyfunction]
+fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {
+    let mut observer = PythonObserver::new(progress, None);
+    let warm = py.detach(|| coflash_sim::warm(&scenario.0, &mut observer));
+    warm.map(Warm).map_err(|error| ended(error, observer))
 }
 
 #[pyfunction]
@@ -174,7 +221,7 @@ fn trace_info_json(
         PyValueError::new_err(format!("on_error: \"{on_error}\" was given; \"stop\" or \"skip\" is allowed"))
     })?;
     let options = TraceOptions { format, on_error, ..TraceOptions::default() };
-    let mut observer = PythonObserver::new(progress);
+    let mut observer = PythonObserver::new(progress, None);
     let page = coflash_base::Bytes { count: 4096 };
     let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
     let summary = summary.map_err(|error| ended(error, observer))?;
@@ -187,10 +234,12 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("CoflashError", module.py().get_type::<CoflashError>())?;
     module.add_class::<Scenario>()?;
     module.add_class::<PyRunResult>()?;
+    module.add_class::<Warm>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(policies_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
+    module.add_function(wrap_pyfunction!(warm, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info_json, module)?)?;
     Ok(())
 }

@@ -1,7 +1,8 @@
 //! Reports to a Python callback, and lets Ctrl-C through.
 
-use coflash_sim::{Cancelled, Observer, Phase};
+use coflash_sim::{Cancelled, Observer, Phase, SoFar};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::time::{Duration, Instant};
 
 /// Often enough to look alive, seldom enough to cost nothing.
@@ -10,6 +11,7 @@ const INTERVAL: Duration = Duration::from_millis(50);
 /// An observer that takes the interpreter ten or twenty times a second.
 pub(crate) struct PythonObserver {
     callback: Option<Py<PyAny>>,
+    measured: Option<Py<PyAny>>,
     phase: Option<Phase>,
     last: Instant,
     raised: Option<PyErr>,
@@ -17,8 +19,8 @@ pub(crate) struct PythonObserver {
 
 impl PythonObserver {
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to report")]
-    pub(crate) fn new(callback: Option<Py<PyAny>>) -> Self {
-        Self { callback, phase: None, last: Instant::now(), raised: None }
+    pub(crate) fn new(callback: Option<Py<PyAny>>, measured: Option<Py<PyAny>>) -> Self {
+        Self { callback, measured, phase: None, last: Instant::now(), raised: None }
     }
 
     /// The exception for which the run was stopped.
@@ -38,19 +40,61 @@ impl PythonObserver {
         }
         Ok(())
     }
-}
 
-impl Observer for PythonObserver {
+    fn tell(&self, py: Python<'_>, so_far: &dyn Fn() -> SoFar) -> PyResult<()> {
+        let Some(callback) = &self.measured else { return Ok(()) };
+        let so_far = so_far();
+        let fields = PyDict::new(py);
+        fields.set_item("simulated_ns", so_far.simulated_ns)?;
+        fields.set_item("host_writes_pages", so_far.host_writes_pages)?;
+        fields.set_item("programs_pages", so_far.programs_pages)?;
+        fields.set_item("waf_host", so_far.waf_host)?;
+        fields.set_item("response_mean_ns", so_far.response_mean_ns)?;
+        fields.set_item("response_p99_ns", so_far.response_p99_ns)?;
+        callback.call1(py, (fields,)).map(drop)
+    }
+
+    /// Whether it is time to report.
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to report")]
-    fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled> {
+    fn is_due(&mut self, phase: Phase) -> bool {
         let now = Instant::now();
-        if self.phase == Some(phase) && now.duration_since(self.last) < INTERVAL {
-            return Ok(());
+        let due = self.phase != Some(phase) || now.duration_since(self.last) >= INTERVAL;
+        if due {
+            (self.phase, self.last) = (Some(phase), now);
         }
-        (self.phase, self.last) = (Some(phase), now);
-        Python::attach(|py| self.report(py, phase, fraction, requests)).map_err(|error| {
+        due
+    }
+
+    fn unless_raised(&mut self, done: PyResult<()>) -> Result<(), Cancelled> {
+        done.map_err(|error| {
             self.raised = Some(error);
             Cancelled
         })
+    }
+}
+
+impl Observer for PythonObserver {
+    fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled> {
+        if !self.is_due(phase) {
+            return Ok(());
+        }
+        let done = Python::attach(|py| self.report(py, phase, fraction, requests));
+        self.unless_raised(done)
+    }
+
+    fn replaying(
+        &mut self,
+        fraction: Option<f64>,
+        requests: u64,
+        so_far: &dyn Fn() -> SoFar,
+    ) -> Result<(), Cancelled> {
+        if !self.is_due(Phase::Replay) {
+            return Ok(());
+        }
+        let done = Python::attach(|py| {
+            self.report(py, Phase::Replay, fraction, requests)?;
+            self.tell(py, so_far)
+        });
+        self.unless_raised(done)
     }
 }

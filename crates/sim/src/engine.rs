@@ -3,7 +3,7 @@
 
 use crate::address::AddressMap;
 use crate::latency::Latency;
-use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, ratio};
+use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, SoFar, ratio};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::series::{Counts, Recorder, Series};
 use coflash_base::{Duration, Time};
@@ -45,6 +45,16 @@ struct Meters {
     last_answer: Time,
 }
 
+impl Meters {
+    /// The response times of all requests.
+    fn all(&self) -> Latency {
+        let mut all = self.other.clone();
+        all.add(&self.read);
+        all.add(&self.write);
+        all
+    }
+}
+
 /// A device, its timeline and the requests under way.
 pub(crate) struct Engine {
     controller: Controller,
@@ -53,6 +63,7 @@ pub(crate) struct Engine {
     link: LinkConfig,
     ns_per_byte: f64,
     page_bytes: u64,
+    logical_bytes: u64,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
@@ -72,6 +83,7 @@ impl Engine {
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
             page_bytes: scenario.flash.page_size.count,
+            logical_bytes: controller.ftl().logical_bytes(),
             pending: Vec::new(),
             vacant: Vec::new(),
             finished: Vec::new(),
@@ -104,6 +116,10 @@ impl Engine {
         if self.meters.series.is_due(arrival) {
             let counts = self.counts();
             self.meters.series.turn(arrival, counts);
+        }
+        // Also where addresses are moved: it would meet itself, and never end.
+        if request.length > self.logical_bytes {
+            return Err(OutOfSpace);
         }
         self.controller.pass_time(arrival, &mut self.timeline);
         let start = arrival + self.link.per_command;
@@ -151,11 +167,14 @@ impl Engine {
         self.settle(answered);
     }
 
-    /// Passes time until everything is answered. No request is to come: what is idle stays so.
-    pub(crate) fn drain(&mut self) {
-        while self.timeline.step(&mut self.finished) {
+    /// Passes time by up to so many events; false where there are no more, so that everything is answered. No request is
+    /// to come: what is idle stays so.
+    pub(crate) fn drain(&mut self, events: u64) -> bool {
+        (0..events).all(|_| {
+            let more = self.timeline.step(&mut self.finished);
             self.settle(|_| {});
-        }
+            more
+        })
     }
 
     /// Has idle dies collect garbage, in the order in which they fall idle: whatever may begin before `until` does, and is
@@ -309,9 +328,36 @@ impl Engine {
         }
     }
 
+    /// Whether time has come so far that it can no longer be trusted.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        let Busy { gc, other } = self.timeline.busy();
+        self.meters.last_answer > Time::LAST || gc.ns.max(other.ns) == u64::MAX
+    }
+
+    /// Requests under way, and the bytes they take.
+    pub(crate) fn under_way(&self) -> (usize, u64) {
+        let requests = self.pending.len() - self.vacant.len();
+        let table = self.pending.capacity() * size_of::<Pending>();
+        (requests, (table + self.timeline.heap_bytes()) as u64)
+    }
+
     /// The bytes of state on the heap, for each physical page: what the device needs, without the meters.
     pub(crate) fn state_bytes_per_page(&self, pages: u32) -> f64 {
         (self.controller.heap_bytes() + self.timeline.heap_bytes()) as f64 / f64::from(pages)
+    }
+
+    /// What was measured until now.
+    pub(crate) fn so_far(&self) -> SoFar {
+        let programs = self.controller.ftl().tally().since(&self.tally_before).programs();
+        let response = self.meters.all().summary();
+        SoFar {
+            simulated_ns: self.meters.last_answer.ns,
+            host_writes_pages: self.meters.host_writes_pages,
+            programs_pages: programs,
+            waf_host: ratio(programs, self.meters.host_writes_pages),
+            response_mean_ns: response.mean,
+            response_p99_ns: response.p99,
+        }
     }
 
     /// What was measured.
@@ -324,9 +370,7 @@ impl Engine {
         let erases: Vec<u32> = std::iter::zip(self.controller.ftl().erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
-        let mut all = self.meters.other.clone();
-        all.add(&self.meters.read);
-        all.add(&self.meters.write);
+        let all = self.meters.all();
         let Busy { gc, other } = self.timeline.busy();
         let metrics = Metrics {
             requests: all.summary().count,

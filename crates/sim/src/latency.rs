@@ -9,7 +9,7 @@ use serde::Serialize;
 pub(crate) struct Latency {
     histogram: Histogram<u64>,
     sum: u128,
-    /// Of squares; 2^64 requests of a day each would fit.
+    /// Of squares; ten thousand million requests of a day each fit. It stops at its end.
     squares: u128,
     max: u64,
 }
@@ -40,14 +40,14 @@ impl Latency {
         self.histogram.record(response.ns).expect("the histogram grows");
         let ns = u128::from(response.ns);
         self.sum += ns;
-        self.squares += ns * ns;
+        self.squares = self.squares.saturating_add(ns * ns);
         self.max = self.max.max(response.ns);
     }
 
     pub(crate) fn add(&mut self, other: &Self) {
         self.histogram.add(&other.histogram).expect("the histogram grows");
         self.sum += other.sum;
-        self.squares += other.squares;
+        self.squares = self.squares.saturating_add(other.squares);
         self.max = self.max.max(other.max);
     }
 

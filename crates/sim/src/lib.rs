@@ -1,25 +1,29 @@
 //! The simulator: a scenario in, a result out.
 //!
 //! [`Scenario`] is the truth of a run: parsed and checked in one place, used by every front end. [`run`] warms the device
-//! up, replays the workload against it and returns a [`RunResult`], the same byte for byte for the same scenario and seed.
+//! up, replays the workload against it and returns a [`RunResult`], the same byte for byte for the same scenario and seed. [`warm`] and [`run_from`]
+//! are its two halves, for devices that many runs start from.
 
 mod address;
 mod engine;
 mod inspect;
 mod latency;
+mod memory;
 mod metrics;
 mod precondition;
 mod result;
 mod run;
 pub mod scenario;
 mod series;
+mod warm;
 
 pub use inspect::inspect;
-pub use metrics::Metrics;
+pub use metrics::{Metrics, SoFar};
 pub use result::{Input, RunResult, Simulator, Workload};
-pub use run::{Cancelled, Observer, Phase, RunError, Silent, run};
+pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;
+pub use warm::{Unusable, WarmDevice, WarmError, warm};
 
 /// The version of coflash that is in every result.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -28,6 +32,7 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 #[must_use]
 pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyInfo>)> {
     use coflash_workload::formats;
+    use coflash_workload::ready_made::PresetConfig;
     use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig};
     let format = |format: formats::FormatInfo| coflash_base::PolicyInfo {
         name: format.name,
@@ -51,5 +56,6 @@ pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyIn
             formats::table().into_iter().map(format).collect(),
         ),
         ("workload.synthetic.arrival", "when made-up requests arrive", ArrivalConfig::table()),
+        ("workload.preset", "a workload that is ready made", PresetConfig::table()),
     ]
 }

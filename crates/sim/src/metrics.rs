@@ -66,6 +66,23 @@ pub struct EraseCounts {
     pub stddev: f64,
 }
 
+/// What a run under way has measured until now.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoFar {
+    /// When the last answer so far was given.
+    pub simulated_ns: u64,
+    /// Pages that the host wrote.
+    pub host_writes_pages: u64,
+    /// Flash programs.
+    pub programs_pages: u64,
+    /// Flash programs for each page that the host wrote.
+    pub waf_host: Option<f64>,
+    /// Mean response of all requests.
+    pub response_mean_ns: Option<f64>,
+    /// The response that 99 % of them do not exceed.
+    pub response_p99_ns: Option<u64>,
+}
+
 /// Everything that was counted in the measured part of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Metrics {

@@ -8,7 +8,7 @@ use coflash_flash::{Cause, Place, Untimed};
 use coflash_ftl::{CopyAll, Ftl, Io};
 
 /// Writes between two looks at progress, cancellation and marks.
-const CHUNK_PAGES: u64 = 1 << 16;
+const CHUNK_PAGES: u64 = 1 << 12;
 /// A sequential fill gives up on its free mark after so many times the device.
 const FILL_PASSES_MAX: u64 = 16;
 /// Steady: two windows in a row, each of this many windows per pass, whose write amplification differs by less.

@@ -23,6 +23,17 @@ pub struct Input {
 }
 
 impl Input {
+    /// Refuses what cannot be read twice, first for its digest: a pipe would give the run what the digest left.
+    pub(crate) fn check(files: &[String]) -> Result<(), WorkloadError> {
+        // What is not there, or is a folder, is refused where it is opened.
+        let special =
+            |file: &&String| std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir());
+        files.iter().find(special).map_or(Ok(()), |file| {
+            let problem = "a pipe or a device; a file is expected, which can be read twice".to_owned();
+            Err(WorkloadError::Trace { file: file.clone(), problem })
+        })
+    }
+
     pub(crate) fn digest(files: &[String], observer: &mut dyn Observer) -> Result<Vec<Self>, RunError> {
         files.iter().map(|file| Self::digest_one(file, observer)).collect()
     }

@@ -1,13 +1,16 @@
 //! A run: warm up, replay, measure.
 
 use crate::engine::{Engine, OutOfSpace};
+use crate::memory::{self, human};
+use crate::metrics::SoFar;
 use crate::precondition::precondition;
 use crate::result::{Input, RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
-use coflash_base::{Bytes, Seed, Time};
+use crate::warm::{WarmDevice, WarmError};
+use coflash_base::{Seed, Time};
 use coflash_controller::Controller;
+use coflash_ftl::Ftl;
 use coflash_workload::disksim_generator::DiskSimGenerator;
-use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -35,6 +38,20 @@ pub trait Observer: Send {
     /// # Errors
     /// To stop the run.
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled>;
+
+    /// Told of progress in the replay. `so_far` sums up what was measured when it is called, and costs nothing before.
+    ///
+    /// # Errors
+    /// To stop the run.
+    fn replaying(
+        &mut self,
+        fraction: Option<f64>,
+        requests: u64,
+        so_far: &dyn Fn() -> SoFar,
+    ) -> Result<(), Cancelled> {
+        let _ = so_far;
+        self.progress(Phase::Replay, fraction, requests)
+    }
 }
 
 /// An observer that only watches.
@@ -56,9 +73,12 @@ pub enum RunError {
     /// The workload is unusable.
     #[error(transparent)]
     Workload(#[from] WorkloadError),
-    /// The workload goes beyond the device.
+    /// The warm device cannot be used.
+    #[error(transparent)]
+    Warm(#[from] WarmError),
+    /// The workload goes beyond the device, or beyond time.
     #[error("{0}")]
-    OutOfSpace(String),
+    TooFar(String),
     /// The observer wanted no more.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
@@ -70,13 +90,39 @@ pub enum RunError {
 /// What is wrong with scenario or workload; or the observer stopped it.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let seed = Seed(scenario.seed);
-    let mut controller = build(scenario)?;
-    let logical_bytes = u64::from(controller.ftl().logical_pages()) * scenario.flash.page_size.count;
+    let erased = build(scenario)?;
+    simulate(scenario, erased, observer, |ftl, observer| {
+        precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
+    })
+}
+
+/// Runs a scenario on a device that has been warmed up for it: the result is that of [`run`].
+///
+/// # Errors
+/// As [`run`]; and that the device was warmed up for another scenario.
+pub fn run_from(
+    warm: &WarmDevice,
+    scenario: &Scenario,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    scenario.check()?;
+    let device = with_cache(scenario, warm.device(scenario)?)?;
+    simulate(scenario, device, observer, |_, _| Ok(()))
+}
+
+/// Opens the workload, brings the device into its state, and measures.
+fn simulate(
+    scenario: &Scenario,
+    mut controller: Controller,
+    observer: &mut dyn Observer,
+    warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
+) -> Result<RunResult, RunError> {
+    let logical_bytes = controller.ftl().logical_bytes();
+    Input::check(&scenario.workload.trace)?;
     // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) = open_workload(scenario, logical_bytes, seed)?;
+    let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
     let inputs = Input::digest(&scenario.workload.trace, observer)?;
-    precondition(controller.ftl_mut(), &scenario.precondition, seed, observer)?;
+    warm_up(controller.ftl_mut(), observer)?;
 
     let mut engine = Engine::new(scenario, controller);
     let stopwatch = Stopwatch::start();
@@ -95,8 +141,14 @@ pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult
 /// # Errors
 /// What does not fit together.
 pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
-    let refused = |(key, problem): (&str, String)| ScenarioError::new(key, problem);
-    let seed = Seed(scenario.seed);
+    with_cache(scenario, build_ftl(scenario)?)
+}
+
+/// Builds the flash of a scenario, erased.
+///
+/// # Errors
+/// What does not fit together.
+pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
     if let Some(mark) = scenario.precondition.until_free {
         let pool_blocks = match scenario.ftl.pools {
             coflash_ftl::Pools::Plane => scenario.flash.blocks_per_plane,
@@ -113,37 +165,42 @@ pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
     if scenario.precondition.fill == Fill::Mapped && scenario.flash.pages_per_block < 2 {
         return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
     }
-    Controller::new(
-        &scenario.flash,
-        &scenario.ftl,
-        &scenario.gc,
-        &scenario.cache,
-        &scenario.cooperation,
-        seed,
-    )
-    .map_err(refused)
+    memory::check(scenario)?;
+    let fractional = scenario.cooperation.fractional();
+    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, fractional, Seed(scenario.seed)).map_err(refused)
+}
+
+fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
+    Controller::over(ftl, &scenario.flash, &scenario.cache, &scenario.cooperation).map_err(refused)
+}
+
+fn refused((key, problem): (&str, String)) -> ScenarioError {
+    ScenarioError::new(key, problem)
 }
 
 fn open_workload(
     scenario: &Scenario,
     logical_bytes: u64,
     seed: Seed,
-) -> Result<(Box<dyn Source>, String), WorkloadError> {
+) -> Result<(Box<dyn Source>, String), RunError> {
     let workload = &scenario.workload;
     if !workload.trace.is_empty() {
-        let source = trace::open(&workload.trace, &workload.trace_options)?;
+        let source = trace::open(&workload.trace, &workload.trace_options)
+            .map_err(|error| error.inside("trace_options"))?;
         let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
         return Ok((Box::new(ReadAhead::new(source)?), description));
     }
     if let Some(config) = &workload.disksim {
-        let source = DiskSimGenerator::new(config)?;
+        let source = DiskSimGenerator::new(config).map_err(|error| error.inside("disksim"))?;
         return Ok((Box::new(source), format!("disksim generator, {:?}", config.pattern)));
     }
-    let default = SyntheticConfig::default();
-    let config = workload.synthetic.as_ref().unwrap_or(&default);
-    let source = Synthetic::new(config, logical_bytes, seed.child("workload"))?;
-    Ok((Box::new(ReadAhead::new(source)?), format!("synthetic, {}", config.generator.name())))
+    let made_up = workload.made_up();
+    let source = made_up.open(logical_bytes, seed.child("workload"))?;
+    Ok((Box::new(ReadAhead::new(source)?), made_up.description()))
 }
+
+/// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.
+const LOOK_PAGES: u64 = 1 << 14;
 
 fn replay(
     scenario: &Scenario,
@@ -152,27 +209,61 @@ fn replay(
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     let mut issuer = Issuer::new(scenario);
+    let memory_bytes = memory::available_bytes().unwrap_or(u64::MAX);
+    let look_bytes = LOOK_PAGES * scenario.flash.page_size.count;
     let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);
     let mut batch = Vec::with_capacity(BATCH_REQUESTS);
     let mut served = 0;
     loop {
-        observer.progress(Phase::Replay, source.progress(), served)?;
+        observer.replaying(source.progress(), served, &|| engine.so_far())?;
         source.next_batch(&mut batch)?;
         batch.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if batch.is_empty() {
             break;
         }
+        if batch.last().is_some_and(|last| issuer.arrival(last) > Time::LAST) {
+            return Err(out_of_time());
+        }
+        let mut bytes = 0;
         for (index, request) in batch.iter().enumerate() {
             if issuer.issue(request, engine).is_err() {
                 let rest = batch[index..].to_vec();
                 return Err(out_of_space(scenario, engine, source, &rest, observer)?);
             }
+            bytes += request.length;
+            if bytes >= look_bytes {
+                observer.progress(Phase::Replay, source.progress(), served + index as u64)?;
+                bytes = 0;
+            }
         }
         served += batch.len() as u64;
         left -= batch.len() as u64;
+        if engine.is_out_of_time() {
+            return Err(out_of_time());
+        }
+        let (waiting, waiting_bytes) = engine.under_way();
+        if waiting_bytes > memory_bytes {
+            return Err(RunError::TooFar(format!(
+                "requests arrive faster than the device answers: {waiting} wait and fill the memory; set replay.mode to \
+                 \"closed\", or a larger replay.time_scale"
+            )));
+        }
     }
-    engine.drain();
-    Ok(())
+    loop {
+        observer.progress(Phase::Replay, source.progress(), served)?;
+        if !engine.drain(LOOK_PAGES) {
+            break;
+        }
+    }
+    if engine.is_out_of_time() { Err(out_of_time()) } else { Ok(()) }
+}
+
+fn out_of_time() -> RunError {
+    RunError::TooFar(
+        "simulated time runs beyond 36 years: shorter times are needed in the trace, in timing, cache or link, or a \
+         smaller replay.time_scale"
+            .to_owned(),
+    )
 }
 
 /// Decides when each request is issued.
@@ -202,17 +293,23 @@ impl Issuer {
         }
     }
 
+    /// When the workload has the request arrive; in a closed loop it does not say.
+    #[inline]
+    fn arrival(&self, request: &Request) -> Time {
+        match self {
+            Self::Open { time_scale } if *time_scale == 1.0 => request.arrival,
+            Self::Open { time_scale } => {
+                Time { ns: (request.arrival.ns as f64 * *time_scale).round() as u64 }
+            }
+            Self::Closed { .. } => Time::ZERO,
+        }
+    }
+
     #[inline]
     fn issue(&mut self, request: &Request, engine: &mut Engine) -> Result<(), OutOfSpace> {
+        let arrival = self.arrival(request);
         match self {
-            Self::Open { time_scale } => {
-                let arrival = if *time_scale == 1.0 {
-                    request.arrival
-                } else {
-                    Time { ns: (request.arrival.ns as f64 * *time_scale).round() as u64 }
-                };
-                engine.issue(request, arrival).map(drop)
-            }
+            Self::Open { .. } => engine.issue(request, arrival).map(drop),
             Self::Closed { queue_depth, under_way, answers, now } => {
                 if under_way == queue_depth {
                     *now = Self::next_answer(answers, engine).max(*now);
@@ -253,10 +350,13 @@ fn out_of_space(
     observer: &mut dyn Observer,
 ) -> Result<RunError, RunError> {
     let dense = scenario.workload.remap == Remap::Dense;
-    let mut end = 0;
+    let device = build(scenario)?.ftl().logical_bytes();
+    let (mut end, mut longest) = (0, 0);
     let mut look = |request: &Request, engine: &mut Engine| {
         end = end.max(request.offset + request.length);
-        if dense {
+        longest = longest.max(request.length);
+        // What can never fit is not worth the memory of counting it.
+        if dense && request.length <= device {
             engine.touch(request);
         }
     };
@@ -272,24 +372,24 @@ fn out_of_space(
         batch.iter().for_each(|request| look(request, engine));
         seen += batch.len() as u64;
     }
-    let page = scenario.flash.page_size.count;
-    let device = build(scenario).map(|device| u64::from(device.ftl().logical_pages()) * page)?;
-    let human = |bytes: u64| format!("{bytes} B ({:.2} GiB)", bytes as f64 / (1_u64 << 30) as f64);
-    let problem = if let Some(touched) = engine.pages_touched() {
-        format!(
-            "the workload touches {touched} pages, {}; the device exports {}: give it more blocks (flash.blocks_per_plane)",
-            human(touched * page),
-            human(device)
-        )
+    let remap = scenario.workload.remap;
+    let needed = if longest > device && remap != Remap::None {
+        format!("a request of the workload is {} long", human(longest))
+    } else if let Some(touched) = engine.pages_touched() {
+        format!("the workload touches {touched} pages, {}", human(touched * scenario.flash.page_size.count))
     } else {
-        format!(
-            "the workload's addresses reach {}; the device exports {}: give it more blocks (flash.blocks_per_plane), or \
-             set workload.remap to \"dense\" (touched pages are packed) or \"modulo\" (addresses wrap)",
-            human(end),
-            human(device)
-        )
+        format!("the workload's addresses reach {} ({end} bytes)", human(end))
     };
-    Ok(RunError::OutOfSpace(problem))
+    let otherwise = match remap {
+        Remap::None => {
+            ", or set workload.remap to \"dense\" (touched pages are packed) or \"modulo\" (addresses wrap)"
+        }
+        Remap::Dense | Remap::Modulo => "",
+    };
+    Ok(RunError::TooFar(format!(
+        "{needed}; the device exports {} ({device} bytes): give it more blocks (flash.blocks_per_plane){otherwise}",
+        human(device)
+    )))
 }
 
 /// The one place where wall time is read: for the rates in a result, never for the result itself.
@@ -307,23 +407,28 @@ impl Stopwatch {
 }
 
 impl Scenario {
-    /// Builds the device and tells what it is, in sentences.
+    /// Builds the device, opens the workload, and tells what they are, in sentences.
     ///
     /// # Errors
-    /// What does not fit together.
-    pub fn describe(&self) -> Result<Vec<String>, ScenarioError> {
+    /// What does not fit together, or cannot be opened.
+    pub fn describe(&self) -> Result<Vec<String>, RunError> {
         self.check()?;
         let controller = build(self)?;
-        let pages = u64::from(controller.ftl().logical_pages());
-        let human = |bytes: u64| format!("{:.2} GiB", bytes as f64 / (1_u64 << 30) as f64);
-        let logical = Bytes { count: pages * self.flash.page_size.count };
-        let physical = self.flash.capacity();
+        let logical_bytes = controller.ftl().logical_bytes();
+        Input::check(&self.workload.trace)?;
+        let (_, workload) = open_workload(self, logical_bytes, Seed(self.seed))?;
         Ok(vec![
-            format!("exports {} ({pages} pages) of {}", human(logical.count), human(physical.count)),
-            format!("cache of {} pages, {}", controller.cache().capacity(), self.cooperation.name()),
             format!(
-                "state of {:.1} MiB, {:.2} bytes a physical page",
-                controller.heap_bytes() as f64 / f64::from(1 << 20),
+                "exports {} ({} pages) of {}",
+                human(logical_bytes),
+                controller.ftl().logical_pages(),
+                human(self.flash.capacity().count)
+            ),
+            format!("cache of {} pages, {}", controller.cache().capacity(), self.cooperation.name()),
+            format!("workload: {workload}"),
+            format!(
+                "state of {}, {:.2} bytes a physical page",
+                human(controller.heap_bytes() as u64),
                 controller.heap_bytes() as f64 / f64::from(self.flash.pages())
             ),
         ])

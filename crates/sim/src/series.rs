@@ -110,7 +110,7 @@ impl Recorder {
             self.halve();
         }
         self.windows.resize((now.ns / self.window_ns) as usize + 1, Window::default());
-        self.ends_at = Time { ns: self.windows.len() as u64 * self.window_ns };
+        self.ends_at = Time { ns: (self.windows.len() as u64).saturating_mul(self.window_ns) };
     }
 
     fn close(&mut self, counts: Counts) {

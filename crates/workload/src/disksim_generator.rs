@@ -56,6 +56,9 @@ impl Default for DiskSimConfig {
     }
 }
 
+/// What sizes are drawn in.
+const SECTOR: u64 = 512;
+
 /// The C library's `drand48`.
 #[derive(Clone, Copy, Debug)]
 struct Drand48(u64);
@@ -89,19 +92,24 @@ impl DiskSimGenerator {
     /// The generator at its start. It has seeds of its own: those of the published runs.
     ///
     /// # Errors
-    /// A parameter of zero, or a space of fewer than two blocks.
+    /// The first parameter that is not allowed, with what was given and what is allowed.
     pub fn new(config: &DiskSimConfig) -> Result<Self, WorkloadError> {
-        let refuse = |key, problem: &str| Err(WorkloadError::Parameters { key, problem: problem.to_owned() });
+        let refuse = |key, problem| Err(WorkloadError::Parameters { key, problem });
         if config.requests == 0 {
-            return refuse("disksim.requests", "0 was given; at least 1 is allowed");
+            return refuse("requests", "0 was given; at least 1 is allowed".to_owned());
         }
-        if config.block.count == 0 || config.space.count / config.block.count.max(1) < 2 {
-            return refuse("disksim.space", "at least two blocks are needed");
+        let (block, space, mean) = (config.block, config.space, config.size_mean);
+        if block.count == 0 || block.count % SECTOR != 0 {
+            return refuse("block", format!("{block} was given; a multiple of 512B is allowed"));
         }
-        if config.size_mean.count == 0 || config.size_mean.count > config.space.count / 4 {
+        if space.count / block.count < 2 || space.count > 1 << 63 {
+            return refuse("space", format!("{space} was given; from two blocks to 2^63 bytes is allowed"));
+        }
+        // Of a mean below a sector hardly any draw would ever fill one.
+        if mean.count < SECTOR || mean.count > space.count / 4 {
             return refuse(
-                "disksim.size_mean",
-                "more than nothing and at most a quarter of the space is allowed",
+                "size_mean",
+                format!("{mean} was given; from 512B to a quarter of the space is allowed"),
             );
         }
         let blocks = config.space.count / config.block.count;
@@ -145,8 +153,7 @@ impl DiskSimGenerator {
 
     /// A start and a size, both drawn again until the request is not empty and fits.
     fn draw_range(&mut self) -> (u64, u64) {
-        const SECTOR: u64 = 512;
-        let sectors_per_block = (self.config.block.count / SECTOR).max(1);
+        let sectors_per_block = self.config.block.count / SECTOR;
         let mean_sectors = self.config.size_mean.count as f64 / SECTOR as f64;
         loop {
             let start = (self.draws.next() * self.blocks as f64) as u64;

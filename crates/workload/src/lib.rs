@@ -7,11 +7,15 @@ mod compressed;
 pub mod disksim_generator;
 pub mod formats;
 pub mod info;
+pub mod like;
+pub mod parts;
 pub mod read_ahead;
+pub mod ready_made;
 mod request;
 pub mod synthetic;
 pub mod trace;
 
+pub use parts::{Part, PartSource};
 pub use read_ahead::ReadAhead;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 pub use trace::{OnError, TraceOptions, TraceSource};

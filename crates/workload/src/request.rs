@@ -72,12 +72,37 @@ pub enum WorkloadError {
         /// What is wrong and what to do about it.
         problem: String,
     },
-    /// The parameters of a generator do not fit together.
-    #[error("workload.{key}: {problem}")]
+    /// The parameters of a generator, or the options of a trace, do not fit together.
+    #[error("{key}: {problem}")]
     Parameters {
-        /// The key in the scenario.
+        /// The key, from the generator's or the options' own table on.
         key: &'static str,
         /// What was given and what is allowed.
         problem: String,
     },
+    /// As [`Parameters`](Self::Parameters), in a part of a workload.
+    #[error("workload.{key}: {problem}")]
+    Part {
+        /// The key in the scenario, by its whole path.
+        key: String,
+        /// What was given and what is allowed.
+        problem: String,
+    },
+}
+
+impl WorkloadError {
+    /// The same error with another key, where it has one.
+    pub(crate) fn at(self, change: impl FnOnce(&str) -> String) -> Self {
+        match self {
+            Self::Parameters { key, problem } => Self::Part { key: change(key), problem },
+            Self::Part { key, problem } => Self::Part { key: change(&key), problem },
+            other => other,
+        }
+    }
+
+    /// The same error, its key inside the table `outer`.
+    #[must_use]
+    pub fn inside(self, outer: &str) -> Self {
+        self.at(|key| format!("{outer}.{key}"))
+    }
 }

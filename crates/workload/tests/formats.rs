@@ -373,10 +373,10 @@ fn options_that_mean_nothing_are_refused() {
     let error = parse("x", &named("fioo")).unwrap_err();
     assert_eq!(
         error,
-        "workload.format: \"fioo\" is not a trace format; did you mean \"fio\"? (allowed: fio, msr, spc, replay, ssdsim, disksim, systor, fiu, blkparse, ftrace, cloudphysics, diskmon, biotracer, tencent, alibaba, wpa, wiscsee, columns)"
+        "format: \"fioo\" is not a trace format; did you mean \"fio\"? (allowed: fio, msr, spc, replay, ssdsim, disksim, systor, fiu, blkparse, ftrace, cloudphysics, diskmon, biotracer, tencent, alibaba, wpa, wiscsee, columns)"
     );
     let none = TraceOptions { device_stride: Bytes { count: 0 }, ..TraceOptions::default() };
-    assert!(parse("x", &none).unwrap_err().starts_with("workload.device_stride: 0 given"));
+    assert!(parse("x", &none).unwrap_err().starts_with("device_stride: 0 given"));
 }
 
 #[test]

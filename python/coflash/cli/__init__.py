@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, policies, report, run, scenario, trace
+from coflash.cli import demo, policies, report, results, run, scenario, sweep, trace, tune, warm
 from coflash.cli.console import errors
 
 app = typer.Typer(
@@ -19,11 +20,15 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("run")(run.run)
+app.command("warm")(warm.warm)
 app.add_typer(scenario.app, name="scenario")
 app.command("policies")(policies.policies)
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("report")(report.report)
+app.command("sweep")(sweep.sweep)
+app.command("tune")(tune.tune)
+app.add_typer(results.app, name="results")
 
 
 def _version(wanted: bool) -> None:
@@ -46,5 +51,16 @@ def main() -> None:
     try:
         app()
     except CoflashError as error:
-        errors().print(f"error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(2)
+        _refuse(str(error))
+    except UnicodeEncodeError as error:
+        _refuse(f"{error.object!r} was given; text in UTF-8 is allowed")
+    except OSError as error:  # the files that commands write speak for themselves: this is where they print to
+        with suppress(OSError):
+            sys.stdout.close()  # or the interpreter would try once more to write what is left, and say that it cannot
+        _refuse(f"standard output: cannot be written: {error.strerror}")
+
+
+def _refuse(problem: str) -> NoReturn:
+    line = "; ".join(f"error: {problem}".splitlines())
+    errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
+    sys.exit(2)

@@ -12,7 +12,7 @@ from coflash import demo as job
 from coflash.cli.console import errors, output
 from coflash.cli.summary import comparison_table
 from coflash.progress import Display
-from coflash.report import write_report
+from coflash.report import Study, write_report
 
 
 def demo(
@@ -30,7 +30,7 @@ def demo(
         found = job.compare(display, trace, sizes_bytes)
     with whole.folder(out, comparison.FILES) as new:
         found.write_files(new)
-        write_report(found, new / comparison.REPORT)
+        write_report(Study.of(found), new / comparison.REPORT)
     console = output()
     console.print(comparison_table(found))
     console.print(f"results: {out}", highlight=False, soft_wrap=True)

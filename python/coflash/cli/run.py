@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -20,6 +20,7 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
+from coflash.cli.live import watched
 from coflash.cli.summary import run_table
 from coflash.progress import shown
 from coflash.result import FILES
@@ -33,28 +34,42 @@ def run(
         typer.Option("--trace", metavar="FILE", help="Replay this trace; repeat for one that has several files."),
     ] = None,
     assignments: Assignments = None,
+    on_error: Annotated[
+        Literal["stop", "skip"] | None,
+        typer.Option("--on-error", help="At a malformed record of the trace: stop, or skip it and say how many were."),
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
     ] = None,
+    warm: Annotated[
+        Path | None,
+        typer.Option("--warm", metavar="FILE", help="Start from this device, which 'coflash warm' wrote."),
+    ] = None,
     json: JsonFile = None,
     quiet: Quiet = False,
+    live: Annotated[bool, typer.Option("--live", help="Show what is measured while it is measured.")] = False,
 ) -> None:
     """Simulate a scenario and show what it counted."""
     chosen = scenario_with(scenario, assignments)
+    if on_error:
+        chosen = chosen.with_({"workload.trace_options.on_error": on_error})
     check_json(json)
     if out is not None:
         whole.check_folder(out, FILES)
     if quiet:
-        result = simulate(chosen, trace or ())
+        result = simulate(chosen, trace or (), warm=warm)
+    elif live:
+        with watched(chosen.name, errors()) as view:
+            result = simulate(chosen, trace or (), view.progress, view.measured, warm)
     else:
         with shown(chosen.name, errors()) as report:
-            result = simulate(chosen, trace or (), report)
+            result = simulate(chosen, trace or (), report, warm=warm)
     if out is not None:
         result.save(out)
     write_json(json, result.to_json())
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         for remark in result.workload["remarks"]:
-            errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False)
+            errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
         console.print(run_table(result))

@@ -206,9 +206,7 @@ impl CdmConsistent {
             device.cache.unpin(slot);
         }
         self.carry_out_deletions(device, media);
-        if epoch == Epoch::MAX {
-            self.renumber(device, media);
-        }
+        self.renumber_if_last(device, media);
     }
 
     fn carry_out_deletions<M: Media>(&mut self, device: &mut Device<'_>, media: &mut M) {
@@ -228,8 +226,12 @@ impl CdmConsistent {
         }
     }
 
-    /// Gives every committed slot the first epoch, which is committed at any time: for when epochs run out.
-    fn renumber<M: Media>(&mut self, device: &mut Device<'_>, media: &mut M) {
+    /// Gives every committed slot the first epoch, which is committed at any time, when epochs have run out. Nothing is
+    /// uncommitted then.
+    fn renumber_if_last<M: Media>(&mut self, device: &mut Device<'_>, media: &mut M) {
+        if self.committed < Epoch::MAX {
+            return;
+        }
         // The older versions are gone for good before their epochs could be mistaken.
         media.fence();
         for slot in device.cache.occupied().filter(|&slot| device.cache.is_dirty(slot)) {

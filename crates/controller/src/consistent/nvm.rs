@@ -66,7 +66,7 @@ impl Label {
         let lpn = || (word >> 32).checked_sub(1).map(|page| Lpn::from_index(page as usize));
         match word & 3 {
             0 => (word == 0).then_some(Self::Free),
-            1 => Some(Self::Clean(lpn()?)),
+            1 => (epoch == Epoch(0)).then_some(Self::Clean(lpn()?)),
             2 => Some(Self::Data(lpn()?, epoch)),
             _ => Some(Self::Deleted(lpn()?, epoch)),
         }
@@ -131,6 +131,7 @@ mod tests {
             assert_eq!(Label::decode(label.encode()), Some(label));
         }
         assert_eq!(Label::decode(4), None, "a free label is all zero");
+        assert_eq!(Label::decode(1 << 32 | 5), None, "a clean label has no epoch");
         assert_eq!(Label::decode(2), None, "a label of data has a page");
     }
 

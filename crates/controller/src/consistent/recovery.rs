@@ -35,13 +35,15 @@ impl Controller {
         media: &mut M,
     ) -> Result<Self, (&'static str, String)> {
         let mut device = Self::new(geometry, ftl, gc, cache, cooperation, seed)?;
-        let (consistent, parts) = device
+        let (consistent, mut parts) = device
             .consistent()
             .ok_or_else(|| ("cooperation", format!("{} does not recover", cooperation.name())))?;
         let found = consistent.read_words(words).map_err(|problem| ("cache", problem))?;
         let in_flash = |lpn: Lpn| !found.versions.contains_key(&lpn) && !consistent.is_absent(lpn);
         parts.ftl.recover(pages, in_flash);
         consistent.restore(&found, parts.cache, media);
+        // The cut may have come before the last epoch was left behind, and there is none after it to write in.
+        consistent.renumber_if_last(&mut parts, media);
         consistent.finish_gc(start, parts, media);
         Ok(device)
     }
@@ -58,7 +60,7 @@ struct Found {
 }
 
 impl CdmConsistent {
-    fn is_absent(&self, lpn: Lpn) -> bool {
+    pub(crate) fn is_absent(&self, lpn: Lpn) -> bool {
         self.absent[(lpn.get() / 64) as usize] >> (lpn.get() % 64) & 1 == 1
     }
 
@@ -67,25 +69,34 @@ impl CdmConsistent {
         if words.len() != layout.words() as usize {
             return Err(format!("{} words were given; {} are expected", words.len(), layout.words()));
         }
-        let label = |word: u32| {
-            let known = Label::decode(words[word as usize]).filter(|label| match label {
+        let committed = u32::try_from(words[Layout::COMMITTED as usize]).ok();
+        let committed =
+            committed.filter(|&epoch| epoch <= Epoch::MAX.0).ok_or("the committed epoch is none")?;
+        self.committed = Epoch(committed);
+        let label = |word: u32, in_slot: bool| {
+            let known = Label::decode(words[word as usize]).filter(|label| match *label {
                 Label::Free => true,
-                Label::Clean(lpn) | Label::Data(lpn, _) | Label::Deleted(lpn, _) => {
-                    lpn.get() < layout.logical_pages
+                Label::Clean(lpn) => in_slot && lpn.get() < layout.logical_pages,
+                Label::Data(lpn, epoch) => {
+                    in_slot && lpn.get() < layout.logical_pages && epoch.0 <= committed + 1
+                }
+                Label::Deleted(lpn, epoch) => {
+                    !in_slot && lpn.get() < layout.logical_pages && epoch.0 <= committed + 1
                 }
             });
             known.ok_or_else(|| format!("word {word} is no label of this device"))
         };
-        let epoch =
-            u32::try_from(words[Layout::COMMITTED as usize]).ok().filter(|&epoch| epoch <= Epoch::MAX.0);
-        self.committed = Epoch(epoch.ok_or("the committed epoch is none")?);
         let first_absence = layout.absence(Lpn::new(0)).0 as usize;
         self.absent.copy_from_slice(&words[first_absence..]);
+        let beyond = layout.logical_pages..(layout.logical_pages).next_multiple_of(64);
+        if beyond.into_iter().any(|page| self.is_absent(Lpn::new(page))) {
+            return Err("a page is noted as absent that this device does not have".to_owned());
+        }
 
         let mut found =
             Found { versions: BTreeMap::new(), void_slots: Vec::new(), void_deletions: Vec::new() };
         for slot in 0..layout.slots {
-            match label(layout.slot(slot))? {
+            match label(layout.slot(slot), true)? {
                 Label::Free => {}
                 // Of two committed versions the later one counts: the other was about to be freed.
                 Label::Data(lpn, epoch) if epoch <= self.committed => {
@@ -103,7 +114,7 @@ impl CdmConsistent {
             }
         }
         for entry in 0..layout.deletions {
-            if let Label::Deleted(lpn, epoch) = label(layout.deletion(entry))? {
+            if let Label::Deleted(lpn, epoch) = label(layout.deletion(entry), false)? {
                 found.void_deletions.push(layout.deletion(entry));
                 // Committed, but perhaps not carried out.
                 if epoch <= self.committed {

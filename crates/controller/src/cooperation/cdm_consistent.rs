@@ -24,6 +24,7 @@ use coflash_ftl::{Fate, Ftl};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::num::NonZeroU16;
 
 /// Parameters of `cdm-consistent`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -35,8 +36,8 @@ pub struct CdmConsistentConfig {
     pub low_watermark: Share,
     /// Checkpointing goes on until this share is free.
     pub high_watermark: Share,
-    /// Trims that can wait for their commit; one more commits early.
-    pub deletions_max: u32,
+    /// Trims that can wait for their commit, from 1 to 65535; one more commits early.
+    pub deletions_max: NonZeroU16,
 }
 
 impl Default for CdmConsistentConfig {
@@ -45,7 +46,7 @@ impl Default for CdmConsistentConfig {
             commit_interval: Duration { ns: 5_000_000_000 },
             low_watermark: Share::percent(5),
             high_watermark: Share::percent(10),
-            deletions_max: 1024,
+            deletions_max: NonZeroU16::new(1024).expect("not zero"),
         }
     }
 }
@@ -111,8 +112,13 @@ impl CdmConsistent {
                            to flash is durable before its commit";
             return Err(("cache.write_allocate", problem.to_owned()));
         }
-        if self.config.deletions_max == 0 {
-            return Err(("cooperation.deletions_max", "0 was given; at least 1 is allowed".to_owned()));
+        let CdmConsistentConfig { low_watermark, high_watermark, .. } = self.config;
+        for (key, mark) in
+            [("cooperation.low_watermark", low_watermark), ("cooperation.high_watermark", high_watermark)]
+        {
+            if mark > Share::ONE {
+                return Err((key, format!("{mark} was given; from 0% to 100% is allowed")));
+            }
         }
         self.layout.logical_pages = logical_pages;
         self.absent = vec![0; logical_pages.div_ceil(64) as usize];
@@ -138,7 +144,7 @@ impl CdmConsistent {
 
 impl CooperationScheme for CdmConsistent {
     fn new(config: &CdmConsistentConfig, slots: u32) -> Self {
-        let deletions = config.deletions_max;
+        let deletions = config.deletions_max.get().into();
         Self {
             config: config.clone(),
             // The device's size is entered when the controller is built.
@@ -211,8 +217,20 @@ impl CooperationScheme for CdmConsistent {
         let pinned =
             cache.occupied().filter(|&slot| cache.is_pinned(slot) && !cache.is_detached(slot)).count();
         assert_eq!(self.uncommitted.iter().count(), pinned, "uncommitted slots");
-        for lpn in self.deletions.keys() {
-            assert!(cache.lookup(*lpn).is_none(), "{lpn:?} is deleted and not cached");
+        for (&lpn, deletion) in &self.deletions {
+            assert!(cache.lookup(lpn).is_none(), "{lpn:?} is deleted and not cached");
+            assert!(
+                deletion.condemned.is_some() || ftl.lookup(lpn).is_some(),
+                "{lpn:?} is deleted: its committed version is in flash or condemned"
+            );
+        }
+        let deletions = self.deletions.len() + self.free_entries.len();
+        assert_eq!(deletions, self.layout.deletions as usize, "deletions noted and free");
+        for lpn in ftl.mapped() {
+            assert!(!self.is_absent(lpn), "{lpn:?} is noted as absent, and mapped");
+        }
+        for slot in self.older.ids().filter(|&slot| self.older[slot].is_some()) {
+            assert!(self.uncommitted.contains(slot), "{slot:?} is no S4 and has an S5");
         }
     }
 }

@@ -88,13 +88,16 @@ impl CooperationConfig {
     pub fn build(&self, slots: u32) -> Cooperation {
         cooperation_build!(self, config => CooperationScheme::new(config, slots))
     }
+
+    /// Whether marked pages may come to count in part in a victim's cost. No cache is so large that this changes.
+    #[must_use]
+    pub fn fractional(&self) -> bool {
+        let scheme = self.build(0);
+        cooperation_dispatch!(scheme, scheme => scheme.fractional())
+    }
 }
 
 impl Cooperation {
-    pub(crate) fn fractional(&self) -> bool {
-        cooperation_dispatch!(self, scheme => scheme.fractional())
-    }
-
     #[inline(always)]
     pub(crate) fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
         cooperation_dispatch!(self, scheme => scheme.cached_clean(lpn, ftl));

@@ -5,4 +5,6 @@
 mod exhaustive;
 mod media;
 mod oracle;
+mod setup;
 mod storms;
+mod words;

@@ -132,6 +132,12 @@ impl Fragile {
         self.restart(|_| stream.random_range(0..2_u32) == 0);
     }
 
+    /// Has memory say something else.
+    pub(crate) fn set_words(&mut self, words: Vec<u64>) {
+        self.durable.words = words;
+        self.current = self.durable.clone();
+    }
+
     pub(crate) fn words(&self) -> Vec<u64> {
         self.durable.words.clone()
     }

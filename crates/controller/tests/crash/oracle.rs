@@ -1,12 +1,11 @@
 //! What a page may read as after a power cut.
 
 use crate::media::{Fragile, Page, Sabotage};
+use crate::setup::Setup;
 use coflash_base::seed::{RngExt, Stream};
-use coflash_base::{Bytes, Lpn, Seed, Share, Time};
-use coflash_controller::nvm::Layout;
-use coflash_controller::{CacheConfig, CacheSize, Controller, CooperationConfig, Extent};
-use coflash_flash::Geometry;
-use coflash_ftl::{FreeMark, FtlConfig, GcConfig, Provisioning, Spare, Trigger};
+use coflash_base::{Lpn, Seed, Time};
+use coflash_controller::nvm::{Epoch, Layout};
+use coflash_controller::{Controller, Extent};
 
 /// What the host may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,59 +43,31 @@ impl Operation {
     }
 }
 
-/// Everything a device is made of.
-#[derive(Clone, Debug)]
-pub(crate) struct Setup {
-    pub(crate) geometry: Geometry,
-    pub(crate) ftl: FtlConfig,
-    pub(crate) gc: GcConfig,
-    pub(crate) cache: CacheConfig,
-    pub(crate) cooperation: CooperationConfig,
-    pub(crate) layout: Layout,
+/// Where a page is, as map and cache tell.
+pub(crate) struct Whereabouts {
+    pub(crate) mapped: bool,
+    /// Dirty, pinned and orphan.
+    cached: Option<[bool; 3]>,
+    /// An older version: whether it is condemned.
+    pub(crate) older: Option<bool>,
 }
 
-impl Setup {
-    /// One plane of `blocks` blocks of `pages_per_block` pages, four blocks of them spare, and so many slots.
-    pub(crate) fn new(
-        blocks: u32,
-        pages_per_block: u32,
-        slots: u32,
-        deletions: u32,
-        trigger: Trigger,
-    ) -> Self {
-        let geometry = Geometry {
-            channels: 1,
-            blocks_per_plane: blocks,
-            pages_per_block,
-            page_size: Bytes { count: 16 },
-            sector_size: Bytes { count: 8 },
-            ..Geometry::default()
-        };
-        let share = Share { ppb: 4 * Share::ONE.ppb / u64::from(blocks) };
-        let ftl = FtlConfig {
-            spare: Spare { share, definition: Provisioning::SpareOfPhysical },
-            ..FtlConfig::default()
-        };
-        let cache = CacheConfig {
-            size: CacheSize::Bytes(Bytes { count: u64::from(slots) * 16 }),
-            ..CacheConfig::default()
-        };
-        let cooperation = serde_json::from_value(serde_json::json!({
-            "name": "cdm-consistent", "deletions_max": deletions, "commit_interval": "1us",
-        }));
-        Self {
-            layout: Layout { slots, deletions, logical_pages: ftl.logical_pages(&geometry) },
-            gc: GcConfig { low_mark: FreeMark::Blocks(1), trigger, ..GcConfig::default() },
-            cooperation: cooperation.expect("a configuration"),
-            geometry,
-            ftl,
-            cache,
-        }
+impl Whereabouts {
+    pub(crate) fn is_cached(&self) -> bool {
+        self.cached.is_some()
     }
 
-    fn controller(&self) -> Controller {
-        Controller::new(&self.geometry, &self.ftl, &self.gc, &self.cache, &self.cooperation, Seed(1))
-            .unwrap_or_else(|(key, problem)| panic!("{key}: {problem}"))
+    pub(crate) fn is_clean(&self) -> bool {
+        self.cached.is_some_and(|[dirty, ..]| !dirty)
+    }
+
+    pub(crate) fn is_pinned(&self) -> bool {
+        self.cached.is_some_and(|[_, pinned, _]| pinned)
+    }
+
+    /// In S3 because GC dropped the flash copy.
+    pub(crate) fn is_orphan(&self) -> bool {
+        self.cached.is_some_and(|[_, _, orphan]| orphan)
     }
 }
 
@@ -104,9 +75,9 @@ impl Setup {
 #[derive(Clone)]
 pub(crate) struct Subject {
     setup: Setup,
-    controller: Controller,
+    pub(crate) controller: Controller,
     pub(crate) media: Fragile,
-    now: Vec<Page>,
+    pub(crate) now: Vec<Page>,
     /// The pages as of each commit, the last of which may be under way; the first is the last known to be complete.
     commits: Vec<Vec<Page>>,
     stamp: u64,
@@ -138,6 +109,28 @@ impl Subject {
             self.apply(Operation::Write(page));
         }
         self.apply(Operation::Flush);
+    }
+
+    /// Where page 0 is.
+    pub(crate) fn page_0(&self) -> Whereabouts {
+        let (cache, page) = (self.controller.cache(), Lpn::new(0));
+        let older = cache.occupied().find(|&slot| cache.is_detached(slot) && cache.page_of(slot) == page);
+        Whereabouts {
+            mapped: self.controller.ftl().lookup(page).is_some(),
+            cached: cache
+                .lookup(page)
+                .map(|slot| [cache.is_dirty(slot), cache.is_pinned(slot), cache.is_orphan(slot)]),
+            older: older.map(|slot| cache.is_pinned(slot)),
+        }
+    }
+
+    /// Goes on as if there had been so many commits.
+    pub(crate) fn skip_to(&mut self, epoch: Epoch) {
+        self.media.restart(|_| true);
+        let mut words = self.media.words();
+        words[Layout::COMMITTED as usize] = u64::from(epoch.0);
+        self.media.set_words(words);
+        self.recover().unwrap_or_else(|problem| panic!("{problem}"));
     }
 
     /// Does one operation; with power, a read must give what was last written.
@@ -185,8 +178,7 @@ impl Subject {
         }
     }
 
-    /// Comes back after a cut (the media has been restarted) and checks every page; tells what is wrong.
-    pub(crate) fn recover(&mut self) -> Result<(), String> {
+    fn come_back(&mut self) -> Result<(), String> {
         let Setup { geometry, ftl, gc, cache, cooperation, .. } = &self.setup;
         let (words, pages) = (self.media.words(), self.media.programmed().into_iter());
         let recovered = Controller::recover(
@@ -202,6 +194,12 @@ impl Subject {
             &mut self.media,
         );
         self.controller = recovered.map_err(|(key, problem)| format!("{key}: {problem}"))?;
+        Ok(())
+    }
+
+    /// Comes back after a cut (the media has been restarted) and checks every page; tells what is wrong.
+    pub(crate) fn recover(&mut self) -> Result<(), String> {
+        self.come_back()?;
         if self.media.is_dead() {
             // Cut again, while recovering.
             return Ok(());
@@ -218,6 +216,16 @@ impl Subject {
         }
         self.now.clone_from(&found);
         self.commits = vec![found];
+        self.media.commits_fenced = self.media.commits_stored;
+        Ok(())
+    }
+
+    /// Takes whatever memory and flash say for true.
+    pub(crate) fn adopt(&mut self) -> Result<(), String> {
+        self.come_back()?;
+        self.controller.assert_invariants();
+        self.now = (0..self.pages()).map(|page| self.clone().look(page)).collect();
+        self.commits = vec![self.now.clone()];
         self.media.commits_fenced = self.media.commits_stored;
         Ok(())
     }

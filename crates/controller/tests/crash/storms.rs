@@ -1,19 +1,17 @@
-//! Long random runs on larger devices, cut at random, again and again, recovery included.
+//! Long random runs on devices of every kind, cut at random, again and again, recovery included.
 
 use crate::media::Sabotage;
-use crate::oracle::{Operation, Setup, Subject};
+use crate::oracle::{Operation, Subject};
+use crate::setup::Setup;
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
-use coflash_ftl::Trigger;
 
-/// Runs a device of the seed's choice through `cuts` power cuts; tells what went wrong.
-fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<(), String> {
+/// Runs a device of the seed's choice through `cuts` power cuts; tells how many there were with those of recoveries, or
+/// what went wrong.
+fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<u64, String> {
+    let mut states = 0;
     let mut stream = Seed(seed).stream("storm");
-    let blocks = stream.random_range(7..14);
-    let pages_per_block = stream.random_range(2..9);
-    let slots = stream.random_range(1..20).min((blocks - 4) * pages_per_block);
-    let trigger = if stream.random_range(0..2_u32) == 0 { Trigger::Write } else { Trigger::Operation };
-    let setup = Setup::new(blocks, pages_per_block, slots, stream.random_range(1..6), trigger);
+    let setup = Setup::draw(seed as usize, &mut stream);
     let mut subject = Subject::new(&setup, sabotage);
     subject.fill();
     for cut in 0..cuts {
@@ -25,17 +23,34 @@ fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<(), String> {
             }
         }
         subject.media.restart_by_lot(&mut stream);
-        let describe = |problem| format!("storm {seed}, cut {cut}, {setup:?}: {problem}");
-        // Recovery is cut too, sometimes.
-        while stream.random_range(0..4_u32) == 0 {
-            subject.media.steps_left = stream.random_range(0..8);
+        let describe = |problem| format!("cut {cut}: {problem}");
+        // Recovery is cut too, sometimes, and sometimes again and again.
+        let patience = stream.random_range(2..6_u32);
+        while stream.random_range(0..patience) > 0 {
+            states += 1;
+            subject.media.steps_left = stream.random_range(0..24);
             subject.recover().map_err(describe)?;
             subject.media.restart_by_lot(&mut stream);
         }
+        states += 1;
         subject.recover().map_err(describe)?;
     }
-    Ok(())
+    Ok(states)
 }
+
+/// Names the storm when it panics, so that it can be repeated.
+struct Named(u64);
+
+impl Drop for Named {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let setup = Setup::draw(self.0 as usize, &mut Seed(self.0).stream("storm"));
+            eprintln!("this was storm {}, {setup:#?}", self.0);
+        }
+    }
+}
+
+const CUTS_PER_STORM: u32 = 40;
 
 /// Cuts in the test suite; `COFLASH_STORM_CUTS` asks for more.
 fn cuts() -> u64 {
@@ -44,16 +59,19 @@ fn cuts() -> u64 {
 
 #[test]
 fn pages_survive_as_committed() {
-    for seed in 0..cuts() / 40 {
-        storm(seed, 40, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+    let mut states = 0;
+    for seed in 0..cuts() / u64::from(CUTS_PER_STORM) {
+        let _named = Named(seed);
+        states += storm(seed, CUTS_PER_STORM, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
     }
+    assert!(states > 2 * cuts(), "{states} states: recovery is cut too");
 }
 
 #[test]
 fn an_erase_before_the_copy_is_protected_is_caught() {
     let caught = (0..200).any(|seed| {
-        let quiet = std::panic::catch_unwind(|| storm(seed, 40, Sabotage::EraseBeforeProtect));
-        !matches!(quiet, Ok(Ok(())))
+        let quiet = std::panic::catch_unwind(|| storm(seed, CUTS_PER_STORM, Sabotage::EraseBeforeProtect));
+        !matches!(quiet, Ok(Ok(_)))
     });
     assert!(caught);
 }

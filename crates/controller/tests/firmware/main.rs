@@ -1,5 +1,7 @@
 //! The firmware as a whole: what a page's path through cache and FTL does to data, flash, counters and time.
 
+mod consistent_states;
+mod consistent_storms;
 mod media;
 mod oracle;
 mod states;

@@ -331,7 +331,7 @@ fn flash_operations(log: &[Done], skip: usize) -> String {
 }
 
 /// Every counter of the device by name.
-fn counters(controller: &Controller) -> [(&'static str, u64); 16] {
+pub(crate) fn counters(controller: &Controller) -> [(&'static str, u64); 16] {
     let (cache, ftl) = (controller.tally(), controller.ftl().tally());
     let programs = [Cause::Host, Cause::Evict, Cause::Gc].map(|cause| ftl.programs_for(cause));
     [
@@ -354,7 +354,10 @@ fn counters(controller: &Controller) -> [(&'static str, u64); 16] {
     ]
 }
 
-fn risen(before: [(&'static str, u64); 16], after: [(&'static str, u64); 16]) -> String {
+pub(crate) fn risen<const N: usize>(
+    before: [(&'static str, u64); N],
+    after: [(&'static str, u64); N],
+) -> String {
     let mut text = String::new();
     for ((name, before), (_, after)) in before.into_iter().zip(after) {
         match after - before {

@@ -4,7 +4,7 @@ use super::greedy::{GreedyConfig, Tie};
 use super::{Blocks, Pool, Victim, VictimConfig, d_choices::DChoicesConfig};
 use super::{greedy, windowed_greedy::WindowedGreedyConfig};
 use coflash_base::seed::{RngExt, Seed, Stream};
-use std::num::NonZeroU32;
+use std::num::NonZeroU16;
 
 /// What may happen to the blocks of a pool; a block that cannot take its part is left alone.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,7 @@ struct Candidate {
 }
 
 /// A policy and the candidates it should know, in the order in which they were sealed.
+#[derive(Clone)]
 struct Checked {
     config: VictimConfig,
     pool: Pool,
@@ -86,6 +87,19 @@ impl Checked {
         let at = self.candidates.iter().position(|candidate| candidate.block == block).unwrap();
         let cost = self.candidates.remove(at).cost;
         self.victim.removed(block, cost);
+    }
+
+    /// The same, its policy made anew from what the policy says of itself.
+    fn rebuilt(&self) -> Self {
+        let mut victim = self.config.build(self.pool);
+        for block in self.victim.order() {
+            let known = self.candidates.iter().find(|candidate| candidate.block == block);
+            victim.sealed(block, known.expect("an order is one of candidates").cost);
+        }
+        if let (Some(to), Some(from)) = (victim.draws(), self.victim.clone().draws()) {
+            *to = from.clone();
+        }
+        Self { victim, ..self.clone() }
     }
 
     /// Has the policy pick, and checks what it picked.
@@ -154,8 +168,8 @@ impl Checked {
     }
 }
 
-fn number(n: u32) -> NonZeroU32 {
-    NonZeroU32::new(n).expect("not zero")
+fn number<N: From<NonZeroU16>>(n: u16) -> N {
+    NonZeroU16::new(n).expect("not zero").into()
 }
 
 /// Every registered policy with its default parameters, and with parameters that matter in a small pool.
@@ -203,6 +217,28 @@ fn every_policy_picks_as_its_model() {
                 checked.remove(block);
             }
             assert_eq!(checked.candidates.len(), 0, "a policy gives up its last candidate");
+        }
+    }
+}
+
+#[test]
+fn a_policy_made_anew_from_its_order_goes_on_as_it_would_have() {
+    for config in configs() {
+        for seed in 0..40 {
+            let _reproduce = Reproduce(&config, seed);
+            let mut stream = Seed(seed).stream("lives");
+            let pool = Pool { blocks: stream.random_range(1..20), cost_max: 5, seed: Seed(seed) };
+            let mut before = Checked::new(&config, pool);
+            for _ in 0..stream.random_range(0..200) {
+                before.apply(Operation::draw(&mut stream, &pool));
+            }
+            let mut after = before.rebuilt();
+            for _ in 0..200 {
+                assert_eq!(after.victim.order(), before.victim.order());
+                let operation = Operation::draw(&mut stream, &pool);
+                before.apply(operation);
+                after.apply(operation);
+            }
         }
     }
 }

@@ -52,6 +52,10 @@ impl VictimPolicy for CostBenefit {
         best.map(|(_, _, block)| block)
     }
 
+    fn order(&self) -> Vec<u32> {
+        self.order.iter().collect()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.order.heap_bytes()
     }

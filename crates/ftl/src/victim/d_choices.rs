@@ -8,19 +8,19 @@ use coflash_base::Policy;
 use coflash_base::seed::{RngExt, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::num::NonZeroU32;
+use std::num::NonZeroU16;
 
 /// Parameters of `d-choices`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DChoicesConfig {
-    /// Blocks drawn for each pick, at least 1.
-    pub d: NonZeroU32,
+    /// Blocks drawn for each pick, from 1 to 65535.
+    pub d: NonZeroU16,
 }
 
 impl Default for DChoicesConfig {
     fn default() -> Self {
-        Self { d: NonZeroU32::new(10).expect("not zero") }
+        Self { d: NonZeroU16::new(10).expect("not zero") }
     }
 }
 
@@ -41,7 +41,7 @@ impl Policy for DChoices {
 impl VictimPolicy for DChoices {
     fn new(config: &DChoicesConfig, pool: Pool) -> Self {
         let draws = pool.seed.stream("victim/d-choices");
-        Self { d: config.d.get(), sealed: SealedSet::new(pool.blocks), draws }
+        Self { d: config.d.get().into(), sealed: SealedSet::new(pool.blocks), draws }
     }
 
     fn sealed(&mut self, block: u32, _: u32) {
@@ -61,6 +61,14 @@ impl VictimPolicy for DChoices {
         }
         let draw = |_| members[self.draws.random_range(0..members.len() as u32) as usize];
         (0..self.d).map(draw).min_by_key(|&block| blocks.cost[block as usize])
+    }
+
+    fn order(&self) -> Vec<u32> {
+        self.sealed.members().to_vec()
+    }
+
+    fn draws(&mut self) -> Option<&mut Stream> {
+        Some(&mut self.draws)
     }
 
     fn heap_bytes(&self) -> usize {

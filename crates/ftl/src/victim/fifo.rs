@@ -36,6 +36,10 @@ impl VictimPolicy for Fifo {
         self.order.iter().next()
     }
 
+    fn order(&self) -> Vec<u32> {
+        self.order.iter().collect()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.order.heap_bytes()
     }

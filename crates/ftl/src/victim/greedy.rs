@@ -43,6 +43,14 @@ pub struct Greedy {
     lowest: u32,
 }
 
+impl Greedy {
+    /// The blocks of a bucket in the order of arrival.
+    fn bucket(&self, bucket: usize) -> impl Iterator<Item = u32> + '_ {
+        let follow = |block: u32| Some(block).filter(|&block| block != NONE);
+        std::iter::successors(follow(self.first[bucket]), move |&block| follow(self.next[block as usize]))
+    }
+}
+
 impl Policy for Greedy {
     type Config = GreedyConfig;
     const SUMMARY: &'static str = "the block with the fewest pages to copy";
@@ -107,14 +115,13 @@ impl VictimPolicy for Greedy {
         Some(match self.tie {
             Tie::Oldest => self.first[bucket],
             Tie::Newest => self.last[bucket],
-            Tie::HighestBlock => {
-                let follow = |block: u32| Some(block).filter(|&block| block != NONE);
-                let blocks = std::iter::successors(follow(self.first[bucket]), |&block| {
-                    follow(self.next[block as usize])
-                });
-                blocks.max().expect("the bucket is not empty")
-            }
+            Tie::HighestBlock => self.bucket(bucket).max().expect("the bucket is not empty"),
         })
+    }
+
+    /// By cost, and among equals by arrival: the lists come out as they are.
+    fn order(&self) -> Vec<u32> {
+        (0..self.first.len()).flat_map(|bucket| self.bucket(bucket)).collect()
     }
 
     fn heap_bytes(&self) -> usize {

@@ -1,6 +1,7 @@
 //! Victim policies: which sealed block GC cleans next. One file each, one line in the list below.
 
 use coflash_base::Seed;
+use coflash_base::seed::Stream;
 
 #[cfg(test)]
 mod contract;
@@ -72,6 +73,15 @@ pub trait VictimPolicy: coflash_base::Policy {
     /// [`removed`](Self::removed).
     fn pick(&mut self, blocks: Blocks<'_>) -> Option<u32>;
 
+    /// The candidates in an order that says all there is to know of the policy: a new one to which they are sealed in this
+    /// order, each at its present cost, picks the same blocks from then on. This is how a warm device is kept in a file.
+    fn order(&self) -> Vec<u32>;
+
+    /// The random stream of a policy that draws; what [`order`](Self::order) cannot say.
+    fn draws(&mut self) -> Option<&mut Stream> {
+        None
+    }
+
     /// The bytes the policy holds on the heap.
     fn heap_bytes(&self) -> usize;
 }
@@ -103,6 +113,14 @@ impl Victim {
     #[inline(always)]
     pub(crate) fn pick(&mut self, blocks: Blocks<'_>) -> Option<u32> {
         victim_dispatch!(self, policy => policy.pick(blocks))
+    }
+
+    pub(crate) fn order(&self) -> Vec<u32> {
+        victim_dispatch!(self, policy => policy.order())
+    }
+
+    pub(crate) fn draws(&mut self) -> Option<&mut Stream> {
+        victim_dispatch!(self, policy => policy.draws())
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {

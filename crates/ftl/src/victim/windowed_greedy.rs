@@ -55,6 +55,10 @@ impl VictimPolicy for WindowedGreedy {
         self.order.iter().take(self.window).min_by_key(|&block| blocks.cost[block as usize])
     }
 
+    fn order(&self) -> Vec<u32> {
+        self.order.iter().collect()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.order.heap_bytes()
     }

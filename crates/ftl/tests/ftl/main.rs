@@ -7,4 +7,5 @@ mod oracle;
 mod placement;
 mod refusals;
 mod setup;
+mod snapshot;
 mod steps;

@@ -8,9 +8,10 @@ use coflash_base::{Bytes, Duration, Share};
 use coflash_controller::{CacheConfig, CooperationConfig};
 use coflash_flash::{Geometry, Timing};
 use coflash_ftl::{FreeMark, FtlConfig, GcConfig};
-use coflash_workload::TraceOptions;
 use coflash_workload::disksim_generator::DiskSimConfig;
+use coflash_workload::ready_made::PresetConfig;
 use coflash_workload::synthetic::SyntheticConfig;
+use coflash_workload::{Part, TraceOptions};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest, Sha256};
@@ -198,6 +199,15 @@ pub struct WorkloadConfig {
     /// A workload that is made up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub synthetic: Option<SyntheticConfig>,
+    /// A workload that is ready made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<PresetConfig>,
+    /// Workloads one after another in time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<Part>,
+    /// Workloads side by side in the address space, at the same time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<Part>,
     /// The generator of the reference simulator, draw for draw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disksim: Option<DiskSimConfig>,
@@ -206,6 +216,16 @@ pub struct WorkloadConfig {
     /// Stop after so many requests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_max: Option<u64>,
+}
+
+impl WorkloadConfig {
+    /// The workload that is made up, as one part.
+    #[must_use]
+    pub fn made_up(&self) -> Part {
+        let Self { synthetic, preset, phases, tenants, .. } = self.clone();
+        let part = Part { synthetic, preset, phases, tenants, ..Part::default() };
+        if part == Part::default() { Part::from(SyntheticConfig::default()) } else { part }
+    }
 }
 
 /// When requests are issued.
@@ -263,8 +283,19 @@ impl Scenario {
             return refuse("link.coding", problem);
         }
         let workload = &self.workload;
-        if workload.trace.is_empty() && workload.synthetic.is_some() && workload.disksim.is_some() {
-            return refuse("workload", "both synthetic and disksim are given; one is allowed".to_owned());
+        if workload.requests_max == Some(0) {
+            return refuse("workload.requests_max", "0 was given; at least 1 is allowed".to_owned());
+        }
+        let made_up = [
+            ("synthetic", workload.synthetic.is_some()),
+            ("preset", workload.preset.is_some()),
+            ("phases", !workload.phases.is_empty()),
+            ("tenants", !workload.tenants.is_empty()),
+            ("disksim", workload.disksim.is_some()),
+        ];
+        let given: Vec<_> = made_up.iter().filter(|(_, given)| *given).map(|(key, _)| *key).collect();
+        if workload.trace.is_empty() && given.len() > 1 {
+            return refuse("workload", format!("{} were given; one of them is allowed", given.join(" and ")));
         }
         let precondition = &self.precondition;
         if precondition.fill == Fill::None && precondition.random_passes != RandomPasses::default() {
@@ -289,5 +320,58 @@ impl Scenario {
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string(self).expect("a scenario is plain data")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::{Silent, run};
+
+    fn small(workload: &str) -> Result<Scenario, ScenarioError> {
+        let device = "[flash]\nblocks_per_plane = 256\npages_per_block = 32\nchannels = 2";
+        Scenario::from_toml(&format!("{device}\n{workload}"))
+    }
+
+    #[test]
+    fn a_workload_put_together_runs_and_tells_what_it_is() {
+        let cases = [
+            ("[workload]\npreset = { name = \"jesd219-enterprise\", requests = 2000 }", "jesd219-enterprise"),
+            (
+                "[[workload.phases]]\nname = \"fill\"\nsynthetic = { generator = \"sequential\", requests = 1000 }\n\
+                 [[workload.phases]]\n[[workload.phases.tenants]]\nsynthetic = { requests = 500 }\n\
+                 [[workload.phases.tenants]]\nsynthetic = { requests = 500, read_share = \"100%\" }",
+                "(fill: synthetic, sequential, then (synthetic, uniform and synthetic, uniform))",
+            ),
+            ("[workload]\nrequests_max = 2000", "synthetic, uniform"),
+        ];
+        for (workload, description) in cases {
+            let scenario = small(workload).unwrap();
+            let result = run(&scenario, &mut Silent).unwrap();
+            assert!(result.to_json().contains(description), "{}", result.to_json());
+            assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
+        }
+    }
+
+    #[test]
+    fn a_mistake_in_a_part_is_named_by_its_whole_key() {
+        let cases = [
+            (
+                "[[workload.phases]]\nsyntetic = {}",
+                "workload.phases.0.syntetic: no such key; did you mean \"synthetic\"?",
+            ),
+            ("[[workload.tenants]]\npreset = \"oltp\"", "workload.tenants.0.preset: \"oltp\" is not known"),
+            (
+                "[workload]\npreset = \"oltp-like\"\nsynthetic = {}",
+                "workload: synthetic and preset were given; one",
+            ),
+        ];
+        for (workload, expected) in cases {
+            let error = small(workload).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+        let wrong = small("[[workload.phases]]\nsynthetic = { requests = 0 }").unwrap();
+        let error = run(&wrong, &mut Silent).err().unwrap().to_string();
+        assert_eq!(error, "workload.phases.0.synthetic.requests: 0 was given; at least 1 is allowed");
     }
 }

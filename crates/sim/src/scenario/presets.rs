@@ -32,7 +32,8 @@ impl Scenario {
     pub fn preset(name: &str) -> Result<Self, ScenarioError> {
         let preset = PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             let names: Vec<_> = PRESETS.iter().map(|preset| preset.name).collect();
-            ScenarioError::whole(format!("no scenario \"{name}\"{}", suggest::hint(name, &names)))
+            let hint = suggest::hint(name, &names);
+            ScenarioError::whole(format!("no scenario \"{name}\"{hint}; a file's name ends in .toml"))
         })?;
         Self::from_toml(preset.text)
     }

@@ -64,10 +64,35 @@ impl de::Error for ScenarioError {
     }
 
     fn invalid_type(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
-        Self::whole(format!("{given} was given; {expected} is allowed"))
+        Self::invalid_value(given, expected)
     }
 
     fn invalid_value(given: de::Unexpected<'_>, expected: &dyn de::Expected) -> Self {
+        let given = match given {
+            de::Unexpected::Str(text) => format!("\"{text}\""),
+            de::Unexpected::Bool(value) => value.to_string(),
+            de::Unexpected::Signed(value) => value.to_string(),
+            de::Unexpected::Unsigned(value) => value.to_string(),
+            de::Unexpected::Float(value) => value.to_string(),
+            de::Unexpected::Seq => "a list".to_owned(),
+            de::Unexpected::Map => "a table".to_owned(),
+            other => other.to_string(),
+        };
+        // What Rust calls its types, and TOML's numbers end where i64 does.
+        let expected = match expected.to_string().as_str() {
+            "u32" => format!("a whole number from 0 to {}", u32::MAX),
+            "u64" => format!("a whole number from 0 to {}", i64::MAX),
+            "a nonzero u16" => format!("a whole number from 1 to {}", u16::MAX),
+            "a nonzero u32" => format!("a whole number from 1 to {}", u32::MAX),
+            "f64" => "a number".to_owned(),
+            "a string" => "a text".to_owned(),
+            "a boolean" => "true or false".to_owned(),
+            "a sequence" => "a list".to_owned(),
+            other => match other.strip_prefix("struct ") {
+                Some(_) => "a table".to_owned(),
+                None => other.to_owned(),
+            },
+        };
         Self::whole(format!("{given} was given; {expected} is allowed"))
     }
 }
@@ -81,7 +106,7 @@ impl Scenario {
         let table = text.parse::<Table>().map_err(|error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
             let place = line.map(|line| format!("line {line}: ")).unwrap_or_default();
-            ScenarioError::whole(format!("{place}{}", error.message()))
+            ScenarioError::whole(format!("{place}{}", error.message().replace('\n', "; ")))
         })?;
         Self::from_table(table)
     }
@@ -138,17 +163,33 @@ impl<'de> Deserializer<'de> for Node {
     ) -> Result<V::Value, ScenarioError> {
         match self.0 {
             Value::String(name) => visitor.visit_enum(name.into_deserializer()),
-            other => Err(ScenarioError::whole(format!(
-                "{other} was given; one of {} is allowed",
-                names.join(", ")
-            ))),
+            Value::Array(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &expected(names).as_str())),
+            Value::Table(_) => Err(de::Error::invalid_type(de::Unexpected::Map, &expected(names).as_str())),
+            other => Err(ScenarioError::whole(format!("{other} was given; {} is allowed", expected(names)))),
+        }
+    }
+
+    /// A table by its keys only: a list of its values in order would mean something else in the next version.
+    fn deserialize_struct<V: Visitor<'de>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, ScenarioError> {
+        match self.0 {
+            Value::Array(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &visitor)),
+            _ => self.deserialize_any(visitor),
         }
     }
 
     forward_to_deserialize_any! {
         bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map struct identifier ignored_any
+        seq tuple tuple_struct map identifier ignored_any
     }
+}
+
+fn expected(names: &[&str]) -> String {
+    format!("one of {}", names.join(", "))
 }
 
 struct Entries {
@@ -211,18 +252,22 @@ mod tests {
         let cases = [
             ("[cache]\nsizee = \"1GiB\"", "cache.sizee: no such key; did you mean \"size\"?"),
             ("[gc]\nvictim = \"gredy\"", "gc.victim: \"gredy\" is not known; did you mean \"greedy\"?"),
-            ("[gc.victim]\nname = \"d-choices\"\nd = 0", "gc.victim: d: "),
+            (
+                "[gc.victim]\nname = \"d-choices\"\nd = 0",
+                "gc.victim: d: 0 was given; a whole number from 1 to 65535",
+            ),
             (
                 "[gc.victim]\nname = \"greedy\"\nties = 1",
                 "gc.victim.ties: no such key; did you mean \"tie\"?",
             ),
             ("[timing]\npage_read = \"25\"", "timing.page_read: \"25\" is not a duration"),
-            ("[timing]\npage_read = 25", "timing.page_read: integer `25` was given; a duration"),
+            ("[timing]\npage_read = 25", "timing.page_read: 25 was given; a duration"),
             (
                 "[timing]\nchannel = \"shard\"",
                 "timing.channel: \"shard\" is not known; did you mean \"shared\"?",
             ),
-            ("[flash]\nchannels = -1", "flash.channels: integer `-1` was given"),
+            ("[flash]\nchannels = -1", "flash.channels: -1 was given; a whole number from 0 to 4294967295"),
+            ("flash = [1, 2]", "flash: a list was given; a table is allowed"),
             ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
             ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),
             ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation: removable_weight: "),

@@ -10,7 +10,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// `gap` in nanoseconds, where it is at least `least` and so many of them still fit a clock of 63 bits.
-fn gap_ns(key: &'static str, gap: Duration, least: u64, requests: u64) -> Result<u64, WorkloadError> {
+pub(super) fn gap_ns(
+    key: &'static str,
+    gap: Duration,
+    least: u64,
+    requests: u64,
+) -> Result<u64, WorkloadError> {
     let most = i64::MAX as u64 / requests;
     if (least..=most).contains(&gap.ns) {
         return Ok(gap.ns);

@@ -16,12 +16,23 @@ pub(super) fn below(stream: &mut Stream, bound: u64) -> u64 {
     ((u128::from(stream.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 
+/// A number from 2^-53 to 1, both included: its logarithm and its negative powers are finite.
+#[inline]
+pub(super) fn above_zero(stream: &mut Stream) -> f64 {
+    ((stream.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
+}
+
 /// An exponentially distributed number with mean 1.
 #[inline]
 pub(super) fn exponential(stream: &mut Stream) -> f64 {
-    // From 2^-53 to 1, both included: the logarithm is finite.
-    let uniform = ((stream.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64);
-    -libm::log(uniform)
+    -libm::log(above_zero(stream))
+}
+
+/// A number distributed as Pareto's with mean 1: the probability of more than x falls as x^-`shape`, with `shape` above
+/// 1.
+#[inline]
+pub(super) fn pareto(shape: f64, stream: &mut Stream) -> f64 {
+    (shape - 1.0) / shape * libm::pow(above_zero(stream), -1.0 / shape)
 }
 
 /// Draws an index with a probability in proportion to its weight; an index of weight zero is never drawn.

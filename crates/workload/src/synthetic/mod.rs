@@ -18,12 +18,19 @@
 pub mod arrival;
 mod draw;
 pub mod hot_cold;
+pub mod jesd219;
 pub mod mixed;
+pub mod on_off;
+pub mod quantiles;
+pub mod runs;
 mod scatter;
+pub mod self_similar;
 pub mod sequential;
 pub mod size;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_shape;
 pub mod uniform;
 pub mod zipf;
 
@@ -137,6 +144,7 @@ family! { ($)
         "mixed" => Mixed(mixed::Mixed),
         "zipf" => Zipf(zipf::Zipf),
         "hot-cold" => HotCold(hot_cold::HotCold),
+        "runs" => Runs(runs::Runs),
     }
 }
 
@@ -146,6 +154,7 @@ family! { ($)
         "fixed" => Fixed(size::Fixed),
         "exponential" => Exponential(size::Exponential),
         "choice" => Choice(size::Choice),
+        "jesd219" => Jesd219(jesd219::Jesd219),
     }
 }
 
@@ -156,6 +165,17 @@ family! { ($)
         "uniform" => Uniform(arrival::UniformGap),
         "poisson" => Poisson(arrival::Poisson),
         "fixed" => Fixed(arrival::FixedGap),
+        "on-off" => OnOff(on_off::OnOff),
+        "self-similar" => SelfSimilar(self_similar::SelfSimilar),
+        "quantiles" => Quantiles(quantiles::Quantiles),
+    }
+}
+
+impl Generator {
+    /// As [`Placing::start`].
+    #[inline]
+    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+        with_generator!(self, generator => generator.start(length_units, stream))
     }
 }
 
@@ -341,10 +361,7 @@ impl Synthetic {
             return Request { arrival: self.now, offset: 0, length: 0, op };
         }
         let length = with_size!(&mut self.size, size => size.length(&mut streams.size));
-        let start = with_generator!(
-            &mut self.generator,
-            generator => generator.start(length.units, &mut streams.place)
-        );
+        let start = self.generator.start(length.units, &mut streams.place);
         Request { arrival: self.now, offset: start * self.align, length: length.bytes, op }
     }
 }

@@ -5,7 +5,7 @@
 //! Cost: at most one random number a request.
 
 use super::draw::{self, Weighted};
-use super::{Length, Sizing, refuse};
+use super::{Length, Sizing, jesd219, refuse};
 use crate::WorkloadError;
 use coflash_base::{Bytes, Policy, Stream};
 use schemars::JsonSchema;
@@ -135,22 +135,7 @@ pub struct ChoiceConfig {
 
 impl Default for ChoiceConfig {
     fn default() -> Self {
-        const SECTORS_AND_PERCENT: [(u64, u32); 12] = [
-            (1, 4),
-            (2, 1),
-            (3, 1),
-            (4, 1),
-            (5, 1),
-            (6, 1),
-            (7, 1),
-            (8, 67),
-            (16, 10),
-            (32, 7),
-            (64, 3),
-            (128, 3),
-        ];
-        let entry = |(sectors, weight)| WeightedSize { size: Bytes { count: sectors * 512 }, weight };
-        Self { sizes: SECTORS_AND_PERCENT.map(entry).to_vec() }
+        Self { sizes: jesd219::sizes() }
     }
 }
 

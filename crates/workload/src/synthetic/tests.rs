@@ -23,7 +23,7 @@ fn ns(ns: u64) -> Duration {
 }
 
 /// All requests, checked on the way against what a [`Source`] and the configuration promise.
-fn requests(config: &SyntheticConfig, device_bytes: u64, seed: Seed) -> Vec<Request> {
+pub(super) fn requests(config: &SyntheticConfig, device_bytes: u64, seed: Seed) -> Vec<Request> {
     let mut source = Synthetic::new(config, device_bytes, seed).unwrap();
     let space = config.space.map_or(device_bytes, |space| space.count);
     let (mut all, mut batch): (Vec<Request>, _) = (Vec::new(), Vec::new());
@@ -174,6 +174,7 @@ fn the_first_requests_are_fixed_for_ever() {
     assert_eq!(units("mixed"), [0, 115362, 54873, 50361, 233601, 1]);
     assert_eq!(units("zipf"), [245420, 202057, 220220, 86284, 214845, 1080]);
     assert_eq!(units("hot-cold"), [18593, 78534, 154409, 56015, 195735, 218692]);
+    assert_eq!(units("runs"), [190308, 200857, 200858, 230625, 230626, 230627]);
     let sizes = |size: &str| -> Vec<u64> {
         let size = SizeConfig::by_name(size).unwrap();
         let requests = requests(&SyntheticConfig { size, ..config() }, GIB, Seed(1));
@@ -182,6 +183,7 @@ fn the_first_requests_are_fixed_for_ever() {
     assert_eq!(sizes("fixed"), [4096; 6]);
     assert_eq!(sizes("exponential"), [4096, 4096, 8192, 4096, 4096, 4096]);
     assert_eq!(sizes("choice"), [8192, 4096, 4096, 8192, 8192, 8192]);
+    assert_eq!(sizes("jesd219"), sizes("choice"));
     let times = |arrival: &str| -> Vec<u64> {
         let arrival = ArrivalConfig::by_name(arrival).unwrap();
         let requests = requests(&SyntheticConfig { arrival, ..config() }, GIB, Seed(1));
@@ -191,6 +193,9 @@ fn the_first_requests_are_fixed_for_ever() {
     assert_eq!(times("uniform"), [551878, 1463021, 1954927, 2257849, 2343270, 2446381]);
     assert_eq!(times("poisson"), [297214, 343741, 698475, 1295616, 2525703, 3661678]);
     assert_eq!(times("fixed"), [500_000, 1_000_000, 1_500_000, 2_000_000, 2_500_000, 3_000_000]);
+    assert_eq!(times("on-off"), [29721, 65194, 124908, 247917, 361515, 479591]);
+    assert_eq!(times("self-similar"), [368929, 782032, 1142676, 1314940, 1369501, 1993205]);
+    assert_eq!(times("quantiles"), [92003, 464632, 483912, 560448, 707301, 746893]);
     let share = Share::percent(25);
     let config = SyntheticConfig { read_share: share, trim_share: share, flush_share: share, ..config() };
     let ops: Vec<Op> = requests(&config, GIB, Seed(1)).iter().map(|request| request.op).collect();
@@ -233,7 +238,7 @@ fn changing_one_choice_changes_no_other() {
 
 /// Checks that `seen` of `draws` is what `probability` says, within four standard deviations.
 #[track_caller]
-fn assert_share(what: &str, seen: usize, draws: usize, probability: f64) {
+pub(super) fn assert_share(what: &str, seen: usize, draws: usize, probability: f64) {
     let expected = draws as f64 * probability;
     let deviation = (expected * (1.0 - probability)).sqrt();
     assert!((seen as f64 - expected).abs() <= 4.0 * deviation, "{what}: {seen} instead of {expected}");
@@ -319,7 +324,8 @@ fn mixed_interrupts_its_sequential_stream_by_its_share() {
 
 #[test]
 fn zipf_frequencies_are_exact_whether_scattered_or_not() {
-    let of = |scattered| GeneratorConfig::Zipf(ZipfConfig { exponent: 1.0, scattered, scatter_block: None });
+    let of =
+        |scattered| GeneratorConfig::Zipf(ZipfConfig { exponent: 1.0, scattered, ..ZipfConfig::default() });
     let clustered = starts(of(false), 100);
     let harmonic: f64 = (1..=100).map(|rank| 1.0 / f64::from(rank)).sum();
     for (rank, &seen) in (1..).zip(&clustered) {
@@ -412,7 +418,7 @@ fn any_generator(align: u64) -> impl Strategy<Value = GeneratorConfig> {
         Just(GeneratorConfig::by_name("sequential").unwrap()),
         any_share().prop_map(|random_share| GeneratorConfig::Mixed(MixedConfig { random_share })),
         (0.01..10.0, scattering()).prop_map(|(exponent, (scattered, scatter_block))| {
-            GeneratorConfig::Zipf(ZipfConfig { exponent, scattered, scatter_block })
+            GeneratorConfig::Zipf(ZipfConfig { exponent, scattered, scatter_block, footprint: None })
         }),
         (0_u64..=100, 1_u64..=99, scattering()).prop_map(
             move |(traffic, space, (scattered, scatter_block))| {

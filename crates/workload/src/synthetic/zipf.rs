@@ -32,11 +32,14 @@ pub struct ZipfConfig {
     /// its own way. Where requests are longer than a unit, larger blocks let them end among ranks like their own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scatter_block: Option<Bytes>,
+    /// How much of the space is ever asked for, a multiple of `align`: the rest has no rank. By default all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub footprint: Option<Bytes>,
 }
 
 impl Default for ZipfConfig {
     fn default() -> Self {
-        Self { exponent: 0.99, scattered: true, scatter_block: None }
+        Self { exponent: 0.99, scattered: true, scatter_block: None, footprint: None }
     }
 }
 
@@ -63,8 +66,18 @@ impl Placing for Zipf {
                 format!("{exponent} was given; a number above 0 is allowed (for 0 take \"uniform\")"),
             );
         }
+        let all = Bytes { count: space.units * space.align.count };
+        let footprint = config.footprint.unwrap_or(all);
+        if footprint.count == 0 || footprint > all || !footprint.count.is_multiple_of(space.align.count) {
+            let problem = format!(
+                "{footprint} was given; a multiple of align, {}, up to the space, {all}, is allowed",
+                space.align
+            );
+            return refuse("generator.footprint", problem);
+        }
+        let ranks = Ranks::new(footprint.count / space.align.count, exponent);
         let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
-        Ok(Self { space_units: space.units, ranks: Ranks::new(space.units, exponent), scatter })
+        Ok(Self { space_units: space.units, ranks, scatter })
     }
 
     #[inline]

@@ -1,0 +1,177 @@
+//! Random operations under `cdm-consistent`, with power, against an array of what was last written.
+
+use crate::support::{Device, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
+use coflash_base::seed::{RngExt, Stream};
+use coflash_base::{Seed, Time};
+use coflash_cache::EvictionConfig;
+use coflash_flash::Cause;
+use coflash_ftl::{Chips, Pools, Summary, Trigger, VictimConfig, WearLevelling};
+
+const STEPS: u64 = 600;
+const STEPS_BETWEEN_CHECKS: u64 = 8;
+
+/// What the host did, counted where it was done.
+#[derive(Default)]
+struct Seen {
+    reads: u64,
+    writes: u64,
+    flushes: u64,
+    ticks: u64,
+}
+
+/// A device and what it should hold.
+struct Storm {
+    device: Device,
+    model: Vec<Page>,
+    seen: Seen,
+    clock: u64,
+}
+
+impl Storm {
+    fn new(setup: &Setup) -> Self {
+        let device = Device::new(setup);
+        let pages = device.controller.ftl().logical_pages() as usize;
+        Self { device, model: vec![[0; PAGE_BYTES]; pages], seen: Seen::default(), clock: 0 }
+    }
+
+    fn apply(&mut self, operation: &Operation) {
+        self.clock += 100;
+        let before = *self.commits();
+        self.device.controller.pass_time(Time { ns: self.clock }, &mut self.device.image);
+        self.seen.ticks += self.commits().commits - before.commits;
+        match operation {
+            Operation::Read(page) => {
+                self.seen.reads += 1;
+                assert_eq!(self.device.read(*page), self.model[page.get() as usize], "{operation:?}");
+                return;
+            }
+            Operation::Write(page, bytes, stamp) => {
+                self.seen.writes += 1;
+                self.model[page.get() as usize][bytes.clone()]
+                    .copy_from_slice(&content(*stamp)[bytes.clone()]);
+            }
+            Operation::Trim(page) => {
+                self.model[page.get() as usize] = [0; PAGE_BYTES];
+            }
+            Operation::Flush => self.seen.flushes += 1,
+        }
+        self.device.apply(operation);
+    }
+
+    fn commits(&self) -> &coflash_controller::CommitTally {
+        self.device.controller.commits().expect("a scheme that commits")
+    }
+
+    /// Every program has a cause, every eviction a checkpoint, every drop an orphan, every commit a reason.
+    fn check(&self) {
+        self.device.controller.assert_invariants();
+        let (cache, tally) = (self.device.controller.cache(), self.device.controller.tally());
+        let (ftl, commits) = (self.device.controller.ftl().tally(), self.commits());
+        let of = |cause| ftl.programs_for(cause);
+        let Seen { reads, writes, flushes, ticks, .. } = self.seen;
+        assert_eq!(tally.read_hits + tally.read_misses, reads, "reads");
+        assert_eq!(tally.write_hits + tally.write_misses, writes, "writes");
+        assert_eq!(of(Cause::Host), 0, "every write goes through the cache");
+        assert_eq!(of(Cause::Evict), commits.checkpoints_pages, "programs for checkpoints");
+        assert_eq!(tally.dirty_evictions_pages, commits.checkpoints_pages, "pages that leave dirty");
+        let causes = [Cause::Evict, Cause::Gc, Cause::Metadata].map(of);
+        assert_eq!(causes.iter().sum::<u64>(), ftl.programs(), "programs by cause");
+        assert!(commits.early_commits <= commits.commits, "early commits");
+        assert!(commits.commits <= commits.early_commits + flushes + ticks, "commits without a reason");
+        assert!(commits.commits - commits.early_commits >= ticks, "commits by time");
+        assert!(commits.copies_on_write_pages <= tally.write_hits, "copies on write");
+        let open = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
+        assert!(tally.drop_rewrites_pages + open <= ftl.gc_drops_pages, "drops rewritten and open");
+    }
+
+    /// The newest copy of what is committed to flash is where the map says.
+    fn assert_map_can_be_rebuilt(&self) {
+        let ftl = self.device.controller.ftl();
+        let rebuilt = self.device.image.rebuild_map(self.model.len());
+        for page in ftl.mapped() {
+            assert_eq!(ftl.lookup(page), rebuilt[page.get() as usize], "{page:?} as rebuilt");
+        }
+    }
+
+    fn run(&mut self, stream: &mut Stream, steps: u64) {
+        for step in 1..=steps {
+            self.apply(&Operation::draw(stream, self.model.len() as u32, step));
+            if step % STEPS_BETWEEN_CHECKS == 0 {
+                self.check();
+            }
+        }
+        self.assert_map_can_be_rebuilt();
+        self.apply(&Operation::Flush);
+        for page in (0..self.model.len() as u32).map(lpn) {
+            self.apply(&Operation::Read(page));
+        }
+        self.check();
+    }
+}
+
+/// Prints what a storm was when it fails.
+struct Named<'a>(&'a Setup);
+
+impl Drop for Named<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the storm was {:#?}", self.0);
+        }
+    }
+}
+
+fn draw(seed: u64, slots: u32, stream: &mut Stream) -> Setup {
+    let pick = |stream: &mut Stream, of: u32| stream.random_range(0..of) as usize;
+    let interval = ["100ns", "3us", "1s"][pick(stream, 3)];
+    let deletions = [1, 2, 100][pick(stream, 3)];
+    let (low, high) = [(5, 10), (1, 100), (40, 50), (100, 100)][pick(stream, 4)];
+    let scheme = format!(
+        r#"{{"name": "cdm-consistent", "commit_interval": "{interval}", "deletions_max": {deletions},
+             "low_watermark": "{low}%", "high_watermark": "{high}%"}}"#
+    );
+    let mut setup = Setup::tiny(12, 4).with_slots(slots).with_cooperation(&cooperation(&scheme));
+    setup.seed = Seed(seed);
+    setup.cache.read_allocate = pick(stream, 4) > 0;
+    setup.gc.trigger = [Trigger::Write, Trigger::Operation][pick(stream, 2)];
+    setup.geometry.planes_per_die = stream.random_range(1..3);
+    setup.geometry.channels = stream.random_range(1..3);
+    setup.ftl.pools = [Pools::Plane, Pools::Die][pick(stream, 2)];
+    setup.ftl.chips = [Chips::Static, Chips::RoundRobin, Chips::LeastBusy][pick(stream, 3)];
+    setup.ftl.summary = [Summary::Off, Summary::On, Summary::FreeInGc][pick(stream, 3)];
+    setup.ftl.wear_levelling = [WearLevelling::Off, WearLevelling::Dynamic][pick(stream, 2)];
+    let (streams, groups) =
+        [("[]", 3), (r#"[["host","evict"]]"#, 2), (r#"[["host","evict","gc"]]"#, 1)][pick(stream, 3)];
+    setup.ftl.shared_streams = serde_json::from_str(streams).expect("streams");
+    let pool_blocks = match setup.ftl.pools {
+        Pools::Plane => setup.geometry.blocks_per_plane,
+        Pools::Die => setup.geometry.blocks_per_die(),
+    };
+    // As tight as may be, or roomier: the low mark, the open blocks and the reserve.
+    setup.ftl.spare = spare(1 + groups + 1 + stream.random_range(0..2), pool_blocks);
+    setup
+}
+
+#[test]
+fn pages_read_back_under_cdm_consistent() {
+    let (mut drops, mut rewrites, mut copies, mut early, mut seed) = (0, 0, 0, 0, 0);
+    for eviction in EvictionConfig::NAMES {
+        for victim in VictimConfig::NAMES {
+            for slots in [1, 2, 3, 9, 18].into_iter().flat_map(|slots| [slots; 24]) {
+                seed += 1;
+                let mut stream = Seed(seed).stream("consistent storm");
+                let mut setup = draw(seed, slots, &mut stream);
+                setup.cache.policy = EvictionConfig::by_name(eviction).expect("a policy");
+                setup.gc.victim = VictimConfig::by_name(victim).expect("a policy");
+                let _named = Named(&setup);
+                let mut storm = Storm::new(&setup);
+                storm.run(&mut stream, STEPS);
+                drops += storm.device.controller.ftl().tally().gc_drops_pages;
+                rewrites += storm.device.controller.tally().drop_rewrites_pages;
+                copies += storm.commits().copies_on_write_pages;
+                early += storm.commits().early_commits;
+            }
+        }
+    }
+    let reached = [drops, rewrites, copies, early];
+    assert!(reached.iter().all(|&count| count > 1000), "{reached:?} drops, rewrites, copies, early commits");
+}

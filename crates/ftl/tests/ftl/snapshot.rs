@@ -1,0 +1,143 @@
+//! A device that was written out and read back goes on as it would have; one that was tampered with is refused, or sound.
+
+use crate::setup::{Reproduce, Setup, victims};
+use coflash_base::Lpn;
+use coflash_base::seed::{RngExt, Seed, Stream};
+use coflash_flash::{Cause, DieId, Media, Place, Untimed};
+use coflash_ftl::{Advisor, CopyAll, Fate, Ftl, Io, Weight};
+
+/// Drops what is marked, and lets it count half: a weight that changes what blocks cost.
+struct Dropping {
+    fractional: bool,
+}
+
+impl Advisor for Dropping {
+    fn fate<M: Media>(&mut self, _: Lpn, marked: bool, _: &mut M) -> Fate {
+        if marked { Fate::Drop } else { Fate::Copy }
+    }
+
+    fn marked_weight(&self) -> Weight {
+        if self.fractional { Weight(8) } else { Weight::NONE }
+    }
+}
+
+fn write<A: Advisor>(ftl: &mut Ftl, advisor: &mut A, lpn: Lpn, cause: Cause) {
+    ftl.write(lpn, Place::Host, cause, (), &mut Io { media: &mut Untimed, advisor, start: () });
+}
+
+/// Fills the device, or maps it, and writes at random.
+fn warm(setup: &Setup, stream: &mut Stream) -> Ftl {
+    let mut ftl = setup.build().expect("the setup is accepted");
+    let pages = ftl.logical_pages();
+    if stream.random() {
+        ftl.map_all();
+    } else {
+        // Up to all of it: part of it may never have been written.
+        let filled = stream.random_range(0..=pages);
+        (0..filled).for_each(|page| write(&mut ftl, &mut CopyAll, Lpn::new(page), Cause::Host));
+    }
+    for _ in 0..stream.random_range(0..3000) {
+        let cause = if stream.random() { Cause::Host } else { Cause::Evict };
+        write(&mut ftl, &mut CopyAll, Lpn::new(stream.random_range(0..pages)), cause);
+    }
+    ftl.finish_victims(&mut Io { media: &mut Untimed, advisor: &mut CopyAll, start: () });
+    ftl
+}
+
+fn saved(ftl: &Ftl) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    ftl.save(&mut bytes).expect("memory takes everything");
+    bytes
+}
+
+fn restored(setup: &Setup, mut bytes: &[u8]) -> Result<Ftl, String> {
+    let mut ftl = setup.build().expect("the setup is accepted");
+    ftl.restore(&mut bytes).map_err(|error| error.to_string())?;
+    assert!(bytes.is_empty(), "all of it is read");
+    Ok(ftl)
+}
+
+/// Does something of what a controller does, as the stream says.
+fn act(ftl: &mut Ftl, setup: &Setup, stream: &mut Stream) -> Lpn {
+    let lpn = Lpn::new(stream.random_range(0..ftl.logical_pages()));
+    let advisor = &mut Dropping { fractional: setup.fractional };
+    let mapped = ftl.lookup(lpn).is_some();
+    match stream.random_range(0..9) {
+        0 if mapped && !ftl.is_marked(lpn) => ftl.mark(lpn),
+        1 if mapped && ftl.is_marked(lpn) => ftl.unmark(lpn),
+        2 => ftl.invalidate(lpn),
+        3 => write(ftl, advisor, lpn, Cause::Evict),
+        4 => {
+            let die = DieId::new(stream.random_range(0..setup.geometry.dies()));
+            ftl.work_idle(die, &mut Io { media: &mut Untimed, advisor, start: () });
+        }
+        _ => write(ftl, advisor, lpn, Cause::Host),
+    }
+    lpn
+}
+
+#[test]
+fn a_restored_device_goes_on_as_the_saved_one() {
+    for victim in victims() {
+        for seed in 0..60 {
+            let mut stream = Seed(seed).stream("snapshot");
+            let setup = Setup::draw(&mut stream, victim.clone());
+            let _reproduce = Reproduce(&setup);
+            let mut before = warm(&setup, &mut stream);
+            let bytes = saved(&before);
+            let mut after = restored(&setup, &bytes).expect("it was just saved");
+            after.assert_invariants();
+            assert!(saved(&after) == bytes, "what is saved once more is the same");
+            for _ in 0..2000 {
+                let mut same = stream.clone();
+                let lpn = act(&mut before, &setup, &mut stream);
+                assert_eq!(act(&mut after, &setup, &mut same), lpn);
+                assert_eq!(after.lookup(lpn), before.lookup(lpn));
+            }
+            assert_eq!(after.tally(), before.tally());
+            assert_eq!(after.erase_counts(), before.erase_counts());
+            assert!(before.mapped().all(|lpn| after.lookup(lpn) == before.lookup(lpn)));
+            after.assert_invariants();
+        }
+    }
+}
+
+#[test]
+fn no_bytes_make_a_device_that_panics() {
+    for victim in victims() {
+        let mut refused = 0;
+        for seed in 0..300 {
+            let mut stream = Seed(seed).stream("forged");
+            let setup = Setup::draw(&mut stream, victim.clone());
+            let _reproduce = Reproduce(&setup);
+            let mut bytes = saved(&warm(&setup, &mut stream));
+            for _ in 0..stream.random_range(1..4) {
+                let at = stream.random_range(0..bytes.len());
+                bytes[at] = stream.random();
+            }
+            match restored(&setup, &bytes) {
+                Err(problem) => {
+                    assert!(!problem.is_empty());
+                    refused += 1;
+                }
+                Ok(mut ftl) => {
+                    ftl.assert_invariants();
+                    for _ in 0..1000 {
+                        act(&mut ftl, &setup, &mut stream);
+                    }
+                    ftl.assert_invariants();
+                }
+            }
+        }
+        assert!(refused > 100, "{refused} of 300 were refused");
+    }
+}
+
+#[test]
+fn half_a_device_is_refused() {
+    let setup = Setup::small();
+    let bytes = saved(&warm(&setup, &mut Seed(1).stream("half")));
+    for len in 0..bytes.len() {
+        assert!(restored(&setup, &bytes[..len]).is_err(), "{len} of {} bytes", bytes.len());
+    }
+}

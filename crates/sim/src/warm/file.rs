@@ -1,0 +1,249 @@
+//! A warm device as a file.
+//!
+//! ```text
+//! magic       8 bytes
+//! format      4 bytes, little endian: what follows it may be laid out otherwise in another
+//! length      4 bytes, little endian, of the header
+//! header      JSON: the version of coflash, the warm key, the recipe
+//! state       a zstd frame: the columns of `coflash_ftl`
+//! checksum    32 bytes: SHA-256 of all before
+//! ```
+
+use super::recipe::Recipe;
+use coflash_ftl::Ftl;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+const MAGIC: &[u8; 8] = b"COFLWARM";
+const FORMAT: u32 = 1;
+const CHECKSUM_BYTES: usize = 32;
+/// The state is either regular or random; higher levels find nothing more in it.
+const ZSTD_LEVEL: i32 = 1;
+
+/// Why bytes are not a warm device that can be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    /// They never were one.
+    #[error("is not a warm device of coflash")]
+    NotWarm,
+    /// It is laid out otherwise than this version knows.
+    #[error("is a warm device in format {0}, and this version reads format {FORMAT}: warm it anew")]
+    Format(u32),
+    /// Another version may warm devices up otherwise.
+    #[error("was written by coflash {0}, and this is {version}: warm it anew", version = crate::VERSION)]
+    Version(String),
+    /// They are not what was written.
+    #[error("is damaged ({0}): warm it anew")]
+    Damaged(String),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Header<R> {
+    coflash: String,
+    warm_key: String,
+    recipe: R,
+}
+
+pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, ftl: &Ftl) -> io::Result<()> {
+    let header = Header { coflash: crate::VERSION.to_owned(), warm_key: recipe.key(), recipe };
+    let header = serde_json::to_vec(&header).expect("a header is plain data");
+    let mut out = Digesting { out, digest: Sha256::new() };
+    out.write_all(MAGIC)?;
+    out.write_all(&FORMAT.to_le_bytes())?;
+    out.write_all(&(header.len() as u32).to_le_bytes())?;
+    out.write_all(&header)?;
+    let mut state = zstd::Encoder::new(&mut out, ZSTD_LEVEL)?;
+    ftl.save(&mut state)?;
+    state.finish()?;
+    let Digesting { out, digest } = out;
+    out.write_all(&digest.finalize())
+}
+
+pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Ftl), Unusable> {
+    let damaged = |problem: &dyn ToString| Unusable::Damaged(problem.to_string());
+    let early = || damaged(&"it ends early");
+    let rest = bytes.strip_prefix(MAGIC).ok_or(Unusable::NotWarm)?;
+    let (format, _) = split_number(rest).ok_or_else(early)?;
+    if format != FORMAT {
+        return Err(Unusable::Format(format));
+    }
+    let (bytes, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(early)?;
+    if Sha256::digest(bytes)[..] != checksum[..] {
+        return Err(damaged(&"its checksum is wrong"));
+    }
+    let rest = bytes.get(MAGIC.len() + size_of::<u32>()..).ok_or_else(early)?;
+    let (length, rest) = split_number(rest).ok_or_else(early)?;
+    let (header, state) = rest.split_at_checked(length as usize).ok_or_else(early)?;
+    let header: Header<serde_json::Value> = serde_json::from_slice(header).map_err(|e| damaged(&e))?;
+    if header.coflash != crate::VERSION {
+        return Err(Unusable::Version(header.coflash));
+    }
+    let recipe: Recipe = serde_json::from_value(header.recipe).map_err(|e| damaged(&e))?;
+    if recipe.key() != header.warm_key {
+        return Err(damaged(&"its key is another's"));
+    }
+    let mut ftl = recipe.erased().map_err(|e| damaged(&e))?;
+    let mut state = zstd::Decoder::with_buffer(state).map_err(|e| damaged(&e))?;
+    ftl.restore(&mut state).map_err(|e| damaged(&e))?;
+    match state.read(&mut [0]) {
+        Ok(0) => Ok((recipe, ftl)),
+        Ok(_) => Err(damaged(&"there is more than a device in it")),
+        Err(error) => Err(damaged(&error)),
+    }
+}
+
+fn split_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    bytes.split_first_chunk().map(|(number, rest)| (u32::from_le_bytes(*number), rest))
+}
+
+/// Hands on what is written, and digests it.
+struct Digesting<'a> {
+    out: &'a mut dyn Write,
+    digest: Sha256,
+}
+
+impl Write for Digesting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.digest.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Writes a file whole or not at all: under a temporary name beside its place, then renamed. What is no ordinary file, a
+/// pipe or a device, is written to as it stands.
+pub(super) fn write_whole(
+    path: &Path,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    // Through a link, to the file it names.
+    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    if path.exists() && !path.is_file() {
+        return fill(&mut OpenOptions::new().write(true).open(path)?);
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?.to_string_lossy();
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let temporary = folder.join(format!(".{name}.{}-{number}", std::process::id()));
+    let write = || {
+        let mut out = BufWriter::new(File::create_new(&temporary)?);
+        fill(&mut out)?;
+        out.into_inner()?.sync_all()?;
+        fs::rename(&temporary, path)
+    };
+    let written = write();
+    if written.is_err() {
+        // Nothing is left behind; what went wrong first is what matters.
+        let _ = fs::remove_file(&temporary);
+    }
+    written?;
+    // The name is durable when its folder is; some systems cannot open one.
+    File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Scenario, Silent, WarmDevice, warm};
+    use coflash_base::seed::{RngExt, Seed};
+
+    fn device() -> WarmDevice {
+        let small = [
+            ("flash.channels", "2"),
+            ("flash.blocks_per_plane", "40"),
+            ("flash.pages_per_block", "16"),
+            ("gc.victim", "d-choices"),
+            ("precondition.random_passes", "1"),
+        ];
+        warm(&Scenario::default().set(&small).unwrap(), &mut Silent).unwrap()
+    }
+
+    /// With the checksum made right again.
+    fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+        bytes.truncate(bytes.len() - CHECKSUM_BYTES);
+        let checksum = Sha256::digest(&bytes);
+        bytes.extend_from_slice(&checksum);
+        bytes
+    }
+
+    #[test]
+    fn a_flipped_bit_is_found_and_so_is_a_missing_end() {
+        let bytes = device().to_bytes();
+        assert!(WarmDevice::from_bytes(&bytes).is_ok());
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << (at % 8);
+            let error = read(&flipped).map(drop).unwrap_err();
+            match at {
+                0..8 => assert_eq!(error, Unusable::NotWarm),
+                8..12 => assert!(matches!(error, Unusable::Format(_))),
+                _ => assert!(error.to_string().contains("checksum"), "byte {at}: {error}"),
+            }
+            assert!(read(&bytes[..at]).is_err(), "{at} of {} bytes", bytes.len());
+        }
+        let more = [bytes.as_slice(), &[0]].concat();
+        assert!(read(&more).is_err(), "a byte too many");
+    }
+
+    #[test]
+    fn a_forged_file_is_refused_or_is_some_device() {
+        let bytes = device().to_bytes();
+        let mut stream = Seed(1).stream("forged");
+        for _ in 0..3000 {
+            let mut forged = bytes.clone();
+            for _ in 0..stream.random_range(1..4) {
+                let at = stream.random_range(12..forged.len());
+                forged[at] = stream.random();
+            }
+            if stream.random_range(0..4) == 0 {
+                forged.truncate(stream.random_range(12 + CHECKSUM_BYTES..forged.len()));
+            }
+            if let Ok((_, ftl)) = read(&sealed(forged)) {
+                ftl.assert_invariants();
+            }
+        }
+    }
+
+    #[test]
+    fn another_version_says_so() {
+        let bytes = device().to_bytes();
+        let (here, there) = (format!("\"{}\"", crate::VERSION), "\"9.9.9\"".to_owned());
+        assert_eq!(here.len(), there.len());
+        let at = bytes.windows(here.len()).position(|window| window == here.as_bytes()).unwrap();
+        let mut other = bytes.clone();
+        other[at..at + there.len()].copy_from_slice(there.as_bytes());
+        assert_eq!(read(&sealed(other)).map(drop), Err(Unusable::Version("9.9.9".to_owned())));
+        let mut newer = bytes;
+        newer[8] = 2;
+        assert_eq!(read(&newer).map(drop), Err(Unusable::Format(2)));
+    }
+
+    #[test]
+    fn a_file_is_written_whole_or_not_at_all() {
+        let folder = std::env::temp_dir().join(format!("coflash-warm-{}", std::process::id()));
+        fs::create_dir(&folder).unwrap();
+        let names = || fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect::<Vec<_>>();
+        let path = folder.join("warm");
+        write_whole(&path, |out| out.write_all(b"first")).unwrap();
+        write_whole(&path, |out| out.write_all(b"cut").and(Err(io::Error::other("full")))).unwrap_err();
+        assert_eq!(fs::read(&path).unwrap(), b"first");
+        write_whole(&path, |out| out.write_all(b"second")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(names(), ["warm"]);
+        write_whole(&folder, |_| Ok(())).unwrap_err();
+        write_whole(&folder.join("nowhere/warm"), |_| Ok(())).unwrap_err();
+        write_whole(Path::new("/dev/null"), |out| out.write_all(b"gone")).unwrap();
+        assert!(!Path::new("/dev/null").is_file());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

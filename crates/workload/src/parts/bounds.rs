@@ -1,0 +1,153 @@
+//! A part as a source: what is inside, moved to its place and its time and cut to its length.
+
+use super::Part;
+use super::phases::Phases;
+use super::tenants::Tenants;
+use crate::synthetic::Synthetic;
+use crate::{Op, Request, Source, WorkloadError};
+use coflash_base::Duration;
+
+/// What a part consists of.
+pub(super) enum Inner {
+    Synthetic(Box<Synthetic>),
+    Part(Box<PartSource>),
+    Phases(Phases),
+    Tenants(Tenants),
+}
+
+macro_rules! inner {
+    ($inner:expr, $source:pat => $call:expr) => {
+        match $inner {
+            Inner::Synthetic($source) => $call,
+            Inner::Part($source) => $call,
+            Inner::Phases($source) => $call,
+            Inner::Tenants($source) => $call,
+        }
+    };
+}
+
+/// The requests of a [`Part`].
+pub struct PartSource {
+    inner: Inner,
+    /// As it is called in remarks.
+    path: String,
+    remarks: Vec<String>,
+    offset: u64,
+    delay_ns: u64,
+    duration: Option<Duration>,
+    /// The most requests it can have.
+    requests: u64,
+    done: u64,
+    /// The latest arrival, counted from the beginning, after the delay.
+    latest_ns: u64,
+    end: Option<End>,
+}
+
+/// Why nothing follows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// Its time is over.
+    Time,
+    /// It has no more requests.
+    Requests,
+}
+
+impl PartSource {
+    pub(super) fn new(
+        part: &Part,
+        inner: Inner,
+        offset: u64,
+        requests: u64,
+        path: &str,
+        remarks: Vec<String>,
+    ) -> Self {
+        Self {
+            inner,
+            path: path.to_owned(),
+            remarks,
+            offset,
+            delay_ns: part.delay.ns,
+            duration: part.duration,
+            requests: part.requests_max.unwrap_or(u64::MAX).min(requests),
+            done: 0,
+            latest_ns: 0,
+            end: None,
+        }
+    }
+
+    /// The most requests it can have: a duration may leave fewer.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        self.requests
+    }
+
+    /// How long it has lasted, its delay included, once it has ended.
+    pub(super) fn lasted_ns(&self) -> u64 {
+        self.delay_ns.saturating_add(self.duration.map_or(self.latest_ns, |duration| duration.ns))
+    }
+
+    /// How far it is, from 0 to 1.
+    pub(super) fn done_share(&self) -> f64 {
+        if self.end.is_some() || self.done == self.requests {
+            return 1.0;
+        }
+        let of_time = self.duration.map_or(0.0, |duration| self.latest_ns as f64 / duration.ns as f64);
+        of_time.max(self.done as f64 / self.requests as f64)
+    }
+
+    fn shift(&self, batch: &mut [Request]) {
+        if self.offset == 0 && self.delay_ns == 0 {
+            return;
+        }
+        for request in batch {
+            request.arrival.ns = request.arrival.ns.saturating_add(self.delay_ns);
+            if request.op != Op::Flush {
+                request.offset += self.offset;
+            }
+        }
+    }
+}
+
+impl Source for PartSource {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        batch.clear();
+        if self.end.is_some() {
+            return Ok(());
+        }
+        inner!(&mut self.inner, source => source.next_batch(batch))?;
+        if let Some(duration) = self.duration {
+            let in_time = batch.partition_point(|request| request.arrival.ns < duration.ns);
+            if in_time < batch.len() {
+                batch.truncate(in_time);
+                self.end = Some(End::Time);
+            }
+        }
+        let left = self.requests - self.done;
+        batch.truncate(usize::try_from(left).unwrap_or(usize::MAX));
+        match batch.last() {
+            Some(last) => self.latest_ns = last.arrival.ns,
+            None => self.end = self.end.or(Some(End::Requests)),
+        }
+        self.done += batch.len() as u64;
+        self.shift(batch);
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        Some(self.done_share())
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.remarks.clone();
+        remarks.extend(inner!(&self.inner, source => source.remarks()));
+        if let (Some(duration), Some(End::Requests)) = (self.duration, self.end) {
+            remarks.push(format!(
+                "workload.{}: all its {} requests came within {} of its {duration}.",
+                self.path,
+                self.done,
+                Duration { ns: self.latest_ns }
+            ));
+        }
+        remarks
+    }
+}

@@ -1,0 +1,339 @@
+//! Phases, tenants and ready-made workloads: what each promises, as configurations are written.
+
+use super::*;
+use crate::info::summarise;
+use crate::{BATCH_REQUESTS, Op, Request, Source};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+
+fn part(text: &str) -> Part {
+    toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// All requests, checked on the way against what a [`Source`] promises.
+fn requests(part: &Part, device_bytes: u64, seed: u64) -> (Vec<Request>, Vec<String>) {
+    let mut source = part.open(device_bytes, Seed(seed)).unwrap_or_else(|error| panic!("{error}"));
+    let (mut all, mut batch, mut before): (Vec<Request>, _, _) = (Vec::new(), Vec::new(), 0.0);
+    assert_eq!(source.progress(), Some(0.0));
+    loop {
+        source.next_batch(&mut batch).unwrap();
+        let progress = source.progress().unwrap();
+        assert!((before..=1.0 + 1e-12).contains(&progress), "{progress} after {before}");
+        before = progress;
+        if batch.is_empty() {
+            break;
+        }
+        assert!(batch.len() <= BATCH_REQUESTS);
+        all.extend_from_slice(&batch);
+    }
+    assert!(before > 1.0 - 1e-9, "{before} at the end");
+    source.next_batch(&mut batch).unwrap();
+    assert!(batch.is_empty() && all.len() as u64 <= source.requests());
+    assert!(all.is_sorted_by_key(|request| request.arrival));
+    assert!(all.iter().all(|request| request.offset + request.length <= device_bytes));
+    (all, source.remarks())
+}
+
+fn of(text: &str) -> Vec<Request> {
+    requests(&part(text), GIB, 1).0
+}
+
+#[test]
+fn every_ready_made_workload_keeps_the_contract() {
+    for name in PresetConfig::NAMES {
+        let preset = part(&format!("preset = \"{name}\"\nrequests_max = 50_000"));
+        let text = toml::to_string(&preset).unwrap();
+        assert_eq!(part(&text), preset, "{text}");
+        let (first, _) = requests(&preset, 64 * GIB, 1);
+        assert_eq!(first.len(), 50_000);
+        assert_eq!(first, requests(&preset, 64 * GIB, 1).0);
+        assert_ne!(first, requests(&preset, 64 * GIB, 2).0);
+        assert_eq!(preset.description(), *name);
+    }
+    for info in PresetConfig::table() {
+        assert!(info.summary.ends_with('.') && !info.source.is_empty(), "{info:?}");
+        assert!(info.parameters.iter().all(|parameter| !parameter.meaning.is_empty()), "{info:?}");
+    }
+}
+
+fn share(requests: &[Request], matches: impl Fn(&Request) -> bool) -> f64 {
+    requests.iter().filter(|request| matches(request)).count() as f64 / requests.len() as f64
+}
+
+#[track_caller]
+fn assert_near(seen: f64, expected: f64, bound: f64) {
+    assert!((seen - expected).abs() < bound, "{seen} instead of {expected}");
+}
+
+#[test]
+fn the_enterprise_workload_is_that_of_the_standard() {
+    let requests = of("preset = { name = \"jesd219-enterprise\", scatter_block = \"64KiB\" }");
+    assert_near(share(&requests, |r| r.op == Op::Write), 0.6, 0.003);
+    for (bytes, expected) in
+        [(512, 0.04), (1024, 0.01), (4096, 0.67), (8192, 0.1), (16_384, 0.07), (65_536, 0.03)]
+    {
+        assert_near(share(&requests, |r| r.length == bytes), expected, 0.003);
+    }
+    assert!(requests.iter().all(|request| request.offset % 4096 == 0));
+    // The zones, found again by sorting the 16,384 blocks by how often they are asked for.
+    let mut blocks = vec![0_u32; 16_384];
+    requests.iter().for_each(|request| blocks[(request.offset >> 16) as usize] += 1);
+    let front: u32 = blocks[..819].iter().sum();
+    assert_near(f64::from(front) / 1e6, 0.05, 0.02);
+    blocks.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
+    let zone = |range: std::ops::Range<usize>| f64::from(blocks[range].iter().sum::<u32>()) / 1e6;
+    assert_near(zone(0..819), 0.5, 0.01);
+    assert_near(zone(819..3277), 0.3, 0.01);
+}
+
+#[test]
+fn the_client_workload_says_that_it_is_a_substitute() {
+    let (requests, remarks) =
+        requests(&part("preset = \"jedec-client\"\nrequests_max = 500_000"), 64 * GIB, 1);
+    for (op, expected) in [(Op::Write, 0.89), (Op::Trim, 0.06), (Op::Flush, 0.05), (Op::Read, 0.0)] {
+        assert_near(share(&requests, |request| request.op == op), expected, 0.003);
+    }
+    assert!(requests.iter().all(|request| request.offset + request.length <= 31_200_000_000));
+    assert!(remarks.len() == 1 && remarks[0].contains("substitute"), "{remarks:?}");
+    let too_small = part("preset = \"jedec-client\"").open(GIB, Seed(1)).err().unwrap().to_string();
+    assert!(too_small.starts_with("workload.preset.space: 31200MB is set; at most"), "{too_small}");
+}
+
+#[test]
+fn the_transactions_have_the_published_shape() {
+    let part = part("preset = \"oltp-like\"");
+    let mut source = part.open(8 * GIB, Seed(1)).unwrap();
+    let info = summarise(&mut source, Bytes { count: 4096 }).unwrap();
+    assert_eq!(info.requests, 1_000_000);
+    assert_near(info.write.requests as f64 / 1e6, 0.77, 0.005);
+    let mean = (info.read.bytes + info.write.bytes) as f64 / 1e6 / 1024.0;
+    assert!((3.4..4.0).contains(&mean), "{mean} KiB");
+    assert_near(info.interarrival_ns.unwrap().mean / 8_190_000.0, 1.0, 0.01);
+    let (requests, _) = requests(&part, 8 * GIB, 1);
+    assert_near(share(&requests, |request| request.length <= 8192), 0.985, 0.01);
+    let mut starts: Vec<u64> = requests.iter().map(|request| request.offset).collect();
+    starts.sort_unstable();
+    let mut counts: Vec<usize> = starts.chunk_by(|a, b| a == b).map(<[u64]>::len).collect();
+    counts.sort_unstable_by_key(|&count| std::cmp::Reverse(count));
+    let hot: usize = counts[..counts.len() / 10].iter().sum();
+    assert!(hot > 500_000, "a tenth of the places has {hot} of a million requests");
+}
+
+#[test]
+fn phases_follow_each_other_in_time() {
+    let text = r#"
+        [[phases]]
+        synthetic = { requests = 100, generator = "sequential", arrival = { name = "fixed", interval = "1ms" } }
+
+        [[phases]]
+        delay = "50ms"
+        duration = "20ms"
+        offset = "50%"
+        synthetic = { read_share = "100%", arrival = { name = "fixed", interval = "2ms" } }
+
+        [[phases]]
+        requests_max = 3
+        space = "16MiB"
+        synthetic = { trim_share = "100%", arrival = { name = "fixed", interval = "1ms" } }
+    "#;
+    let requests = of(text);
+    let ms = |request: &Request| request.arrival.ns as f64 / 1e6;
+    // The second phase begins at 100 + 50 ms and its requests at 2, 4, ... 18 ms of it; the third at 170 ms.
+    assert_eq!(requests.len(), 100 + 9 + 3);
+    assert_eq!((ms(&requests[0]), ms(&requests[99])), (1.0, 100.0));
+    assert_eq!((ms(&requests[100]), ms(&requests[108])), (152.0, 168.0));
+    assert_eq!((ms(&requests[109]), ms(&requests[111])), (171.0, 173.0));
+    assert!(requests[100..109].iter().all(|r| r.op == Op::Read && r.offset >= GIB / 2));
+    assert!(requests[109..].iter().all(|r| r.op == Op::Trim && r.offset + r.length <= 16 * MIB));
+    assert_eq!(
+        part(text).description(),
+        "(synthetic, sequential, then synthetic, uniform, then synthetic, uniform)"
+    );
+}
+
+#[test]
+fn a_phase_that_ends_before_its_time_says_so() {
+    let text = r#"
+        [[phases]]
+        name = "short"
+        duration = "1s"
+        synthetic = { requests = 10, arrival = { name = "fixed", interval = "1ms" } }
+
+        [[phases]]
+        synthetic = { requests = 10 }
+    "#;
+    let (requests, remarks) = requests(&part(text), GIB, 1);
+    assert_eq!(
+        requests[10].arrival.ns, 1_000_000_000,
+        "the second begins after the time of the first all the same"
+    );
+    assert_eq!(remarks, ["workload.phases.short: all its 10 requests came within 10ms of its 1s."]);
+}
+
+#[test]
+fn tenants_are_merged_by_time_each_in_its_range() {
+    let text = r#"
+        [[tenants]]
+        name = "fast"
+        space = "25%"
+        synthetic = { requests = 3000, arrival = { name = "poisson", mean = "100us" } }
+
+        [[tenants]]
+        name = "slow"
+        synthetic = { requests = 1000, read_share = "100%", arrival = { name = "poisson", mean = "300us" } }
+
+        [[tenants]]
+        name = "log"
+        delay = "100ms"
+        synthetic = { requests = 10, trim_share = "100%", arrival = { name = "fixed", interval = "1ms" } }
+    "#;
+    let requests = of(text);
+    assert_eq!(requests.len(), 4010);
+    let of_op = |op| requests.iter().filter(move |request| request.op == op);
+    // A quarter, then two equal shares of the rest.
+    let rounded = (GIB / 4 * 3 / 2) >> 16 << 16;
+    assert!(of_op(Op::Write).all(|r| r.offset < GIB / 4));
+    assert!(of_op(Op::Read).all(|r| (GIB / 4..GIB / 4 + rounded).contains(&r.offset)));
+    assert!(of_op(Op::Trim).all(|r| r.offset >= GIB / 4 + rounded && r.arrival.ns > 100_000_000));
+    assert_eq!((of_op(Op::Write).count(), of_op(Op::Read).count()), (3000, 1000));
+}
+
+#[test]
+fn a_part_draws_as_if_it_were_alone_whatever_is_beside_it() {
+    let tenant = |name: &str, more: &str| {
+        format!(
+            "[[tenants]]\nname = \"{name}\"\noffset = \"0B\"\nspace = \"100%\"\n[tenants.synthetic]\nrequests = 1000\n{more}\n"
+        )
+    };
+    let reads = |text: &str| of(text).into_iter().filter(|r| r.op == Op::Read).collect::<Vec<_>>();
+    let reader = tenant("reader", "read_share = \"100%\"\narrival = \"poisson\"");
+    let alone = reads(&reader);
+    assert_eq!(alone.len(), 1000);
+    let writer = tenant("writer", "arrival = \"poisson\"\ngenerator = \"zipf\"");
+    assert_eq!(reads(&format!("{writer}{reader}")), alone, "before it");
+    assert_eq!(reads(&format!("{reader}{writer}")), alone, "after it");
+    let twin = tenant("twin", "read_share = \"100%\"\narrival = \"poisson\"");
+    assert_ne!(reads(&twin), alone, "another name, other streams");
+    // Alone and at the top, a workload is what it is without parts.
+    let config = SyntheticConfig { requests: 1000, ..SyntheticConfig::default() };
+    let mut batch = Vec::new();
+    Synthetic::new(&config, GIB, Seed(1)).unwrap().next_batch(&mut batch).unwrap();
+    assert_eq!(requests(&Part::from(config), GIB, 1).0, batch);
+}
+
+#[test]
+fn tenants_without_times_take_turns() {
+    let text = r#"
+        tenants = [
+            { synthetic = { requests = 20_000 } },
+            { synthetic = { requests = 30_000, read_share = "100%" } },
+        ]
+    "#;
+    let requests = of(text);
+    assert!(requests[..40_000].chunks(2).all(|pair| pair[0].op == Op::Write && pair[1].op == Op::Read));
+    assert!(requests[40_000..].iter().all(|request| request.op == Op::Read));
+}
+
+#[test]
+fn parts_of_parts_stay_inside_and_repeat() {
+    let text = r#"
+        [[phases]]
+        space = "50%"
+        synthetic = { generator = "sequential", requests = 20_000 }
+
+        [[phases]]
+        duration = "1s"
+
+        [[phases.tenants]]
+        preset = { name = "jesd219-enterprise", requests = 9_000, scatter_block = "64KiB", arrival = "poisson" }
+
+        [[phases.tenants]]
+        space = "64MiB"
+        preset = { name = "oltp-like", requests = 9_000, interarrival = "100us" }
+
+        [[phases.tenants]]
+        phases = [
+            { synthetic = { requests = 5_000, arrival = "self-similar" } },
+            { delay = "1ms", synthetic = { requests = 5_000, arrival = "on-off" } },
+        ]
+    "#;
+    let (first, remarks) = requests(&part(text), GIB, 1);
+    assert_eq!(first, requests(&part(text), GIB, 1).0);
+    assert_ne!(first, requests(&part(text), GIB, 2).0);
+    assert!(first[20_000..].iter().all(|request| request.arrival.ns < 1_000_000_000));
+    assert_eq!(remarks.len(), 1, "{remarks:?}");
+    assert_eq!(part(&toml::to_string(&part(text)).unwrap()), part(text));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_its_whole_key() {
+    let cases = [
+        ("", "synthetic: 0 of synthetic, preset, phases and tenants were given"),
+        ("preset = \"oltp-like\"\nsynthetic = {}", "synthetic: 2 of synthetic, preset"),
+        (
+            "[[phases]]\n[[phases.tenants]]\nsynthetic = { requests = 0 }",
+            "phases.0.tenants.0.synthetic.requests: 0 was given",
+        ),
+        (
+            "[[phases]]\nsynthetic = {}\n[[phases]]\nrequests_max = 0",
+            "phases.1.requests_max: 0 was given; at least 1",
+        ),
+        ("duration = \"0s\"\nsynthetic = {}", "duration: 0ns was given; at least 1ns"),
+        (
+            "offset = \"1GiB\"\nsynthetic = {}",
+            "offset: it begins at 1GiB; less than the space around it, 1GiB",
+        ),
+        ("space = \"2GiB\"\nsynthetic = {}", "space: it is 2GiB; from 1B to what is left, 1GiB"),
+        ("offset = \"50%\"\nspace = \"60%\"\nsynthetic = {}", "space: it is "),
+        (
+            "[[tenants]]\nspace = \"100%\"\nsynthetic = {}\n[[tenants]]\nsynthetic = {}",
+            "tenants.1.offset: it begins at 1GiB",
+        ),
+        (
+            "[[tenants]]\nname = \"a\"\nsynthetic = {}\n[[tenants]]\nname = \"a\"",
+            "tenants.1.name: \"a\" was given twice",
+        ),
+        (
+            "[[tenants]]\nsynthetic = { generator = { name = \"runs\", from = { name = \"zipf\", exponent = 0 } } }",
+            "tenants.0.synthetic.generator.from.exponent: 0 was given",
+        ),
+        (
+            "preset = { name = \"jesd219-enterprise\", space = \"2GiB\" }",
+            "preset.space: 2GiB was given; at most",
+        ),
+        (
+            "preset = { name = \"jesd219-enterprise\", scatter_block = \"5KiB\" }",
+            "preset.scatter_block: 5KiB was given",
+        ),
+        (
+            "preset = { name = \"jesd219-enterprise\", requests = 0 }",
+            "preset.requests: 0 was given; at least 1",
+        ),
+        (
+            "preset = { name = \"jesd219-enterprise\", read_share = \"110%\" }",
+            "preset.read_share: 110% was given",
+        ),
+        ("preset = { name = \"jesd219-enterprise\", align = \"0B\" }", "preset.align: 0B was given"),
+        ("preset = { name = \"oltp-like\", requests = 10 }", "preset.requests: 10 was given; at least 1000"),
+        (
+            "preset = { name = \"oltp-like\", space = \"1MiB\" }",
+            "preset.space: 1MiB was given; from 64MiB to",
+        ),
+        (
+            "preset = { name = \"oltp-like\", interarrival = \"0s\" }",
+            "preset.interarrival: 0ns was given; from 1ns",
+        ),
+        (
+            "[[tenants]]\npreset = { name = \"jedec-client\", space = \"1GiB\", align = \"0B\" }",
+            "tenants.0.preset.align: 0B was given",
+        ),
+    ];
+    for (text, expected) in cases {
+        let error = part(text).open(GIB, Seed(1)).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with(&format!("workload.{expected}")), "{text}\ngives {error}\nnot {expected}");
+    }
+    for text in ["tenant = []", "preset = \"oltp\"", "[[phases]]\nspace = 5", "space = \"5\""] {
+        assert!(toml::from_str::<Part>(text).is_err(), "{text}");
+    }
+}

@@ -1,0 +1,96 @@
+"""The tables of many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from coflash.measures import HEADLINE, Measure, named
+from coflash.quantity import change, show, show_change
+from coflash.results import Results
+from coflash.sweep import Estimate, Sweep
+from coflash.tune import Tuning
+
+_TRIALS_SHOWN = 10
+_STYLES = {"better": "green", "worse": "red", "": ""}
+
+
+def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
+    """A row for each point of a sweep: what it sets, and the measures, as means over the seeds."""
+    table = _table(list(swept.points[0].values), measures)
+    columns = [swept.estimates(measure) for measure in measures]
+    for index, point in enumerate(swept.points):
+        shown = [_estimate(column[index], measure) for column, measure in zip(columns, measures, strict=True)]
+        table.add_row(*point.values.values(), *shown)
+    return table
+
+
+def runs_table(results: Results, measures: Sequence[Measure]) -> Table:
+    """A row for each run: its name, what sets it apart, and the measures."""
+    keys = results.varied()
+    table = _table(["run", *keys], measures)
+    for row in results.rows():
+        metrics = results.metrics(row["run"])
+        assert metrics is not None
+        values = ["" if row.get(key) is None else str(row[key]) for key in keys]
+        table.add_row(row["run"], *values, *(measure.shown(metrics) for measure in measures))
+    return table
+
+
+def runs_beside(results: Results, runs: Sequence[str], measures: Sequence[Measure] = HEADLINE) -> Table:
+    """A column for each run: where they differ, and every measure with its change from the first run."""
+    rows = {row["run"]: row for row in results.rows()}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("")
+    for run in runs:
+        table.add_column(run, justify="right")
+        if run != runs[0]:
+            table.add_column("change", justify="right", no_wrap=True)
+    for key in results.varied():
+        values = [str(rows[run].get(key, "–")) for run in runs]
+        if len(set(values)) > 1:
+            table.add_row(key, values[0], *(cell for value in values[1:] for cell in (value, "")))
+    table.add_section()
+    for measure in measures:
+        reference, cells = None, list[str | Text]()
+        for run in runs:
+            metrics = results.metrics(run)
+            value = None if metrics is None else measure.read(metrics)
+            cells.append(show(value, measure.unit))
+            if run == runs[0]:
+                reference = value
+            else:
+                relative = change(value, reference)
+                cells.append(Text(show_change(relative), style=_STYLES[measure.verdict(relative)]))
+        table.add_row(measure.label, *cells)
+    return table
+
+
+def trials_table(tuning: Tuning) -> Table:
+    """A row for each of the best trials: what it sets, and the objective."""
+    measure = named(tuning.objective)
+    table = _table(list(tuning.best.values), [measure])
+    for trial in tuning.trials[:_TRIALS_SHOWN]:
+        table.add_row(*trial.values.values(), _estimate(trial.found, measure))
+    tried = len(tuning.trials) + tuning.failed
+    table.caption = f"the best {min(_TRIALS_SHOWN, len(tuning.trials))} of {tried} trials, {tuning.failed} failed"
+    return table
+
+
+def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for key in keys:
+        table.add_column(key, overflow="fold", no_wrap=key == "run")
+    for measure in measures:
+        table.add_column(measure.label.replace(", ", ",\n"), justify="right", no_wrap=True)
+    return table
+
+
+def _estimate(found: Estimate, measure: Measure) -> str:
+    text = show(found.mean, measure.unit)
+    if found.half_width is not None and found.mean:
+        text += f" ± {show(found.half_width / abs(found.mean), 'share')}"
+    return text

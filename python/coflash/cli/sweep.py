@@ -1,0 +1,119 @@
+"""`coflash sweep`."""
+
+from __future__ import annotations
+
+import json as json_text
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from coflash.cli.console import (
+    STANDARD_OUTPUT,
+    Assignments,
+    JsonFile,
+    Quiet,
+    ScenarioName,
+    check_json,
+    errors,
+    output,
+    scenario_with,
+    write_json,
+)
+from coflash.cli.many import points_table
+from coflash.measures import BRIEF, named
+from coflash.metrics import metric
+from coflash.store import Store
+from coflash.sweep import Sweep, swept
+from coflash.sweep.design import Design, assignments, axis
+from coflash.sweep.engine import EngineName, Place
+from coflash.sweep.inputs import inputs_of
+from coflash.sweep.plan import Plan
+
+Traces = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--trace", metavar="FILE", help="Replay this trace, a path or a URL; repeat for one of several files."
+    ),
+]
+Seeds = Annotated[
+    int,
+    typer.Option("--seeds", metavar="N", min=1, help="Runs of each point, each with its own seed; gives intervals."),
+]
+EngineOption = Annotated[EngineName, typer.Option("--engine", help="This machine's cores, or a cluster.")]
+Workers = Annotated[
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Runs at once; by default one for each core.")
+]
+Address = Annotated[
+    str | None, typer.Option("--address", metavar="ADDRESS", help="Of the cluster, such as tcp://host:8786.")
+]
+Measures = Annotated[
+    list[str] | None,
+    typer.Option("--measure", metavar="METRIC", help="Show this metric, such as response.p99. May be repeated."),
+]
+
+
+def sweep(
+    scenario: ScenarioName,
+    vary: Annotated[
+        list[str],
+        typer.Option(
+            "--vary",
+            metavar="KEY=VALUES",
+            help="Values of a key: a,b,c or 1..8 or 10..50:10 or 64MiB..1GiB*2. May be repeated.",
+        ),
+    ],
+    trace: Traces = None,
+    assignments_: Assignments = None,
+    design: Annotated[
+        Design,
+        typer.Option(
+            "--design",
+            help="Every combination; the first of all, then the second, …; random draws; a Latin hypercube.",
+        ),
+    ] = "grid",
+    samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points drawn by random and lhs.")] = 20,
+    design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of these draws.")] = 0,
+    seeds: Seeds = 1,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/sweep"),
+    measures: Measures = None,
+    json: JsonFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a scenario at many points, on all cores; what is in the folder already is not run again."""
+    shown = [named(name) for name in measures] if measures else BRIEF
+    check_json(json)
+    points = assignments([axis(text) for text in vary], design, samples, design_seed)
+    chosen = scenario_with(scenario, assignments_)
+    inputs = inputs_of(chosen, trace or ())
+    place = Place(engine, workers, address, inputs)
+    found = swept(Plan.of(chosen, inputs, points, seeds), Store(out), place, None if quiet else errors())
+    names = [metric(name) for name in measures or ()] or ["waf_host", "response_ns.all.p99"]
+    write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
+    if not quiet:
+        console = errors() if json == STANDARD_OUTPUT else output()
+        console.print(points_table(found, shown))
+        done = f"{len(found.results)} runs, {found.from_before} of them from before" if found.from_before else ""
+        console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
+    if found.failures:
+        if not quiet:
+            errors().print(f"{len(found.failures)} runs failed, see above", style="red")
+        raise typer.Exit(1)
+
+
+def _document(found: Sweep, names: list[str]) -> dict[str, Any]:
+    columns = {name: found.estimates(name) for name in names}
+    return {
+        "points": [
+            {
+                "values": point.values,
+                "runs": [job.key for job in point.jobs],
+                "measures": {name: column[index]._asdict() for name, column in columns.items()},
+            }
+            for index, point in enumerate(found.points)
+        ],
+        "failures": [vars(failure) for failure in found.failures],
+    }

@@ -1,0 +1,79 @@
+"""`coflash tune`."""
+
+from __future__ import annotations
+
+import json as json_text
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash.cli.console import (
+    STANDARD_OUTPUT,
+    Assignments,
+    JsonFile,
+    Quiet,
+    ScenarioName,
+    check_json,
+    errors,
+    output,
+    scenario_with,
+    write_json,
+)
+from coflash.cli.many import trials_table
+from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
+from coflash.store import Store
+from coflash.sweep.design import axis
+from coflash.sweep.engine import Place
+from coflash.tune import Search, goal
+
+
+def tune(
+    scenario: ScenarioName,
+    over: Annotated[
+        list[str],
+        typer.Option("--over", metavar="KEY=VALUES", help="Where to look: lo..hi or lo..hi*2 or a,b. May be repeated."),
+    ],
+    minimise: Annotated[
+        str | None, typer.Option("--minimise", metavar="METRIC", help="Make it small, such as response.p99.")
+    ] = None,
+    maximise: Annotated[
+        str | None, typer.Option("--maximise", metavar="METRIC", help="Make it large, such as cache.hit_ratio.")
+    ] = None,
+    trace: Traces = None,
+    assignments: Assignments = None,
+    trials: Annotated[int, typer.Option("--trials", metavar="N", min=1, help="Points to try in all.")] = 50,
+    seeds: Seeds = 1,
+    tune_seed: Annotated[int, typer.Option("--tune-seed", metavar="N", min=0, help="Seed of the search.")] = 0,
+    engine: EngineOption = "local",
+    workers: Workers = None,
+    address: Address = None,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/tune"),
+    json: JsonFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Look for the values of some keys that make a metric smallest or largest; goes on where it was stopped."""
+    check_json(json)
+    search = Search(
+        scenario_with(scenario, assignments),
+        [axis(text) for text in over],
+        trace or (),
+        goal(minimise, maximise),
+        seeds=seeds,
+        trials=trials,
+        seed=tune_seed,
+    )
+    found = search.run(Store(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
+    document = {
+        "objective": found.objective,
+        "trials": [asdict(trial) for trial in found.trials],
+        "failed": found.failed,
+    }
+    write_json(json, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    if not quiet:
+        console = errors() if json == STANDARD_OUTPUT else output()
+        console.print(trials_table(found))
+        best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
+        console.print(f"best:    {best}", highlight=False, soft_wrap=True)
+        console.print(f"results: {out}", highlight=False, soft_wrap=True)

@@ -1,0 +1,311 @@
+"""Figures for papers: one file each, as wide as a column, in colours and dashes that survive a printer.
+
+What is drawn over what is found as for the report: numbers that varied make the axis, words the lines, and runs that
+differ in nothing else are averaged, with an interval. Needs matplotlib: `pip install 'coflash[plots]'`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from coflash._core import CoflashError
+from coflash.measures import CAUSES
+from coflash.report import palette
+from coflash.report.catalogue import Metric, is_number, metric
+from coflash.report.study import Study
+from coflash.report.varied import Key
+from coflash.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Format = Literal["pdf", "svg", "png"]
+METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
+COLUMN_INCHES = 3.4
+
+_DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
+_MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.8,
+    "figure.dpi": 300,
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,  # letters stay letters: journals ask for it
+    "svg.fonttype": "none",
+    "svg.hashsalt": "coflash",  # the same figure is the same file
+}
+_METADATA: dict[Format, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+_BARS_MAX, _LINES_MAX = 24, 6
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is drawn over what."""
+
+    over: Key | None
+    by: Key | None
+
+    @classmethod
+    def of(cls, study: Study, over: str | None = None, by: str | None = None) -> Plan:
+        """The keys of those paths; the ones that suit best where none is named.
+
+        Raises:
+            CoflashError: A key does not vary.
+        """
+        keys = {key.path: key for key in study.varied}
+        for path in filter(None, (over, by)):
+            if path not in keys:
+                msg = f"{path}: does not vary among these runs; what varies: {', '.join(keys) or 'nothing'}"
+                raise CoflashError(msg)
+        meant = [key for key in keys.values() if key.path != "seed"]
+        numbers = sorted((k for k in meant if k.numbers is not None and k.path != by), key=lambda k: -len(k.values))
+        others = [key for key in meant if key.numbers is None and key.path != by]
+        axis = keys[over] if over else next(iter(numbers + others), None)
+        lines = [key for key in meant if key is not axis and len(key.values) <= len(palette.LINES)]
+        named = [key for key in lines if study.baseline in key.texts]
+        words = [key for key in lines if key.numbers is None]
+        return cls(axis, keys[by] if by else next(iter(named + words + lines), None))
+
+
+@dataclass(frozen=True)
+class Point:
+    """The mean of runs, and its interval: 95 % confidence over seeds, least to most over anything else."""
+
+    mean: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float], of_seeds: bool) -> Point:
+        """The point of some runs."""
+        mean = math.fsum(values) / len(values)
+        if len(values) == 1 or not of_seeds:
+            return cls(mean, min(values), max(values))
+        from scipy.special import stdtrit  # takes a while, and most uses of the command line need none
+
+        half = float(stdtrit(len(values) - 1, 0.975)) * float(np.std(values, ddof=1)) / math.sqrt(len(values))
+        return cls(mean, mean - half, mean + half)
+
+
+def write_figures(
+    study: Study,
+    folder: Path,
+    format: Format = "pdf",
+    metrics: Sequence[str] = METRICS,
+    over: str | None = None,
+    by: str | None = None,
+) -> list[Path]:
+    """Writes a file for each figure into a folder, which is made; gives the files.
+
+    Args:
+        study: The results.
+        folder: Where the files go; files of the same names are replaced, others left alone.
+        format: The format of the files.
+        metrics: Paths of metrics, such as `response_ns.read.p99`: a figure for each. Another for the distribution of
+            response times, and one for the causes of flash programs.
+        over: The path of the key that makes the axis; the number with the most values if None.
+        by: The path of the key that makes the lines; words before numbers if None.
+
+    Raises:
+        CoflashError: matplotlib is missing, a metric or key is unknown, or the folder cannot be written.
+    """
+    try:
+        from matplotlib import rc_context
+    except ImportError as error:
+        msg = "figures for papers need matplotlib: pip install 'coflash[plots]'"
+        raise CoflashError(msg) from error
+    written = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with rc_context(_STYLE):
+            for name, figure in _figures(study, metrics, Plan.of(study, over, by)):
+                file = folder / f"{name}.{format}"
+                figure.savefig(file, format=format, metadata=_METADATA[format])
+                written.append(file)
+    except OSError as error:
+        msg = f"{folder}: cannot be written: {error.strerror or error}"
+        raise CoflashError(msg) from error
+    return written
+
+
+def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple[str, Figure]]:
+    rows = [result.metrics.flat() for result in study.results]
+    for path in metrics:
+        known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
+        if path not in known:
+            msg = f"{path}: is no metric of these runs; there are {', '.join(known)}"
+            raise CoflashError(msg)
+        if plan.over is not None:
+            yield (
+                path.replace(".", "-"),
+                _measure(study, metric(path), [row.get(path) for row in rows], plan, plan.over),
+            )
+    yield "response-times", _tail(study, plan)
+    yield "programs-by-cause", _programs(study)
+
+
+def _new(height_inches: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(COLUMN_INCHES, height_inches), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int, dict[int, Point]]:
+    """For each value of the key of the lines, for each of the axis: the mean and interval of the runs there."""
+    rest = [key for key in study.varied if key.path != "seed" and key not in (plan.over, plan.by)]
+    groups: dict[int, dict[int, list[int]]] = {}
+    for run, value in enumerate(values):
+        if value is not None:
+            line = groups.setdefault(plan.by.codes[run] if plan.by else 0, {})
+            line.setdefault(plan.over.codes[run] if plan.over else 0, []).append(run)
+
+    def point(runs: list[int]) -> Point:
+        of_seeds = len({tuple(key.codes[run] for key in rest) for run in runs}) == 1
+        return Point.of([value for run in runs if (value := values[run]) is not None], of_seeds)
+
+    return {line: {at: point(runs) for at, runs in sorted(of.items())} for line, of in sorted(groups.items())}
+
+
+def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
+    figure, axes = _new(2.3)
+    lines = points(study, values, plan)
+    most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
+    factor, unit = _unit(what.unit, most)
+    places = _places(over)
+    for line, of in lines.items():
+        x = [places[code] for code in of]
+        y = np.array([[point.mean, point.low, point.high] for point in of.values()]) / factor
+        spread = np.abs(y[:, 1:].T - y[:, 0])
+        axes.errorbar(
+            x,
+            y[:, 0],
+            yerr=spread if spread.any() else None,
+            label=plan.by.texts[line] if plan.by else None,
+            color=palette.LINES[line % len(palette.LINES)],
+            linestyle=_DASHES[line % len(_DASHES)],
+            marker=_MARKERS[line % len(_MARKERS)],
+            capsize=2,
+            elinewidth=0.8,
+        )
+    axes.set_xticks(places, over.texts)
+    axes.set_xlabel(over.label)
+    axes.set_ylabel(f"{what.label} ({unit})" if unit else what.label)
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if most > 0 else None)
+    axes.grid(axis="y")
+    if plan.by is not None:
+        axes.legend(title=plan.by.label, title_fontsize=7)
+    return figure
+
+
+def _tail(study: Study, plan: Plan) -> Figure:
+    figure, axes = _new(2.5)
+    for place, run in enumerate(typical(study, plan)):
+        histogram = study.results[run].histogram()
+        beyond = histogram.exceeded_by()
+        seen = beyond > 0
+        code = plan.by.codes[run] if plan.by else place
+        axes.step(
+            histogram.values_ns[seen] / 1e6,
+            beyond[seen],
+            where="post",
+            label=study.labels[run],
+            color=palette.LINES[code % len(palette.LINES)],
+            linestyle=_DASHES[code % len(_DASHES)],
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    axes.set_xlabel("response time (ms)")
+    axes.set_ylabel("requests that take longer (share)")
+    axes.grid()
+    axes.legend(loc="lower left")
+    return figure
+
+
+def _programs(study: Study) -> Figure:
+    shown = study.results[:_BARS_MAX]
+    figure, axes = _new(0.75 + 0.19 * len(shown))
+    labels = study.labels[: len(shown)]
+    pages = {cause: np.array([_pages(result, cause) for result in shown]) for cause in CAUSES}
+    factor, unit = _unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))
+    left = np.zeros(len(shown))
+    places = np.arange(len(shown))
+    for cause, name in CAUSES.items():
+        if pages[cause].any():
+            axes.barh(places, pages[cause] / factor, left=left, height=0.7, label=name, color=palette.CAUSES[cause])
+            left += pages[cause] / factor
+    axes.set_yticks(places, labels)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"flash programs ({unit})")
+    axes.grid(axis="x")
+    axes.tick_params(axis="y", length=0)
+    figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2, handlelength=1.2)
+    return figure
+
+
+def typical(study: Study, plan: Plan) -> list[int]:
+    """One run for each line, alike in all else, at a middling value of the axis; a few at most."""
+    rest = [key for key in study.varied if key not in (plan.over, plan.by)]
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for run in range(len(study.results)):
+        at = plan.over.codes[run] if plan.over else 0
+        groups.setdefault((at, *(key.codes[run] for key in rest)), []).append(run)
+    most = max(map(len, groups.values()))
+    whole_groups = {place: runs for place, runs in groups.items() if len(runs) == most}
+    places = sorted({place[0] for place in whole_groups})
+    middle = places[len(places) // 2]
+    return next(runs for place, runs in sorted(whole_groups.items()) if place[0] == middle)[:_LINES_MAX]
+
+
+def _pages(result: Result, cause: str) -> int:
+    return int(result.metrics.programs_pages.get(cause, 0))
+
+
+def _places(key: Key) -> list[float]:
+    """Where the values of a key lie: in proportion if they are numbers, by their logarithm if these range widely."""
+    if key.numbers is None or len(key.numbers) < 3:
+        return list(map(float, range(len(key.values))))
+    positive = [number for number in key.numbers if number > 0]
+    if min(key.numbers) < 0 or positive[-1] / positive[0] < 5:
+        return list(key.numbers)
+    step = positive[1] / positive[0]
+    return [math.log2(number or positive[0] / step) for number in key.numbers]
+
+
+def _unit(unit: str, most: float) -> tuple[float, str]:
+    """The factor and the name of the unit in which an axis is labelled."""
+    if unit == "ns":
+        return next(((f, u) for f, u in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if most >= f), (1.0, "ns"))
+    if unit == "bytes":
+        return next(((2.0**p, u) for p, u in ((30, "GiB"), (20, "MiB"), (10, "KiB")) if most >= 2.0**p), (1.0, "B"))
+    if unit == "share":
+        return 0.01, "%"
+    if unit in ("ratio", ""):
+        return 1.0, ""
+    if most >= 1e6:
+        return 1e6, f"million {unit}"
+    return (1e3, f"thousand {unit}") if most >= 2e4 else (1.0, unit)

@@ -1,0 +1,159 @@
+// Any measure over any key that varied.
+
+const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
+  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
+const BY_MAX = 12;
+
+const view = (() => {
+  const numbers = meant.filter((key) => key.numbers).sort((a, b) => b.texts.length - a.texts.length);
+  const named = meant.filter((key) => !key.numbers).sort((a, b) => b.texts.length - a.texts.length);
+  const x = numbers[0] ?? named[0] ?? keys[0] ?? null;
+  const by = [question?.key, ...named, ...numbers].find((key) => key && key !== x && key.texts.length <= BY_MAX) ?? null;
+  const metric = metricAt.get("waf_host") ?? metrics[0];
+  return { x, by, metric, interval: "auto", axis: "zero" };
+})();
+
+// How a value of the key by which lines are told apart looks: ordered ones by a ramp, others by the palette.
+function lookOf(key, code) {
+  const count = key.texts.length;
+  if (key.numbers && count > 3) return { ramp: code / (count - 1), symbol: code % SYMBOLS.length };
+  return { place: code, dash: code % DASHES.length, symbol: code };
+}
+
+// The mean of runs and its interval: 95 % confidence where they differ in their seed alone, else least to most.
+function spread(values, ofSeeds) {
+  const n = values.length;
+  const mean = values.reduce((sum, value) => sum + value, 0) / n;
+  if (n === 1 || view.interval === "none") return { y: mean, n };
+  if (view.interval === "range" || (view.interval === "auto" && !ofSeeds)) {
+    return { y: mean, low: Math.min(...values), high: Math.max(...values), n };
+  }
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
+  const half = (T_975[n - 2] ?? 1.96) * deviation / Math.sqrt(n);
+  return { y: mean, low: mean - half, high: mean + half, n };
+}
+
+function explored(metric) {
+  const { x, by } = view;
+  const rest = meant.filter((key) => key !== x && key !== by);
+  const groups = new Map();
+  for (const run of filtered()) {
+    const value = metric.values[run];
+    if (value == null) continue;
+    const [line, at] = [by ? by.codes[run] : 0, x.codes[run]];
+    if (!groups.has(line)) groups.set(line, new Map());
+    if (!groups.get(line).has(at)) groups.get(line).set(at, []);
+    groups.get(line).get(at).push(run);
+  }
+  const lines = [...groups].sort(([a], [b]) => a - b).map(([line, at]) => ({
+    name: by ? by.texts[line] : metric.label,
+    look: by ? lookOf(by, line) : { place: 1, symbol: 0 },
+    markers: true,
+    points: [...at].sort(([a], [b]) => a - b).map(([code, members]) => {
+      const ofSeeds = new Set(members.map((run) => rest.map((key) => key.codes[run]).join())).size === 1;
+      const point = { x: code, ...spread(members.map((run) => metric.values[run]), ofSeeds), ofSeeds };
+      const range = point.low == null || point.n === 1 ? "" : ` (${show(point.low, metric.unit)} … ${show(point.high, metric.unit)}, ${point.n} runs)`;
+      return { ...point, text: show(point.y, metric.unit) + range };
+    }),
+  }));
+  return lines;
+}
+
+function measureChart(metric, hidden, label) {
+  const { x, by } = view;
+  const all = explored(metric);
+  if (!all.length) return "No run that matches the filter has this measure.";
+  const seen = all.filter((line) => !hidden.has(line.name));
+  const lines = seen.length ? seen : all;
+  const points = lines.flatMap((line) => line.points);
+  const values = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
+  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const log = view.axis === "log" && low > 0;
+  const scale = log ? logScale(low, high, metric.unit) : linearScale(low, high, metric.unit, { zero: view.axis === "zero" });
+  return {
+    x: { label: x.label, scale: levelScale(x, points.map((point) => point.x)), show: (code) => `${x.label} ${x.texts[code]}` },
+    y: { label, scale, plain: log, show: (value) => show(value, metric.unit) },
+    lines,
+    legend: by ? all.map(({ name, look }) => ({ name, look })) : [],
+    summary: lines.map((line) => {
+      const [first, last] = [line.points[0], line.points.at(-1)];
+      return `${line.name}: ${show(first.y, metric.unit)} at ${x.texts[first.x]} to ${show(last.y, metric.unit)} at ${x.texts[last.x]}.`;
+    }).join(" "),
+    table: () => ({
+      columns: [...(by ? [by.path] : []), x.path, metric.path, "low", "high", "runs"],
+      rows: all.flatMap((line) => line.points.map((point) =>
+        [...(by ? [line.name] : []), x.numbers ? x.numbers[point.x] : x.texts[point.x], point.y, point.low ?? null, point.high ?? null, point.n])),
+    }),
+  };
+}
+
+// What stands for an interval, and over what is averaged.
+function averagedOver() {
+  const { x, by } = view;
+  const rest = keys.filter((key) => key !== x && key !== by && new Set(filtered().map((run) => key.codes[run])).size > 1);
+  if (!rest.length) return "";
+  const seeds = rest.length === 1 && rest[0] === seedKey;
+  const interval = { none: "no interval", range: "least to most" }[view.interval]
+    ?? (seeds || view.interval === "confidence" ? "95 % confidence of the mean" : "least to most");
+  return `Mean over ${rest.map((key) => (key === seedKey ? "seeds" : key.label)).join(", ")}; bars: ${interval}. `
+    + (seeds ? "" : "Fix a key in the filter to see one value of it.");
+}
+
+function buildExplorer(place) {
+  if (runs.length < 2 || !view.x) return place.remove();
+  const menu = (id, label, options, act) => {
+    const select = el("select", { id, change: () => { act(select.value); fillExplorer(); } }, ...options);
+    return el("div", { class: "field" }, el("label", { for: id }, label), select);
+  };
+  const option = (text, value, chosen) => el("option", { value, selected: chosen }, text);
+  const keyOptions = (chosen, most) => keys.map((key, at) => (key.texts.length <= most ? option(key.label, at, key === chosen) : null)).filter(Boolean);
+  const measures = [["Measures", true], ["All that was counted", false]].map(([label, headline]) =>
+    el("optgroup", { label }, ...metrics.filter((metric) => metric.headline === headline)
+      .map((metric) => option(metric.label, metric.path, metric === view.metric))));
+  const controls = el("div", { class: "fields", role: "group", "aria-label": "What the charts of this section show" },
+    menu("metric", "Measure", measures, (path) => { view.metric = metricAt.get(path); }),
+    menu("over", "Over", keyOptions(view.x, Infinity), (at) => {
+      if (keys[at] === view.by) { view.by = view.x; $("#by").value = String(keys.indexOf(view.by)); }
+      view.x = keys[at];
+    }),
+    menu("by", "Lines by", [option("nothing", "", !view.by), ...keyOptions(view.by, BY_MAX)], (at) => {
+      const key = at === "" ? null : keys[at];
+      if (key && key === view.x) { view.x = view.by ?? keys.find((other) => other !== key) ?? key; $("#over").value = String(keys.indexOf(view.x)); }
+      view.by = key === view.x ? null : key;
+    }),
+    menu("interval", "Interval", [
+      option("fitting", "auto", true), option("95 % confidence", "confidence"), option("least to most", "range"), option("none", "none"),
+    ], (value) => { view.interval = value; }),
+    menu("axis", "Axis", [option("from zero", "zero", true), option("fitted", "fitted"), option("logarithmic", "log")],
+      (value) => { view.axis = value; }));
+  const large = new Figure({
+    title: capital(view.metric.label), make: (_, hidden) => measureChart(view.metric, hidden, view.metric.label), height: (width) => (width < 480 ? 300 : 380),
+  });
+  const small = metrics.filter((metric) => metric.headline && metric.values.some(Boolean)).map((metric) => new Figure({
+    metric, title: capital(metric.label), small: true, legend: false, height: () => 210, make: () => measureChart(metric, large.hidden, metric.unit === "ratio" ? "programs for each page" : ""),
+    onPick: () => {
+      view.metric = metric;
+      $("#metric").value = metric.path;
+      fillExplorer();
+      large.element.scrollIntoView({ block: "center", behavior: still.matches ? "auto" : "smooth" });
+    },
+  }));
+  view.figures = [large, ...small];
+  place.append(controls, large.element,
+    el("h3", { class: "sub" }, "The same for every measure"), el("div", { class: "grid" }, ...small.map((figure) => figure.element)));
+  const redraw = large.redraw.bind(large);
+  // What its legend hides is hidden in the small ones, too.
+  large.redraw = () => { redraw(); if (large.seen !== [...large.hidden].join()) { large.seen = [...large.hidden].join(); small.forEach((figure) => figure.redraw()); } };
+  fillExplorer();
+  return undefined;
+}
+
+function fillExplorer() {
+  if (!view.figures) return;
+  const [large] = view.figures;
+  large.title = large.heading.textContent = capital(view.metric.label);
+  large.note.textContent = averagedOver();
+  // The one that is large is not shown small as well.
+  view.figures.forEach((figure) => { figure.element.hidden = figure.metric === view.metric; });
+  view.figures.forEach((figure) => figure.redraw());
+}

@@ -1,0 +1,321 @@
+// A figure: a chart with its legend, what is under the pointer or the arrow keys, and its files.
+
+const figures = [];
+const still = matchMedia("(prefers-reduced-motion: reduce)");
+
+// `make(zoom)` gives the chart to draw, or a sentence where there is nothing to see. A figure is drawn when it comes near
+// the screen, and again whenever its width, the colours or what it shows change.
+class Figure {
+  constructor({ title, note = "", make, height = () => 300, legend = true, small = false, onPick = null, metric = null }) {
+    Object.assign(this, { title, metric, make, heightOf: height, hidden: new Set(), zoom: null, small, withLegend: legend });
+    const id = `figure-${figures.length}`;
+    const tool = (label, what, act) => el("button", { type: "button", "aria-label": what, title: what, click: act }, label);
+    this.heading = el("h3", { id }, title);
+    this.note = el("p", {}, note);
+    this.data = el("div", { class: "scroll data", hidden: true, tabindex: 0, role: "region", "aria-label": `Data of ${title}` });
+    this.dataTool = tool("Data", `Data of “${title}” as a table`, () => this.toggleData());
+    this.dataTool.setAttribute("aria-expanded", "false");
+    this.reset = tool("Whole range", "Show the whole range again", () => this.zoomTo(null));
+    this.reset.hidden = true;
+    this.tools = el("div", { class: "tools", role: "group", "aria-label": `Files and data of ${title}` },
+      this.reset,
+      tool("SVG", `Save “${title}” as SVG`, () => this.save("svg")),
+      tool("PNG", `Save “${title}” as PNG`, () => this.save("png")),
+      tool("CSV", `Save the data of “${title}” as CSV`, () => this.save("csv")),
+      small ? null : this.dataTool);
+    this.legend = el("ul", { class: "legend", "aria-label": "What is shown" });
+    this.plot = el("div", { class: "plot", tabindex: 0, role: "group", "aria-roledescription": "chart", "aria-label": title });
+    this.tip = el("div", { class: "tip", hidden: true });
+    const head = small && onPick
+      ? el("button", { type: "button", class: "pick", title: "Show this one large", click: onPick }, this.heading)
+      : this.heading;
+    this.element = el("figure", { "aria-labelledby": id, class: small ? "small" : null },
+      el("div", { class: "head" }, el("figcaption", {}, head, this.note), this.tools),
+      legend ? this.legend : null, el("div", { class: "canvas" }, this.plot, this.tip), small ? null : this.data);
+    this.listen();
+    figures.push(this);
+    this.near = false;
+    new IntersectionObserver(([entry], observer) => {
+      if (!entry.isIntersecting) return;
+      observer.disconnect();
+      this.near = true;
+      this.redraw();
+    }, { rootMargin: "600px" }).observe(this.element);
+    new ResizeObserver(() => { if (this.plot.clientWidth !== this.width) this.redraw(); }).observe(this.plot);
+  }
+
+  made() {
+    return this.make(this.zoom, this.hidden);
+  }
+
+  redraw() {
+    if (!this.near) return;
+    const chart = this.made();
+    this.width = this.plot.clientWidth;
+    this.tip.hidden = true;
+    this.cursor = null;
+    if (typeof chart === "string") {
+      this.chart = null;
+      this.plot.replaceChildren(el("p", { class: "empty" }, chart));
+      this.legend.replaceChildren();
+      this.tools.hidden = true;
+      return;
+    }
+    this.chart = chart;
+    this.tools.hidden = false;
+    const height = this.heightOf(this.width, chart);
+    const picture = draw(chart, Math.max(this.width, 200), height, theme());
+    picture.setAttribute("aria-hidden", "true");
+    this.plot.replaceChildren(picture);
+    this.plot.setAttribute("aria-label", `${this.title}. ${chart.summary ?? ""} Arrow keys read the values.`);
+    this.reset.hidden = !this.zoom;
+    this.fillLegend();
+    if (!this.data.hidden) this.fillData();
+  }
+
+  fillLegend() {
+    const colours = theme();
+    this.legend.replaceChildren(...(this.withLegend ? this.chart.legend ?? [] : []).map(({ name, look, fixed }) => {
+      const entry = [swatch(look, colours, Boolean(this.chart.bars)), name];
+      if (fixed) return el("li", {}, el("span", { class: "key" }, ...entry));
+      const shown = !this.hidden.has(name);
+      const toggle = () => {
+        this.hidden[shown ? "add" : "delete"](name);
+        this.redraw();
+        $$("button", this.legend).find((button) => button.dataset.name === name)?.focus();
+      };
+      return el("li", {}, el("button", {
+        type: "button", class: "key", "aria-pressed": String(shown), "data-name": name, click: toggle,
+      }, ...entry));
+    }));
+  }
+
+  // ---- Reading values ----
+
+  listen() {
+    this.plot.addEventListener("pointermove", (event) => {
+      if (this.drag) return this.stretch(event);
+      this.readAt(event.offsetX, event.offsetY);
+    });
+    this.plot.addEventListener("pointerleave", () => this.clear());
+    this.plot.addEventListener("blur", () => this.clear());
+    this.plot.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      if (event.key === "Escape") { this.clear(); if (this.zoom) this.zoomTo(null); return; }
+      if (!step || !this.chart) return;
+      event.preventDefault();
+      this.walk(step);
+    });
+    this.plot.addEventListener("pointerdown", (event) => {
+      if (event.pointerType !== "mouse" || event.button || !this.chart?.zoomable) return;
+      this.drag = { from: event.offsetX, to: event.offsetX };
+      this.plot.setPointerCapture(event.pointerId);
+    });
+    this.plot.addEventListener("pointerup", () => this.release());
+    this.plot.addEventListener("dblclick", () => { if (this.zoom) this.zoomTo(null); });
+  }
+
+  stops() {
+    if (this.chart.bars) return this.chart.hits.map((_, place) => place);
+    const { low = -Infinity, high = Infinity } = this.chart.x.scale.codes ? {} : this.chart.x.scale;
+    const all = new Set(this.chart.lines.flatMap((line) => line.points.map((point) => point.x)));
+    return [...all].filter((x) => x >= low && x <= high).sort((a, b) => a - b);
+  }
+
+  walk(step) {
+    const stops = this.stops();
+    if (!stops.length) return;
+    // A long course is walked in some sixty steps.
+    const stride = Math.max(1, Math.round(stops.length / 60));
+    const next = this.cursor == null ? (step > 0 ? 0 : stops.length - 1) : this.cursor + step * stride;
+    this.cursor = Math.min(Math.max(next, 0), stops.length - 1);
+    say(this.point(stops[this.cursor]));
+  }
+
+  readAt(x, y) {
+    if (!this.chart) return;
+    if (this.chart.bars) {
+      const hit = this.chart.hits.findIndex((one) => x >= one.x0 - 1 && x <= one.x1 + 1 && y >= one.y0 && y <= one.y1);
+      return hit < 0 ? this.clear() : void this.point(hit);
+    }
+    const { px } = this.chart.at;
+    const stops = this.stops();
+    if (!stops.length) return;
+    const nearest = stops.reduce((best, stop) => (Math.abs(px(stop) - x) < Math.abs(px(best) - x) ? stop : best));
+    this.point(nearest);
+  }
+
+  // Shows the values at a stop; gives them as a sentence.
+  point(stop) {
+    this.plot.querySelector(".cursor")?.remove();
+    const cursor = svg("g", { class: "cursor", "pointer-events": "none" });
+    const colours = theme();
+    const { chart } = this;
+    let rows;
+    let heading;
+    let x;
+    if (chart.bars) {
+      const hit = chart.hits[stop];
+      const total = hit.row.parts.reduce((sum, part) => sum + part.value, 0);
+      heading = hit.row.label;
+      rows = [{ look: hit.part.look, name: hit.part.name, text: `${chart.bars.show(hit.part.value)} · ${show(hit.part.value / total, "share")}` },
+        { name: "total", text: chart.bars.show(total) }];
+      x = (hit.x0 + hit.x1) / 2;
+    } else {
+      const { px, py, top, h } = chart.at;
+      heading = chart.x.show(stop);
+      x = px(stop);
+      cursor.append(svg("path", { d: `M${x} ${top}V${top + h}`, stroke: colours.soft, "stroke-opacity": 0.5 }));
+      rows = [];
+      for (const line of chart.lines) {
+        const point = valueAt(line, stop);
+        if (!point) continue;
+        cursor.append(marker("circle", x, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
+        rows.push({ look: line.look, name: line.name, text: point.text ?? chart.y.show(point.y) });
+      }
+    }
+    this.plot.firstChild.append(cursor);
+    this.tip.replaceChildren(el("strong", {}, heading), el("table", {}, el("tbody", {}, ...rows.slice(0, 14).map((row) =>
+      el("tr", {}, el("th", { scope: "row" }, row.look ? swatch(row.look, colours, Boolean(chart.bars)) : "", row.name),
+        el("td", {}, row.text))))));
+    this.tip.hidden = false;
+    const span = this.tip.offsetWidth;
+    const right = x + 16 + span <= this.width;
+    this.tip.style.left = `${Math.max(0, right ? x + 16 : Math.min(x - span - 16, this.width - span))}px`;
+    this.tip.style.top = `${chart.bars ? chart.hits[stop].y1 : 18}px`;
+    return `${heading}: ${rows.map((row) => `${row.name} ${row.text}`).join(", ")}`;
+  }
+
+  clear() {
+    this.tip.hidden = true;
+    this.cursor = null;
+    $(".cursor", this.plot)?.remove();
+  }
+
+  // ---- A closer look: drag along the axis of time ----
+
+  stretch(event) {
+    this.drag.to = event.offsetX;
+    $(".band", this.plot)?.remove();
+    const [from, to] = [this.drag.from, this.drag.to].sort((a, b) => a - b);
+    const { top, h } = this.chart.at;
+    this.plot.firstChild.append(svg("rect", { class: "band", x: from, y: top, width: to - from, height: h, fill: theme().soft, "fill-opacity": 0.18 }));
+  }
+
+  release() {
+    if (!this.drag) return;
+    const { from, to } = this.drag;
+    this.drag = null;
+    $(".band", this.plot)?.remove();
+    if (Math.abs(to - from) < 8) return;
+    const { left, w } = this.chart.at;
+    const { low, high } = this.chart.x.scale;
+    const at = (px) => {
+      const share = Math.min(Math.max((px - left) / w, 0), 1);
+      return this.chart.x.log ? low * (high / low) ** share : low + (high - low) * share;
+    };
+    this.zoomTo([at(Math.min(from, to)), at(Math.max(from, to))]);
+  }
+
+  zoomTo(range) {
+    this.zoom = range;
+    this.redraw();
+  }
+
+  // ---- Files ----
+
+  toggleData() {
+    this.data.hidden = !this.data.hidden;
+    this.dataTool.setAttribute("aria-expanded", String(!this.data.hidden));
+    if (!this.data.hidden) this.fillData();
+  }
+
+  fillData() {
+    const { columns, rows } = this.chart.table();
+    const cells = (row) => row.map((value) => el("td", {}, value == null ? NONE : String(value)));
+    const most = 200;
+    this.data.replaceChildren(el("table", {},
+      el("caption", {}, rows.length > most ? `${this.title}: the first ${most} of ${grouped(rows.length)} rows; the CSV has all` : this.title),
+      el("thead", {}, el("tr", {}, ...columns.map((name) => el("th", { scope: "col" }, name)))),
+      el("tbody", {}, ...rows.slice(0, most).map((row) => el("tr", {}, ...cells(row))))));
+  }
+
+  // For paper: in light colours, at a fixed size, with title and legend.
+  picture() {
+    const chart = this.made();
+    const colours = theme(true);
+    const [width, pad] = [760, 18];
+    const height = chart.bars ? Math.max(160, 60 + chart.bars.rows.length * 30) : 380;
+    const body = draw(chart, width - 2 * pad, height, colours);
+    const entries = (chart.legend ?? []).filter(({ name }) => !this.hidden.has(name));
+    let [x, y] = [pad, 54];
+    const keyed = svg("g");
+    for (const { name, look } of entries.length > 1 ? entries : []) {
+      const span = 38 + widthOf(name);
+      if (x + span > width - pad) [x, y] = [pad, y + 20];
+      keyed.append(mark(look, colours, x, y - 4, Boolean(chart.bars)), text(name, x + 26, y, colours, { fill: colours.ink }));
+      x += span;
+    }
+    const top = entries.length > 1 ? y + 18 : 48;
+    const whole = svg("svg", {
+      xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${top + height + pad}`, width, height: top + height + pad,
+      "font-family": body.getAttribute("font-family"),
+    });
+    const title = svg("title");
+    title.textContent = this.title;
+    whole.append(title, svg("rect", { width: "100%", height: "100%", fill: colours.paper }),
+      text(this.title, pad, 30, colours, { size: 16, weight: 600, fill: colours.ink }), keyed,
+      svg("g", { transform: `translate(${pad} ${top})` }, ...body.childNodes));
+    return whole;
+  }
+
+  save(format) {
+    const name = `${fileName(this.title)}.${format}`;
+    say(`Saved ${name}`);
+    if (format === "csv") {
+      const { columns, rows } = this.chart.table();
+      return download(name, csv(columns, rows), "text/csv");
+    }
+    const picture = this.picture();
+    const source = new XMLSerializer().serializeToString(picture);
+    if (format === "svg") return download(name, source, "image/svg+xml");
+    const image = new Image();
+    image.addEventListener("load", () => {
+      const canvas = el("canvas", { width: 2 * image.width, height: 2 * image.height });
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((file) => download(name, file), "image/png");
+    });
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
+    return undefined;
+  }
+}
+
+// What a line says at a stop: a course its last value, points only what they have there.
+function valueAt(line, stop) {
+  if (line.markers) return line.points.find((point) => point.x === stop && point.y != null);
+  let low = 0;
+  let high = line.points.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (line.points[middle].x <= stop) low = middle + 1;
+    else high = middle;
+  }
+  const point = line.points[low - 1];
+  return point && point.y != null ? point : undefined;
+}
+
+function mark(look, colours, x, y, filled) {
+  const colour = colourOf(look, colours);
+  if (filled || look.cause) return svg("rect", { x, y: y - 5, width: 18, height: 10, rx: 2, fill: colour });
+  return svg("g", {},
+    svg("path", { d: `M${x} ${y}h20`, stroke: colour, "stroke-width": 2.2, "stroke-dasharray": DASHES[look.dash ?? 0] || null }),
+    ...(look.symbol == null ? [] : [marker(SYMBOLS[look.symbol % SYMBOLS.length], x + 10, y, colour, colours.paper, 3.6)]));
+}
+
+function swatch(look, colours, filled) {
+  return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, mark(look, colours, 1, 6, filled));
+}
+
+function redrawAll() {
+  figures.forEach((figure) => figure.redraw());
+}

@@ -1,0 +1,226 @@
+// Which runs are looked at: a filter for the whole page, the table of the runs, and the few that are looked at closely.
+
+const SELECTED_MAX = 8;
+
+const state = {
+  search: "",
+  fixed: new Map(), // key → the place of the value that it must have
+  selected: [],
+  sort: { column: null, descending: false },
+  columns: new Set(metrics.filter((metric) => metric.headline).map((metric) => metric.path)),
+  rowsShown: 100,
+};
+
+const COMPARISON = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/;
+
+// “cdm 64MiB”: runs that have both words. “waf_host<2”, “cache.size>=64MiB”: runs for which that holds.
+function condition(word) {
+  const found = COMPARISON.exec(word);
+  if (!found) {
+    const plain = word.toLowerCase();
+    return (run) => haystack(run).includes(plain);
+  }
+  const [, name, sign, value] = found;
+  const key = keys.find((one) => one.path === name || one.label.replaceAll(" ", ".") === name);
+  const metric = metricAt.get(name);
+  const compare = {
+    "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b,
+    "=": (a, b) => a === b, "!=": (a, b) => a !== b,
+  }[sign];
+  if (!key && !metric) return () => false;
+  const number = quantity(value);
+  if (metric) return (run) => metric.values[run] != null && compare(metric.values[run], number);
+  if (key.numbers && Number.isFinite(number)) return (run) => compare(key.numbers[key.codes[run]], number);
+  const same = (run) => textOf(key, run).replaceAll(/\s/g, "").toLowerCase() === value.toLowerCase();
+  return sign === "!=" ? (run) => !same(run) : same;
+}
+
+function quantity(value) {
+  const found = /^(-?[\d.]+(?:e-?\d+)?)\s*([a-zµ%]*)$/i.exec(value.replaceAll(",", ""));
+  if (!found) return NaN;
+  const scale = [...TIMES, ...SIZES, [1e3, "us"], [0.01, "%"]].find(([, unit]) => unit.toLowerCase() === found[2].toLowerCase());
+  return Number(found[1]) * (found[2] && scale ? scale[0] : 1);
+}
+
+const haystacks = new Map();
+function haystack(run) {
+  if (!haystacks.has(run)) {
+    const texts = keys.map((key) => `${key.label} ${textOf(key, run)} ${textOf(key, run).replaceAll(/\s/g, "")}`);
+    haystacks.set(run, [...texts, labels[run], data.hashes[run]].join(" ").toLowerCase());
+  }
+  return haystacks.get(run);
+}
+
+let matching = null;
+function filtered() {
+  if (!matching) {
+    const conditions = state.search.trim().split(/\s+/).filter(Boolean).map(condition);
+    const fixed = [...state.fixed];
+    matching = runs.filter((run) =>
+      fixed.every(([key, code]) => key.codes[run] === code) && conditions.every((holds) => holds(run)));
+  }
+  return matching;
+}
+
+function ordered() {
+  const { column, descending } = state.sort;
+  if (!column) return filtered();
+  const value = column.codes ? (run) => column.codes[run] : (run) => column.values[run];
+  return [...filtered()].sort((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    // What has no value stands last, whichever way the others go.
+    if (x == null || y == null) return (x == null) - (y == null) || a - b;
+    return (x < y ? -1 : x > y ? 1 : a - b) * (descending && x !== y ? -1 : 1);
+  });
+}
+
+function buildFilter(place) {
+  if (runs.length < 2) return place.remove();
+  const search = el("input", {
+    type: "search", id: "search", placeholder: "such as cdm, or waf_host<2", autocomplete: "off", spellcheck: "false",
+    input: () => { state.search = search.value; filterChanged(); },
+  });
+  const choices = keys.filter((key) => key.texts.length > 1 && key.texts.length <= 60).map((key) => {
+    const select = el("select", {
+      id: `only-${key.path}`,
+      change: () => {
+        if (select.value === "") state.fixed.delete(key);
+        else state.fixed.set(key, Number(select.value));
+        filterChanged();
+      },
+    }, el("option", { value: "" }, "any"), ...key.texts.map((text, code) => el("option", { value: code }, text)));
+    return el("div", { class: "field" }, el("label", { for: select.id }, key.label), select);
+  });
+  const clear = el("button", {
+    type: "button", id: "clear", hidden: true,
+    click: () => {
+      state.search = search.value = "";
+      state.fixed.clear();
+      $$("select", place).forEach((select) => { select.value = ""; });
+      filterChanged();
+      search.focus();
+    },
+  }, "Clear");
+  place.append(
+    el("div", { class: "field wide" }, el("label", { for: "search" }, "Filter the runs"), search),
+    ...choices,
+    el("div", { class: "field count" }, el("output", { id: "count", for: "search" }), clear));
+}
+
+function filterChanged() {
+  matching = null;
+  state.rowsShown = 100;
+  showCount();
+  refresh();
+}
+
+function showCount() {
+  const output = $("#count");
+  if (!output) return;
+  const count = filtered().length;
+  output.textContent = count === runs.length ? plural(count, "run") : `${grouped(count)} of ${plural(runs.length, "run")}`;
+  $("#clear").hidden = count === runs.length && !state.search;
+}
+
+// ---- The table ----
+
+function columnsShown() {
+  return [...keys, ...metrics.filter((metric) => state.columns.has(metric.path))];
+}
+
+function buildTable(place) {
+  if (runs.length === 1) return buildOnly(place);
+  const chooser = el("details", { class: "chooser" }, el("summary", {}, "Columns"),
+    el("fieldset", {}, el("legend", {}, "Measures shown as columns"), ...metrics.map((metric) => {
+      const box = el("input", {
+        type: "checkbox", checked: state.columns.has(metric.path),
+        change: () => { state.columns[box.checked ? "add" : "delete"](metric.path); fillTable(); },
+      });
+      return el("label", {}, box, " ", metric.label);
+    })));
+  const save = el("button", { type: "button", click: () => saveTable() }, "CSV of all measures");
+  place.append(el("div", { class: "above" }, chooser, save),
+    el("div", { class: "scroll", id: "runs-scroll", tabindex: 0, role: "region", "aria-label": "The runs" },
+      el("table", { id: "runs-table" })),
+    el("p", { class: "more" }));
+  fillTable();
+  return undefined;
+}
+
+// Of a single run: a row for each measure.
+function buildOnly(place) {
+  $("h2", place).textContent = "What was counted";
+  const row = (metric) => el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(metric.values[0], metric.unit)));
+  const part = (headline) => el("tbody", { class: headline ? null : "rest" }, ...metrics.filter((metric) => metric.headline === headline).map(row));
+  place.append(
+    el("div", { class: "above after" }, el("button", { type: "button", click: saveTable }, "CSV")),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What was counted" }, el("table", { id: "runs-table" },
+      el("caption", {}, "Every measure of the run"),
+      el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), el("th", { scope: "col" }, "value"))),
+      part(true), part(false))));
+}
+
+function fillTable() {
+  if (runs.length === 1) return;
+  const columns = columnsShown();
+  const all = ordered();
+  const head = columns.map((column) => {
+    const sorted = state.sort.column === column;
+    const direction = sorted ? (state.sort.descending ? "descending" : "ascending") : "none";
+    const sort = () => {
+      state.sort = { column, descending: sorted ? !state.sort.descending : false };
+      fillTable();
+      refreshOrder();
+      $$("#runs-table thead button").find((button) => button.dataset.path === column.path)?.focus();
+      say(`Sorted by ${column.label}, ${state.sort.descending ? "descending" : "ascending"}`);
+    };
+    return el("th", { scope: "col", "aria-sort": direction, class: column.codes && !column.numbers ? "text" : null },
+      el("button", { type: "button", "data-path": column.path, title: `Sort by ${column.path}`, click: sort },
+        column.label, el("i", { "aria-hidden": "true" }, sorted ? (state.sort.descending ? "↓" : "↑") : "↕")));
+  });
+  const rows = all.slice(0, state.rowsShown).map((run) => tableRow(run, columns));
+  const empty = el("tr", {}, el("td", { colspan: columns.length + 1, class: "text" }, "No run matches the filter."));
+  $("#runs-table").replaceChildren(
+    el("caption", {}, `${plural(all.length, "run")}. Those ticked, up to ${SELECTED_MAX}, are drawn below.`),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "tick" }, el("span", { class: "unseen" }, "Drawn below")), ...head)),
+    el("tbody", {}, ...(rows.length ? rows : [empty])));
+  const left = all.length - rows.length;
+  $(".more").replaceChildren(...(left > 0 ? [el("button", {
+    type: "button", click: () => { state.rowsShown = Infinity; fillTable(); },
+  }, `Show the other ${plural(left, "run")}`)] : []));
+}
+
+function tableRow(run, columns) {
+  const box = el("input", {
+    type: "checkbox", "aria-label": `Draw ${labels[run]}`, "data-run": run,
+    change: () => { select(run, box.checked); box.checked = state.selected.includes(run); },
+  });
+  box.checked = state.selected.includes(run);
+  return el("tr", {}, el("td", { class: "tick" }, box), ...columns.map((column, place) => {
+    const shown = column.codes ? textOf(column, run) : show(column.values[run], column.unit);
+    const kind = column.codes && !column.numbers ? "text" : null;
+    return place ? el("td", { class: kind }, shown) : el("th", { scope: "row", class: kind }, shown);
+  }));
+}
+
+function saveTable() {
+  const rows = ordered().map((run) => [
+    labels[run], data.hashes[run], ...keys.map((key) => (key.numbers ? key.numbers[key.codes[run]] : textOf(key, run))),
+    ...metrics.map((metric) => metric.values[run]),
+  ]);
+  const columns = ["run", "scenario_hash", ...keys.map((key) => key.path), ...metrics.map((metric) => metric.path)];
+  download("runs.csv", csv(columns, rows), "text/csv");
+}
+
+// ---- The runs that are drawn one by one ----
+
+function select(run, wanted) {
+  if (!wanted) state.selected = state.selected.filter((other) => other !== run);
+  else if (!state.selected.includes(run)) {
+    if (state.selected.length >= SELECTED_MAX) return say(`At most ${SELECTED_MAX} runs are drawn at once`);
+    state.selected = [...state.selected, run];
+  }
+  $$("#runs-table input[data-run]").forEach((box) => { box.checked = state.selected.includes(Number(box.dataset.run)); });
+  refreshSelection();
+  return undefined;
+}

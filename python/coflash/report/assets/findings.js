@@ -1,0 +1,70 @@
+// What a change of one key does: pairs of runs that are alike in every other key, and how their measures differ.
+
+const CARDS = ["gc_copies_pages", "waf_host", "response_ns.all.mean", "response_ns.all.p99"];
+
+const question = (() => {
+  // The key with the baseline; else words before numbers: “what does cdm do?” before “what does 64 MiB do?”.
+  const named = meant.find((key) => key.texts.includes(data.baseline));
+  const key = named ?? meant.find((one) => !one.numbers) ?? meant[0];
+  if (!key) return null;
+  const from = named ? named.texts.indexOf(data.baseline) : 0;
+  return { key, from, to: from === 0 ? key.texts.length - 1 : 0 };
+})();
+
+// Pairs of runs that differ in `key` alone, from one value of it to another.
+function pairs(key, from, to) {
+  const rest = keys.filter((other) => other !== key);
+  const alike = (run) => rest.map((other) => other.codes[run]).join();
+  const partners = new Map();
+  for (const run of filtered()) if (key.codes[run] === to) partners.set(alike(run), run);
+  return filtered().filter((run) => key.codes[run] === from && partners.has(alike(run)))
+    .map((run) => [run, partners.get(alike(run))]);
+}
+
+function buildFindings(place) {
+  const known = meant.filter((key) => key.texts.length > 1 && key.texts.length <= 60
+    && key.texts.some((_, to) => to && pairs(key, 0, to).length));
+  if (!question || !known.length) return place.remove();
+  if (!known.includes(question.key)) Object.assign(question, { key: known[0], from: 0, to: known[0].texts.length - 1 });
+  const choice = (id, label, options, act) => {
+    const select = el("select", { id, change: () => { act(Number(select.value)); fillFindings(); } }, ...options);
+    return el("span", { class: "inline" }, el("label", { for: id, class: "unseen" }, label), select);
+  };
+  const option = (text, value, chosen) => el("option", { value, selected: value === chosen }, text);
+  const values = (chosen) => question.key.texts.map((text, code) => option(text, code, chosen));
+  const sentence = el("p", { class: "sentence" });
+  const build = () => sentence.replaceChildren(
+    "Changing ",
+    choice("change-key", "Key", known.map((key, at) => option(key.label, at, known.indexOf(question.key))), (at) => {
+      Object.assign(question, { key: known[at], from: 0, to: known[at].texts.length - 1 });
+      build();
+      $("#change-key").focus();
+    }),
+    " from ", choice("change-from", "From", values(question.from), (code) => { question.from = code; }),
+    " to ", choice("change-to", "To", values(question.to), (code) => { question.to = code; }));
+  build();
+  place.append(sentence, el("dl", { class: "cards" }), el("p", { class: "note" }));
+  fillFindings();
+  return undefined;
+}
+
+function fillFindings() {
+  const place = $("#findings");
+  if (!place) return;
+  const found = pairs(question.key, question.from, question.to);
+  const cards = CARDS.map((path) => metricAt.get(path)).filter(Boolean).map((metric) => {
+    const changes = found.map(([a, b]) => change(metric.values[b], metric.values[a])).filter((one) => one != null);
+    if (!changes.length) return null;
+    const mean = changes.reduce((sum, one) => sum + one, 0) / changes.length;
+    const word = verdict(metric, mean);
+    const [least, most] = [Math.min(...changes), Math.max(...changes)];
+    return el("div", { class: "card" }, el("dt", {}, metric.label),
+      el("dd", { class: word }, showChange(mean), word ? el("span", { class: "unseen" }, ` ${word}`) : null),
+      el("dd", {}, changes.length > 1 ? `${showChange(least)} … ${showChange(most)}` : " "));
+  }).filter(Boolean);
+  $(".cards", place).replaceChildren(...cards);
+  const rest = meant.filter((key) => key !== question.key).map((key) => key.label);
+  $(".note", place).textContent = cards.length
+    ? `Mean and range over ${plural(found.length, "pair")} of runs alike in all else${rest.length ? `: ${rest.join(", ")}` : ""}.`
+    : "No two runs differ in this alone.";
+}

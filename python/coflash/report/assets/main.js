@@ -1,0 +1,64 @@
+// Puts the page together, and draws anew what a change concerns.
+
+function buildVaried(place) {
+  if (!keys.length) return place.remove();
+  const values = (key) => {
+    const { texts } = key;
+    return texts.length <= 6 ? texts.join(", ") : `${texts.length} values, ${texts[0]} … ${texts.at(-1)}`;
+  };
+  place.append(el("dl", { class: "varied" }, ...keys.map((key) => el("div", {},
+    el("dt", {}, el("code", {}, key.path)), el("dd", {}, values(key)),
+    key.along.length ? el("dd", { class: "along" }, "with ", key.along.slice(0, 4).join(", "), key.along.length > 4 ? " …" : "") : null))));
+  return undefined;
+}
+
+// One run for each line of the charts, alike in all else, at a middling value of their axis.
+function firstSelected() {
+  if (runs.length <= 4) return runs;
+  const { x, by } = view;
+  const rest = keys.filter((key) => key !== x && key !== by);
+  const groups = new Map();
+  for (const run of runs) {
+    const place = [x.codes[run], ...rest.map((key) => key.codes[run])].join();
+    groups.set(place, [...(groups.get(place) ?? []), run]);
+  }
+  if (!by) return [0, 0.33, 0.67, 1].map((share) => [...groups.values()][Math.round(share * (groups.size - 1))][0]);
+  const most = Math.max(...[...groups.values()].map((group) => group.length));
+  const whole = [...groups.values()].filter((group) => group.length === most);
+  const places = [...new Set(whole.map(([run]) => x.codes[run]))].sort((a, b) => a - b);
+  return whole.find(([run]) => x.codes[run] === places[Math.floor(places.length / 2)]).slice(0, 6);
+}
+
+function refresh() {
+  fillFindings();
+  fillExplorer();
+  fillTable();
+  refreshOrder();
+}
+
+function refreshOrder() {
+  notePrograms();
+  closer.programs.redraw();
+}
+
+function refreshSelection() {
+  fillChips();
+  closer.figures.forEach((figure) => figure.redraw());
+}
+
+state.selected = firstSelected();
+buildVaried($("#varied"));
+buildFilter($("#filter"));
+showCount();
+buildFindings($("#findings"));
+buildExplorer($("#explore"));
+buildTable($("#runs"));
+// There is nothing to choose among one.
+if (runs.length === 1) $("#hint").remove();
+buildPrograms($("#programs"));
+buildCloser($("#closer"));
+buildCompare($("#compare"));
+buildAgain($("#again"));
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { redrawAll(); fillChips(); });
+$$("nav a").forEach((link) => { if (!$(link.getAttribute("href"))) link.parentElement.remove(); });
+document.documentElement.dataset.ready = "yes";

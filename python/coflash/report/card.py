@@ -1,0 +1,135 @@
+"""Results as a notebook shows them: a few kilobytes of HTML, drawn without a script, since many viewers run none."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from html import escape
+
+import numpy as np
+
+from coflash.comparison import Comparison
+from coflash.measures import CAUSES, HEADLINE, Measure
+from coflash.quantity import change, show, show_change
+from coflash.report import palette
+from coflash.result import Result
+
+_CELL = "padding:.15rem .9rem .15rem 0;text-align:right;border:0;background:none;white-space:nowrap"
+_TABLE = "border-collapse:collapse;color:inherit;font:inherit"
+_NAME = _CELL.replace("right", "left", 1)
+_VERDICTS = {"better": "color:#0a8a62", "worse": "color:#c9581b", "": "opacity:.7"}
+_DOT = "display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.35em"
+_WIDTH, _HEIGHT = 360, 180
+
+
+def result_html(result: Result) -> str:
+    """One run: what was replayed, its measures, where its programs come from, and the tail of its response times."""
+    metrics = result.metrics
+    rows = [_row(measure.label, measure.shown(metrics)) for measure in HEADLINE]
+    rows.append(_row("requests", show(metrics.requests, "requests")))
+    name = result.document["scenario"].get("name") or "run"
+    return (
+        '<div style="font:0.9rem/1.4 system-ui,sans-serif">'
+        f"<div><strong>{escape(name)}</strong> · {escape(result.workload['description'])}</div>"
+        '<div style="display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start;margin-top:.4rem">'
+        f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
+        f"<div>{_programs(result)}{_tail(result)}</div></div>"
+        f'<div style="opacity:.7;font-size:.8rem">scenario {escape(result.scenario_hash)}, seed {result.seed}, '
+        f"coflash {escape(str(result.document['coflash']))}</div></div>"
+    )
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """Every scheme beside the baseline, cache size by cache size."""
+    sizes = comparison.cache_sizes_bytes
+    head = "".join(f'<th style="{_CELL};font-weight:600">{show(size, "bytes")}</th>' for size in sizes)
+    tables = []
+    for rival in comparison.rivals:
+        rows = []
+        for measure in HEADLINE:
+            cells = "".join(f'<td style="{_CELL}">{_beside(comparison, rival, size, measure)}</td>' for size in sizes)
+            rows.append(f'<tr><th style="{_NAME};font-weight:400">{escape(measure.label)}</th>{cells}</tr>')
+        tables.append(
+            f'<table style="{_TABLE};margin:.4rem 0 0">'
+            f'<caption style="text-align:left">{escape(rival)}, against {escape(comparison.baseline)}</caption>'
+            f'<thead><tr><td style="{_NAME}"></td>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table>'
+        )
+    title = f"<strong>{escape(comparison.title)}</strong>"
+    return f'<div style="font:0.9rem/1.4 system-ui,sans-serif">{title}{"".join(tables)}</div>'
+
+
+def _row(label: str, text: str) -> str:
+    name = f'<th scope="row" style="{_NAME};font-weight:400">{escape(label)}</th>'
+    return f'<tr style="background:none">{name}<td style="{_CELL}">{text}</td></tr>'
+
+
+def _beside(comparison: Comparison, rival: str, size_bytes: int, measure: Measure) -> str:
+    ours, theirs = comparison.at(rival, size_bytes), comparison.at(comparison.baseline, size_bytes)
+    if ours is None:
+        return "–"
+    relative = None if theirs is None else change(measure.read(ours.metrics), measure.read(theirs.metrics))
+    style = _VERDICTS[measure.verdict(relative)]
+    return f'{measure.shown(ours.metrics)} <small style="{style}">{show_change(relative)}</small>'
+
+
+def _programs(result: Result) -> str:
+    """One bar, stacked, and what its parts are."""
+    pages = {cause: int(result.metrics.programs_pages.get(cause, 0)) for cause in CAUSES}
+    total = sum(pages.values())
+    if not total:
+        return ""
+    parts, key = [], []
+    for cause, count in pages.items():
+        if count:
+            share = count / total
+            box = f"background:{palette.CAUSES[cause]};"
+            parts.append(f'<div style="{box}width:{share:.2%}" title="{CAUSES[cause]}: {count:,} pages"></div>')
+            dot = (
+                f'<i style="{box}display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.35em"></i>'
+            )
+            name = f"{CAUSES[cause]} {share * 100:.0f}\N{NO-BREAK SPACE}%"
+            key.append(f'<span style="white-space:nowrap;margin-right:1em">{dot}{name}</span>')
+    return (
+        f'<div style="max-width:{_WIDTH}px"><div style="opacity:.75">{total:,} pages programmed</div>'
+        f'<div style="display:flex;height:1.1rem;border-radius:3px;overflow:hidden">{"".join(parts)}</div>'
+        f'<div style="font-size:.8rem">{"".join(key)}</div></div>'
+    )
+
+
+def _tail(result: Result) -> str:
+    """How many requests take longer than a given time, both axes logarithmic."""
+    histogram = result.histogram()
+    beyond = histogram.exceeded_by() if len(histogram.counts) else np.zeros(0)
+    seen = beyond > 0
+    if seen.sum() < 2:
+        return ""
+    times, shares = np.log10(histogram.values_ns[seen]), np.log10(beyond[seen])
+    low = math.floor(times[0])
+    high, depth = max(low + 1, math.ceil(times[-1])), max(1, -math.floor(shares[-1]))
+    left, top, width, height = 88, 6, _WIDTH - 98, _HEIGHT - 42
+    x = left + (times - low) / (high - low) * width
+    y = top - shares / depth * height
+    kept = np.append(True, (np.abs(np.diff(np.round(x))) + np.abs(np.diff(np.round(y)))) > 0)
+    path = f"M{left} {top}" + "".join(f"H{a:.0f}V{b:.0f}" for a, b in zip(x[kept], y[kept], strict=True))
+    return (
+        f'<svg role="img" aria-label="Requests that take longer than a given time" width="{_WIDTH}" height="{_HEIGHT}" '
+        'style="margin-top:.6rem;max-width:100%" fill="currentColor" font-size="11" font-family="system-ui,sans-serif">'
+        f"{''.join(_axes(left, top, width, height, low, high, depth))}"
+        f'<path d="{path}" fill="none" stroke="#2c83c4" stroke-width="1.6"/></svg>'
+    )
+
+
+def _axes(left: int, top: int, width: int, height: int, low: int, high: int, depth: int) -> Iterator[str]:
+    for power in range(0, depth + 1, max(1, math.ceil(depth / 4))):
+        y = top + power / depth * height
+        label = f"1 in {10**power:,}" if power else "all"
+        yield f'<path d="M{left} {y:.1f}h{width}" stroke="currentColor" stroke-opacity=".15"/>'
+        yield f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end" opacity=".75">{label}</text>'
+    for power in range(low, high + 1, max(1, math.ceil((high - low) / 4))):
+        x = left + (power - low) / (high - low) * width
+        time = show(10.0**power, "ns")
+        yield f'<text x="{x:.1f}" y="{top + height + 16}" text-anchor="middle" opacity=".75">{time}</text>'
+    yield (
+        f'<text x="{left + width}" y="{top + height + 32}" text-anchor="end" opacity=".75">'
+        "requests that take longer than …</text>"
+    )

@@ -1,0 +1,197 @@
+"""All that the page shows, small enough that a thousand runs open at once.
+
+Scenarios differ in a few lines: each line is kept once, and a scenario is a list of their numbers. Numbers that every
+run has are columns. Distributions and courses over time are thinned to what a screen can show, and follow one another
+as 32-bit floats in one base64 text, of which the page decodes only the runs that it draws.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coflash._core import __version__
+from coflash.measures import CAUSES
+from coflash.report.catalogue import MEASURES, is_number, metric
+from coflash.report.study import Study
+from coflash.report.varied import Key, flat
+from coflash.result import KINDS, Histogram, Result
+from coflash.scenario import toml_value
+from coflash.table import Table
+
+Floats = NDArray[np.float32]
+
+_FEW_RUNS = 40
+"""Up to so many runs, detail is kept in full."""
+_WINDOWS_MAX, _WINDOWS_MIN = 512, 48
+_ERASE_BINS = 60
+_ALIGNMENT_BYTES = 12
+"""Whole floats, and whole groups of base64."""
+_MEANS = {"response_mean_ns": "requests"}
+"""Columns of the series that are means, and what weighs them."""
+
+
+def payload(study: Study) -> tuple[dict[str, Any], str]:
+    """What the page reads: a JSON object, and the runs' details in base64."""
+    results = study.results
+    fine = len(results) <= _FEW_RUNS
+    columns = series_columns(results)
+    details = [_details(result, columns, fine) for result in results]
+    lines, scenarios = _scenarios(results)
+    data = {
+        "version": __version__,
+        "title": study.heading,
+        "baseline": study.baseline,
+        "labels": study.labels,
+        "keys": [_key(key) for key in study.varied],
+        "metrics": list(_metrics(results)),
+        "causes": CAUSES,
+        "kinds": KINDS,
+        "lines": lines,
+        "scenarios": scenarios,
+        "hashes": [result.scenario_hash for result in results],
+        "series": columns,
+        "details": [shape for shape, _ in details],
+        "runs": [_facts(result) for result in results],
+    }
+    blob = b"".join(_padded(numbers) for _, numbers in details)
+    return data, base64.b64encode(blob).decode("ascii")
+
+
+def series_columns(results: Any) -> list[str]:
+    """The columns that all series have and that are not zero throughout; time itself is not one of them."""
+    names = [name for name in results[0].series().columns if name != "start_ns"] if results else []
+    shared = (name for name in names if all(name in result.series() for result in results))
+    return [name for name in shared if any(np.any(result.series()[name]) for result in results)]
+
+
+def _key(key: Key) -> dict[str, Any]:
+    return {
+        "path": key.path,
+        "label": key.label,
+        "unit": key.unit,
+        "texts": key.texts,
+        "numbers": key.numbers,
+        "codes": key.codes,
+        "along": key.along,
+    }
+
+
+def _metrics(results: Any) -> Iterator[dict[str, Any]]:
+    """A column for each number that any run has; the measures of every summary come first."""
+    rows = [result.metrics.flat() for result in results]
+    found = [metric(path) for path in dict.fromkeys(path for row in rows for path in row)]
+    order = {path: place for place, path in enumerate(MEASURES)}
+    for each in sorted(found, key=lambda one: order.get(one.path, len(order))):
+        values = [_short(row.get(each.path)) for row in rows]
+        if any(values) or (each.is_headline and any(value is not None for value in values)):
+            yield {
+                "path": each.path,
+                "label": each.label,
+                "unit": each.unit,
+                "cost": each.is_cost,
+                "headline": each.is_headline,
+                "values": values,
+            }
+
+
+def _short(value: Any) -> float | None:
+    """Whole numbers as they are, others with seven digits; what is no number is none."""
+    if not is_number(value) or not math.isfinite(value):
+        return None
+    return value if isinstance(value, int) else float(f"{value:.7g}")
+
+
+def _scenarios(results: Any) -> tuple[list[str], list[list[int]]]:
+    """The different lines of the scenarios, in their order, and those of each run."""
+    places: dict[str, int] = {}
+    scenarios = []
+    for result in results:
+        lines = (f"{path} = {toml_value(value)}" for path, value in flat(result.document["scenario"]))
+        scenarios.append([places.setdefault(line, len(places)) for line in lines])
+    return list(places), scenarios
+
+
+def _facts(result: Result) -> dict[str, Any]:
+    """What a run was fed, and how fast it was."""
+    return {
+        "workload": result.workload["description"],
+        "inputs": [[given["file"], given["sha256"]] for given in result.workload["inputs"]],
+        "remarks": result.workload["remarks"],
+        "coflash": result.document["coflash"],
+        "seed": result.seed,
+        "pace": round(result.simulator["requests_per_second"]),
+        "memory": result.simulator["peak_rss_bytes"],
+    }
+
+
+def _details(result: Result, columns: list[str], fine: bool) -> tuple[list[float], Floats]:
+    """How many numbers of each kind a run has (and the length of a window in ns), and the numbers."""
+    parts: list[Floats] = []
+    shape: list[float] = []
+    for kind in KINDS:
+        times, through = thinned(result.histogram(kind), cells_per_decade=100 if fine else 30)
+        parts += [times, through]
+        shape.append(len(times))
+    window_ns, windows = merged(result.series(), columns, _WINDOWS_MAX if fine else _WINDOWS_MIN)
+    parts += windows
+    shape += [len(windows[0]) if windows else 0, window_ns]
+    erases, blocks = erase_histogram(result.erase_counts())
+    parts += [erases, blocks]
+    shape.append(len(erases))
+    return shape, np.concatenate(parts) if parts else np.zeros(0, np.float32)
+
+
+def thinned(histogram: Histogram, cells_per_decade: int) -> tuple[Floats, Floats]:
+    """Times, ascending, and how many requests took no longer; of points that a screen shows as one, the last."""
+    times = histogram.values_ns.astype(np.float64)
+    through = np.cumsum(histogram.counts, dtype=np.float64)
+    if not len(times):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    beyond = np.log10(np.maximum(through[-1] - through, 0.5) / through[-1])
+    cells = np.floor(np.stack([np.log10(np.maximum(times, 1)) * cells_per_decade, beyond * 0.4 * cells_per_decade]))
+    last = np.append(np.any(np.diff(cells, axis=1), axis=0), True)
+    return times[last].astype(np.float32), through[last].astype(np.float32)
+
+
+def merged(series: Table, columns: list[str], windows_max: int) -> tuple[float, list[Floats]]:
+    """The length of a window, and the columns with neighbouring windows merged until there are few enough."""
+    starts = series["start_ns"]
+    if not len(starts) or not columns:
+        return 0.0, []
+    by = max(1, 2 ** math.ceil(math.log2(len(starts) / windows_max)))
+    window_ns = float(starts[1] - starts[0]) if len(starts) > 1 else 0.0
+    edges = np.arange(0, len(starts), by)
+
+    def column(name: str) -> Floats:
+        values = series[name].astype(np.float64)
+        if name in _MEANS and _MEANS[name] in series:
+            weights = series[_MEANS[name]].astype(np.float64)
+            sums = np.add.reduceat(np.nan_to_num(values) * weights, edges)
+            with np.errstate(invalid="ignore", divide="ignore"):
+                means: Floats = (sums / np.add.reduceat(weights, edges)).astype(np.float32)
+            return means
+        reduce = np.fmax if "max" in name or name in _MEANS else np.add
+        return np.asarray(reduce.reduceat(values, edges), np.float32)
+
+    return window_ns * by, [column(name) for name in columns]
+
+
+def erase_histogram(counts: NDArray[np.uint32]) -> tuple[Floats, Floats]:
+    """The lowest erase count of each bin, and the blocks in it; bins are equally wide and at most some sixty."""
+    if not len(counts):
+        return np.zeros(0, np.float32), np.zeros(0, np.float32)
+    low, high = int(counts.min()), int(counts.max())
+    width = max(1, math.ceil((high - low + 1) / _ERASE_BINS))
+    blocks = np.bincount((counts.astype(np.int64) - low) // width)
+    return (low + width * np.arange(len(blocks))).astype(np.float32), blocks.astype(np.float32)
+
+
+def _padded(numbers: Floats) -> bytes:
+    raw = numbers.astype("<f4").tobytes()
+    return raw + bytes(-len(raw) % _ALIGNMENT_BYTES)

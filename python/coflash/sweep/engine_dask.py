@@ -1,0 +1,101 @@
+"""Runs on a Dask cluster: one that is there, or one of processes on this machine."""
+
+from __future__ import annotations
+
+import logging
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import distributed
+
+from coflash._core import CoflashError
+from coflash.result import Result
+from coflash.sweep.engine import Place
+from coflash.sweep.inputs import Input
+from coflash.sweep.memory import available_bytes
+from coflash.sweep.plan import Job, execute
+
+_SECONDS_TO_CONNECT = 30
+
+
+class ShippedInputs(distributed.WorkerPlugin):  # type: ignore[misc]
+    """Puts the trace on each worker once, those that join later included."""
+
+    def __init__(self, inputs: tuple[Input, ...]) -> None:
+        self.files = [(file, Path(file.source).read_bytes()) for file in inputs if not file.is_url]
+        self.name = "coflash-" + "-".join(file.sha256[:16] for file in inputs)
+
+    def setup(self, worker: Any) -> None:  # noqa: ARG002 - what Dask calls
+        """Called by Dask on the worker."""
+        for file, content in self.files:
+            file.keep(content)
+
+
+class DaskEngine:
+    """The workers that a scheduler has now."""
+
+    def __init__(self, client: Any) -> None:
+        workers = client.scheduler_info(n_workers=-1)["workers"].values()
+        if not workers:
+            msg = f"the Dask scheduler at {client.scheduler.address} has no workers; start some: dask worker ADDRESS"
+            raise CoflashError(msg)
+        limits = [worker["memory_limit"] or available_bytes() for worker in workers]
+        self.workers = sum(worker["nthreads"] for worker in workers)
+        self.slots = 2 * self.workers
+        self.memory_bytes = sum(limits)
+        self.largest_bytes = max(limits)
+        self._executor = client.get_executor(pure=False)
+
+    def submit(self, job: Job, needed_bytes: int) -> Future[Result]:  # noqa: ARG002 - the driver sees to it
+        """Hands a run to the scheduler."""
+        future: Future[Result] = self._executor.submit(_execute, job)
+        return future
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[DaskEngine]:
+    """The cluster of that address, or one of its own with one process for each core."""
+    target: Any = _cluster(place.workers) if place.address is None else place.address
+    try:
+        client = distributed.Client(target, timeout=_SECONDS_TO_CONNECT)
+    except (OSError, ValueError) as error:
+        msg = f"address: no Dask scheduler answers at {place.address}: {error}"
+        raise CoflashError(msg) from error
+    try:
+        plugin = ShippedInputs(place.inputs)
+        if plugin.files:
+            client.register_plugin(plugin)
+        yield DaskEngine(client)
+    finally:
+        client.close()
+        if place.address is None:
+            target.close()
+
+
+def _cluster(workers: int | None) -> Any:
+    with _deaf():
+        return distributed.LocalCluster(
+            n_workers=workers, threads_per_worker=1, dashboard_address=None, silence_logs=logging.CRITICAL
+        )
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Processes that begin here leave Control-C to the one that began them, which then closes them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _execute(job: Job) -> Result:
+    return execute(job, shipped=True)

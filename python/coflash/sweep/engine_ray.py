@@ -1,0 +1,73 @@
+"""Runs on a Ray cluster: one that is there, or one of processes on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from coflash._core import CoflashError
+from coflash.result import Result
+from coflash.sweep.engine import Place
+from coflash.sweep.plan import Job, execute
+
+
+class RayEngine:
+    """What the cluster has now. Ray itself keeps a run back until its memory is free on one node."""
+
+    def __init__(self, place: Place) -> None:
+        nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
+        self.workers = int(sum(node.get("CPU", 0) for node in nodes))
+        self.slots = 2 * self.workers
+        self.memory_bytes = int(sum(node.get("memory", 0) for node in nodes))
+        self.largest_bytes = int(max(node.get("memory", 0) for node in nodes))
+        # Into the object store, from which a node gets it once, when it has its first run.
+        self._content = [None if file.is_url else ray.put(Path(file.source).read_bytes()) for file in place.inputs]
+        self._execute = ray.remote(max_retries=2)(_execute)
+
+    def submit(self, job: Job, needed_bytes: int) -> Future[Result]:
+        """Hands a run to Ray."""
+        reference = self._execute.options(num_cpus=1, memory=needed_bytes).remote(job, self._content)
+        future: Future[Result] = Future()
+        reference.future().add_done_callback(lambda ended: _hand_on(ended, future))
+        return future
+
+
+@contextmanager
+def opened(place: Place) -> Iterator[RayEngine]:
+    """The cluster of that address, or one of its own with one process for each core."""
+    try:
+        ray.init(
+            address=place.address,
+            num_cpus=place.workers if place.address is None else None,
+            include_dashboard=None if place.address else False,
+            log_to_driver=False,
+            logging_level="ERROR",
+        )
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        msg = f"address: no Ray cluster answers at {place.address}: {error}"
+        raise CoflashError(msg) from error
+    try:
+        yield RayEngine(place)
+    finally:
+        ray.shutdown()
+
+
+def _hand_on(ended: Future[Result], to: Future[Result]) -> None:
+    error = ended.exception()
+    if error is None:
+        to.set_result(ended.result())
+    else:
+        # Ray wraps what a run raises into an error of its own, with the whole trace as its text.
+        to.set_exception(getattr(error, "cause", None) or error)
+
+
+def _execute(job: Job, content: list[Any]) -> Result:
+    for file, reference in zip(job.inputs, content, strict=True):
+        if reference is not None and not file.kept.exists():
+            file.keep(ray.get(reference))
+    return execute(job, shipped=True)

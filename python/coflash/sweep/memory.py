@@ -1,0 +1,46 @@
+"""How much memory a run takes, and how much there is."""
+
+from __future__ import annotations
+
+import math
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from coflash.quantity import read
+from coflash.scenario import Scenario
+
+_BYTES_PER_PAGE, _BYTES_PER_BLOCK, _BYTES_PER_SLOT = 20, 64, 24
+"""Of the device's state, at most: for each physical page, for each block, for each page of the cache."""
+_BYTES_APART = 48 * 2**20
+"""What a run takes whatever its device: read-ahead, decompression, histograms, series."""
+_SHARE_USED = 0.8
+"""Of the memory that is free; others need some, too."""
+
+_BLOCKS = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
+_GROUPS = (
+    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
+)
+"""Where a container's limit and what it uses are told, in both versions of control groups."""
+
+
+def needed_bytes(scenario: Scenario) -> int:
+    """What a run of the scenario takes at most, told from the size of its device without building it."""
+    values = scenario.to_dict()
+    flash = values["flash"]
+    blocks = math.prod(flash[name] for name in _BLOCKS)
+    pages = blocks * flash["pages_per_block"]
+    cache, unit, _ = read(values["cache"]["size"])
+    slots = pages * cache / 100 if unit == "%" else min(pages, cache / read(flash["page_size"])[0])
+    return int(pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK + slots * _BYTES_PER_SLOT) + _BYTES_APART
+
+
+def available_bytes() -> int:
+    """What runs may take on this machine now, within the limit of the container if there is one."""
+    free = psutil.virtual_memory().available
+    for limit, used in _GROUPS:
+        with suppress(OSError, ValueError):  # another version, no container, or no limit ("max")
+            free = min(free, int(Path(limit).read_text()) - int(Path(used).read_text()))
+    return int(max(free, 0) * _SHARE_USED)

@@ -1,0 +1,112 @@
+"""What is seen while a sweep works: one bar on a terminal, a line for each run in a log."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
+
+from coflash.store import Failure
+from coflash.sweep.plan import Point
+
+
+class Watch:
+    """Counts runs, shows them, and estimates the time left.
+
+    Args:
+        console: Where it is shown; None: nowhere.
+        runs: How many there are in all.
+    """
+
+    def __init__(self, console: Console | None, runs: int) -> None:
+        self.runs, self.from_before, self.ran, self.failures = runs, 0, 0, list[Failure]()
+        self._console = console or Console(quiet=True)
+        self._busy = 0
+        self._start = time.monotonic()
+        self._bar = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[state]}", markup=False, style="progress.data.speed"),
+            console=self._console,
+            transient=True,
+            disable=not self._console.is_terminal,
+            refresh_per_second=2,
+        )
+        self._task = self._bar.add_task("sweep", total=runs, state="")
+
+    def __enter__(self) -> Watch:
+        self._bar.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self._bar.stop()
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self._say(
+                f"stopped: {self.settled} of {self.runs} runs are done and kept; the same sweep again does the rest"
+            )
+
+    @property
+    def settled(self) -> int:
+        """Runs that need no more work, those of an earlier sweep included."""
+        return self.from_before + self.ran
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the pace so far; None before the first run is done."""
+        if not self.ran:
+            return None
+        todo = self.runs - self.settled - len(self.failures)
+        return (time.monotonic() - self._start) / self.ran * todo
+
+    def kept(self) -> None:
+        """A run was done by an earlier sweep."""
+        self.from_before += 1
+        self._show()
+
+    def under_way(self, runs: int) -> None:
+        """So many runs are under way."""
+        self._busy = runs
+        self._show()
+
+    def done(self, label: str) -> None:
+        """A run was done."""
+        self.ran += 1
+        if not self._console.is_terminal:
+            self._say(f"{self._count()} {label}{self._left()}")
+        self._show()
+
+    def failed(self, failure: Failure) -> None:
+        """A run failed; the others go on."""
+        self.failures.append(failure)
+        self._console.print(
+            Text(f"failed: {failure.label}: {failure.error}", style="red"), soft_wrap=True, highlight=False
+        )
+        self._show()
+
+    def refused(self, point: Point) -> None:
+        """There is no such scenario; its runs fall out."""
+        self.failed(Failure("", Point(point.values).label, point.refused))
+
+    def _show(self) -> None:
+        state = f"{self._count()} runs · {self._busy} under way{self._left()}"
+        self._bar.update(self._task, completed=self.settled + len(self.failures), state=state)
+
+    def _count(self) -> str:
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        return f"{self.settled + len(self.failures)}/{self.runs}{failed}"
+
+    def _left(self) -> str:
+        seconds = self.seconds_left
+        return "" if not seconds else f" · {_span(seconds)} left"
+
+    def _say(self, line: str) -> None:
+        self._console.print(Text(line, style="dim"), soft_wrap=True, highlight=False)
+
+
+def _span(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = seconds / 60
+    return f"{minutes:.0f} min" if minutes < 90 else f"{minutes / 60:.1f} h"

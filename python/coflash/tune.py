@@ -1,0 +1,281 @@
+"""Finding the best values of some keys, with Optuna; every trial is a point of a sweep."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from coflash._core import CoflashError, __version__
+from coflash.measures import named
+from coflash.metrics import Metrics, metric
+from coflash.running import Paths
+from coflash.scenario import Scenario
+from coflash.store import Store
+from coflash.sweep.design import Axis, Choices, axes_of, check_keys
+from coflash.sweep.driver import work
+from coflash.sweep.engine import Engine, EngineName, Place, open_engine
+from coflash.sweep.inputs import inputs_of
+from coflash.sweep.plan import Job, Point
+from coflash.sweep.progress import Watch
+from coflash.sweep.summary import Estimate, estimate
+
+if TYPE_CHECKING:
+    import optuna
+
+JOURNAL = "tune.journal"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One point that was tried."""
+
+    values: dict[str, str]
+    """What it sets."""
+    found: Estimate
+    """The objective, over the seeds."""
+    runs: tuple[str, ...]
+    """The names of its runs in the folder of results."""
+
+
+@dataclass(frozen=True)
+class Tuning:
+    """What was tried, and what was best."""
+
+    path: Path
+    """The folder of its results."""
+    objective: str
+    """The metric, by its path."""
+    trials: tuple[Trial, ...]
+    """Those that have a value, the best first."""
+    scenario: Scenario
+    """That of the best."""
+    failed: int
+    """Trials without a value: a run failed, or the point is no scenario."""
+
+    @property
+    def best(self) -> Trial:
+        """The best trial."""
+        return self.trials[0]
+
+
+def tune(
+    scenario: Scenario | str | os.PathLike[str],
+    over: Mapping[str, str | Sequence[Any]],
+    trace: Paths = (),
+    *,
+    minimise: str | None = None,
+    maximise: str | None = None,
+    out: str | os.PathLike[str],
+    trials: int = 50,
+    seeds: int | Sequence[int] = 1,
+    tune_seed: int = 0,
+    engine: EngineName = "local",
+    workers: int | None = None,
+    address: str | None = None,
+    progress: bool = False,
+) -> Tuning:
+    """Looks for the values of some keys that make a metric smallest or largest.
+
+    What was tried is kept as the runs of a sweep are: the same call again goes on where this one was stopped, and one
+    with more trials goes on where it ended. With one worker the same call tries the same points.
+
+    Args:
+        scenario: The scenario, or the name or file of one.
+        over: Where to look, by key: ranges such as `"64MiB..1GiB"`, or choices.
+        trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
+        minimise: The metric to make small, such as `"response.p99"`.
+        maximise: Or the one to make large.
+        out: The folder of results.
+        trials: How many points to try in all.
+        seeds: How many seeds each point is run with, counted from the scenario's own; or the seeds. Their mean counts.
+        tune_seed: The seed of the search.
+        engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
+        workers: How many runs at once; None: as many as there are cores.
+        address: Of the cluster's scheduler; None for one of this machine's own.
+        progress: Whether to show progress on the standard error stream.
+
+    Raises:
+        CoflashError: Something that was given cannot be used, or no trial gave a value.
+        KeyboardInterrupt: Control-C was pressed; what is done is kept.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    search = Search(
+        scenario, axes_of(over), trace, goal(minimise, maximise), seeds=seeds, trials=trials, seed=tune_seed
+    )
+    place = Place(engine, workers, address, search.inputs)
+    return search.run(Store(Path(out)), place, Console(stderr=True) if progress else None)
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What is to become small or large."""
+
+    metric: str
+    is_minimum: bool
+
+
+def goal(minimise: str | None, maximise: str | None) -> Goal:
+    """What the user wants.
+
+    Raises:
+        CoflashError: Not one of the two, or no metric.
+    """
+    if (minimise is None) == (maximise is None):
+        msg = "tune: minimise or maximise is needed, one of them, such as minimise response.p99"
+        raise CoflashError(msg)
+    return Goal(metric(minimise or maximise or ""), minimise is not None)
+
+
+@dataclass
+class _Open:
+    """A trial whose runs are not all done."""
+
+    trial: optuna.Trial
+    point: Point
+    left: int
+    is_failed: bool = False
+
+
+class Search:
+    """The trials of one search: asks Optuna for points, tells it what came of them."""
+
+    def __init__(
+        self,
+        scenario: Scenario,
+        axes: Sequence[Axis],
+        trace: Paths,
+        wanted: Goal,
+        *,
+        seeds: int | Sequence[int],
+        trials: int,
+        seed: int,
+    ) -> None:
+        check_keys(axes)
+        if not axes:
+            msg = "tune: nothing to vary was given; at least one key is needed, such as cache.size=64MiB..1GiB"
+            raise CoflashError(msg)
+        if trials < 1:
+            msg = f"trials: {trials} was given; at least 1 is allowed"
+            raise CoflashError(msg)
+        self.inputs = inputs_of(scenario, trace)
+        self._scenario, self._axes, self._seeds, self._goal = scenario.with_(workload__trace=[]), axes, seeds, wanted
+        self._trials, self._seed = trials, seed
+        self._open: dict[str, list[_Open]] = {}
+
+    def run(self, store: Store, place: Place, console: Console | None) -> Tuning:
+        """Tries what is left to try.
+
+        Raises:
+            CoflashError: The engine cannot be used, a result cannot be kept, or no trial gave a value.
+            KeyboardInterrupt: Control-C was pressed.
+        """
+        store.check()
+        study = self._study(store.path)
+        runs_each = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
+        todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
+        with Watch(console, todo * runs_each) as watch:
+            if todo:
+                with open_engine(place) as opened:
+                    self._work(study, todo, opened, store, watch)
+        return self._tuning(study, store.path)
+
+    def _work(self, study: optuna.Study, todo: int, opened: Engine, store: Store, watch: Watch) -> None:
+        for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
+            trial = self._open[outcome.job.key].pop()
+            trial.left -= 1
+            trial.is_failed |= outcome.failure is not None
+            if not trial.left:
+                self._tell(study, trial, store)
+
+    def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
+        for _ in range(todo):
+            trial = study.ask()
+            tried = Point.of(
+                self._scenario, self.inputs, tuple((a.key, _suggest(trial, a)) for a in self._axes), self._seeds
+            )
+            if tried.refused:
+                watch.refused(tried)
+                _fail(study, trial)
+                continue
+            opened = _Open(trial, tried, len(tried.jobs))
+            for job in tried.jobs:
+                self._open.setdefault(job.key, []).append(opened)
+            yield from tried.jobs
+
+    def _tell(self, study: optuna.Study, opened: _Open, store: Store) -> None:
+        keys = [job.key for job in opened.point.jobs]
+        read = named(self._goal.metric).read
+        values = [read(Metrics(document["metrics"])) for _, _, document in store.runs(keys)]
+        found = estimate(values)
+        if opened.is_failed or found.mean is None:
+            _fail(study, opened.trial)
+            return
+        opened.trial.set_user_attr("values", opened.point.values)
+        opened.trial.set_user_attr("found", found._asdict())
+        opened.trial.set_user_attr("runs", keys)
+        study.tell(opened.trial, found.mean)
+
+    def _study(self, place: Path) -> optuna.Study:
+        library = _optuna()
+        from optuna.storages.journal import JournalFileBackend
+
+        library.logging.set_verbosity(library.logging.WARNING)
+        content = [self._scenario.hash, __version__, repr(self._goal), repr(self._axes), repr(self._seeds), self._seed]
+        content += [file.sha256 for file in self.inputs]
+        study: optuna.Study = library.create_study(
+            storage=library.storages.JournalStorage(JournalFileBackend(str(place / JOURNAL))),
+            # With several runs under way, each is taken to be bad until it is known, so that they differ.
+            sampler=library.samplers.TPESampler(seed=self._seed, constant_liar=True),
+            study_name=hashlib.sha256("\n".join(map(str, content)).encode()).hexdigest()[:16],
+            direction="minimize" if self._goal.is_minimum else "maximize",
+            load_if_exists=True,
+        )
+        for stopped in study.get_trials(states=(library.trial.TrialState.RUNNING,)):
+            study.tell(stopped.number, state=library.trial.TrialState.FAIL)
+            study.enqueue_trial(stopped.params)
+        return study
+
+    def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
+        done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
+        if not done:
+            msg = f"tune: none of {len(study.trials)} trials gave a value of {self._goal.metric}"
+            raise CoflashError(msg)
+        trials = [Trial(known["values"], Estimate(**known["found"]), tuple(known["runs"])) for known in done]
+        trials.sort(key=lambda trial: trial.found.mean or 0.0, reverse=not self._goal.is_minimum)
+        best = self._scenario.set(list(trials[0].values.items()))
+        return Tuning(place, self._goal.metric, tuple(trials), best, sum(map(_is_settled, study.trials)) - len(trials))
+
+
+def _suggest(trial: optuna.Trial, axis: Axis) -> str:
+    if isinstance(axis, Choices):
+        return str(trial.suggest_categorical(axis.key, axis.values))
+    # As an index or a share, so that a factor makes a logarithmic scale and every unit is the same to Optuna.
+    if axis.count is not None:
+        return axis.value(trial.suggest_int(axis.key, 0, axis.count - 1))
+    return axis.at(trial.suggest_float(axis.key, 0.0, 1.0))
+
+
+def _fail(study: optuna.Study, trial: optuna.Trial) -> None:
+    trial.set_user_attr("failed", True)
+    study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+
+
+def _is_settled(trial: optuna.trial.FrozenTrial) -> bool:
+    """Whether it need not be tried again; one that was stopped has neither attribute."""
+    return not trial.user_attrs.keys().isdisjoint(("found", "failed"))
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError as error:
+        msg = "tune needs Optuna: pip install 'coflash[tune]'"
+        raise CoflashError(msg) from error
+    return optuna

@@ -1,0 +1,43 @@
+"""Scenarios that sweeps in tests run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import coflash
+
+SMALL = coflash.Scenario.load("demo").with_(
+    {
+        "flash.blocks_per_plane": 50,
+        "gc.low_mark": 2,
+        "ftl.spare.share": "20%",
+        "workload.synthetic.generator": "uniform",
+        "workload.synthetic.requests": 5_000,
+    }
+)
+"""Over in some milliseconds."""
+
+SLOW = {"flash.blocks_per_plane": "400", "workload.synthetic.requests": "400000"}
+"""What makes it last long enough to be stopped."""
+
+
+def command(out: Path, *arguments: str, slow: bool = False) -> list[str]:
+    """A `coflash sweep` of the scenario in another process."""
+    file = out.parent / f"{out.name}.toml"
+    file.write_text(SMALL.set(list(SLOW.items()) if slow else []).to_toml(), encoding="utf-8")
+    return [sys.executable, "-m", "coflash", "sweep", str(file), "--out", str(out), *arguments]
+
+
+def start(arguments: list[str]) -> subprocess.Popen[str]:
+    """Starts it; the first lines of its standard error stream are those of its first runs."""
+    return subprocess.Popen(
+        arguments,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": "200"},
+    )

@@ -1,0 +1,440 @@
+"""What cannot be used is refused in a line that names it: no panic, no traceback, no wrong number, no half a result."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import os
+import random
+import resource
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import coflash
+from coflash import CoflashError, Scenario
+from coflash.cli import main
+
+FIO = "fio version 3 iolog\n"
+SMALL = ("run", "demo", "--set", "flash.channels=1", "--set", "flash.blocks_per_plane=64")
+OPEN = (*SMALL, "--set", "replay.mode=open")
+
+
+def fio(*lines: str) -> bytes:
+    return (FIO + "".join(f"{line}\n" for line in lines)).encode()
+
+
+FILES = {
+    "good": fio("1 d write 0 4096", "2 d read 0 4096"),
+    "empty": b"",
+    "blank": b"\n\n \n",
+    "garbage": random.Random(1).randbytes(5000),
+    "no-requests": fio("0 d add"),
+    "backwards": fio("5 d write 0 4096", "1 d write 0 4096"),
+    "far": fio("5 d write 9223372036854775807 4096"),
+    "farther": fio("5 d write 9223372036854775808 4096"),
+    "farthest": fio("5 d write 99999999999999999999 4096"),
+    "zero": fio("5 d write 0 0"),
+    "typo": fio("5 d wrte 0 4096"),
+    "letters": fio("1 d write 0 4096", "2 d write 0x10 4096"),
+    "negative": fio("1 d write -1 4096"),
+    "short": fio("1 d write 0"),
+    "long": fio("1 d write 0 4096", "2 d write 0 4611686018427387904"),
+    "long-trim": fio("1 d trim 0 4611686018427387904"),
+    "late": fio("18446744073709551 d write 0 4096"),
+    "later": fio("18446744073709552 d write 0 4096"),
+    "wide": fio("1 d write 1099511627776 4096", "2 d write 0 4096"),
+    "truncated.gz": gzip.compress(fio(*(f"{time} d write {time}000 4096" for time in range(99))))[:-20],
+    "damaged.gz": gzip.compress(FIO.encode())[:12] + b"\0" * 20,
+    "truncated.zst": b"\x28\xb5\x2f\xfd\x24",
+    "duplicate.toml": b"seed = 1\nseed = 2\n",
+    "unfinished.toml": b"[cache]\nsize = \n",
+    "latin.toml": b'name = "\xe9"\n',
+    "deep.toml": b"a = " + b"[" * 9999,
+    "unknown.toml": b'[gc]\nvictm = "greedy"\n',
+}
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with all the bad files in it."""
+    for name, content in FILES.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.tex").touch()
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own" / "scenario.toml").write_text('name = "mine"')
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def everything(place: Path) -> dict[Path, bytes | None]:
+    return {path: None if path.is_dir() else path.read_bytes() for path in place.rglob("*")}
+
+
+def run_main(arguments: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> int:
+    monkeypatch.setattr(sys, "argv", ["coflash", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    return ended.value.code if isinstance(ended.value.code, int) else 0
+
+
+def set_(assignment: str) -> tuple[str, ...]:
+    return ("run", "demo", "--set", assignment)
+
+
+def trace(*names: str) -> tuple[str, ...]:
+    return (*SMALL, *(part for name in names for part in ("--trace", name)))
+
+
+CASES: list[tuple[tuple[str, ...], list[str]]] = [
+    # scenarios
+    (("run", "demmo"), ['"demmo"', 'did you mean "demo"?', "msr-ssd", ".toml"]),
+    (("run", "absent.toml"), ["absent.toml", "No such file"]),
+    (("run", "folder/"), ["folder/", "directory"]),
+    (("run", "latin.toml"), ["latin.toml", "UTF-8"]),
+    (("run", "duplicate.toml"), ["duplicate.toml: line 2", "duplicate key"]),
+    (("run", "unfinished.toml"), ["unfinished.toml: line 2"]),
+    (("run", "deep.toml"), ["deep.toml", "recur"]),
+    (("run", "unknown.toml"), ["gc.victm", 'did you mean "victim"?', "low_mark"]),
+    (("scenario", "check", "unknown.toml"), ["gc.victm"]),
+    (("scenario", "check", "demo", "--set", "workload.synthetic.requests=0"), ["workload.synthetic.requests", "1"]),
+    (("scenario", "show", "demo", "--set", "seed"), ["seed", "KEY=VALUE"]),
+    (set_("cache.size"), ["cache.size", "KEY=VALUE"]),
+    (set_("=3"), ["KEY=VALUE"]),
+    (set_("cache.siz=1MiB"), ["cache.siz", 'did you mean "size"?', "page_read"]),
+    (set_("cach.size=1MiB"), ["cach", 'did you mean "cache"?']),
+    (set_(".".join("a" * 40_000) + "=1"), ["a: no such key"]),
+    (set_("seed.x=1"), ["seed.x"]),
+    (set_("flash=1"), ["flash", "1 was given", "a table"]),
+    (set_("gc.victim=gredy"), ["gc.victim", '"gredy"', 'did you mean "greedy"?', "d-choices"]),
+    (set_("cache.policy=lur"), ["cache.policy", 'did you mean "lru"?']),
+    (set_("cooperation=cmd"), ["cooperation", "allowed: none, cdm"]),
+    (set_("cooperation.removable_weight=2"), ["removable_weight", "2 was given", "0 to 1"]),
+    (set_("cache.size=64"), ["cache.size", "64 was given"]),
+    (set_("cache.size='64'"), ["cache.size", "unit is missing", "MiB"]),
+    (set_("cache.size=64Mib"), ["cache.size", '"64Mib"', 'did you mean "MiB"?']),
+    (set_("cache.size=0.5B"), ["cache.size", "whole number of B"]),
+    (set_("cache.size=99999TiB"), ["cache.size", "99999TiB", "of the device"]),
+    (set_("cache.size=99999999TiB"), ["cache.size", "64 bits"]),
+    (set_("timing.page_read=25"), ["timing.page_read", "25 was given", "a duration"]),
+    (set_("timing.page_read=25sec"), ["timing.page_read", '"sec"', "us"]),
+    (set_("seed=-1"), ["seed", "-1 was given", "a whole number from 0"]),
+    (set_("seed=18446744073709551616"), ["seed", "18446744073709551616", "a whole number from 0"]),
+    (set_("flash.channels=0"), ["flash.channels", "0", "at least 1"]),
+    (set_("flash.blocks_per_plane=4294967295"), ["flash.blocks_per_plane", "too many", "4294967294"]),
+    (set_("flash.blocks_per_plane=99999999999"), ["flash.blocks_per_plane", "99999999999 was given", "4294967295"]),
+    (set_("flash.sector_size=500B"), ["flash.sector_size", "500", "does not divide"]),
+    (set_("ftl.spare.share=0%"), ["ftl.spare.share", "0%", "more than 0%"]),
+    (set_("ftl.spare.share=0.1%"), ["ftl.spare.share", "too small", "more blocks"]),
+    (set_("flash.blocks_per_plane=4"), ["gc.low_mark", "4 blocks", "at least 1"]),
+    (set_("replay.queue_depth=0"), ["replay.queue_depth", "0 was given", "from 1 to 1048576"]),
+    (set_("replay.time_scale=nan"), ["replay.time_scale", "NaN", "1e9"]),
+    (set_("replay.time_scale=0"), ["replay.time_scale", "1e-9"]),
+    (set_("workload.requests_max=0"), ["workload.requests_max", "0 was given", "at least 1"]),
+    (set_("workload.disksim.size_mean=1B"), ["workload.disksim.size_mean", "1B", "512B"]),
+    (set_("workload.disksim.space=16777215TiB"), ["workload.disksim.space", "2^63"]),
+    (set_("workload.synthetic.space=1TiB"), ["workload.synthetic.space", "1TiB", "exports"]),
+    (set_("workload.synthetic.read_share=101%"), ["workload.synthetic.read_share", "101%"]),
+    (set_("workload.synthetic.generator=zipff"), ["workload.synthetic.generator", 'did you mean "zipf"?']),
+    # traces
+    (trace("absent"), ["absent", "no such file"]),
+    (trace("folder"), ["folder", "a directory", "a file"]),
+    (trace("/dev/null"), ["/dev/null", "a device"]),
+    (trace("empty"), ["empty", "no requests"]),
+    (trace("blank"), ["blank", "no requests"]),
+    (trace("no-requests"), ["no-requests", "no requests"]),
+    (trace("garbage"), ["garbage", "known format", "fio", "msr", "spc", "disksim"]),
+    (trace("backwards"), ["backwards:3: time", "1000 ns after 5000 ns", "time_slack"]),
+    (trace("far"), ["far:2: offset", "9223372036854775807", "2^63"]),
+    (trace("farther"), ["farther:2: offset", "9223372036854775808", "2^63"]),
+    (trace("farthest"), ["farthest:2: offset", "99999999999999999999", "2^64"]),
+    (trace("zero"), ["zero:2: length", "0", "at least one byte"]),
+    (trace("typo"), ["typo:2: action", '"wrte"', 'did you mean "write"?', "trim"]),
+    (trace("letters"), ["letters:3: offset", '"0x10"', "a whole number"]),
+    (trace("negative"), ["negative:2: offset", '"-1"', "a whole number"]),
+    (trace("short"), ["short:2: length", "missing"]),
+    (trace("good", "typo"), ["typo:2: action"]),
+    (trace("good", "absent"), ["absent", "no such file"]),
+    (trace("truncated.gz"), ["truncated.gz", "gzip", "truncated"]),
+    (trace("damaged.gz"), ["damaged.gz", "gzip"]),
+    (trace("truncated.zst"), ["truncated.zst", "zstd", "truncated"]),
+    ((*trace("zero"), "--on-error", "skip"), ["zero", "no requests", "1 records were skipped", "zero:2: length"]),
+    ((*trace("good"), "--set", "workload.trace_options.format=foi"), ["trace_options.format", 'did you mean "fio"?']),
+    ((*trace("good"), "--set", "workload.trace_options.device_stride=0B"), ["trace_options.device_stride", "at least"]),
+    (("trace", "info", "typo"), ["typo:2: action"]),
+    (("trace", "info", "good", "--format", "foi"), ["format", 'did you mean "fio"?']),
+    # what does not fit
+    (
+        (*trace("wide"), "--set", "workload.remap=none"),
+        ["1099511631872", "exports 29.91 MiB", "flash.blocks_per_plane"],
+    ),
+    ((*trace("long"), "--set", "workload.remap=none"), ["4611686018427387904", "exports", "flash.blocks_per_plane"]),
+    ((*trace("long"), "--set", "workload.remap=dense"), ["4194304.00 TiB long", "exports"]),
+    ((*trace("long"), "--set", "workload.remap=modulo"), ["4194304.00 TiB long", "exports"]),
+    ((*trace("long-trim"), "--set", "workload.remap=modulo"), ["4194304.00 TiB long", "exports"]),
+    ((*OPEN, "--trace", "late"), ["simulated time", "36 years", "replay.time_scale"]),
+    ((*OPEN, "--trace", "later"), ["later:2: time", "2^64"]),
+    ((*SMALL, "--set", "timing.page_program=5000000h"), ["simulated time", "timing"]),
+    ((*SMALL, "--set", "timing.sector_transfer=5000000h"), ["simulated time", "timing"]),
+    ((*SMALL, "--set", "timing.channel=private", "--set", "timing.block_erase=5000000h"), ["simulated time"]),
+    ((*SMALL, "--set", "cache.page_write=5000000h"), ["simulated time", "cache"]),
+    ((*OPEN, "--set", "link.per_command=5000000h"), ["simulated time", "link"]),
+    ((*SMALL, "--set", "link.per_command=5000000h"), ["simulated time", "link"]),
+    # where results go
+    ((*trace("good"), "--json", "absent/result.json"), ["absent/result.json", "cannot be written"]),
+    ((*trace("good"), "--json", "folder"), ["folder", "is a folder"]),
+    ((*trace("good"), "--out", "good"), ["good", "cannot be written", "Not a directory"]),
+    ((*trace("good"), "--out", "good/below"), ["good/below", "cannot be written"]),
+    ((*trace("good"), "--out", "folder"), ["folder", "thesis.tex", "another folder"]),
+    ((*trace("good"), "--out", "own"), ["own", "scenario.toml", "another folder"]),
+    (("report", "absent", "-o", "report.html"), ["absent", "no such folder", "coflash run --out"]),
+    (("report", "folder", "-o", "report.html"), ["folder", "no result", "coflash run --out"]),
+    (("report", "folder", "-o", "absent/report.html"), ["absent/report.html", "cannot be written"]),
+    (("demo", "--trace", "absent", "--out", "new"), ["absent", "no such file"]),
+    # names
+    (trace("no\nsuch"), ["no; such", "no such file"]),
+    (trace("caf\udce9"), ["caf", "UTF-8"]),
+    (("run", "caf\udce9.toml"), ["caf", "UTF-8"]),
+    (set_("name=\udce9"), ["UTF-8"]),
+]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"), CASES, ids=lambda case: " ".join(case)[-60:].encode("ascii", "replace")
+)
+def test_it_is_refused_in_a_line(
+    arguments: tuple[str, ...],
+    words: list[str],
+    here: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    before = everything(here)
+    status = run_main(arguments, monkeypatch)
+    output, errors = capfd.readouterr()
+    assert (status, output) == (2, ""), errors
+    (line,) = errors.splitlines()
+    assert line.startswith("error: ")
+    for word in words:
+        assert word in line
+    assert everything(here) == before
+
+
+@pytest.mark.parametrize("arguments", [("run",), ("rum",), (*SMALL, "--bogus"), (*SMALL, "--on-error", "skp")])
+def test_a_wrong_command_line_says_how_to_go_on(
+    arguments: tuple[str, ...], here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    before = everything(here)
+    assert run_main(arguments, monkeypatch) == 2
+    output, errors = capfd.readouterr()
+    assert output == ""
+    assert "Usage: " in errors
+    assert "Traceback" not in errors
+    assert everything(here) == before
+
+
+def test_what_is_skipped_is_counted_and_shown(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (here / "mixed").write_bytes(FILES["good"] + b"3 d wrte 0 4096\n4 d write 0 0\n5 d write 0 4096\n")
+    arguments = (*SMALL, "--trace", "mixed", "--on-error", "skip", "--out", "result")
+    assert run_main(arguments, monkeypatch) == 0
+    remark = "2 records were skipped, the first: mixed:4: action"
+    assert remark in capfd.readouterr().err
+    result = coflash.Result.load(here / "result")
+    assert result.metrics.requests == 3
+    assert remark in result.workload["remarks"][0]
+    assert result.scenario.to_dict()["workload"]["trace_options"]["on_error"] == "skip"
+
+
+@pytest.mark.parametrize("remap", ["none", "dense", "modulo"])
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (("1 d trim 0 8192", "2 d trim 8192 4096"), {"host_trims_pages": 3}),
+        (("1 d sync 0 0", "2 d sync 0 0"), {"flushes": 2}),
+        (("1 d read 0 4096", "2 d read 8192 8192"), {"host_reads_pages": 3, "flash_reads_pages": 0}),
+    ],
+    ids=["trims", "flushes", "reads of what was never written"],
+)
+def test_odd_but_right_is_not_refused(
+    remap: str, lines: tuple[str, ...], expected: dict[str, int], here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (here / "odd").write_bytes(fio(*lines))
+    changes = (f"workload.remap={remap}", "precondition.random_passes=0", "precondition.fill=none")
+    arguments = (*SMALL, *(part for change in changes for part in ("--set", change)), "--trace", "odd")
+    assert run_main((*arguments, "--out", "result"), monkeypatch) == 0
+    metrics = coflash.Result.load(here / "result").metrics
+    assert {name: metrics[name] for name in expected} == expected
+    assert metrics.waf_host is None
+    assert run_main(("report", "result", "-o", "report.html"), monkeypatch) == 0
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the modes of files are nothing to root")
+def test_a_place_without_permission_is_refused(
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    (here / "good").chmod(0)
+    (here / "folder").chmod(0o500)
+    for arguments in (trace("good"), (*SMALL, "--out", "folder/new"), (*SMALL, "--json", "folder/new")):
+        assert run_main(arguments, monkeypatch) == 2
+        assert "ermission" in capfd.readouterr().err
+
+
+def coflash_process(*arguments: str, **options: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "coflash", *arguments],
+        stdout=options.pop("stdout", subprocess.PIPE),
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def test_a_device_that_does_not_fit_into_memory_is_refused_with_its_size() -> None:
+    def little() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+
+    with coflash_process("run", "demo", "--set", "flash.blocks_per_plane=8000000", preexec_fn=little) as process:
+        output, errors = process.communicate(timeout=60)
+    assert (process.returncode, output) == (2, "")
+    (line,) = errors.splitlines()
+    assert line.startswith("error: flash: ")
+    for word in ("51.", "GiB of memory", "is available", "flash.blocks_per_plane"):
+        assert word in line
+
+
+def test_a_pipe_is_no_trace_of_a_run() -> None:
+    with coflash_process(*SMALL, "--trace", "/dev/stdin", stdin=subprocess.PIPE) as process:
+        output, errors = process.communicate(FILES["good"].decode(), timeout=60)
+    assert (process.returncode, output) == (2, "")
+    assert errors.startswith("error: /dev/stdin: a pipe")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+def test_a_full_disk_is_said_in_a_line() -> None:
+    with Path("/dev/full").open("w") as full, coflash_process(*SMALL, "-q", "--json", "-", stdout=full) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 2
+    assert errors == "error: standard output: cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        ("flash.blocks_per_plane=20000", "precondition.random_passes=1000"),
+        ("flash.blocks_per_plane=64", "workload.synthetic.requests=1000000000"),
+        ("flash.blocks_per_plane=64", "workload.synthetic.requests=3000000", "replay.mode=open"),
+        (
+            "flash.blocks_per_plane=20000",
+            "precondition.fill=none",
+            "precondition.random_passes=0",
+            "workload.synthetic.requests=1000000",
+            'workload.synthetic.size={ name = "fixed", size = "512MiB" }',
+        ),
+    ],
+    ids=["preconditioning", "replay", "draining", "long requests"],
+)
+def test_control_c_ends_a_run_at_once_and_leaves_nothing(changes: tuple[str, ...], tmp_path: Path) -> None:
+    arguments = [part for change in changes for part in ("--set", change)]
+    with coflash_process("run", "demo", *arguments, "--out", "result", "--json", "json", cwd=tmp_path) as process:
+        time.sleep(1.5)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        output, errors = process.communicate(timeout=30)
+    assert (process.returncode, output, errors) == (130, "", "")
+    assert time.monotonic() - start < 5
+    assert list(tmp_path.iterdir()) == []
+
+
+# What each key is set to in turn, as the command line would: numbers, sizes, times, shares and nonsense at their ends.
+ODD = [
+    *("0", "1", "-1", "3", "600", "4294967295", "4294967296", "9223372036854775807"),
+    *("0.5", "-0.5", "1e300", "nan", "inf", "true", "''", "é"),
+    *("0B", "1B", "513B", "1MiB", "16777215TiB", "1ns", "5000000h"),
+    *("0%", "0.0000001%", "99.9999999%", "101%", "18446744073%"),
+    *("[]", "[1]", '[["host", "gc", "evict"]]', "{}", "{ x = 1 }", "steady"),
+]
+
+TINY = {
+    "flash": {"channels": 1, "chips_per_channel": 2, "blocks_per_plane": 32, "pages_per_block": 8},
+    "gc": {"low_mark": 2},
+    "ftl": {"spare": {"share": "50%"}},
+    "cache": {"size": "64KiB"},
+    "cooperation": "cdm",
+    "workload": {"requests_max": 200},
+}
+
+
+def keys(schema: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, list[str]]]:
+    """Every key of the schema, and the words that it may be set to."""
+    for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        if "$ref" in part:
+            yield from keys(root["$defs"][part["$ref"].rsplit("/", 1)[1]], root, prefix)
+        if part is not schema:
+            yield prefix, [str(word) for word in (*part.get("enum", ()), part.get("const")) if word]
+    for name, value in schema.get("properties", {}).items():
+        key = f"{prefix}.{name}".lstrip(".")
+        yield key, []
+        yield from keys(value, root, key)
+
+
+def singles() -> list[tuple[tuple[str, str], ...]]:
+    """Every key with every odd value; a policy's parameter together with the policy's name."""
+    schema = coflash.scenario_schema()
+    words: dict[str, list[str]] = {}
+    for key, allowed in keys(schema, schema):
+        if key:
+            words.setdefault(key, []).extend(allowed)
+    assert {"gc.victim", "flash.channels", "workload.synthetic.size"} <= words.keys()
+    found = [((key, value),) for key, allowed in words.items() for value in (*ODD, *dict.fromkeys(allowed))]
+    parameters = [
+        (f"{family.key}.name", policy.name, f"{family.key}.{parameter.name}")
+        for family in coflash.policies()
+        for policy in family.policies
+        for parameter in policy.parameters
+    ]
+    return [*found, *(((key, name), (of, value)) for key, name, of in parameters for value in ODD)]
+
+
+def is_refused(tiny: Scenario, changes: tuple[tuple[str, str], ...]) -> bool:
+    """Runs it for a moment; false where it ran. Fails where it did anything but run or be refused in a line."""
+    end = time.monotonic() + 0.1
+
+    def progress(*_: object) -> None:
+        if time.monotonic() > end:
+            raise TimeoutError
+
+    wants_trace = any(key.startswith(("workload.trace", "workload.remap")) for key, _ in changes)
+    try:
+        scenario = tiny.set(list(changes))
+        result = coflash.run(scenario, "good" if wants_trace else (), progress)
+        assert result.metrics.simulated_ns <= 2**60, changes
+        assert Scenario.from_toml(scenario.to_toml()) == scenario, changes
+    except TimeoutError:
+        return False
+    except CoflashError as error:
+        assert str(error).strip(), changes
+        assert "\n" not in str(error), changes
+        return True
+    except BaseException as error:  # a panic is no ordinary exception
+        pytest.fail(f"{changes}: {error!r}")
+    else:
+        return False
+
+
+def test_no_value_of_any_key_makes_the_core_panic(here: Path) -> None:
+    assert (here / "good").exists()
+    tiny = Scenario.from_dict(TINY)
+    accepted = [changes for changes in singles() if not is_refused(tiny, changes)]
+    assert len(accepted) > 200
+    draws = random.Random(20240607)
+    several = [tuple(itertools.chain(*draws.sample(accepted, 4))) for _ in range(800)]
+    assert sum(not is_refused(tiny, changes) for changes in several) > 200

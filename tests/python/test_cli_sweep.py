@@ -1,0 +1,86 @@
+"""The commands for many runs as their users meet them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from sweeps import SMALL
+from test_cli import coflash
+
+
+@pytest.fixture(scope="module")
+def scenario(tmp_path_factory: pytest.TempPathFactory) -> str:
+    file = tmp_path_factory.mktemp("scenario") / "small.toml"
+    file.write_text(SMALL.to_toml(), encoding="utf-8")
+    return str(file)
+
+
+def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    vary = ("--vary", "cache.size=1MiB..2MiB*2", "--vary", "cooperation.name=none,cdm", "--seeds", "2")
+    done = coflash("sweep", scenario, *vary, "--out", out, "--json", "-", "--measure", "response.p99")
+    assert done.returncode == 0, done.stderr
+    points = json.loads(done.stdout)["points"]
+    assert [point["values"]["cache.size"] for point in points] == ["1MiB", "1MiB", "2MiB", "2MiB"]
+    assert points[0]["measures"]["response_ns.all.p99"]["runs"] == 2
+    assert "±" in done.stderr
+    assert "8/8" in done.stderr
+    assert "\x1b" not in done.stdout + done.stderr
+    again = coflash("sweep", scenario, *vary, "--out", out)
+    assert "8 runs, 8 of them from before" in again.stdout
+    one, other = (point["runs"][0] for point in points[:2])
+    listed = coflash("results", "list", "--in", out)
+    assert one in listed.stdout
+    assert "cooperation.name" in listed.stdout
+    assert len(json.loads(coflash("results", "list", "--in", out, "--json").stdout)) == 8
+    assert "WAF" in coflash("results", "show", one[:8], "--in", out).stdout
+    compared = coflash("results", "compare", one, other, "--in", out)
+    assert "change" in compared.stdout
+    assert "cdm" in compared.stdout
+    queried = coflash("results", "sql", 'select "cache.size", count(*) from runs group by 1', "--in", out)
+    assert "1MiB" in queried.stdout
+    assert coflash("results", "export", str(tmp_path / "all.csv"), "--in", out).returncode == 0
+    assert (tmp_path / "all.csv").read_text("utf-8").count("\n") == 9
+
+
+def test_runs_that_fail_give_exit_status_1_and_the_others_their_results(scenario: str, tmp_path: Path) -> None:
+    out = str(tmp_path / "out")
+    done = coflash("sweep", scenario, "--vary", "ftl.spare.share=1%,20%", "--out", out)
+    assert done.returncode == 1
+    assert "failed: ftl.spare.share=1%" in done.stderr
+    assert "too small" in coflash("results", "list", "--in", out).stderr
+
+
+def test_tune_says_what_is_best(scenario: str, tmp_path: Path) -> None:
+    arguments = ("--over", "cache.size=1MiB..8MiB", "--minimise", "response.p99", "--trials", "4")
+    done = coflash("tune", scenario, *arguments, "--out", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "--set cache.size=" in done.stdout
+    assert "4 trials, 0 failed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sweep", "demo", "--vary", "cache.size"), "KEY=VALUES"),
+        (("sweep", "demo", "--vary", "cache.siz=1MiB"), "cache.siz"),
+        (("sweep", "demo", "--vary", "cache.size=64MiB..1GiB"), "add a step"),
+        (("sweep", "demo", "--vary", "seed=1..2", "--measure", "p99"), "no metric 'p99'"),
+        (("sweep", "demo", "--vary", "seed=1..2", "--trace", "/nowhere"), "/nowhere: cannot be read"),
+        (("tune", "demo", "--over", "seed=1..2"), "minimise"),
+        (("results", "list", "--in", "/nowhere"), "/nowhere"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_line_and_exits_2(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = coflash(*arguments)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("error: ")
+    assert message in line

@@ -1,0 +1,390 @@
+"""The report in a real browser: Debian's packages chromium and chromium-driver, or any other Chromium on the path."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+import shutil
+import time
+import xml.etree.ElementTree as ET
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
+from selenium.webdriver.support.select import Select
+
+import coflash
+from coflash.report import Study, write_report
+from coflash.result import KINDS
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+DRIVER = shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (CHROMIUM and DRIVER),
+    reason="needs Chromium and its driver (Debian, Ubuntu: apt install chromium chromium-driver)",
+)
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+
+
+@pytest.fixture(scope="module")
+def results() -> list[coflash.Result]:
+    """Runs of three cache sizes under two schemes, each with two seeds."""
+    base = coflash.Scenario.load("demo").with_(
+        {
+            "flash.channels": 2,
+            "flash.blocks_per_plane": 96,
+            "flash.pages_per_block": 32,
+            "workload.requests_max": 20_000,
+            "workload.synthetic": {"generator": "uniform", "read_share": "30%"},
+        }
+    )
+    varied = itertools.product(("none", "cdm"), ("1MiB", "2MiB", "4MiB"), (1, 2))
+    return [
+        coflash.run(base.with_({"cooperation": {"name": scheme}, "cache.size": size, "seed": seed}))
+        for scheme, size, seed in varied
+    ]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
+    options = Options()
+    options.binary_location = CHROMIUM or ""
+    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(DRIVER or ""))
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def file(results: list[coflash.Result], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("page") / "report.html"
+    write_report(Study(results, question="Does cooperation pay?", baseline="none"), place)
+    return place
+
+
+@pytest.fixture
+def page(browser: WebDriver, file: Path) -> WebDriver:
+    look(browser, 1280)
+    complaints(browser)
+    messages(browser)
+    browser.get(file.as_uri())
+    return browser
+
+
+@pytest.fixture
+def downloads(page: WebDriver, tmp_path: Path) -> Callable[[str], Path]:
+    """Waits for a file that the page saves."""
+    page.execute_cdp_cmd("Browser.setDownloadBehavior", {"behavior": "allow", "downloadPath": str(tmp_path)})
+
+    def saved(name: str) -> Path:
+        until(lambda: (tmp_path / name).exists())
+        return tmp_path / name
+
+    return saved
+
+
+def look(browser: WebDriver, width: int, scheme: str = "light") -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    named = [{"name": name, "value": value} for name, value in features.items()]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
+
+
+def until(holds: Callable[[], Any]) -> None:
+    end = time.monotonic() + 10
+    while not holds():
+        assert time.monotonic() < end, "waited for ten seconds"
+        time.sleep(0.02)
+
+
+def find(page: WebDriver | WebElement, selector: str) -> WebElement:
+    return page.find_element(By.CSS_SELECTOR, selector)
+
+
+def texts(page: WebDriver, selector: str) -> list[str]:
+    return [str(text) for text in run(page, f"return $$({json.dumps(selector)}).map((one) => one.textContent.trim())")]
+
+
+def run(page: WebDriver, script: str, *arguments: Any) -> Any:
+    return page.execute_script(script, *arguments)
+
+
+def complaints(page: WebDriver) -> list[Any]:
+    """What the console said since it was last asked."""
+    said: list[Any] = page.get_log("browser")  # type: ignore[no-untyped-call]
+    return said
+
+
+def messages(page: WebDriver) -> list[Any]:
+    """What the browser did since it was last asked."""
+    entries = page.get_log("performance")  # type: ignore[no-untyped-call]
+    return [json.loads(entry["message"])["message"] for entry in entries]
+
+
+def click(page: WebDriver, element: WebElement | str) -> None:
+    """Clicks where the element is seen, however the page is scrolled."""
+    target = find(page, element) if isinstance(element, str) else element
+    run(page, "arguments[0].scrollIntoView({ block: 'center' })", target)
+    target.click()
+
+
+def figure(page: WebDriver, title: str) -> WebElement:
+    found: WebElement = run(page, "return $$('figure').find((one) => $('h3', one).textContent === arguments[0])", title)
+    run(page, "arguments[0].scrollIntoView({ block: 'center' })", found)
+    until(lambda: found.find_elements(By.CSS_SELECTOR, ".plot > svg"))
+    return found
+
+
+def column(page: WebDriver, place: int) -> list[str]:
+    return texts(page, f"#runs-table tbody tr > :nth-child({place})")
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", "").split("\N{NO-BREAK SPACE}")[0])
+
+
+def test_it_loads_without_a_complaint_and_without_the_network(page: WebDriver, file: Path) -> None:
+    run(page, "window.scrollTo(0, document.body.scrollHeight)")
+    assert run(page, "return document.documentElement.dataset.ready") == "yes"
+    assert complaints(page) == []
+    sent = [one["params"] for one in messages(page) if one["method"] == "Network.requestWillBeSent"]
+    urls = {one["request"]["url"] for one in sent}
+    assert {url for url in urls if not url.startswith(("data:", "blob:"))} == {file.as_uri()}
+
+
+def test_what_varied_and_what_it_does_is_said_first(page: WebDriver) -> None:
+    assert texts(page, ".varied dt") == ["cooperation.name", "cache.size", "seed"]
+    assert texts(page, ".varied dd:nth-of-type(1)") == ["none, cdm", "1 MiB, 2 MiB, 4 MiB", "1, 2"]
+    assert texts(page, ".card dt")[:2] == ["pages copied by GC", "WAF, by host writes"]
+    assert "6 pairs of runs" in texts(page, "#findings .note")[0]
+
+
+def test_the_table_sorts_and_says_so(page: WebDriver) -> None:
+    head = '#runs-table button[data-path="waf_host"]'
+    place = texts(page, "#runs-table thead button").index("WAF, by host writes↕") + 2
+    for direction, turned in (("ascending", False), ("descending", True)):
+        click(page, head)
+        values = [number(text) for text in column(page, place)]
+        assert len(values) == 12
+        assert values == sorted(values, reverse=turned)
+        assert run(page, f"return $('{head}').parentElement.getAttribute('aria-sort')") == direction
+        assert page.switch_to.active_element.get_attribute("data-path") == "waf_host"
+
+
+def test_the_filter_holds_for_table_and_charts(page: WebDriver) -> None:
+    search = find(page, "#search")
+    for given, count in {"cdm": 6, "cdm 4MiB": 2, "cache.size>=2MiB seed=1": 4, "waf_host<0": 0, "nothing": 0}.items():
+        search.clear()
+        search.send_keys(given)
+        assert texts(page, "#count") == [f"{count} of 12 runs"], given
+        if count:
+            assert len(column(page, 2)) == count
+    assert texts(page, "#runs-table tbody") == ["No run matches the filter."]
+    assert texts(page, "#explore .empty")[0].startswith("No run")
+    click(page, "#clear")
+    Select(find(page, "#only-cooperation\\.name")).select_by_visible_text("cdm")
+    assert set(column(page, 2)) == {"cdm"}
+    assert texts(page, "#explore figure:first-of-type .legend li") == ["cdm"]
+
+
+def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
+    Select(find(page, "#metric")).select_by_visible_text("response, writes, p99")
+    Select(find(page, "#over")).select_by_visible_text("cooperation")
+    drawn = figure(page, "Response, writes, p99")
+    label = find(drawn, ".plot").get_attribute("aria-label")
+    assert label is not None
+    assert "1 MiB" in label
+    assert "none" in label
+    svg = find(drawn, ".plot > svg").get_attribute("outerHTML")
+    assert svg is not None
+    assert "response, writes, p99 (ms)" in svg
+    assert len(texts(page, "#explore figure:first-of-type .legend li")) == 3
+    Select(find(page, "#axis")).select_by_visible_text("logarithmic")
+    click(page, find(drawn, ".legend button"))
+    assert find(drawn, ".legend button").get_attribute("aria-pressed") == "false"
+    assert complaints(page) == []
+
+
+def test_seeds_are_replicates_with_a_confidence_interval(page: WebDriver, results: list[coflash.Result]) -> None:
+    drawn = figure(page, "WAF, by host writes")
+    assert texts(page, "#explore figcaption p")[0] == "Mean over seeds; bars: 95 % confidence of the mean."
+    click(page, find(drawn, ".tools button:nth-last-child(1)"))
+    rows = texts(page, "#explore figure:first-of-type .data tbody tr:first-child td")
+    a, b = (result.metrics.waf_host or 0.0 for result in results[:2])
+    assert rows[0] == "none"
+    assert float(rows[2]) == pytest.approx((a + b) / 2, rel=1e-6)
+    assert float(rows[4]) - float(rows[3]) == pytest.approx(12.706 * abs(a - b), rel=1e-3)
+
+
+def test_tail_course_and_wear_of_the_runs_that_are_ticked(page: WebDriver) -> None:
+    assert texts(page, "#chips li") == ["none · 2 MiB · seed 1×", "cdm · 2 MiB · seed 1×"]
+    boxes = page.find_elements(By.CSS_SELECTOR, "#runs-table input[data-run]")
+    click(page, boxes[0])
+    assert len(texts(page, "#chips li")) == 3
+    tail = figure(page, "Response times")
+    before = find(tail, ".plot > svg").get_attribute("outerHTML")
+    click(page, find(tail, 'input[value="through"]'))
+    assert find(tail, ".plot > svg").get_attribute("outerHTML") != before
+    assert len(tail.find_elements(By.CSS_SELECTOR, ".legend button")) == 3
+    Select(find(page, "#course")).select_by_visible_text("Write amplification, by host writes")
+    figure(page, "Write amplification, by host writes")
+    figure(page, "Erases of each block")
+    for remove in range(3):
+        assert len(texts(page, "#chips li")) == 3 - remove
+        click(page, "#chips button")
+    assert texts(page, "#closer .empty")[0].startswith("No run is selected")
+    assert complaints(page) == []
+
+
+def test_figures_are_saved_as_svg_png_and_csv(page: WebDriver, downloads: Callable[[str], Path]) -> None:
+    titles = (
+        "WAF, by FTL writes",
+        "Flash programs by cause",
+        "Response times",
+        "Mean response",
+        "Erases of each block",
+    )
+    for title in titles:
+        page.refresh()  # for the browser would ask before the eleventh file of a page
+        drawn = figure(page, title)
+        name = title.lower().replace(", ", "-").replace(" ", "-")
+        for kind in ("SVG", "PNG", "CSV"):
+            (tool,) = [one for one in drawn.find_elements(By.CSS_SELECTOR, ".tools button") if one.text == kind]
+            click(page, tool)
+        svg = ET.parse(downloads(f"{name}.svg")).getroot()  # noqa: S314  (our own file)
+        assert svg.findtext("{http://www.w3.org/2000/svg}title") == title
+        assert svg.get("width") == "760"
+        png = downloads(f"{name}.png").read_bytes()
+        assert png.startswith(b"\x89PNG")
+        assert int.from_bytes(png[16:20], "big") == 1520
+        head, *rows = csv.reader(downloads(f"{name}.csv").read_text(encoding="utf-8").splitlines())
+        assert rows
+        assert {len(row) for row in rows} == {len(head)}
+
+
+def test_a_saved_scenario_is_the_scenario_that_ran(
+    page: WebDriver, downloads: Callable[[str], Path], results: list[coflash.Result]
+) -> None:
+    Select(find(page, "#run-again")).select_by_index(5)
+    button = find(page, "#save-scenario")
+    click(page, button)
+    saved = coflash.Scenario.load(downloads(button.text))
+    assert saved.hash == results[5].scenario_hash
+    assert "results/none-4-mib-seed-2" in texts(page, ".steps code")[0]
+
+
+def test_two_runs_side_by_side_tell_what_differs(page: WebDriver) -> None:
+    Select(find(page, "#run-a")).select_by_index(0)
+    Select(find(page, "#run-b")).select_by_index(8)
+    assert texts(page, "#differences tbody tr:first-child > *") == ["cache.size", '"1MiB"', '"2MiB"']
+    assert texts(page, "#differences tbody th") == ["cache.size", "cooperation.name", "cooperation.removable_weight"]
+    row = texts(page, "#compared tbody tr:first-child > *")
+    assert row[0] == "WAF, by host writes"
+    assert row[3].replace("−", "-").startswith(f"{(number(row[2]) / number(row[1]) - 1) * 100:+.0f}"[:2])
+    click(page, ".swap")
+    assert texts(page, "#compared tbody tr:first-child > *")[1] == row[2]
+
+
+def test_charts_are_read_with_the_arrow_keys(page: WebDriver) -> None:
+    for title in ("WAF, by host writes", "Flash programs by cause", "Response times"):
+        plot = find(figure(page, title), ".plot")
+        plot.send_keys(Keys.ARROW_RIGHT, Keys.ARROW_RIGHT)
+        (said,) = texts(page, "#said")
+        assert ":" in said, title
+        tip = find(figure(page, title), ".tip")
+        assert tip.is_displayed()
+        plot.send_keys(Keys.ESCAPE)
+        assert not tip.is_displayed()
+
+
+def test_a_course_is_looked_at_closely_by_dragging(page: WebDriver) -> None:
+    drawn = figure(page, "Mean response")
+    plot = find(drawn, ".plot")
+    mouse = webdriver.ActionChains(page).move_to_element_with_offset(plot, -100, 0)
+    mouse.click_and_hold().move_by_offset(150, 0).release().perform()
+    reset = find(drawn, ".tools button")
+    assert reset.text == "Whole range"
+    click(page, reset)
+    assert not reset.is_displayed()
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (390, "light"), (320, "dark")])
+def test_it_fits_a_phone_and_the_dark(page: WebDriver, file: Path, width: int, scheme: str) -> None:
+    look(page, width, scheme)
+    page.get(file.as_uri())
+    assert run(page, "return document.documentElement.scrollWidth") <= width
+    lightness = run(page, "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)")
+    assert (max(lightness) < 60) == (scheme == "dark")
+    assert complaints(page) == []
+
+
+def test_everything_that_can_be_used_has_a_name(page: WebDriver) -> None:
+    nameless = run(
+        page,
+        """return $$("button, select, input, [tabindex]").filter((one) => !(one.ariaLabel || one.textContent.trim()
+          || one.labels?.length || one.closest("label"))).map((one) => one.outerHTML.slice(0, 200))""",
+    )
+    assert nameless == []
+    ids = run(page, "return $$('[id]').map((one) => one.id)")
+    assert len(ids) == len(set(ids))
+    assert run(page, "return $$('.scroll table').filter((one) => !$('caption', one)).length") == 0
+
+
+def test_a_single_run_has_what_needs_no_other(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    write_report(Study(results[:1]), tmp_path / "one.html")
+    browser.get((tmp_path / "one.html").as_uri())
+    assert texts(browser, "h2") == ["What was counted", "Where programs come from", "Run by run", "Run it again"]
+    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "Run it again"]
+    assert texts(browser, "#runs-table tbody tr:first-child > *")[0] == "WAF, by host writes"
+    figure(browser, "Response times")
+    assert complaints(browser) == []
+
+
+def test_a_thousand_runs_open_within_two_seconds(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    many = []
+    for place in range(1000):
+        result = results[place % len(results)]
+        document = {**result.document, "scenario": {**result.document["scenario"], "seed": place}}
+        histograms = {kind: result.histogram(kind) for kind in KINDS}
+        many.append(coflash.Result(document, histograms, result.series(), result.erase_counts()))
+    write_report(Study(many), tmp_path / "many.html")
+    assert (tmp_path / "many.html").stat().st_size < 12e6
+    seconds = []
+    for _ in range(3):
+        browser.get((tmp_path / "many.html").as_uri())
+        assert run(browser, "return document.documentElement.dataset.ready") == "yes"
+        seconds.append(run(browser, "return performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
+        if seconds[-1] <= 2:
+            break
+    print(f"1,000 runs: {seconds[-1]:.2f} s, {(tmp_path / 'many.html').stat().st_size / 1e6:.1f} MB")  # noqa: T201
+    assert min(seconds) <= 2
+    assert texts(browser, "#count") == ["1,000 runs"]
+    assert complaints(browser) == []

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import coflash
+from coflash import CoflashError, Results
+from sweeps import SMALL
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("results")
+    coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB", "cooperation.name": "none,cdm"}, out=folder / "sweep")
+    coflash.run(SMALL.with_(precondition__random_passes="steady")).save(folder / "alone")
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden" / "result.json").write_text("half of it", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def found(place: Path) -> Results:
+    return coflash.results(place)
+
+
+def test_a_row_holds_the_run_its_scenario_and_all_it_counted(found: Results) -> None:
+    assert len(found) == 5
+    assert "alone" in found.runs
+    assert found.varied() == (
+        "cache.size",
+        "cooperation.name",
+        "cooperation.removable_weight",
+        "precondition.random_passes",
+    )
+    for row in found.rows():
+        result = found[row["run"]]
+        assert row["waf_host"] == result.metrics.waf_host
+        assert row["response_ns.all.p99"] == result.metrics.response_ns.all.p99
+        assert row["cache.size"] == result.document["scenario"]["cache"]["size"]
+        assert row["scenario_hash"] == result.scenario_hash
+
+
+def test_rows_become_tables_of_any_library(found: Results) -> None:
+    arrow, polars, pandas = found.to_arrow(), found.to_polars(), found.to_pandas()
+    assert arrow.num_rows == len(polars) == len(pandas) == 5
+    assert arrow.column_names == polars.columns == list(pandas.columns)
+    assert set(arrow["precondition.random_passes"].to_pylist()) == {"1.0", "steady"}  # a number and a word
+    assert "5 runs" in repr(found)
+
+
+def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
+    query = (
+        'select "cooperation.name", avg(waf_host) w from runs where number("cache.size") < 2e6 group by 1 order by 1'
+    )
+    assert list(found.sql(query)["cooperation.name"]) == ["cdm", "none"]
+    for table, column in {"series": "requests", "histograms": "requests", "erase_counts": "erases"}.items():
+        query = f"select run, sum({table}.{column}) from {table} join runs using (run) group by run"  # noqa: S608
+        assert len(found.sql(query)) == 5
+    assert set(found.sql("select sum(requests)::int n from series group by run")["n"]) == {5000}
+    numbers = found.sql("select number('64MiB') a, number('25us') b, number('7.5%') c, count(number('none')) d")
+    assert numbers.to_arrow().to_pylist() == [{"a": 64 * 2**20, "b": 25_000, "c": 7.5, "d": 0}]
+    assert found.sql("select * from runs").to_polars().height == 5
+    with pytest.raises(CoflashError, match=r"SQL: .*waf_hots"):
+        found.sql("select waf_hots from runs")
+    with pytest.raises(CoflashError, match=r"SQL: .*Conversion"):
+        found.sql("select run::int from runs")
+
+
+def test_rows_are_exported_as_the_name_says(found: Results, tmp_path: Path) -> None:
+    for suffix in (".parquet", ".csv", ".json"):
+        found.export(tmp_path / f"all{suffix}")
+    assert pq.ParquetFile(tmp_path / "all.parquet").metadata.num_rows == 5
+    with (tmp_path / "all.csv").open(encoding="utf-8") as file:
+        assert {row["run"] for row in csv.DictReader(file)} == set(found)
+    assert len(json.loads((tmp_path / "all.json").read_text("utf-8"))) == 5
+    with pytest.raises(CoflashError, match=r"\.parquet, \.csv, \.json"):
+        found.export(tmp_path / "all.xlsx")
+    with pytest.raises(CoflashError, match="cannot be written"):
+        found.export(tmp_path / "nowhere" / "all.csv")
+
+
+def test_a_run_is_called_by_the_beginning_of_its_name(found: Results) -> None:
+    assert found["al"].document == found["alone"].document
+    with pytest.raises(CoflashError, match="beginning of 4 runs"):
+        found.folder("sweep/")
+    with pytest.raises(CoflashError, match="did you mean 'alone'"):
+        found.folder("alonee")
+
+
+def test_a_folder_of_nothing_or_of_broken_results_is_said(tmp_path: Path) -> None:
+    assert len(coflash.results(tmp_path)) == 0
+    assert coflash.results(tmp_path).sql("select * from runs").columns == ("run",)
+    assert coflash.results(tmp_path).varied() == ()
+    with pytest.raises(CoflashError, match="no such folder"):
+        coflash.results(tmp_path / "nowhere")
+    (tmp_path / "result.json").write_text("{", encoding="utf-8")
+    with pytest.raises(CoflashError, match=r"result\.json: is no result"):
+        coflash.results(tmp_path)

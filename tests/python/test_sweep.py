@@ -1,0 +1,311 @@
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import coflash
+from coflash import CoflashError, Sweep
+from coflash.demo import find_trace
+from coflash.measures import HEADLINE, named
+from coflash.metrics import metric, metric_names
+from coflash.store import Store
+from coflash.sweep import engine_local, memory, plan
+from coflash.sweep.design import assignments, axis
+from coflash.sweep.inputs import inputs_of
+from coflash.sweep.summary import estimate
+from sweeps import SMALL, command, start
+
+TRACE = str(find_trace())
+
+
+def names(path: Path) -> set[str]:
+    return {entry.name for entry in path.iterdir()}
+
+
+def runs_of(swept: Sweep) -> list[str]:
+    return [job.key for point in swept.points for job in point.jobs]
+
+
+def test_a_sweep_gives_what_single_runs_give(tmp_path: Path) -> None:
+    swept = coflash.sweep(SMALL, {"cooperation.name": ["none", "cdm"], "cache.size": "1MiB..4MiB*2"}, out=tmp_path)
+    assert [point.label for point in swept.points][:2] == [
+        "cooperation.name=none cache.size=1MiB",
+        "cooperation.name=none cache.size=2MiB",
+    ]
+    assert len(swept.results) == 6
+    assert not swept.failures
+    last = coflash.run(SMALL.with_(cooperation__name="cdm", cache__size="4MiB"))
+    kept = swept.results[runs_of(swept)[-1]]
+    assert {**kept.document, "simulator": None} == {**last.document, "simulator": None}
+    assert kept.series() == last.series()
+
+
+def test_seeds_give_means_with_intervals(tmp_path: Path) -> None:
+    swept = coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path, seeds=3)
+    table = swept.table("waf_host", "response.p99")
+    assert table.columns[0] == "cache.size"
+    results = [coflash.run(SMALL.with_(cache__size="1MiB", seed=SMALL.to_dict()["seed"] + n)) for n in range(3)]
+    assert table["waf_host"][0] == pytest.approx(sum(r.metrics.waf_host or 0 for r in results) / 3)
+    assert list(table["waf_host.runs"]) == [3, 3]
+    assert (table["waf_host.ci95"] > 0).all()
+    assert "response_ns.all.p99.ci95" in table
+    one = coflash.sweep(SMALL, {"cache.size": "1MiB"}, out=tmp_path, seeds=[7])
+    assert math.isnan(one.table()["waf_host.ci95"][0])
+
+
+def test_an_interval_is_students() -> None:
+    # Of 1, 2, 3 and 4: t(0.975, 3) = 3.182446, standard error 0.645497.
+    found = estimate([1, 2, 3, 4, None])
+    assert (found.mean, found.runs) == (2.5, 4)
+    assert found.half_width == pytest.approx(2.054260, abs=1e-6)
+    assert estimate([5.0]) == (5.0, None, 1)
+    assert estimate([None]) == (None, None, 0)
+
+
+@given(st.lists(st.floats(-1e9, 1e9), min_size=2, max_size=20))
+def test_an_interval_holds_its_mean_between_the_extremes(values: list[float]) -> None:
+    found = estimate(values)
+    assert found.mean is not None
+    assert found.half_width is not None
+    assert min(values) - 1e-3 <= found.mean <= max(values) + 1e-3
+    assert found.half_width >= 0
+
+
+def test_points_may_be_given_one_by_one(tmp_path: Path) -> None:
+    points = [{"cache.size": "1MiB", "gc.victim": "fifo"}, {"cache.size": "2MiB", "gc.victim": "greedy"}]
+    swept = coflash.sweep(SMALL, points, out=tmp_path)
+    assert [point.values["cache.size"] for point in swept.points] == ["1MiB", "2MiB"]
+    assert coflash.sweep(SMALL, {}, out=tmp_path).points[0].values == {}
+
+
+def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+        ran.append(scenario.hash)
+        return coflash.run(scenario, *rest)
+
+    monkeypatch.setattr(plan, "run", run)
+    coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path, workers=1)
+    assert len(ran) == 2
+    # The same under another name, and more of it.
+    again = coflash.sweep(SMALL.with_(name="other"), {"cache.size": ["2MiB", "4MiB", "1024KiB"]}, out=tmp_path)
+    assert len(ran) == 3
+    assert again.from_before == 2
+    assert len(again.results) == 3
+
+
+def test_runs_of_other_traces_are_other_runs(tmp_path: Path) -> None:
+    trace, moved = tmp_path / "a.iolog.zst", tmp_path / "b.iolog.zst"
+    trace.write_bytes(Path(TRACE).read_bytes())
+    some = coflash.Scenario.load("demo").with_(workload__requests_max=2000)
+    keys = runs_of(coflash.sweep(some, {}, trace, out=tmp_path / "out"))
+    moved.write_bytes(trace.read_bytes())
+    found = coflash.sweep(some, {}, moved, out=tmp_path / "out")
+    assert runs_of(found) == keys
+    assert found.from_before == 1
+    assert found.results[keys[0]].workload["inputs"][0]["file"] == str(trace)
+    assert runs_of(coflash.sweep(some, {}, out=tmp_path / "out")) != keys
+
+
+def test_a_trace_by_url_is_read_in_place_or_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fsspec
+
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path / "kept"))
+    some = coflash.Scenario.load("demo").with_(workload__requests_max=2000)
+    place = Path(TRACE).resolve().as_uri()
+    coflash.sweep(some, {}, place, out=tmp_path / "a")
+    assert not (tmp_path / "kept").exists()
+    with fsspec.open("memory://oltp.iolog.zst", "wb") as file:
+        file.write(Path(TRACE).read_bytes())
+    swept = coflash.sweep(some, {}, "memory://oltp.iolog.zst", out=tmp_path / "b")
+    (kept,) = (tmp_path / "kept").iterdir()
+    assert hashlib.sha256(kept.read_bytes()).hexdigest() == inputs_of(SMALL, TRACE)[0].sha256
+    result = swept.results[runs_of(swept)[0]]
+    assert "memory://oltp.iolog.zst" in result.workload["description"]
+    assert result.scenario.to_dict()["workload"]["trace"] == ["memory://oltp.iolog.zst"]
+    assert result.scenario.hash == result.scenario_hash
+    with pytest.raises(CoflashError, match="nowhere"):
+        coflash.sweep(some, {}, "memory://nowhere", out=tmp_path / "b")
+    with pytest.raises(CoflashError, match="cannot be read"):
+        coflash.sweep(some, {}, "nosuch://x", out=tmp_path / "b")
+
+
+def test_a_run_that_fails_is_reported_and_the_others_go_on(tmp_path: Path) -> None:
+    some = coflash.Scenario.load("demo").with_(workload__requests_max=2000)
+    swept = coflash.sweep(some, {"workload.remap": "none,dense,modulo"}, TRACE, out=tmp_path)
+    (failure,) = swept.failures
+    assert failure.label == "workload.remap=none"
+    assert "the device exports" in failure.error
+    assert len(swept.results) == 2
+    assert [found.runs for found in swept.estimates("waf_host")] == [0, 1, 1]
+    assert Store(tmp_path).failures() == [failure]
+    # It is tried again, and is no failure any more once it succeeds.
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "run", lambda scenario, *rest: coflash.run(scenario.with_(workload__remap="dense"), *rest))
+        assert not coflash.sweep(some, {"workload.remap": "none,dense"}, TRACE, out=tmp_path).failures
+    assert Store(tmp_path).failures() == []
+
+
+def test_a_point_that_is_no_scenario_is_reported_but_nothing_else_is_an_error(tmp_path: Path) -> None:
+    points = {"cooperation.name": "none,cdm", "cooperation.removable_weight": [0.5]}
+    swept = coflash.sweep(SMALL, points, out=tmp_path)
+    (failure,) = swept.failures
+    assert "removable_weight" in failure.error
+    assert len(swept.results) == 1
+    with pytest.raises(CoflashError, match="cach: no such key"):
+        coflash.sweep(SMALL, {"cach.size": "1MiB,2MiB"}, out=tmp_path)
+
+
+def test_a_panic_of_the_core_is_a_failure_of_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+        if scenario.to_dict()["cache"]["size"] == "1MiB":
+            raise PanicException("index out of bounds")
+        return coflash.run(scenario, *rest)
+
+    monkeypatch.setattr(plan, "run", run)
+    swept = coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB"}, out=tmp_path)
+    assert [failure.error for failure in swept.failures] == ["RuntimeError: the simulator failed: index out of bounds"]
+    assert len(swept.results) == 1
+
+
+def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    most = memory.needed_bytes(SMALL)
+    monkeypatch.setattr(engine_local, "available_bytes", lambda: int(most * 1.5))
+    swept = coflash.sweep(SMALL, {"flash.blocks_per_plane": [50, 5_000_000]}, out=tmp_path)
+    (failure,) = swept.failures
+    assert failure.label == "flash.blocks_per_plane=5000000"
+    assert "memory" in failure.error
+    # Two at a time have no room; one after the other they have.
+    at_once: list[int] = []
+    under_way = 0
+
+    def run(*given: Any) -> coflash.Result:
+        nonlocal under_way
+        under_way += 1
+        at_once.append(under_way)
+        try:
+            return coflash.run(*given)
+        finally:
+            under_way -= 1
+
+    monkeypatch.setattr(plan, "run", run)
+    assert not coflash.sweep(SMALL, {"seed": "2..7"}, out=tmp_path, workers=4).failures
+    assert at_once == [1] * 6
+
+
+@pytest.mark.parametrize(
+    "change", [{}, {"cache.size": "90%"}, {"flash.pages_per_block": 4, "flash.blocks_per_plane": 800}]
+)
+def test_the_estimate_of_memory_is_above_the_devices_state(change: dict[str, Any]) -> None:
+    result = coflash.run(SMALL.with_(change).with_(cooperation__name="cdm"))
+    flash = result.document["scenario"]["flash"]
+    pages = flash["channels"] * flash["chips_per_channel"] * flash["blocks_per_plane"] * flash["pages_per_block"]
+    apart = memory.needed_bytes(SMALL.with_({"flash.blocks_per_plane": 1, "cache.size": "0B"}))
+    assert memory.needed_bytes(result.scenario) - apart > 0.9 * pages * result.simulator["state_bytes_per_page"]
+    assert 0 < memory.available_bytes() < 2**50
+
+
+def test_jobs_of_one_device_are_next_to_each_other() -> None:
+    points = assignments([axis("replay.queue_depth=1,2"), axis("cache.size=1MiB,2MiB")])
+    devices = [job.device for job in plan.Plan.of(SMALL, (), points, 1).jobs()]
+    assert devices[0] == devices[1] != devices[2] == devices[3]
+
+
+def test_a_metric_is_called_by_its_path_or_by_less() -> None:
+    for name in metric_names():
+        assert metric(name) == name
+    assert metric("response.p99") == "response_ns.all.p99"
+    assert metric("response.read.p99") == "response_ns.read.p99"
+    with pytest.raises(CoflashError, match=r"did you mean 'response\.p99'"):
+        metric("respones.p99")
+    result = coflash.run(SMALL)
+    for measure, name in zip(HEADLINE, ("waf_host", "waf_ftl", "gc_copies"), strict=False):
+        assert named(name).shown(result.metrics) == measure.shown(result.metrics)
+    assert named("response.mean").shown(result.metrics).endswith("s")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"engine": "lokal"}, "did you mean 'local'"),
+        ({"address": "tcp://x:1"}, "local has none"),
+        ({"workers": 0}, "at least 1"),
+        ({"seeds": 0}, "at least 1"),
+        ({"seeds": []}, "at least 1"),
+        ({"out": "/dev/null/x"}, "cannot be written"),
+    ],
+)
+def test_what_cannot_be_used_is_said(tmp_path: Path, given: dict[str, Any], message: str) -> None:
+    with pytest.raises(CoflashError, match=message):
+        coflash.sweep(SMALL, {"seed": "1..2"}, **{"out": tmp_path, **given})
+
+
+def test_a_sweep_that_is_killed_leaves_what_it_had_done_and_goes_on_from_there(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = command(out, "--vary", "seed=1..8", "--workers", "2", slow=True)
+    with start(arguments) as process:
+        assert process.stderr is not None
+        for _ in range(2):
+            assert "/8" in process.stderr.readline()
+        process.kill()
+    done = len(coflash.results(out))
+    assert 2 <= done < 8
+    with start(arguments) as process:
+        stdout, stderr = process.communicate()
+    assert process.returncode == 0, stderr
+    assert stderr.count("seed=") == 8 - done
+    assert f"8 runs, {done} of them from before" in stdout
+    results = coflash.results(out)
+    assert len(results) == 8
+    for run in results:
+        assert results[run].metrics.requests == 400_000
+
+
+def test_control_c_keeps_what_is_done(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with start(command(out, "--vary", "seed=1..50", slow=True)) as process:
+        assert process.stderr is not None
+        process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        begun = time.monotonic()
+        rest = process.stderr.read()
+        assert process.wait(30) == 130
+    assert time.monotonic() - begun < 10
+    assert "Traceback" not in rest
+    assert "runs are done and kept" in rest
+    assert 1 <= len(coflash.results(out)) < 50
+    assert all(not name.startswith(".") for name in names(out / "runs"))
+
+
+def test_several_sweeps_may_write_and_others_read_at_the_same_time(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = command(out, "--vary", "seed=1..25", "--vary", "cache.size=1MiB,2MiB")
+    writers = [start(arguments) for _ in range(3)]
+    seen = 0
+    while any(writer.poll() is None for writer in writers):
+        if out.is_dir():
+            results = coflash.results(out)
+            assert len(results) >= seen
+            seen = len(results)
+            if seen:
+                assert list(results.sql("select count(distinct run) n from series")["n"]) == [seen]
+    for writer in writers:
+        _, stderr = writer.communicate()
+        assert writer.returncode == 0, stderr
+    results = coflash.results(out)
+    assert len(results) == 50
+    assert {results[run].seed for run in results} == set(range(1, 26))
+    assert sorted(os.listdir(out / "runs")) == sorted(results)  # noqa: PTH208 - names, hidden ones included
