@@ -215,7 +215,7 @@ pub struct GcConfig {
     #[schemars(extend("default" = "foreground"))]
     pub mode: GcMode,
     /// `background`: GC goes on in idle time while a pool has this many free blocks or fewer; more than `low_mark`. Unless
-    /// given, a quarter more, at least 1 block. The higher, the less spare space is left to keep write amplification low.
+    /// given, a tenth more, at least 1 block. The higher, the less spare space is left to keep write amplification low.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background_mark: Option<FreeMark>,
     /// `preemptive`: page copies and erases before an operation, at most; at least 1. Enough for what GC must copy for each
@@ -255,7 +255,7 @@ impl GcConfig {
         match self.mode {
             GcMode::Foreground => Ok((low, low)),
             GcMode::Background => {
-                let higher = low.saturating_add((low / 4).max(1));
+                let higher = low.saturating_add((low / 10).max(1));
                 let mark = self.background_mark.map_or(higher, |mark| mark.of(blocks_per_pool));
                 if mark <= low {
                     let problem = format!("{mark} blocks is not more than gc.low_mark ({low} blocks)");

@@ -142,19 +142,25 @@ impl Engine {
     #[inline]
     pub(crate) fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) {
         if self.gc == GcMode::Background {
-            loop {
-                let event = |timeline: &Timeline| timeline.next_event().filter(|&at| at < until);
-                self.use_idle_time(event(&self.timeline).unwrap_or(until));
-                // What has begun may end before that.
-                if event(&self.timeline).is_none() {
-                    break;
-                }
-                self.step(&mut answered);
-            }
+            self.advance_idly(until, &mut answered);
         }
         if self.timeline.has_events() {
             self.timeline.advance(until, &mut self.finished);
             self.settle(answered);
+        }
+    }
+
+    /// Passes time up to just before `until`, and uses what is idle of it.
+    #[inline(never)]
+    fn advance_idly(&mut self, until: Time, mut answered: impl FnMut(Time)) {
+        loop {
+            let event = |timeline: &Timeline| timeline.next_event().filter(|&at| at < until);
+            self.use_idle_time(event(&self.timeline).unwrap_or(until));
+            // What has begun may end before that.
+            if event(&self.timeline).is_none() {
+                break;
+            }
+            self.step(&mut answered);
         }
     }
 
