@@ -5,7 +5,7 @@ use crate::consistent::Device;
 use crate::cooperation::{Answers, CdmConsistent, CommitTally, Cooperation, CooperationConfig, DropOutcome};
 use coflash_base::{Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_flash::{Access, Cause, Geometry, Media, Place};
+use coflash_flash::{Access, Cause, DieId, Geometry, Media, Place};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io};
 
 /// How much of a page a request covers.
@@ -156,6 +156,15 @@ impl Controller {
         {
             consistent.commit_at(now, &mut device, media);
         }
+    }
+
+    /// Lets a die that is idle at `start` do one step of GC; false where there is nothing to be done.
+    pub fn work_idle<M: Media>(&mut self, die: DieId, start: M::When, media: &mut M) -> bool {
+        if let Some((consistent, mut device)) = self.consistent() {
+            return consistent.work_idle(die, start, &mut device, media);
+        }
+        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
+        self.ftl.work_idle(die, &mut Io { media, advisor, start })
     }
 
     /// Reads a page. One that was never written, or is trimmed, is answered at once.

@@ -109,6 +109,14 @@ impl Channels {
         self.servers[server].backlog.ns
     }
 
+    pub(crate) fn now(&self) -> Time {
+        self.now
+    }
+
+    pub(crate) fn is_idle(&self, server: usize) -> bool {
+        self.servers[server].queue.is_empty()
+    }
+
     pub(crate) fn heap_bytes(&self) -> usize {
         self.operations.capacity() * size_of::<Operation>() + self.servers.capacity() * size_of::<Server>()
     }

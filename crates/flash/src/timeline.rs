@@ -161,6 +161,25 @@ impl Timeline {
         self.channels.as_ref().and_then(Channels::next_event)
     }
 
+    /// Since when a die has nothing to do, as far as it is known: with private channels that may be a time to come, with
+    /// shared ones it is the present, or none.
+    #[must_use]
+    pub fn idle_since(&self, die: DieId) -> Option<Time> {
+        let mut servers = self.servers_of(die);
+        match &self.channels {
+            Some(channels) => servers.all(|server| channels.is_idle(server)).then(|| channels.now()),
+            None => servers.map(|server| self.free_at[server]).max(),
+        }
+    }
+
+    fn servers_of(&self, die: DieId) -> std::ops::Range<usize> {
+        let (die, planes) = (die.get() as usize, self.geometry.planes_per_die as usize);
+        match self.planes {
+            Planes::Serial => die..die + 1,
+            Planes::Parallel => die * planes..(die + 1) * planes,
+        }
+    }
+
     /// The bytes the timeline holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
@@ -234,13 +253,7 @@ impl Media for Timeline {
     }
 
     fn backlog(&self, die: DieId, now: When) -> u64 {
-        let servers = match self.planes {
-            Planes::Serial => die.get() as usize..die.get() as usize + 1,
-            Planes::Parallel => {
-                let planes = self.geometry.planes_per_die as usize;
-                die.get() as usize * planes..(die.get() as usize + 1) * planes
-            }
-        };
+        let servers = self.servers_of(die);
         match &self.channels {
             Some(channels) => servers.map(|server| channels.backlog_ns(server)).fold(0, u64::saturating_add),
             None => servers

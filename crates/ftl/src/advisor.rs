@@ -14,7 +14,7 @@ pub enum Fate {
 
 /// Whoever knows of other copies: a cooperation scheme.
 pub trait Advisor {
-    /// Asked once for each valid page of a victim, just before its block is cleaned. `marked` is what
+    /// Asked once for each valid page of a victim, when its turn to be copied comes. `marked` is what
     /// [`Ftl::mark`](crate::Ftl::mark) said of the page. After [`Fate::Drop`] the page is no longer mapped: the advisor
     /// must have made sure that its data lives elsewhere. It must not call back into the FTL.
     fn fate<M: Media>(&mut self, page: Lpn, marked: bool, media: &mut M) -> Fate;

@@ -61,6 +61,13 @@ impl PageBits {
         self.words[block.index() * self.words_per_block + word]
     }
 
+    /// The first page of a block whose bit is set, as an index in the block.
+    #[inline]
+    pub(crate) fn first(&self, block: BlockId) -> Option<u32> {
+        let word = (0..self.words_per_block).find(|&word| self.word(block, word) != 0)?;
+        Some(word as u32 * 64 + self.word(block, word).trailing_zeros())
+    }
+
     /// The words of all blocks.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words

@@ -2,8 +2,9 @@
 
 use crate::block::State;
 use crate::ftl::Ftl;
+use crate::pool::{Active, Cleaning, Stream};
 use coflash_base::{Index, Lpn};
-use coflash_flash::{BlockId, DieId};
+use coflash_flash::{BlockId, Cause, DieId};
 
 impl Ftl {
     /// Panics, naming what is wrong, unless map, bitmaps, counts, pools and marks agree with each other.
@@ -40,7 +41,6 @@ impl Ftl {
             assert_eq!(stray, 0, "{block:?}: a marked page is valid");
         }
         assert_eq!(self.blocks.cost[block], self.scale.cost(valid, marked), "{block:?}: cost");
-        assert_ne!(self.blocks.state[block], State::Victim, "{block:?}: cleaning ends with the erase");
         assert!(self.blocks.state[block] != State::Free || valid == 0, "{block:?}: free and not empty");
     }
 
@@ -48,27 +48,40 @@ impl Ftl {
         let pool = &self.pools[index];
         let blocks = (pool.first_block..pool.first_block + self.dims.blocks_per_pool).map(BlockId::new);
         let (mut free, mut open, mut valid) = (0, 0, 0);
+        let mut victim = None;
         for block in blocks {
             free += u32::from(self.blocks.state[block] == State::Free);
             open += usize::from(self.blocks.state[block] == State::Open);
             valid += self.blocks.valid[block];
+            if self.blocks.state[block] == State::Victim {
+                assert_eq!(victim.replace(block), None, "pool {index}: one victim at a time");
+            }
         }
+        assert_eq!(victim, pool.cleaning.map(|cleaning| cleaning.block), "pool {index}: victim");
         assert_eq!(free, pool.free.len(), "pool {index}: free blocks");
         assert!(
             pool.free.iter().all(|block| self.blocks.state[block] == State::Free),
             "pool {index}: free list"
         );
-        let active = pool.actives.iter().filter(|active| active.block.is_some()).count();
+        let active = pool.actives.iter().chain([&pool.cold]).filter(|active| active.block.is_some()).count();
         assert_eq!(open, active, "pool {index}: open blocks are the active ones");
         assert_eq!(valid, pool.valid_pages, "pool {index}: valid pages");
-        assert!(free >= 1, "pool {index}: GC has its reserve block");
+        // One free block is enough to copy any victim into; where there is none, a victim has been copied into it in part.
+        let room = |active: &Active| self.dims.data_pages_per_block - active.next;
+        let gc = pool.actives[self.dims.group_of[Stream::Gc as usize] as usize];
+        let yet = pool.cleaning.map(|Cleaning { block, cause, .. }| match cause {
+            Cause::WearLevelling => self.blocks.valid[block].saturating_sub(room(&pool.cold)),
+            _ => self.blocks.valid[block].saturating_sub(gc.block.map_or(0, |_| room(&gc))),
+        });
+        assert!(free >= 1 || yet == Some(0), "pool {index}: GC has its reserve block");
     }
 
     fn assert_die(&self, die: DieId) {
         let pools = self.dims.pools_per_die as usize;
         let pools = &self.pools[die.index() * pools..(die.index() + 1) * pools];
-        let low = pools.iter().filter(|pool| pool.free.len() <= self.dims.low_mark_blocks).count();
-        assert_eq!(low as u32, self.dies[die].low_pools, "{die:?}: low pools");
+        let at_most = |mark| pools.iter().filter(|pool| pool.free.len() <= mark).count() as u32;
+        assert_eq!(at_most(self.dims.low_mark_blocks), self.dies[die].low_pools, "{die:?}: low pools");
+        assert_eq!(at_most(self.dims.step_mark_blocks), self.dies[die].due_pools, "{die:?}: due pools");
     }
 
     /// The logical pages that are mapped.

@@ -96,6 +96,24 @@ pub enum WearLevelling {
     Off,
     /// The least-erased first; of equals the lowest block number.
     Dynamic,
+    /// As `dynamic`; and a block that GC erases `wear_gap` times more often than the least-erased sealed one takes over
+    /// the latter's data, which is cold: the young block is free to be written.
+    Static,
+}
+
+/// When GC works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum GcMode {
+    /// When a pool is at or under the low mark: whole victims, before the operation that found it so.
+    #[default]
+    Foreground,
+    /// As `foreground`, and while a die is idle: one page copy or erase after the other, for as long as nothing else is
+    /// to be done and a pool is at or under `background_mark`. An operation waits for at most the one that has begun.
+    Background,
+    /// When a pool is at or under the low mark, but no more than `steps_max` page copies and erases before each operation;
+    /// whole victims only where a pool is down to its last free block.
+    Preemptive,
 }
 
 /// When GC looks whether it is needed.
@@ -192,7 +210,80 @@ pub struct GcConfig {
     pub low_mark: FreeMark,
     /// When GC looks whether it is needed.
     pub trigger: Trigger,
+    /// When GC works.
+    #[serde(skip_serializing_if = "is_foreground")]
+    #[schemars(extend("default" = "foreground"))]
+    pub mode: GcMode,
+    /// `background`: GC goes on in idle time while a pool has this many free blocks or fewer; more than `low_mark`. Unless
+    /// given, a tenth more, at least 1 block. The higher, the less spare space is left to keep write amplification low.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub background_mark: Option<FreeMark>,
+    /// `preemptive`: page copies and erases before an operation, at most; at least 1. Enough for what GC must copy for each
+    /// page written, or pools come down to their last free block.
+    #[serde(skip_serializing_if = "is_default_steps")]
+    #[schemars(extend("default" = STEPS_MAX))]
+    pub steps_max: u32,
 }
+
+const STEPS_MAX: u32 = 8;
+
+// Options at their defaults are left out, so that scenarios older than these options keep their hashes.
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_foreground(mode: &GcMode) -> bool {
+    *mode == GcMode::Foreground
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_default_steps(steps: &u32) -> bool {
+    *steps == STEPS_MAX
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_default_gap(gap: &u32) -> bool {
+    *gap == WEAR_GAP
+}
+
+impl GcConfig {
+    /// GC works in steps while a pool has this many free blocks or fewer, in whole victims at or under the second number.
+    fn marks(&self, blocks_per_pool: u32) -> Result<(u32, u32), (&'static str, String)> {
+        let low = self.low_mark.of(blocks_per_pool);
+        if low == 0 {
+            let problem = format!("{} of {blocks_per_pool} blocks is none: at least 1 block", self.low_mark);
+            return Err(("gc.low_mark", problem));
+        }
+        match self.mode {
+            GcMode::Foreground => Ok((low, low)),
+            GcMode::Background => {
+                let higher = low.saturating_add((low / 10).max(1));
+                let mark = self.background_mark.map_or(higher, |mark| mark.of(blocks_per_pool));
+                if mark <= low {
+                    let problem = format!("{mark} blocks is not more than gc.low_mark ({low} blocks)");
+                    return Err(("gc.background_mark", problem));
+                }
+                Ok((mark, low))
+            }
+            GcMode::Preemptive => {
+                if self.steps_max == 0 {
+                    return Err(("gc.steps_max", "0 was given; at least 1 is allowed".to_owned()));
+                }
+                if low < PREEMPTIVE_LOW_MARK_MIN {
+                    let problem = format!(
+                        "{} of {blocks_per_pool} blocks is {low}: preemptive GC needs at least \
+                         {PREEMPTIVE_LOW_MARK_MIN}, one to copy into, one for writes in between, one in reserve",
+                        self.low_mark
+                    );
+                    return Err(("gc.low_mark", problem));
+                }
+                Ok((low, RESERVE_BLOCKS))
+            }
+        }
+    }
+}
+
+/// Free blocks of a pool at which preemptive GC gives way no longer: what it copies into to free the next.
+const RESERVE_BLOCKS: u32 = 1;
+const PREEMPTIVE_LOW_MARK_MIN: u32 = RESERVE_BLOCKS + 2;
 
 impl Default for GcConfig {
     fn default() -> Self {
@@ -200,6 +291,9 @@ impl Default for GcConfig {
             victim: VictimConfig::default(),
             low_mark: FreeMark::Share(Share::percent(5)),
             trigger: Trigger::default(),
+            mode: GcMode::default(),
+            background_mark: None,
+            steps_max: STEPS_MAX,
         }
     }
 }
@@ -221,9 +315,16 @@ pub struct FtlConfig {
     pub shared_streams: StreamGroups,
     /// Whether the last page of a block holds a summary of the others.
     pub summary: Summary,
-    /// How free blocks are handed out.
+    /// How free blocks are handed out, and whether cold data is moved.
     pub wear_levelling: WearLevelling,
+    /// `static`: a block takes over cold data when it was erased more often than the least-erased sealed block of its pool
+    /// by more than this.
+    #[serde(skip_serializing_if = "is_default_gap")]
+    #[schemars(extend("default" = WEAR_GAP))]
+    pub wear_gap: u32,
 }
+
+const WEAR_GAP: u32 = 16;
 
 impl Default for FtlConfig {
     fn default() -> Self {
@@ -234,6 +335,7 @@ impl Default for FtlConfig {
             shared_streams: vec![vec![Stream::Host, Stream::Evict]],
             summary: Summary::default(),
             wear_levelling: WearLevelling::default(),
+            wear_gap: WEAR_GAP,
         }
     }
 }
@@ -260,7 +362,10 @@ pub(crate) struct Dimensions {
     pub(crate) data_pages_per_block: u32,
     pub(crate) pools_per_die: u32,
     pub(crate) blocks_per_pool: u32,
+    /// At this many free blocks or fewer, GC cleans whole victims before a pool is written.
     pub(crate) low_mark_blocks: u32,
+    /// At this many free blocks or fewer, GC works in steps; not less than `low_mark_blocks`.
+    pub(crate) step_mark_blocks: u32,
     /// The active block group of each stream.
     pub(crate) group_of: [u8; Stream::COUNT],
     pub(crate) groups: u32,
@@ -287,11 +392,7 @@ impl Dimensions {
             Pools::Die => (1, geometry.blocks_per_die()),
         };
         let (group_of, groups) = group_streams(&ftl.shared_streams)?;
-        let low_mark_blocks = gc.low_mark.of(blocks_per_pool);
-        if low_mark_blocks == 0 {
-            let problem = format!("{} of {blocks_per_pool} blocks is none: at least 1 block", gc.low_mark);
-            return Err(("gc.low_mark", problem));
-        }
+        let (step_mark_blocks, low_mark_blocks) = gc.marks(blocks_per_pool)?;
         if ftl.spare.share == Share::ZERO {
             return Err(("ftl.spare.share", "0% leaves GC no space to work in: more than 0%".to_owned()));
         }
@@ -300,8 +401,8 @@ impl Dimensions {
         if logical_pages == 0 {
             return Err(("ftl.spare.share", format!("{} leaves no page to the host", ftl.spare.share)));
         }
-        // Free blocks at the low mark, the active blocks, and one to copy into: none of them may be needed for data.
-        let kept_back = low_mark_blocks.saturating_add(groups + 1);
+        // Free blocks at the mark, the active blocks, and one to copy into: none of them may be needed for data.
+        let kept_back = step_mark_blocks.saturating_add(groups + 1);
         let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
         let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
         if per_pool > usable {
@@ -309,8 +410,10 @@ impl Dimensions {
                 "ftl.spare.share",
                 format!(
                     "the device is too small: a pool of {blocks_per_pool} blocks must hold {per_pool} pages, but GC keeps \
-                     {kept_back} blocks back (low mark {low_mark_blocks}, {groups} active, 1 reserve), which leaves room \
-                     for {usable}; more spare share, more blocks or a lower gc.low_mark"
+                     {kept_back} blocks back ({} mark {step_mark_blocks}, {groups} active, 1 reserve), which leaves room \
+                     for {usable}; more spare share, more blocks or a lower {}",
+                    if gc.mode == GcMode::Background { "background" } else { "low" },
+                    if gc.mode == GcMode::Background { "gc.background_mark" } else { "gc.low_mark" }
                 ),
             ));
         }
@@ -320,6 +423,7 @@ impl Dimensions {
             pools_per_die,
             blocks_per_pool,
             low_mark_blocks,
+            step_mark_blocks,
             group_of,
             groups,
             valid_pages_max: usable as u32,

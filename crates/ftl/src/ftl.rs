@@ -2,7 +2,9 @@
 
 use crate::advisor::{Advisor, Weight};
 use crate::block::{Blocks, PageBits, Scale, State};
-use crate::config::{Chips, Dimensions, FreeMark, FtlConfig, GcConfig, Summary, Trigger, WearLevelling};
+use crate::config::{
+    Chips, Dimensions, FreeMark, FtlConfig, GcConfig, GcMode, Summary, Trigger, WearLevelling,
+};
 use crate::pool::{Active, FreeList, Pool, Stream};
 use crate::victim;
 use coflash_base::{IdVec, Index, Lpn, Seed};
@@ -19,6 +21,8 @@ pub struct Tally {
     pub gc_drops_pages: u64,
     /// Erased blocks.
     pub erases_blocks: u64,
+    /// Page copies and erases that were done one by one: in idle time, or between operations.
+    pub gc_steps: u64,
 }
 
 impl Tally {
@@ -38,6 +42,7 @@ impl Tally {
             reads_pages: self.reads_pages - before.reads_pages,
             gc_drops_pages: self.gc_drops_pages - before.gc_drops_pages,
             erases_blocks: self.erases_blocks - before.erases_blocks,
+            gc_steps: self.gc_steps - before.gc_steps,
         }
     }
 
@@ -64,6 +69,8 @@ pub struct Io<'a, M: Media, A> {
 pub(crate) struct Die {
     /// Pools at or under the low mark.
     pub(crate) low_pools: u32,
+    /// Pools at or under the mark for GC in steps, those at or under the low mark included.
+    pub(crate) due_pools: u32,
     /// The pool from which the search for the next write begins.
     pub(crate) next_write: u32,
     /// The pool from which the search for the next victim begins.
@@ -81,6 +88,9 @@ pub struct Ftl {
     pub(crate) wear_levelling: WearLevelling,
     pub(crate) summary: Summary,
     trigger: Trigger,
+    pub(crate) mode: GcMode,
+    pub(crate) steps_max: u32,
+    pub(crate) wear_gap: u32,
     pub(crate) map: IdVec<Lpn, Option<Ppn>>,
     /// What the out-of-band area of each page says; kept after the page is invalid.
     pub(crate) owner: IdVec<Ppn, Option<Lpn>>,
@@ -127,6 +137,9 @@ impl Ftl {
                     seed: seed.child(&format!("pool/{index}")),
                 }),
                 valid_pages: 0,
+                cleaning: None,
+                cold: Active::default(),
+                erases_min: 0,
             }
         };
         Ok(Self {
@@ -147,6 +160,9 @@ impl Ftl {
             wear_levelling: config.wear_levelling,
             summary: config.summary,
             trigger: gc.trigger,
+            mode: gc.mode,
+            steps_max: gc.steps_max,
+            wear_gap: config.wear_gap,
             dims,
         })
     }
@@ -361,7 +377,7 @@ impl Ftl {
         }
     }
 
-    fn pools_of(&self, die: DieId) -> std::ops::Range<usize> {
+    pub(crate) fn pools_of(&self, die: DieId) -> std::ops::Range<usize> {
         let first = (die.get() * self.dims.pools_per_die) as usize;
         first..first + self.dims.pools_per_die as usize
     }
@@ -414,9 +430,10 @@ impl Ftl {
     fn open_block(&mut self, pool: usize) -> BlockId {
         let free = &mut self.pools[pool].free;
         let block = free.pop().expect("GC keeps a reserve block");
-        if free.len() == self.dims.low_mark_blocks {
-            self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)].low_pools += 1;
-        }
+        let free = free.len();
+        let die = &mut self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)];
+        die.low_pools += u32::from(free == self.dims.low_mark_blocks);
+        die.due_pools += u32::from(free == self.dims.step_mark_blocks);
         self.blocks.state[block] = State::Open;
         block
     }
@@ -438,7 +455,7 @@ impl Ftl {
     }
 
     #[inline(always)]
-    fn invalidate_page(&mut self, page: Ppn) {
+    pub(crate) fn invalidate_page(&mut self, page: Ppn) {
         let block = self.geometry.block_of(page);
         debug_assert!(self.valid.get(block, page), "{page:?} is invalidated twice");
         self.valid.clear(block, page);
@@ -450,6 +467,14 @@ impl Ftl {
         let pool = self.pool_of(block);
         self.pools[pool].valid_pages -= 1;
         self.recount(block, self.blocks.valid[block] - 1, marked_count);
+    }
+
+    /// Enters a pool whose free list was made anew into the counts of its die.
+    pub(crate) fn count_low(&mut self, pool: usize) {
+        let free = self.pools[pool].free.len();
+        let die = &mut self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)];
+        die.low_pools += u32::from(free <= self.dims.low_mark_blocks);
+        die.due_pools += u32::from(free <= self.dims.step_mark_blocks);
     }
 
     #[inline(always)]

@@ -1,10 +1,18 @@
-//! Garbage collection: foreground, one victim at a time, until every pool of the die is above its low mark.
+//! Garbage collection: whole victims in the foreground, until every pool of the die is above its low mark; and in steps,
+//! each a page copy or an erase, while a die is idle or between operations.
+//!
+//! A victim that is partly cleaned is part of its pool's state. Its pages that are still valid are those yet to be copied,
+//! whatever has happened to the others in between. One free block is enough to clean any victim to its end, so a pool that
+//! keeps one may put that off.
+//!
+//! Preemptive GC: Lee, Kim, Oryol, Shipman & Wang, "A semi-preemptive garbage collector for solid state drives", ISPASS
+//! 2011. There GC goes on for as long as no request comes; here a request is always there, so the steps are counted.
 
 use crate::advisor::{Advisor, Fate, Weight};
 use crate::block::{Scale, State};
-use crate::config::Summary;
+use crate::config::{GcMode, Summary};
 use crate::ftl::{Ftl, Io};
-use crate::pool::{Pool, Stream};
+use crate::pool::{Cleaning, Pool, Stream};
 use crate::victim;
 use coflash_base::Index;
 use coflash_flash::{BlockId, Cause, DieId, Media, Ppn};
@@ -13,7 +21,82 @@ impl Ftl {
     /// Cleans while a pool of the die has too few free blocks, pools in turn.
     #[inline(always)]
     pub(crate) fn collect<M: Media, A: Advisor>(&mut self, die: DieId, io: &mut Io<'_, M, A>) {
+        if self.dies[die].due_pools > 0 {
+            self.collect_due(die, io);
+        }
+    }
+
+    fn collect_due<M: Media, A: Advisor>(&mut self, die: DieId, io: &mut Io<'_, M, A>) {
+        if self.mode == GcMode::Preemptive {
+            let mut steps_left = self.steps_max;
+            while steps_left > 0 && self.dies[die].due_pools > 0 && self.step(die, io) {
+                steps_left -= 1;
+            }
+        }
         while self.dies[die].low_pools > 0 && self.clean_next_pool(die, io) {}
+    }
+
+    /// Whether an idle die has something to do.
+    #[must_use]
+    pub fn has_idle_work(&self, die: DieId) -> bool {
+        self.mode == GcMode::Background
+            && self.dies[die].due_pools > 0
+            && self.pools_of(die).any(|pool| self.is_due(&self.pools[pool]))
+    }
+
+    /// On a die that is idle at `io.start`: copies one page, or erases one block. False where nothing is to be done.
+    pub fn work_idle<M: Media, A: Advisor>(&mut self, die: DieId, io: &mut Io<'_, M, A>) -> bool {
+        self.mode == GcMode::Background && self.dies[die].due_pools > 0 && self.step(die, io)
+    }
+
+    /// Cleans every victim that is partly cleaned to its end.
+    pub fn finish_victims<M: Media, A: Advisor>(&mut self, io: &mut Io<'_, M, A>) {
+        for pool in 0..self.pools.len() {
+            if self.pools[pool].cleaning.is_some() {
+                self.clean_one(pool, io);
+            }
+        }
+    }
+
+    fn is_due(&self, pool: &Pool) -> bool {
+        pool.cleaning.is_some() || pool.free.len() <= self.dims.step_mark_blocks && self.can_gain(pool)
+    }
+
+    /// Copies one page, or erases one block, in the next due pool in turn, which keeps its turn until the erase; false
+    /// where no due pool has anything to gain.
+    fn step<M: Media, A: Advisor>(&mut self, die: DieId, io: &mut Io<'_, M, A>) -> bool {
+        let pools = self.dims.pools_per_die;
+        let begin = self.dies[die].next_clean;
+        for turn in 0..pools {
+            let local = (begin + turn) % pools;
+            let pool = (die.get() * pools + local) as usize;
+            if self.is_due(&self.pools[pool]) && self.step_in(pool, io) {
+                let erased = self.pools[pool].cleaning.is_none();
+                self.dies[die].next_clean = (local + u32::from(erased)) % pools;
+                self.tally.gc_steps += 1;
+                return true;
+            }
+        }
+        false
+    }
+
+    fn step_in<M: Media, A: Advisor>(&mut self, pool: usize, io: &mut Io<'_, M, A>) -> bool {
+        let Some(mut cleaning) = self.pools[pool].cleaning.take().or_else(|| self.begin(pool, io)) else {
+            return false;
+        };
+        // A page that is dropped takes no time, so it is no step.
+        while let Some(index) = self.valid.first(cleaning.block) {
+            let page = self.geometry.page(cleaning.block, index);
+            let fate = self.relocate(cleaning.cause, pool, cleaning.block, page, io);
+            self.invalidate_page(page);
+            if fate == Fate::Copy {
+                self.pools[pool].cleaning = Some(cleaning);
+                return true;
+            }
+            cleaning.dropped = true;
+        }
+        self.end(pool, cleaning, io);
+        true
     }
 
     /// Cleans one block of the next low pool in turn; false where no low pool has anything to gain.
@@ -33,13 +116,44 @@ impl Ftl {
 
     /// Cleans one block of a pool; false where no block has anything to gain.
     fn clean_one<M: Media, A: Advisor>(&mut self, pool: usize, io: &mut Io<'_, M, A>) -> bool {
+        let Some(cleaning) = self.pools[pool].cleaning.take().or_else(|| self.begin(pool, io)) else {
+            return false;
+        };
+        self.clean(pool, cleaning, io);
+        // The block may have been given cold data to take over.
+        if let Some(cleaning) = self.pools[pool].cleaning.take() {
+            self.clean(pool, cleaning, io);
+        }
+        true
+    }
+
+    /// Begins to clean the policy's victim.
+    fn begin<M: Media, A: Advisor>(&mut self, pool: usize, io: &Io<'_, M, A>) -> Option<Cleaning> {
         let weight = io.advisor.marked_weight();
         if weight != self.weight {
             self.reweigh(weight);
         }
-        let Some(block) = self.pick_victim(pool) else {
-            return false;
-        };
+        let block = self.pick_victim(pool)?;
+        Some(Cleaning { block, cause: Cause::Gc, dropped: false })
+    }
+
+    /// Cleans a block to its end. The cause is a constant where pages are copied.
+    fn clean<M: Media, A: Advisor>(&mut self, pool: usize, cleaning: Cleaning, io: &mut Io<'_, M, A>) {
+        match cleaning.cause {
+            Cause::WearLevelling => self.clean_for(Cause::WearLevelling, pool, cleaning, io),
+            _ => self.clean_for(Cause::Gc, pool, cleaning, io),
+        }
+    }
+
+    #[inline(always)]
+    fn clean_for<M: Media, A: Advisor>(
+        &mut self,
+        cause: Cause,
+        pool: usize,
+        mut cleaning: Cleaning,
+        io: &mut Io<'_, M, A>,
+    ) {
+        let block = cleaning.block;
         let drops_before = self.tally.gc_drops_pages;
         let words = self.valid.words_per_block();
         for word in 0..words {
@@ -47,18 +161,36 @@ impl Ftl {
             while bits != 0 {
                 let index = word as u32 * 64 + bits.trailing_zeros();
                 bits &= bits - 1;
-                self.relocate(pool, block, self.geometry.page(block, index), io);
+                self.relocate(cause, pool, block, self.geometry.page(block, index), io);
             }
         }
-        if self.tally.gc_drops_pages > drops_before {
-            io.advisor.before_erase(io.media);
-        }
-        self.erase(pool, block, io);
-        true
+        cleaning.dropped |= self.tally.gc_drops_pages > drops_before;
+        self.end(pool, cleaning, io);
     }
 
+    /// Erases a block whose pages are copied or dropped.
+    fn end<M: Media, A: Advisor>(&mut self, pool: usize, cleaning: Cleaning, io: &mut Io<'_, M, A>) {
+        let Cleaning { block, cause, dropped } = cleaning;
+        if dropped {
+            io.advisor.before_erase(io.media);
+        }
+        self.erase_for(cause, pool, block, io);
+        if cause == Cause::WearLevelling {
+            self.close_cold(pool);
+            self.hand_back(pool, block);
+        } else if !self.take_over_cold(pool, block) {
+            self.hand_back(pool, block);
+        }
+    }
+
+    /// Erases a block that holds nothing and returns it to its pool.
     pub(crate) fn erase<M: Media, A>(&mut self, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
-        io.media.erase(block, Cause::Gc, io.start);
+        self.erase_for(Cause::Gc, pool, block, io);
+        self.hand_back(pool, block);
+    }
+
+    fn erase_for<M: Media, A>(&mut self, cause: Cause, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
+        io.media.erase(block, cause, io.start);
         self.tally.erases_blocks += 1;
         self.release(pool, block);
     }
@@ -100,21 +232,26 @@ impl Ftl {
     #[inline(always)]
     fn relocate<M: Media, A: Advisor>(
         &mut self,
+        cause: Cause,
         pool: usize,
         victim: BlockId,
         from: Ppn,
         io: &mut Io<'_, M, A>,
-    ) {
+    ) -> Fate {
         let lpn = self.owner[from].expect("a valid page has an owner");
         let marked = self.marked.get(victim, from);
-        match io.advisor.fate(lpn, marked, io.media) {
+        let fate = io.advisor.fate(lpn, marked, io.media);
+        match fate {
             Fate::Copy => {
                 let group = self.dims.group_of[Stream::Gc as usize] as usize;
-                let to = self.take_page(pool, group);
-                let oob = self.stamp(Some(lpn), Cause::Gc);
-                io.media.copy(from, to, oob, Cause::Gc, io.start);
+                let moves_cold = cause == Cause::WearLevelling;
+                let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
+                let oob = self.stamp(Some(lpn), cause);
+                io.media.copy(from, to, oob, cause, io.start);
                 self.put(lpn, to, pool, marked);
-                if self.seal_if_full(pool, group) && self.summary == Summary::On {
+                let sealed =
+                    if moves_cold { self.seal_cold_if_full(pool) } else { self.seal_if_full(pool, group) };
+                if sealed && self.summary == Summary::On {
                     self.write_summary(to, io.start, io.media);
                 }
             }
@@ -123,22 +260,28 @@ impl Ftl {
                 self.tally.gc_drops_pages += 1;
             }
         }
+        fate
     }
 
-    /// Returns an erased block to its pool.
+    /// Takes note that a block was erased.
     fn release(&mut self, pool: usize, block: BlockId) {
         self.valid.clear_block(block);
         self.marked.clear_block(block);
         self.pools[pool].valid_pages -= self.blocks.valid[block];
         self.recount(block, 0, 0);
-        self.blocks.state[block] = State::Free;
         self.blocks.erases[block] += 1;
+    }
+
+    /// Returns an erased block to its pool.
+    pub(crate) fn hand_back(&mut self, pool: usize, block: BlockId) {
+        self.blocks.state[block] = State::Free;
         let erases = self.blocks.erases[block];
         let free = &mut self.pools[pool].free;
         free.push(block, erases);
-        if free.len() == self.dims.low_mark_blocks + 1 {
-            self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)].low_pools -= 1;
-        }
+        let free = free.len();
+        let die = &mut self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)];
+        die.low_pools -= u32::from(free == self.dims.low_mark_blocks + 1);
+        die.due_pools -= u32::from(free == self.dims.step_mark_blocks + 1);
     }
 
     /// Lets marked pages count `weight` from now on.

@@ -14,10 +14,11 @@ mod pool;
 mod recovery;
 mod snapshot;
 pub mod victim;
+mod wear;
 
 pub use advisor::{Advisor, CopyAll, Fate, Weight};
 pub use config::{
-    Chips, FreeMark, FtlConfig, GcConfig, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
     WearLevelling,
 };
 pub use ftl::{Ftl, Io, Tally};

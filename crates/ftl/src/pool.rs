@@ -46,7 +46,7 @@ impl FreeList {
     pub(crate) fn new(blocks: impl Iterator<Item = (BlockId, u32)>, wear_levelling: WearLevelling) -> Self {
         match wear_levelling {
             WearLevelling::Off => Self::InOrder(blocks.map(|(block, _)| block).collect()),
-            WearLevelling::Dynamic => {
+            WearLevelling::Dynamic | WearLevelling::Static => {
                 Self::LeastErased(blocks.map(|(block, erases)| Reverse((erases, block))).collect())
             }
         }
@@ -96,6 +96,16 @@ pub(crate) struct Active {
     pub(crate) next: u32,
 }
 
+/// A block that is being emptied in steps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Cleaning {
+    pub(crate) block: BlockId,
+    /// Garbage collection, or wear levelling.
+    pub(crate) cause: Cause,
+    /// Pages of it were dropped: another tier holds them.
+    pub(crate) dropped: bool,
+}
+
 /// A plane or a die as a place to allocate from.
 #[derive(Clone)]
 pub(crate) struct Pool {
@@ -106,6 +116,12 @@ pub(crate) struct Pool {
     pub(crate) victim: Victim,
     /// Valid pages in it.
     pub(crate) valid_pages: u32,
+    /// The victim that is partly cleaned.
+    pub(crate) cleaning: Option<Cleaning>,
+    /// The block that takes over cold data while that is moved.
+    pub(crate) cold: Active,
+    /// No block of it was erased less often; for static wear levelling.
+    pub(crate) erases_min: u32,
 }
 
 impl Pool {

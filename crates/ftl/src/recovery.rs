@@ -5,8 +5,8 @@ use crate::block::State;
 use crate::ftl::Ftl;
 use crate::ftl::Io;
 use crate::pool::{Active, FreeList, Stream};
-use coflash_base::{IdVec, Index, Lpn};
-use coflash_flash::{BlockId, DieId, Media, Oob, Ppn};
+use coflash_base::{IdVec, Lpn};
+use coflash_flash::{BlockId, Media, Oob, Ppn};
 
 /// How far a block was filled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -126,9 +126,7 @@ impl Ftl {
         let (free, mut used): (Vec<_>, Vec<_>) =
             self.blocks_of(pool).partition(|&block| filled[block].pages == 0);
         self.pools[pool].free = FreeList::new(free.into_iter().map(|block| (block, 0)), self.wear_levelling);
-        if self.pools[pool].free.len() <= self.dims.low_mark_blocks {
-            self.dies[DieId::from_index(pool / self.dims.pools_per_die as usize)].low_pools += 1;
-        }
+        self.count_low(pool);
         // The block programmed last is GC's, which may have been cut short with pages yet to copy.
         used.sort_by_key(|&block| std::cmp::Reverse(filled[block].newest));
         let gc = self.dims.group_of[Stream::Gc as usize] as usize;

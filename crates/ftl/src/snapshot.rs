@@ -14,23 +14,26 @@ use crate::ftl::{Ftl, Tally};
 use crate::pool::{Active, FreeList};
 use coflash_base::seed::{self, STREAM_WORDS};
 use coflash_base::{Index, Lpn};
-use coflash_flash::{BlockId, Cause, DieId};
+use coflash_flash::{BlockId, Cause};
 use std::io::{self, Read, Write};
 
 /// No counter comes near this in the life of a device; sums of counters below it do not overflow.
 const COUNT_MAX: u64 = 1 << 56;
-const SCALARS: usize = 5 + Cause::ALL.len();
+const SCALARS: usize = 6 + Cause::ALL.len();
 
 impl Ftl {
-    /// Writes the state of a device that has just been warmed up: nothing has been marked.
+    /// Writes the state of a device that has just been warmed up: nothing has been marked, and no victim is partly cleaned
+    /// ([`Ftl::finish_victims`]).
     ///
     /// # Errors
     /// What `out` reports.
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         let marked = self.weight != Weight::FULL || self.blocks.marked.iter().any(|&marked| marked > 0);
         assert!(!marked, "the device has been used");
-        let Tally { programs_pages, reads_pages, gc_drops_pages, erases_blocks } = self.tally;
-        let scalars = [self.sequence, u64::from(self.next_die), reads_pages, gc_drops_pages, erases_blocks];
+        assert!(self.pools.iter().all(|pool| pool.cleaning.is_none()), "a victim is partly cleaned");
+        let Tally { programs_pages, reads_pages, gc_drops_pages, erases_blocks, gc_steps } = self.tally;
+        let next_die = u64::from(self.next_die);
+        let scalars = [self.sequence, next_die, reads_pages, gc_drops_pages, erases_blocks, gc_steps];
         write::<8>(out, scalars.into_iter().chain(programs_pages))?;
         write::<4>(out, self.dies.iter().flat_map(|die| [die.next_write, die.next_clean]).map(u64::from))?;
         write::<4>(out, self.blocks.erases.iter().copied().map(u64::from))?;
@@ -76,10 +79,11 @@ impl Ftl {
     fn restore_scalars(&mut self, input: &mut dyn Read) -> io::Result<()> {
         let mut scalars = [0; SCALARS];
         read::<8, _>(input, "counter", &mut scalars, |count| (count < COUNT_MAX).then_some(count))?;
-        let [sequence, next_die, reads_pages, gc_drops_pages, erases_blocks, programs_pages @ ..] = scalars;
+        let [sequence, next_die, reads_pages, gc_drops_pages, erases_blocks, gc_steps, programs_pages @ ..] =
+            scalars;
         self.sequence = sequence;
         self.next_die = below(self.dies.len())(next_die).ok_or_else(|| invalid(format!("die {next_die}")))?;
-        self.tally = Tally { programs_pages, reads_pages, gc_drops_pages, erases_blocks };
+        self.tally = Tally { programs_pages, reads_pages, gc_drops_pages, erases_blocks, gc_steps };
         let mut turns = vec![0; 2 * self.dies.len()];
         read::<4, _>(input, "turn of die", &mut turns, below(self.dims.pools_per_die as usize))?;
         for (die, turn) in std::iter::zip(&mut *self.dies, turns.chunks_exact(2)) {
@@ -212,10 +216,8 @@ impl Ftl {
             let pool = self.pool_of(block);
             self.pools[pool].valid_pages += valid;
         }
-        let pools_per_die = self.dims.pools_per_die as usize;
-        for (index, pool) in self.pools.iter().enumerate() {
-            let low = pool.free.len() <= self.dims.low_mark_blocks;
-            self.dies[DieId::from_index(index / pools_per_die)].low_pools += u32::from(low);
+        for pool in 0..self.pools.len() {
+            self.count_low(pool);
         }
     }
 }

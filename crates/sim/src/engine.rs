@@ -8,9 +8,12 @@ use crate::scenario::{LinkConfig, Scenario};
 use crate::series::{Counts, Recorder, Series};
 use coflash_base::{Duration, Time};
 use coflash_controller::{Controller, Extent};
-use coflash_flash::{Busy, Cause, Finished, Timeline, When};
-use coflash_ftl::Tally;
+use coflash_flash::{Busy, Cause, DieId, Finished, Timeline, When};
+use coflash_ftl::{GcMode, Tally};
 use coflash_workload::{Op, Request};
+
+#[cfg(test)]
+mod tests;
 
 /// A request that waits for flash.
 #[derive(Clone, Copy, Debug)]
@@ -67,6 +70,8 @@ pub(crate) struct Engine {
     meters: Meters,
     erases_before: Vec<u32>,
     tally_before: Tally,
+    gc: GcMode,
+    dies: u32,
 }
 
 impl Engine {
@@ -95,6 +100,8 @@ impl Engine {
             },
             erases_before: controller.ftl().erase_counts().to_vec(),
             tally_before: *controller.ftl().tally(),
+            gc: scenario.gc.mode,
+            dies: scenario.flash.dies(),
             controller,
         }
     }
@@ -133,18 +140,62 @@ impl Engine {
 
     /// Passes time up to `until`, telling of each request answered on the way.
     #[inline]
-    pub(crate) fn advance(&mut self, until: Time, answered: impl FnMut(Time)) {
+    pub(crate) fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) {
+        if self.gc == GcMode::Background {
+            self.advance_idly(until, &mut answered);
+        }
         if self.timeline.has_events() {
             self.timeline.advance(until, &mut self.finished);
             self.settle(answered);
         }
     }
 
-    /// Passes time to the next event; false where nothing is under way.
-    pub(crate) fn step(&mut self, answered: impl FnMut(Time)) -> bool {
-        let stepped = self.timeline.step(&mut self.finished);
+    /// Passes time up to just before `until`, and uses what is idle of it.
+    #[inline(never)]
+    fn advance_idly(&mut self, until: Time, mut answered: impl FnMut(Time)) {
+        loop {
+            let event = |timeline: &Timeline| timeline.next_event().filter(|&at| at < until);
+            self.use_idle_time(event(&self.timeline).unwrap_or(until));
+            // What has begun may end before that.
+            if event(&self.timeline).is_none() {
+                break;
+            }
+            self.step(&mut answered);
+        }
+    }
+
+    /// Passes time to the next event, of which there is one.
+    pub(crate) fn step(&mut self, answered: impl FnMut(Time)) {
+        if let (GcMode::Background, Some(event)) = (self.gc, self.timeline.next_event()) {
+            self.use_idle_time(event);
+        }
+        self.timeline.step(&mut self.finished);
         self.settle(answered);
-        stepped
+    }
+
+    /// Passes time by up to so many events; false where there are no more, so that everything is answered. No request is
+    /// to come: what is idle stays so.
+    pub(crate) fn drain(&mut self, events: u64) -> bool {
+        (0..events).all(|_| {
+            let more = self.timeline.step(&mut self.finished);
+            self.settle(|_| {});
+            more
+        })
+    }
+
+    /// Has idle dies collect garbage, in the order in which they fall idle: whatever may begin before `until` does, and is
+    /// done to its end. With shared channels nothing else may happen before `until`.
+    fn use_idle_time(&mut self, until: Time) {
+        let dies = || (0..self.dies).map(DieId::new);
+        loop {
+            let (ftl, timeline) = (self.controller.ftl(), &self.timeline);
+            let idle = dies().filter_map(|die| Some((timeline.idle_since(die)?, die)));
+            let next = idle.filter(|&(since, die)| since < until && ftl.has_idle_work(die)).min();
+            let Some((since, die)) = next else { break };
+            if !self.controller.work_idle(die, When::at(since), &mut self.timeline) {
+                break;
+            }
+        }
     }
 
     /// When the next event is due, where there are events.
@@ -338,6 +389,7 @@ impl Engine {
             programs_pages: Programs::of(&flash),
             gc_copies_pages: flash.programs_for(Cause::Gc),
             gc_drops_pages: flash.gc_drops_pages,
+            gc_steps: (self.gc != GcMode::Foreground).then_some(flash.gc_steps),
             drop_rewrites_pages: cache.drop_rewrites_pages,
             erases_blocks: flash.erases_blocks,
             gc_time_ns: gc.ns,

@@ -106,6 +106,10 @@ pub struct Metrics {
     pub gc_copies_pages: u64,
     /// Valid pages that GC did not copy because the cache had them.
     pub gc_drops_pages: u64,
+    /// GC's page copies and erases that were done one by one, in idle time or between operations: where `gc.mode` is
+    /// `background` or `preemptive`. The others were part of whole victims that an operation waited for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gc_steps: Option<u64>,
     /// Later writes that such a drop caused.
     pub drop_rewrites_pages: u64,
     /// Erased blocks.

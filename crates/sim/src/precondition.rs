@@ -37,13 +37,16 @@ pub(crate) fn precondition(
         Fill::Sequential => fill_in_order(ftl, config, observer)?,
     }
     let mut draws = seed.stream("precondition");
-    match config.random_passes {
+    let passes = match config.random_passes {
         RandomPasses::Passes(passes) => {
             let writes = (passes * f64::from(ftl.logical_pages())) as u64;
             random_writes(ftl, &mut draws, writes, |done| Some(done as f64 / writes.max(1) as f64), observer)
         }
         RandomPasses::Steady => until_steady(ftl, &mut draws, observer),
-    }
+    };
+    // A device at rest has no victim that is partly cleaned.
+    ftl.finish_victims(&mut Io { media: &mut Untimed, advisor: &mut CopyAll, start: () });
+    passes
 }
 
 fn fill_in_order(

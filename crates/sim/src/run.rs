@@ -251,7 +251,7 @@ fn replay(
     }
     loop {
         observer.progress(Phase::Replay, source.progress(), served)?;
-        if !(0..LOOK_PAGES).all(|_| engine.step(|_| {})) {
+        if !engine.drain(LOOK_PAGES) {
             break;
         }
     }

@@ -45,7 +45,7 @@ fn assert_same(scenario: &Scenario) {
 #[test]
 fn every_victim_policy_with_and_without_wear_levelling() {
     for victim in VictimConfig::NAMES {
-        for wear_levelling in ["off", "dynamic"] {
+        for wear_levelling in ["off", "dynamic", "static"] {
             assert_same(&small(&[("gc.victim.name", victim), ("ftl.wear_levelling", wear_levelling)]));
         }
     }
@@ -60,6 +60,21 @@ fn every_way_to_fill_and_every_kind_of_device() {
         &[("precondition.random_passes", "steady")],
         &[("ftl.chips", "round-robin"), ("ftl.pools", "die"), ("ftl.summary", "on")],
         &[("ftl.chips", "least-busy"), ("ftl.shared_streams", "[]"), ("timing.channel", "shared")],
+        &[("gc.mode", "background"), ("flash.chips_per_channel", "2"), ("timing.channel", "shared")],
+        &[("gc.mode", "preemptive"), ("gc.low_mark", "3"), ("gc.steps_max", "3"), ("cooperation", "cdm")],
+        &[
+            ("gc.mode", "preemptive"),
+            ("gc.low_mark", "3"),
+            ("ftl.wear_levelling", "static"),
+            ("ftl.wear_gap", "1"),
+        ],
+        &[("gc.mode", "background"), ("ftl.wear_levelling", "static"), ("ftl.wear_gap", "1")],
+        &[
+            ("ftl.wear_levelling", "static"),
+            ("ftl.wear_gap", "1"),
+            ("ftl.summary", "on"),
+            ("workload.synthetic.requests", "30000"),
+        ],
         &[("gc.victim.name", "greedy"), ("gc.victim.tie", "highest-block"), ("gc.trigger", "operation")],
         &[("cache.size", "5%"), ("cooperation", "cdm")],
         &[("cache.size", "5%"), ("cooperation", "cdm-consistent")],

@@ -27,7 +27,7 @@ use crate::controller::{CacheTally, Extent};
 use crate::cooperation::{CdmConsistent, CooperationScheme, Deletion};
 use coflash_base::{Lpn, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_flash::{Access, Cause, Media, Place};
+use coflash_flash::{Access, Cause, DieId, Media, Place};
 use coflash_ftl::{Advisor, Fate, Ftl, Io};
 use nvm::{Epoch, Label, Layout};
 
@@ -123,6 +123,17 @@ impl CdmConsistent {
                 }
             }
         }
+    }
+
+    pub(crate) fn work_idle<M: Media>(
+        &mut self,
+        die: DieId,
+        start: M::When,
+        device: &mut Device<'_>,
+        media: &mut M,
+    ) -> bool {
+        let advisor = &mut Answers { scheme: self, cache: device.cache };
+        device.ftl.work_idle(die, &mut Io { media, advisor, start })
     }
 
     pub(crate) fn trim<M: Media>(&mut self, lpn: Lpn, device: &mut Device<'_>, media: &mut M) {

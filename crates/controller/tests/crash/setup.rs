@@ -7,7 +7,7 @@ use coflash_controller::nvm::Layout;
 use coflash_controller::{CacheConfig, CacheSize, Controller, CooperationConfig};
 use coflash_flash::Geometry;
 use coflash_ftl::{
-    Chips, FreeMark, FtlConfig, GcConfig, Pools, Provisioning, Spare, Summary, Trigger, VictimConfig,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger, VictimConfig,
     WearLevelling,
 };
 
@@ -72,7 +72,7 @@ impl Setup {
             [("[]", 3), (r#"[["host","evict"]]"#, 2), (r#"[["host","evict","gc"]]"#, 1)][below(stream, 3)];
         let pools = [Pools::Plane, Pools::Die][below(stream, 2)];
         // As tight as may be, or roomier: the low mark, the open blocks and the reserve.
-        let low_mark = stream.random_range(1..3);
+        let low_mark = stream.random_range(1..4);
         let kept_back = low_mark + groups + 1 + stream.random_range(0..3) / 2;
         geometry.blocks_per_plane = kept_back + stream.random_range(2..8);
         let pool_blocks = match pools {
@@ -85,13 +85,22 @@ impl Setup {
             pools,
             shared_streams: serde_json::from_str(shared_streams).expect("streams"),
             summary: [Summary::Off, Summary::On, Summary::FreeInGc][below(stream, 3)],
-            wear_levelling: [WearLevelling::Off, WearLevelling::Dynamic][below(stream, 2)],
+            wear_levelling: [WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static]
+                [below(stream, 3)],
+            wear_gap: 1,
         };
         let gc = GcConfig {
             victim: VictimConfig::by_name(VictimConfig::NAMES[number / evictions % victims])
                 .expect("a policy"),
             low_mark: FreeMark::Blocks(low_mark),
             trigger: [Trigger::Write, Trigger::Operation][below(stream, 2)],
+            mode: if low_mark > 2 {
+                [GcMode::Foreground, GcMode::Preemptive][below(stream, 2)]
+            } else {
+                GcMode::Foreground
+            },
+            background_mark: None,
+            steps_max: stream.random_range(1..6),
         };
         let logical_pages = ftl.logical_pages(&geometry);
         let slots = stream.random_range(1..24).min(logical_pages);

@@ -3,8 +3,8 @@
 use crate::setup::{Reproduce, Setup, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_flash::{Cause, Geometry, Place, Untimed};
-use coflash_ftl::{Chips, CopyAll, FreeMark, FtlConfig, Io, Pools, Stream, Summary};
+use coflash_flash::{Cause, DieId, Geometry, Place, Untimed};
+use coflash_ftl::{Chips, CopyAll, FreeMark, FtlConfig, GcMode, Io, Pools, Stream, Summary, WearLevelling};
 
 const WRITES: u32 = 100_000;
 
@@ -42,10 +42,16 @@ fn endure(setup: &Setup, pattern: Pattern) {
     for page in 0..pages {
         ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
     }
-    for step in 0..WRITES {
+    let writes = if setup.gc.mode == GcMode::Foreground { WRITES } else { WRITES / 4 };
+    for step in 0..writes {
         let page = Lpn::new(pattern.page(step, pages, &mut stream));
         let cause = if step % 3 == 0 { Cause::Evict } else { Cause::Host };
         ftl.write(page, Place::Host, cause, (), &mut io);
+        // Now and then there is time for a little.
+        let time = if step % 64 < 32 { step % 5 } else { 0 };
+        for turn in 0..time {
+            ftl.work_idle(DieId::new(turn % setup.geometry.dies()), &mut io);
+        }
         if step % 5000 == 0 {
             ftl.assert_invariants();
         }
@@ -54,9 +60,15 @@ fn endure(setup: &Setup, pattern: Pattern) {
     assert_eq!(ftl.mapped().count() as u32, pages, "{pattern:?}: the device is full");
     let tally = ftl.tally();
     let count = |cause| tally.programs_for(cause);
-    assert_eq!(count(Cause::Host) + count(Cause::Evict), u64::from(pages + WRITES));
-    assert_eq!(tally.programs(), u64::from(pages + WRITES) + count(Cause::Gc) + count(Cause::Metadata));
+    assert_eq!(count(Cause::Host) + count(Cause::Evict), u64::from(pages + writes));
+    let own = count(Cause::Gc) + count(Cause::Metadata) + count(Cause::WearLevelling);
+    assert_eq!(tally.programs(), u64::from(pages + writes) + own);
+    assert_eq!(tally.gc_steps > 0, setup.gc.mode != GcMode::Foreground, "{} steps", tally.gc_steps);
     assert_eq!(tally.erases_blocks, ftl.erase_counts().iter().map(|&n| u64::from(n)).sum::<u64>());
+    if setup.ftl.wear_levelling == WearLevelling::Static {
+        // Blocks may have been erased that were not full.
+        return;
+    }
     // What was programmed is still there, or was erased: so many blocks' worth, less what is open or free now.
     let data_pages = u64::from(setup.data_pages());
     let data = tally.programs() - count(Cause::Metadata);
@@ -70,7 +82,13 @@ fn endure_all(setup: &Setup) {
         for pattern in Pattern::ALL {
             let mut setup = setup.clone();
             setup.gc.victim = victim.clone();
-            endure(&setup, pattern);
+            endure(&setup.clone().with_least_spare(), pattern);
+            setup.ftl.wear_levelling = WearLevelling::Static;
+            setup.gc.mode = GcMode::Background;
+            endure(&setup.clone().with_least_spare(), pattern);
+            setup.gc.mode = GcMode::Preemptive;
+            setup.gc.low_mark = FreeMark::Blocks(3);
+            endure(&setup.with_least_spare(), pattern);
         }
     }
 }
@@ -79,7 +97,7 @@ fn endure_all(setup: &Setup) {
 fn one_pool_one_stream() {
     let mut setup = Setup::small();
     setup.ftl.shared_streams = vec![vec![Stream::Host, Stream::Evict, Stream::Gc]];
-    endure_all(&setup.with_least_spare());
+    endure_all(&setup);
 }
 
 #[test]
@@ -88,7 +106,7 @@ fn every_stream_its_own_block_and_planes_that_round_robin_over_dies() {
     setup.geometry = Geometry { channels: 2, planes_per_die: 2, blocks_per_plane: 9, ..setup.geometry };
     setup.ftl =
         FtlConfig { shared_streams: vec![], chips: Chips::RoundRobin, pools: Pools::Plane, ..setup.ftl };
-    endure_all(&setup.with_least_spare());
+    endure_all(&setup);
 }
 
 #[test]
@@ -97,7 +115,7 @@ fn one_data_page_a_block_and_its_summary() {
     setup.geometry = Geometry { planes_per_die: 2, pages_per_block: 2, ..setup.geometry };
     setup.ftl = FtlConfig { summary: Summary::On, pools: Pools::Die, ..setup.ftl };
     setup.gc.low_mark = FreeMark::Blocks(2);
-    endure_all(&setup.with_least_spare());
+    endure_all(&setup);
 }
 
 #[test]

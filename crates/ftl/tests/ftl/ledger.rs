@@ -4,7 +4,7 @@ use crate::setup::Setup;
 use coflash_base::{Index, Lpn};
 use coflash_flash::image::Done;
 use coflash_flash::{BlockId, Cause, Oob, Ppn};
-use coflash_ftl::{FreeMark, Ftl, Stream, Summary, Tally, VictimConfig, WearLevelling};
+use coflash_ftl::{FreeMark, Ftl, GcMode, Stream, Summary, Tally, VictimConfig, WearLevelling};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
@@ -29,8 +29,10 @@ pub(crate) struct Ledger {
     place: Vec<Option<Ppn>>,
     /// What the newest entry of the log asks for: a summary right behind this page.
     summary_due: Option<Ppn>,
-    /// The victim being copied, what it cost, and when its cleaning began.
-    cleaning: Option<(BlockId, u32, u64)>,
+    /// The victim being copied in each pool, what it cost, and when its cleaning began.
+    cleaning: Vec<Option<(BlockId, u32, u64)>>,
+    /// In each pool the worn block that takes over cold data, and the block it takes it from.
+    cold: Vec<Option<(u32, BlockId)>>,
     entries: u64,
     /// Pages were marked: costs are not valid pages alone.
     pub(crate) marks: bool,
@@ -47,7 +49,8 @@ impl Ledger {
             free: (0..blocks / per_pool).map(|p| (p * per_pool..(p + 1) * per_pool).collect()).collect(),
             place: vec![None; logical_pages as usize],
             summary_due: None,
-            cleaning: None,
+            cleaning: vec![None; (blocks / per_pool) as usize],
+            cold: vec![None; (blocks / per_pool) as usize],
             entries: 0,
             marks: false,
         }
@@ -75,7 +78,9 @@ impl Ledger {
                     continue;
                 }
                 Done::Program(page, Oob { lpn: Some(lpn), .. }, cause) => {
-                    self.cleaning = None;
+                    if self.setup.gc.mode == GcMode::Foreground {
+                        assert!(self.cleaning.iter().all(Option::is_none), "a write waits for whole victims");
+                    }
                     self.count(cause);
                     self.invalidate(lpn);
                     self.fill(lpn, page, cause);
@@ -84,12 +89,17 @@ impl Ledger {
                     let lpn = lpn.expect("summaries are not copied");
                     assert_eq!(self.place[lpn.index()], Some(from), "GC copies what is valid");
                     assert_eq!(self.pool_of(from), self.pool_of(to), "GC stays in its pool");
-                    self.begin_cleaning(self.setup.geometry.block_of(from));
+                    self.begin_cleaning(self.setup.geometry.block_of(from), cause);
                     self.count(cause);
                     self.invalidate(lpn);
+                    if cause == Cause::WearLevelling {
+                        let (worn, _) = self.cold[self.pool_of(to)].expect("no block is so worn");
+                        assert_eq!(self.setup.geometry.block_of(to).get(), worn, "the worn block takes over");
+                        self.block(to).group = Some(COLD);
+                    }
                     self.fill(lpn, to, cause);
                 }
-                Done::Erase(block, _) => self.erase(block),
+                Done::Erase(block, cause) => self.erase(block, cause),
             }
             assert_eq!(due, None, "{done:?} instead of a summary");
         }
@@ -120,14 +130,15 @@ impl Ledger {
     fn fill(&mut self, lpn: Lpn, page: Ppn, cause: Cause) {
         let (entries, full, per_block) =
             (self.entries, self.setup.data_pages(), self.setup.geometry.pages_per_block);
-        if page.get().is_multiple_of(per_block) {
+        let cold = self.block(page).group == Some(COLD);
+        if page.get().is_multiple_of(per_block) && !cold {
             self.open(self.pool_of(page), page.get() / per_block);
         }
-        let group = group_of(&self.setup, cause);
+        let group = if cold { COLD } else { group_of(&self.setup, cause) };
         let summary = match self.setup.ftl.summary {
             Summary::Off => false,
             Summary::On => true,
-            Summary::FreeInGc => cause != Cause::Gc,
+            Summary::FreeInGc => cause != Cause::Gc && !cold,
         };
         self.place[lpn.index()] = Some(page);
         let block = self.block(page);
@@ -150,7 +161,7 @@ impl Ledger {
         let free = &mut self.free[pool];
         let expected = match self.setup.ftl.wear_levelling {
             WearLevelling::Off => free.front().copied(),
-            WearLevelling::Dynamic => {
+            WearLevelling::Dynamic | WearLevelling::Static => {
                 free.iter().copied().min_by_key(|&block| (self.blocks[block as usize].erases, block))
             }
         };
@@ -158,36 +169,72 @@ impl Ledger {
         free.retain(|&other| other != block);
     }
 
-    fn begin_cleaning(&mut self, block: BlockId) {
-        match self.cleaning {
-            Some((victim, ..)) => assert_eq!(victim, block, "one victim at a time"),
-            None => self.cleaning = Some((block, self.blocks[block.index()].valid, self.entries)),
+    /// The first copy from a victim, or its erase: unless it was begun in a step before, it is what the policy picks now.
+    fn begin_cleaning(&mut self, block: BlockId, cause: Cause) {
+        let pool = (block.get() / self.setup.blocks_per_pool()) as usize;
+        let valid = self.blocks[block.index()].valid;
+        if let Some((victim, ..)) = self.cleaning[pool] {
+            return assert_eq!(victim, block, "one victim at a time");
+        }
+        self.cleaning[pool] = Some((block, valid, self.entries));
+        if cause == Cause::WearLevelling {
+            assert_eq!(self.cold[pool].map(|(_, cold)| cold), Some(block), "the coldest block is moved");
+        } else {
+            assert_eq!(cause, Cause::Gc);
+            // Where an operation may have come between the choice and the first copy, the choice cannot be checked.
+            let at_once = self.setup.gc.mode == GcMode::Foreground || valid > 0;
+            if !self.marks && at_once {
+                self.check_victim(block, valid, self.entries);
+            }
         }
     }
 
-    fn erase(&mut self, block: BlockId) {
-        self.begin_cleaning(block);
-        let (_, cost, since) = self.cleaning.take().expect("just begun");
+    fn erase(&mut self, block: BlockId, cause: Cause) {
+        self.begin_cleaning(block, cause);
         let pool = (block.get() / self.setup.blocks_per_pool()) as usize;
-        assert!(self.free[pool].len() <= self.setup.low_mark(), "GC began above the low mark");
+        let (_, _, since) = self.cleaning[pool].take().expect("just begun");
+        assert!(self.free[pool].len() <= self.setup.high_mark(), "GC began above its mark");
         assert!(
             self.blocks[block.index()].sealed.is_some_and(|at| at < since),
             "only sealed blocks are cleaned"
         );
         assert_eq!(self.blocks[block.index()].valid, 0, "{block:?} is erased with valid pages");
-        if !self.marks {
-            self.check_victim(block, cost, since);
-        }
         self.blocks[block.index()] =
             Block { erases: self.blocks[block.index()].erases + 1, ..Block::default() };
-        self.free[pool].push_back(block.get());
         self.tally.erases_blocks += 1;
+        if let Some((worn, _)) = self.cold[pool].take() {
+            assert_eq!(cause, Cause::WearLevelling, "taking over ends before GC goes on");
+            let entries = self.entries;
+            let worn_block = &mut self.blocks[worn as usize];
+            match worn_block.programmed {
+                0 => self.free[pool].push_back(worn),
+                _ => _ = worn_block.sealed.get_or_insert(entries),
+            }
+        } else {
+            self.cold[pool] = self.takes_over(block).map(|cold| (block.get(), cold));
+        }
+        if self.cold[pool].is_none() {
+            self.free[pool].push_back(block.get());
+        }
+    }
+
+    /// The block whose cold data a block takes over that was just erased: the rule of static wear levelling.
+    fn takes_over(&self, worn: BlockId) -> Option<BlockId> {
+        let per_pool = self.setup.blocks_per_pool();
+        let first = worn.get() / per_pool * per_pool;
+        let sealed = (first..first + per_pool).filter(|&block| self.blocks[block as usize].sealed.is_some());
+        let age = |&block: &u32| (self.blocks[block as usize].erases, self.blocks[block as usize].sealed);
+        let coldest = sealed.min_by_key(age)?;
+        let gap = self.blocks[worn.index()].erases.saturating_sub(self.blocks[coldest as usize].erases);
+        let wanted = self.setup.ftl.wear_levelling == WearLevelling::Static && gap > self.setup.ftl.wear_gap;
+        wanted.then(|| BlockId::new(coldest))
     }
 
     /// Whether the policy's rule, as far as it has one, names this victim.
     fn check_victim(&self, victim: BlockId, cost: u32, since: u64) {
         let first = victim.get() / self.setup.blocks_per_pool() * self.setup.blocks_per_pool();
         let pool = first as usize..(first + self.setup.blocks_per_pool()) as usize;
+        // A block sealed by this very entry came after the choice.
         let candidates = self.blocks[pool].iter().filter(|block| block.sealed.is_some_and(|at| at < since));
         match self.setup.gc.victim {
             VictimConfig::Greedy(_) => {
@@ -206,7 +253,10 @@ impl Ledger {
 
     /// Between operations: the FTL's own account is the ledger's.
     pub(crate) fn check(&self, ftl: &Ftl, dropped: u64) {
-        assert_eq!(*ftl.tally(), Tally { gc_drops_pages: dropped, ..self.tally }, "the tally is the log's");
+        let (gc_steps, in_steps) = (ftl.tally().gc_steps, self.setup.gc.mode != GcMode::Foreground);
+        let expected = Tally { gc_drops_pages: dropped, gc_steps, ..self.tally };
+        assert_eq!(*ftl.tally(), expected, "the tally is the log's");
+        assert!(in_steps || gc_steps == 0);
         assert_eq!(ftl.tally().programs(), self.tally.programs_pages.iter().sum::<u64>());
         let erases: Vec<_> = self.blocks.iter().map(|block| block.erases).collect();
         assert_eq!(ftl.erase_counts(), erases, "erase counts");
@@ -214,14 +264,24 @@ impl Ledger {
         let fewest = self.free.iter().map(VecDeque::len).min().expect("there is a pool");
         let at_most = |blocks: usize| ftl.pools_have_at_most(FreeMark::Blocks(blocks as u32));
         assert!(at_most(fewest) && (fewest == 0 || !at_most(fewest - 1)), "free blocks");
-        assert!(fewest >= self.setup.low_mark(), "GC left {fewest} free blocks");
-        for (blocks, free) in self.blocks.chunks(self.setup.blocks_per_pool() as usize).zip(&self.free) {
+        // A victim that is partly cleaned may have taken the last free block.
+        let reserve = if in_steps { self.setup.reserve() - 1 } else { self.setup.reserve() };
+        assert!(fewest >= reserve, "GC left {fewest} free blocks");
+        let pools = self.blocks.chunks(self.setup.blocks_per_pool() as usize).zip(&self.free);
+        for ((blocks, free), cold) in pools.zip(&self.cold) {
             let erased = blocks.iter().filter(|block| block.programmed == 0).count();
             let sealed = blocks.iter().filter(|block| block.sealed.is_some()).count();
             let open = blocks.len() - free.len() - sealed;
-            assert_eq!(erased, free.len(), "free blocks are erased");
-            assert!(open <= groups(&self.setup), "{open} blocks are open");
+            let taking = cold.map(|(worn, _)| &self.blocks[worn as usize]);
+            let unused = usize::from(taking.is_some_and(|worn| worn.programmed == 0));
+            let taken = usize::from(taking.is_some_and(|worn| worn.sealed.is_none()));
+            assert_eq!(erased, free.len() + unused, "free blocks are erased");
+            assert!(open <= groups(&self.setup) + taken, "{open} blocks are open");
         }
+    }
+
+    pub(crate) fn assert_no_victims(&self) {
+        assert!(self.cleaning.iter().all(Option::is_none) && self.cold.iter().all(Option::is_none));
     }
 
     /// Free blocks of the pool that holds a page.
@@ -229,6 +289,9 @@ impl Ledger {
         self.free[self.pool_of(page)].len()
     }
 }
+
+/// The group of cold data that a worn block takes over.
+const COLD: usize = 100;
 
 /// The group of streams that a program belongs to, as the configuration reads.
 fn group_of(setup: &Setup, cause: Cause) -> usize {

@@ -8,3 +8,4 @@ mod placement;
 mod refusals;
 mod setup;
 mod snapshot;
+mod steps;

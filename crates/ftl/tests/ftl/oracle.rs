@@ -5,8 +5,8 @@ use crate::setup::{Reproduce, Setup, pick, victims};
 use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Index, Lpn};
 use coflash_flash::image::{Done, Image};
-use coflash_flash::{Access, Cause, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io, Trigger, Weight};
+use coflash_flash::{Access, Cause, DieId, Media, Oob, Place};
+use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Io, Trigger, Weight};
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
@@ -23,6 +23,8 @@ enum Operation {
     /// Marks the page, or takes its mark back.
     Mark(Lpn),
     Weigh(Weight),
+    /// A die has nothing to do for so many steps of GC.
+    Idle(DieId, u32),
 }
 
 /// The tier beside flash: it holds a copy of every marked page, and what GC dropped lives there alone.
@@ -89,6 +91,10 @@ impl Checked {
         // Half of all operations go to the first tenth.
         let range = if stream.random() { pages.div_ceil(10) } else { pages };
         let page = Lpn::new(stream.random_range(0..range));
+        if self.setup.gc.mode == GcMode::Background && stream.random_range(0..4) == 0 {
+            let die = DieId::new(stream.random_range(0..self.setup.geometry.dies()));
+            return Operation::Idle(die, stream.random_range(1..20));
+        }
         match stream.random_range(0..if marks { 20 } else { 14 }) {
             0..6 => Operation::Write(page),
             6..8 => Operation::Evict(page),
@@ -149,6 +155,25 @@ impl Checked {
                 assert!(!self.ftl.is_marked(page), "a page that is not mapped has no mark");
             }
             Operation::Weigh(weight) => self.tier.weight = Some(weight),
+            Operation::Idle(die, steps) => self.idle(die, steps),
+        }
+    }
+
+    /// Each step is a copy, with the summary of the block it fills, or an erase.
+    fn idle(&mut self, die: DieId, steps: u32) {
+        for _ in 0..steps {
+            let had_work = self.ftl.has_idle_work(die);
+            let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
+            let worked = self.ftl.work_idle(die, &mut io);
+            assert_eq!(worked, had_work, "{die:?}");
+            let step = |done: &&Done| !matches!(done, Done::Program(_, Oob { lpn: None, .. }, _));
+            assert_eq!(
+                self.image.log.iter().filter(step).count(),
+                usize::from(worked),
+                "{:?}",
+                self.image.log
+            );
+            self.settle();
         }
     }
 
@@ -178,12 +203,21 @@ impl Checked {
             Trigger::Operation => {
                 self.settle();
                 if let Some(page) = self.ftl.lookup(page) {
-                    assert!(self.ledger.free_near(page) > self.setup.low_mark(), "a read collects");
+                    assert!(self.ledger.free_near(page) > self.setup.reserve(), "a read collects");
                 }
             }
         }
         assert_eq!(read, self.truth[page.index()].data.is_some() && !self.truth[page.index()].elsewhere);
         read
+    }
+
+    /// A device at rest has no victim that is partly cleaned.
+    fn finish_victims(&mut self) {
+        let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
+        self.ftl.finish_victims(&mut io);
+        self.settle();
+        self.check();
+        self.ledger.assert_no_victims();
     }
 
     /// Takes note of what an operation made of flash and tier.
@@ -255,6 +289,7 @@ fn storm(seed: u64, marks: Marks) -> (u64, u64) {
         }
         checked.check();
         assert!(checked.ftl.tally().erases_blocks > 0, "GC had something to do");
+        checked.finish_victims();
         sum.0 += checked.ftl.tally().programs_for(Cause::Gc);
         sum.1 += checked.drops;
     }

@@ -3,8 +3,10 @@
 use crate::setup::Setup;
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_flash::{Cause, Geometry, Media, Place, Untimed};
-use coflash_ftl::{Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, Io, VictimConfig, WearLevelling, Weight};
+use coflash_flash::{Cause, DieId, Geometry, Media, Place, Untimed};
+use coflash_ftl::{
+    Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Stream, VictimConfig, WearLevelling, Weight,
+};
 
 fn write(ftl: &mut Ftl, page: u32) {
     let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
@@ -80,6 +82,59 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
     for seed in 0..10 {
         let (off, dynamic) = (spread(WearLevelling::Off, seed), spread(WearLevelling::Dynamic, seed));
         assert!(dynamic * 3 < off, "seed {seed}: {dynamic} dynamic, {off} off");
+    }
+}
+
+/// The difference between the most and the least erased block after writes to a tenth of the pages alone, the programs
+/// for wear levelling and all programs. Greedy GC never touches blocks of cold data.
+fn spread_of_cold_data(wear_levelling: WearLevelling, wear_gap: u32, mode: GcMode) -> (u32, u64, u64) {
+    let mut setup = Setup::small();
+    setup.geometry.blocks_per_plane = 60;
+    setup.geometry.pages_per_block = 16;
+    setup.gc.low_mark = FreeMark::Blocks(3);
+    setup.gc.mode = mode;
+    setup.ftl.wear_levelling = wear_levelling;
+    setup.ftl.wear_gap = wear_gap;
+    // A stream of its own that is hardly written would keep its block open, and young.
+    setup.ftl.shared_streams = vec![vec![Stream::Host, Stream::Evict, Stream::Gc]];
+    let mut setup = setup.with_least_spare();
+    setup.ftl.spare.share.ppb += 100_000_000;
+    let mut ftl = setup.build().expect("more spare is accepted too");
+    let pages = ftl.logical_pages();
+    let mut stream = Seed(3).stream("cold");
+    (0..pages).for_each(|page| write(&mut ftl, page));
+    let spread = |ftl: &Ftl| {
+        let counts = ftl.erase_counts();
+        counts.iter().max().expect("there are blocks") - counts.iter().min().expect("there are blocks")
+    };
+    let mut most = 0;
+    for _ in 0..100_000 {
+        write(&mut ftl, stream.random_range(0..pages / 10));
+        let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+        ftl.work_idle(DieId::new(0), &mut io);
+        most = most.max(spread(&ftl));
+    }
+    ftl.assert_invariants();
+    (most, ftl.tally().programs_for(Cause::WearLevelling), ftl.tally().programs())
+}
+
+#[test]
+fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
+    for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
+        let (dynamic, moved, _) = spread_of_cold_data(WearLevelling::Dynamic, 16, mode);
+        assert!(dynamic > 200 && moved == 0, "{mode:?}: {dynamic}");
+        let mut moved_before = u64::MAX;
+        for gap in [4, 16, 40] {
+            let (most, moved, programs) = spread_of_cold_data(WearLevelling::Static, gap, mode);
+            assert!(most <= gap + 3, "{mode:?}, gap {gap}: {most}");
+            // A block moves once in so many erases, a block's worth of pages for as many of each.
+            assert!(
+                moved > 0 && moved <= programs / u64::from(gap),
+                "{mode:?}, gap {gap}: {moved} of {programs}"
+            );
+            assert!(moved < moved_before, "a wider gap moves less");
+            moved_before = moved;
+        }
     }
 }
 

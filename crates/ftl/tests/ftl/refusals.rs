@@ -3,7 +3,7 @@
 use crate::setup::{PROVISIONING, Setup};
 use coflash_base::{Lpn, Share};
 use coflash_flash::{Cause, Geometry, Place, Untimed};
-use coflash_ftl::{Chips, CopyAll, FreeMark, FtlConfig, Io, Pools, Spare, Stream, Summary};
+use coflash_ftl::{Chips, CopyAll, FreeMark, FtlConfig, GcConfig, GcMode, Io, Pools, Spare, Stream, Summary};
 
 fn refused(change: impl FnOnce(&mut Setup)) -> (&'static str, String) {
     let mut setup = Setup::small();
@@ -37,6 +37,24 @@ fn each_refusal_names_its_key_and_the_numbers() {
     let key = "ftl.shared_streams";
     assert_names(twice(vec![vec![Stream::Gc, Stream::Gc]]), key, &["Gc"]);
     assert_names(twice(vec![vec![Stream::Host], vec![Stream::Evict, Stream::Host]]), key, &["Host"]);
+    let in_mode = |mode, low_mark, change: fn(&mut GcConfig)| {
+        refused(|setup| {
+            setup.gc = GcConfig { mode, low_mark: FreeMark::Blocks(low_mark), ..GcConfig::default() };
+            change(&mut setup.gc);
+        })
+    };
+    let key = "gc.background_mark";
+    let not_higher = in_mode(GcMode::Background, 2, |gc| gc.background_mark = Some(FreeMark::Blocks(2)));
+    assert_names(not_higher, key, &["2 blocks is not more than gc.low_mark (2 blocks)"]);
+    let too_high = in_mode(GcMode::Background, 1, |gc| gc.background_mark = Some(FreeMark::Blocks(9)));
+    assert_names(
+        too_high,
+        "ftl.spare.share",
+        &["12 blocks back", "background mark 9", "lower gc.background_mark"],
+    );
+    let too_low = in_mode(GcMode::Preemptive, 2, |_| {});
+    assert_names(too_low, "gc.low_mark", &["2 blocks of 12 blocks is 2", "at least 3"]);
+    assert_names(in_mode(GcMode::Preemptive, 3, |gc| gc.steps_max = 0), "gc.steps_max", &["at least 1"]);
     for definition in PROVISIONING {
         let share = |share| refused(|setup| setup.ftl.spare = Spare { share, definition });
         assert_names(share(Share::ZERO), "ftl.spare.share", &["0%"]);

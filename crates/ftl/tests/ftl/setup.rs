@@ -4,8 +4,8 @@ use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Bytes, Share};
 use coflash_flash::Geometry;
 use coflash_ftl::{
-    Chips, FreeMark, Ftl, FtlConfig, GcConfig, Pools, Provisioning, Spare, Stream as DataStream, Summary,
-    Trigger, VictimConfig, WearLevelling,
+    Chips, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Stream as DataStream,
+    Summary, Trigger, VictimConfig, WearLevelling,
 };
 
 /// Everything an FTL is made of.
@@ -59,12 +59,21 @@ impl Setup {
             pools: pick(stream, &[Pools::Plane, Pools::Die]),
             shared_streams: pick(stream, &shared),
             summary: pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]),
-            wear_levelling: pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic]),
+            wear_levelling: pick(
+                stream,
+                &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static],
+            ),
+            wear_gap: stream.random_range(1..4),
         };
+        let mode = pick(stream, &[GcMode::Foreground, GcMode::Background, GcMode::Preemptive]);
+        let low_mark = if mode == GcMode::Preemptive { 3 } else { stream.random_range(1..=2) };
         let gc = GcConfig {
             victim,
-            low_mark: FreeMark::Blocks(stream.random_range(1..=2)),
+            low_mark: FreeMark::Blocks(low_mark),
             trigger: pick(stream, &[Trigger::Write, Trigger::Operation]),
+            mode,
+            background_mark: stream.random::<bool>().then_some(FreeMark::Blocks(3)),
+            steps_max: stream.random_range(1..10),
         };
         let fractional = stream.random();
         let mut setup = Self { geometry, ftl, gc, fractional, seed: stream.random() }.with_least_spare();
@@ -99,9 +108,20 @@ impl Setup {
     }
 
     pub(crate) fn low_mark(&self) -> usize {
-        match self.gc.low_mark {
-            FreeMark::Blocks(blocks) => blocks as usize,
-            FreeMark::Share(_) => panic!("these tests count in blocks"),
+        blocks(self.gc.low_mark)
+    }
+
+    /// Free blocks at which a write waits for whole victims.
+    pub(crate) fn reserve(&self) -> usize {
+        if self.gc.mode == GcMode::Preemptive { 1 } else { self.low_mark() }
+    }
+
+    /// Free blocks at which GC begins to clean a victim.
+    pub(crate) fn high_mark(&self) -> usize {
+        match (self.gc.mode, self.gc.background_mark) {
+            (GcMode::Background, Some(mark)) => blocks(mark),
+            (GcMode::Background, None) => self.low_mark() + 1,
+            _ => self.low_mark(),
         }
     }
 
@@ -116,6 +136,13 @@ impl Setup {
     /// Pages of a block that hold data.
     pub(crate) fn data_pages(&self) -> u32 {
         self.geometry.pages_per_block - u32::from(self.ftl.summary != Summary::Off)
+    }
+}
+
+fn blocks(mark: FreeMark) -> usize {
+    match mark {
+        FreeMark::Blocks(blocks) => blocks as usize,
+        FreeMark::Share(_) => panic!("these tests count in blocks"),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::setup::{Reproduce, Setup, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed, Stream};
-use coflash_flash::{Cause, Media, Place, Untimed};
+use coflash_flash::{Cause, DieId, Media, Place, Untimed};
 use coflash_ftl::{Advisor, CopyAll, Fate, Ftl, Io, Weight};
 
 /// Drops what is marked, and lets it count half: a weight that changes what blocks cost.
@@ -40,6 +40,7 @@ fn warm(setup: &Setup, stream: &mut Stream) -> Ftl {
         let cause = if stream.random() { Cause::Host } else { Cause::Evict };
         write(&mut ftl, &mut CopyAll, Lpn::new(stream.random_range(0..pages)), cause);
     }
+    ftl.finish_victims(&mut Io { media: &mut Untimed, advisor: &mut CopyAll, start: () });
     ftl
 }
 
@@ -61,11 +62,15 @@ fn act(ftl: &mut Ftl, setup: &Setup, stream: &mut Stream) -> Lpn {
     let lpn = Lpn::new(stream.random_range(0..ftl.logical_pages()));
     let advisor = &mut Dropping { fractional: setup.fractional };
     let mapped = ftl.lookup(lpn).is_some();
-    match stream.random_range(0..8) {
+    match stream.random_range(0..9) {
         0 if mapped && !ftl.is_marked(lpn) => ftl.mark(lpn),
         1 if mapped && ftl.is_marked(lpn) => ftl.unmark(lpn),
         2 => ftl.invalidate(lpn),
         3 => write(ftl, advisor, lpn, Cause::Evict),
+        4 => {
+            let die = DieId::new(stream.random_range(0..setup.geometry.dies()));
+            ftl.work_idle(die, &mut Io { media: &mut Untimed, advisor, start: () });
+        }
         _ => write(ftl, advisor, lpn, Cause::Host),
     }
     lpn

@@ -130,6 +130,10 @@ mod tests {
             ("seed", "2"),
             ("flash.channels", "4"),
             ("ftl.wear_levelling", "dynamic"),
+            ("ftl.wear_levelling", "static"),
+            ("ftl.wear_gap", "7"),
+            ("gc.mode", "background"),
+            ("gc.steps_max", "3"),
             ("gc.victim", "fifo"),
             ("precondition.random_passes", "1"),
         ];
