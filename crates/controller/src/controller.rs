@@ -2,11 +2,11 @@
 
 use crate::config::{CacheConfig, Eviction};
 use crate::consistent::Device;
-use crate::cooperation::{Answers, CdmConsistent, CommitTally, Cooperation, CooperationConfig, DropOutcome};
+use crate::cooperation::{Answers, CdmConsistent, CommitTally, Cooperation, CooperationConfig};
 use coflash_base::{Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, DieId, Geometry, Media, Place};
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io, Stream};
 
 /// How much of a page a request covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,9 @@ pub struct CacheTally {
     pub clean_evictions_pages: u64,
     /// Pages that were written to flash when they left.
     pub dirty_evictions_pages: u64,
-    /// Of those, pages that were dirty only because GC had dropped their flash copy.
+    /// Pages that were written to flash and stayed, so that there could be another sole copy.
+    pub cleaned_pages: u64,
+    /// Of both, pages that were dirty only because GC had dropped their flash copy.
     pub drop_rewrites_pages: u64,
 }
 
@@ -87,6 +89,9 @@ impl Controller {
         if let Cooperation::CdmConsistent(consistent) = &mut scheme {
             consistent.fit(most as u32, cache)?;
         }
+        if let Cooperation::Cdm(cdm) = &mut scheme {
+            cdm.fit(slots as u32, geometry.page_size, &ftl)?;
+        }
         Ok(Self {
             cache: Cache::new(&cache.policy, slots as u32, ftl.logical_pages() as usize),
             ftl,
@@ -136,6 +141,16 @@ impl Controller {
         }
     }
 
+    /// The most sole copies (cached pages of which flash has no valid copy) at any time; none where the scheme keeps no
+    /// account of them.
+    #[must_use]
+    pub fn sole_copies_peak(&self) -> Option<u32> {
+        match &self.scheme {
+            Cooperation::Cdm(cdm) => Some(cdm.sole_copies_peak()),
+            _ => None,
+        }
+    }
+
     /// The consistent scheme, which has a page path of its own, and the rest of the device.
     #[inline(always)]
     pub(crate) fn consistent(&mut self) -> Option<(&mut CdmConsistent, Device<'_>)> {
@@ -177,6 +192,7 @@ impl Controller {
             self.tally.read_hits += 1;
             self.tally.nvm_reads_pages += 1;
             self.cache.touch(slot);
+            self.scheme.used(slot, &self.cache, &mut self.ftl);
             return media.access(slot.get(), Access::Read, start);
         }
         self.tally.read_misses += 1;
@@ -189,7 +205,7 @@ impl Controller {
             let slot = self.cache.insert(lpn, false);
             self.tally.nvm_writes_pages += 1;
             media.access(slot.get(), Access::Fill, start);
-            self.scheme.cached_clean(lpn, &mut self.ftl);
+            self.scheme.cached_clean(slot, lpn, &mut self.ftl);
         }
         done
     }
@@ -203,11 +219,10 @@ impl Controller {
         if let Some(slot) = self.cache.lookup(lpn) {
             self.tally.write_hits += 1;
             self.cache.touch(slot);
-            if self.cache.is_orphan(slot) {
-                self.scheme.resolved(DropOutcome::Saved);
-            }
+            self.scheme.overwritten(slot, &self.cache);
+            let ready = if self.cache.is_dirty(slot) { start } else { self.clean_for_another(start, media) };
             self.cache.set_dirty(slot, true);
-            return self.write_slot(lpn, slot, Access::Write, start, media);
+            return self.write_slot(slot, Access::Write, ready, media);
         }
         self.tally.write_misses += 1;
         if self.config.write_allocate && self.cache.capacity() > 0 {
@@ -224,9 +239,7 @@ impl Controller {
             return consistent.trim(lpn, &mut device, media);
         }
         if let Some(slot) = self.cache.lookup(lpn) {
-            if self.cache.is_orphan(slot) {
-                self.scheme.resolved(DropOutcome::Saved);
-            }
+            self.scheme.trimmed(slot, &self.cache);
             self.cache.remove(slot);
         }
         self.ftl.invalidate(lpn);
@@ -248,11 +261,10 @@ impl Controller {
         start: M::When,
         media: &mut M,
     ) -> M::When {
-        let evicted = self.make_room(start, media);
-        let mut ready = match self.config.eviction {
-            Eviction::Foreground => evicted.unwrap_or(start),
-            Eviction::Background => start,
-        };
+        // A sole copy that leaves in the background is one until it is in flash.
+        let waits = self.config.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
+        let evicted = self.make_room(start, media).filter(|_| waits).unwrap_or(start);
+        let mut ready = self.clean_for_another(evicted, media);
         let slot = self.cache.insert(lpn, true);
         let mut access = Access::WriteNew;
         if extent == Extent::Part
@@ -262,13 +274,12 @@ impl Controller {
             access = Access::Write;
             self.tally.nvm_writes_pages += 1;
         }
-        self.write_slot(lpn, slot, access, ready, media)
+        self.write_slot(slot, access, ready, media)
     }
 
     #[inline]
     fn write_slot<M: Media>(
         &mut self,
-        lpn: Lpn,
         slot: SlotId,
         access: Access,
         after: M::When,
@@ -276,7 +287,7 @@ impl Controller {
     ) -> M::When {
         self.tally.nvm_writes_pages += 1;
         let done = media.access(slot.get(), access, after);
-        self.scheme.written(lpn, &mut self.ftl);
+        self.scheme.written(slot, &self.cache, &mut self.ftl);
         done
     }
 
@@ -289,7 +300,8 @@ impl Controller {
         {
             (from, ready) = (Place::Merged, read);
         }
-        self.program(lpn, from, Cause::Host, ready, start, media)
+        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
+        self.ftl.write(lpn, from, Cause::Host, ready, &mut Io { media, advisor, start })
     }
 
     #[inline]
@@ -305,20 +317,6 @@ impl Controller {
         self.ftl.read(lpn, to, Cause::Host, after, &mut Io { media, advisor, start })
     }
 
-    #[inline]
-    fn program<M: Media>(
-        &mut self,
-        lpn: Lpn,
-        from: Place,
-        cause: Cause,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> M::When {
-        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
-        self.ftl.write(lpn, from, cause, after, &mut Io { media, advisor, start })
-    }
-
     /// Empties a slot if none is free; tells when, if that took a program.
     #[inline]
     fn make_room<M: Media>(&mut self, start: M::When, media: &mut M) -> Option<M::When> {
@@ -326,23 +324,51 @@ impl Controller {
             return None;
         }
         let slot = self.cache.victim().expect("a full cache has a victim");
-        let lpn = self.cache.page_of(slot);
+        self.scheme.evicted(slot, &self.cache, &mut self.ftl);
         let mut written = None;
         if self.cache.is_dirty(slot) {
-            if self.cache.is_orphan(slot) {
-                self.tally.drop_rewrites_pages += 1;
-                self.scheme.resolved(DropOutcome::Rewritten);
-            }
             self.tally.dirty_evictions_pages += 1;
-            self.tally.nvm_reads_pages += 1;
-            written =
-                Some(self.program(lpn, Place::Cache { slot: slot.get() }, Cause::Evict, start, start, media));
+            written = Some(self.write_back(slot, start, start, media));
         } else {
             self.tally.clean_evictions_pages += 1;
-            self.scheme.evicted_clean(lpn, &mut self.ftl);
         }
         self.cache.remove(slot);
         written
+    }
+
+    /// Before another page becomes a sole copy: where there may be no more, the oldest is written to flash. Tells when there
+    /// is room.
+    #[inline]
+    fn clean_for_another<M: Media>(&mut self, start: M::When, media: &mut M) -> M::When {
+        if !self.scheme.is_at_bound(&self.cache) {
+            return start;
+        }
+        let slot = self.scheme.next_to_clean();
+        let written = self.write_back(slot, start, start, media);
+        self.tally.cleaned_pages += 1;
+        self.cache.set_dirty(slot, false);
+        self.scheme.cleaned(slot, self.cache.page_of(slot), &mut self.ftl);
+        written
+    }
+
+    /// Programs a dirty slot.
+    fn write_back<M: Media>(
+        &mut self,
+        slot: SlotId,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> M::When {
+        self.tally.nvm_reads_pages += 1;
+        let mut stream = Stream::Evict;
+        if self.cache.is_orphan(slot) {
+            self.tally.drop_rewrites_pages += 1;
+            stream = self.scheme.rewrite_stream();
+        }
+        let lpn = self.cache.page_of(slot);
+        let from = Place::Cache { slot: slot.get() };
+        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
+        self.ftl.write_among(stream, lpn, from, Cause::Evict, after, &mut Io { media, advisor, start })
     }
 
     /// Panics unless cache and FTL agree with themselves, and with each other as the scheme promises. For tests.

@@ -1,5 +1,6 @@
 //! What the FTL knows of each page and block, as arrays.
 
+use crate::advisor::Grade;
 use coflash_base::{IdVec, Index};
 use coflash_flash::{BlockId, Geometry, Ppn};
 
@@ -95,12 +96,65 @@ impl PageBits {
     }
 }
 
+/// The marks of physical pages: two bits each, 0 for none, or the grade plus one.
+#[derive(Clone, Debug)]
+pub(crate) struct Marks {
+    low: PageBits,
+    high: PageBits,
+}
+
+impl Marks {
+    pub(crate) fn new(geometry: &Geometry) -> Self {
+        Self { low: PageBits::new(geometry), high: PageBits::new(geometry) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn get(&self, block: BlockId, page: Ppn) -> Option<Grade> {
+        let code = u8::from(self.low.get(block, page)) | u8::from(self.high.get(block, page)) << 1;
+        code.checked_sub(1).map(Grade::at)
+    }
+
+    #[inline(always)]
+    pub(crate) fn set(&mut self, block: BlockId, page: Ppn, mark: Option<Grade>) {
+        let code = mark.map_or(0, |grade| grade.index() + 1);
+        for (bits, bit) in [(&mut self.low, 1), (&mut self.high, 2)] {
+            if code & bit != 0 { bits.set(block, page) } else { bits.clear(block, page) }
+        }
+    }
+
+    /// As [`PageBits::word`]: the pages with any mark.
+    pub(crate) fn word(&self, block: BlockId, word: usize) -> u64 {
+        self.low.word(block, word) | self.high.word(block, word)
+    }
+
+    pub(crate) fn clear_block(&mut self, block: BlockId) {
+        self.low.clear_block(block);
+        self.high.clear_block(block);
+    }
+
+    /// Marked pages of a block by grade.
+    pub(crate) fn count(&self, block: BlockId) -> [u32; Grade::COUNT] {
+        let mut counts = [0; Grade::COUNT];
+        for word in 0..self.low.words_per_block() {
+            let (low, high) = (self.low.word(block, word), self.high.word(block, word));
+            for (count, bits) in counts.iter_mut().zip([low & !high, high & !low, low & high]) {
+                *count += bits.count_ones();
+            }
+        }
+        counts
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.low.heap_bytes() + self.high.heap_bytes()
+    }
+}
+
 /// What the FTL knows of each block.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     pub(crate) state: IdVec<BlockId, State>,
     pub(crate) valid: IdVec<BlockId, u32>,
-    pub(crate) marked: IdVec<BlockId, u32>,
+    pub(crate) marked: IdVec<BlockId, Marked>,
     pub(crate) erases: IdVec<BlockId, u32>,
     /// The program count of the device when the block was sealed.
     pub(crate) sealed_at: IdVec<BlockId, u64>,
@@ -113,7 +167,7 @@ impl Blocks {
         Self {
             state: IdVec::filled(State::Free, blocks),
             valid: IdVec::filled(0, blocks),
-            marked: IdVec::filled(0, blocks),
+            marked: IdVec::filled(Marked::default(), blocks),
             erases: IdVec::filled(0, blocks),
             sealed_at: IdVec::filled(0, blocks),
             cost: IdVec::filled(0, blocks),
@@ -130,18 +184,56 @@ impl Blocks {
     }
 }
 
+/// Marked pages of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marked {
+    pub(crate) by_grade: [u32; Grade::COUNT],
+}
+
+impl Marked {
+    #[inline(always)]
+    pub(crate) fn any(self) -> bool {
+        self.by_grade != [0; Grade::COUNT]
+    }
+
+    /// With a page more, or one less, where it is marked.
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn with(mut self, mark: Option<Grade>) -> Self {
+        if let Some(grade) = mark {
+            self.by_grade[grade.index()] += 1;
+        }
+        self
+    }
+
+    #[inline(always)]
+    #[must_use]
+    pub(crate) fn without(mut self, mark: Option<Grade>) -> Self {
+        if let Some(grade) = mark {
+            self.by_grade[grade.index()] -= 1;
+        }
+        self
+    }
+}
+
 /// The unit of a victim's cost: whole pages while a marked page counts all or nothing, sixteenths otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
     /// What a valid page counts.
     pub(crate) valid: u32,
-    /// What a marked page counts; at most as much.
-    pub(crate) marked: u32,
+    /// What a marked page counts, by its grade.
+    pub(crate) marked: [u32; Grade::COUNT],
 }
 
 impl Scale {
     #[inline(always)]
-    pub(crate) fn cost(self, valid: u32, marked: u32) -> u32 {
-        (valid - marked) * self.valid + marked * self.marked
+    pub(crate) fn cost(self, valid: u32, marked: Marked) -> u32 {
+        let mut cost = valid * self.valid;
+        if marked.any() {
+            for (count, weight) in marked.by_grade.into_iter().zip(self.marked) {
+                cost = cost + count * weight - count * self.valid;
+            }
+        }
+        cost
     }
 }

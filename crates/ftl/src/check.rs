@@ -35,7 +35,7 @@ impl Ftl {
     fn assert_block(&self, block: BlockId) {
         let (valid, marked) = (self.blocks.valid[block], self.blocks.marked[block]);
         assert_eq!(valid, self.valid.count(block), "{block:?}: valid pages");
-        assert_eq!(marked, self.marked.count(block), "{block:?}: marked pages");
+        assert_eq!(marked.by_grade, self.marked.count(block), "{block:?}: marked pages");
         for word in 0..self.valid.words_per_block() {
             let stray = self.marked.word(block, word) & !self.valid.word(block, word);
             assert_eq!(stray, 0, "{block:?}: a marked page is valid");

@@ -1,7 +1,7 @@
 //! The map, and how a logical page is read, written and forgotten.
 
-use crate::advisor::{Advisor, Weight};
-use crate::block::{Blocks, PageBits, Scale, State};
+use crate::advisor::{Advisor, Grade, Weight, Weights};
+use crate::block::{Blocks, Marked, Marks, PageBits, Scale, State};
 use crate::config::{
     Chips, Dimensions, FreeMark, FtlConfig, GcConfig, GcMode, Summary, Trigger, WearLevelling,
 };
@@ -79,7 +79,7 @@ pub(crate) struct Die {
 
 /// The flash translation layer.
 ///
-/// Memory: 4 bytes a logical page, 4 and a quarter a physical page, about 40 a block.
+/// Memory: 4 bytes a logical page, 4 and three eighths a physical page, about 50 a block.
 #[derive(Clone)]
 pub struct Ftl {
     pub(crate) geometry: Geometry,
@@ -95,13 +95,13 @@ pub struct Ftl {
     /// What the out-of-band area of each page says; kept after the page is invalid.
     pub(crate) owner: IdVec<Ppn, Option<Lpn>>,
     pub(crate) valid: PageBits,
-    pub(crate) marked: PageBits,
+    pub(crate) marked: Marks,
     pub(crate) blocks: Blocks,
     pub(crate) pools: Vec<Pool>,
     pub(crate) dies: IdVec<DieId, Die>,
     /// The die from which the search for the next write begins.
     pub(crate) next_die: u32,
-    pub(crate) weight: Weight,
+    pub(crate) weights: Weights,
     pub(crate) scale: Scale,
     /// Programs of the device so far.
     pub(crate) sequence: u64,
@@ -146,13 +146,13 @@ impl Ftl {
             map: IdVec::filled(None, dims.logical_pages as usize),
             owner: IdVec::filled(None, geometry.pages() as usize),
             valid: PageBits::new(geometry),
-            marked: PageBits::new(geometry),
+            marked: Marks::new(geometry),
             blocks: Blocks::new(geometry.blocks() as usize),
             pools: (0..pools).map(pool).collect(),
             dies: IdVec::filled(Die::default(), geometry.dies() as usize),
             next_die: 0,
-            weight: Weight::FULL,
-            scale: Scale { valid: unit, marked: unit },
+            weights: Weights::all(Weight::FULL),
+            scale: Scale { valid: unit, marked: [unit; Grade::COUNT] },
             sequence: 0,
             tally: Tally::default(),
             geometry: geometry.clone(),
@@ -249,17 +249,31 @@ impl Ftl {
         after: M::When,
         io: &mut Io<'_, M, A>,
     ) -> M::When {
+        self.write_among(Stream::of(cause), lpn, from, cause, after, io)
+    }
+
+    /// As [`write`](Self::write), into the active block of a stream of the caller's choice.
+    #[inline]
+    pub fn write_among<M: Media, A: Advisor>(
+        &mut self,
+        stream: Stream,
+        lpn: Lpn,
+        from: Place,
+        cause: Cause,
+        after: M::When,
+        io: &mut Io<'_, M, A>,
+    ) -> M::When {
         let die = self.choose_die(lpn, io);
         self.collect(die, io);
         if let Some(old) = self.map[lpn] {
             self.invalidate_page(old);
         }
-        let group = self.dims.group_of[Stream::of(cause) as usize] as usize;
+        let group = self.dims.group_of[stream as usize] as usize;
         let pool = self.choose_pool(die, group);
         let page = self.take_page(pool, group);
         let oob = self.stamp(Some(lpn), cause);
         let mut done = io.media.program(page, oob, from, cause, after);
-        self.put(lpn, page, pool, false);
+        self.put(lpn, page, pool, None);
         if self.seal_if_full(pool, group) && self.summary != Summary::Off {
             done = self.write_summary(page, done, io.media);
         }
@@ -279,9 +293,8 @@ impl Ftl {
     pub fn mark(&mut self, lpn: Lpn) {
         if let Some(page) = self.map[lpn] {
             let block = self.geometry.block_of(page);
-            debug_assert!(!self.marked.get(block, page), "{lpn:?} is marked twice");
-            self.marked.set(block, page);
-            self.recount(block, self.blocks.valid[block], self.blocks.marked[block] + 1);
+            debug_assert!(self.marked.get(block, page).is_none(), "{lpn:?} is marked twice");
+            self.set_mark(block, page, Some(Grade::FIRST));
         }
     }
 
@@ -290,16 +303,44 @@ impl Ftl {
     pub fn unmark(&mut self, lpn: Lpn) {
         if let Some(page) = self.map[lpn] {
             let block = self.geometry.block_of(page);
-            debug_assert!(self.marked.get(block, page), "{lpn:?} is not marked");
-            self.marked.clear(block, page);
-            self.recount(block, self.blocks.valid[block], self.blocks.marked[block] - 1);
+            debug_assert!(self.marked.get(block, page).is_some(), "{lpn:?} is not marked");
+            self.set_mark(block, page, None);
         }
+    }
+
+    /// Gives the mark of a page another grade.
+    #[inline]
+    pub fn grade(&mut self, lpn: Lpn, grade: Grade) {
+        if let Some(page) = self.map[lpn] {
+            let block = self.geometry.block_of(page);
+            debug_assert!(self.marked.get(block, page).is_some(), "{lpn:?} is not marked");
+            self.set_mark(block, page, Some(grade));
+        }
+    }
+
+    #[inline]
+    fn set_mark(&mut self, block: BlockId, page: Ppn, mark: Option<Grade>) {
+        let marked = self.blocks.marked[block].without(self.marked.get(block, page)).with(mark);
+        self.marked.set(block, page, mark);
+        self.recount(block, self.blocks.valid[block], marked);
+    }
+
+    /// The mark of the flash copy of a page.
+    #[must_use]
+    pub fn mark_of(&self, lpn: Lpn) -> Option<Grade> {
+        self.map[lpn].and_then(|page| self.marked.get(self.geometry.block_of(page), page))
     }
 
     /// Whether the flash copy of a page is marked.
     #[must_use]
     pub fn is_marked(&self, lpn: Lpn) -> bool {
-        self.map[lpn].is_some_and(|page| self.marked.get(self.geometry.block_of(page), page))
+        self.mark_of(lpn).is_some()
+    }
+
+    /// Whether what two streams write lies in the same blocks.
+    #[must_use]
+    pub fn share_blocks(&self, one: Stream, other: Stream) -> bool {
+        self.dims.group_of[one as usize] == self.dims.group_of[other as usize]
     }
 
     /// Maps every logical page at once, block by block, the blocks of a die dealt to its pools in turn: the state in
@@ -321,7 +362,7 @@ impl Ftl {
                 let page = self.geometry.page(block, active.next);
                 active.next += 1;
                 self.sequence += 1;
-                self.put(Lpn::new(local * dies + die), page, pool, false);
+                self.put(Lpn::new(local * dies + die), page, pool, None);
                 if active.next == self.dims.data_pages_per_block || local + 1 == pages {
                     self.seal(pool, block);
                 }
@@ -440,18 +481,16 @@ impl Ftl {
 
     /// Enters a programmed page into the map.
     #[inline(always)]
-    pub(crate) fn put(&mut self, lpn: Lpn, page: Ppn, pool: usize, marked: bool) {
+    pub(crate) fn put(&mut self, lpn: Lpn, page: Ppn, pool: usize, mark: Option<Grade>) {
         let block = self.geometry.block_of(page);
         self.map[lpn] = Some(page);
         self.owner[page] = Some(lpn);
         self.valid.set(block, page);
-        let mut marked_count = self.blocks.marked[block];
-        if marked {
-            self.marked.set(block, page);
-            marked_count += 1;
+        if mark.is_some() {
+            self.marked.set(block, page, mark);
         }
         self.pools[pool].valid_pages += 1;
-        self.recount(block, self.blocks.valid[block] + 1, marked_count);
+        self.recount(block, self.blocks.valid[block] + 1, self.blocks.marked[block].with(mark));
     }
 
     #[inline(always)]
@@ -459,14 +498,14 @@ impl Ftl {
         let block = self.geometry.block_of(page);
         debug_assert!(self.valid.get(block, page), "{page:?} is invalidated twice");
         self.valid.clear(block, page);
-        let mut marked_count = self.blocks.marked[block];
-        if marked_count > 0 && self.marked.get(block, page) {
-            self.marked.clear(block, page);
-            marked_count -= 1;
+        let mut marked = self.blocks.marked[block];
+        if marked.any() {
+            marked = marked.without(self.marked.get(block, page));
+            self.marked.set(block, page, None);
         }
         let pool = self.pool_of(block);
         self.pools[pool].valid_pages -= 1;
-        self.recount(block, self.blocks.valid[block] - 1, marked_count);
+        self.recount(block, self.blocks.valid[block] - 1, marked);
     }
 
     /// Enters a pool whose free list was made anew into the counts of its die.
@@ -484,7 +523,7 @@ impl Ftl {
 
     /// Sets a block's counts and, where it is a candidate, moves it to its new cost.
     #[inline(always)]
-    pub(crate) fn recount(&mut self, block: BlockId, valid: u32, marked: u32) {
+    pub(crate) fn recount(&mut self, block: BlockId, valid: u32, marked: Marked) {
         self.blocks.valid[block] = valid;
         self.blocks.marked[block] = marked;
         let new = self.scale.cost(valid, marked);

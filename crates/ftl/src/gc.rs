@@ -8,8 +8,8 @@
 //! Preemptive GC: Lee, Kim, Oryol, Shipman & Wang, "A semi-preemptive garbage collector for solid state drives", ISPASS
 //! 2011. There GC goes on for as long as no request comes; here a request is always there, so the steps are counted.
 
-use crate::advisor::{Advisor, Fate, Weight};
-use crate::block::{Scale, State};
+use crate::advisor::{Advisor, Fate, Weight, Weights};
+use crate::block::{Marked, Scale, State};
 use crate::config::{GcMode, Summary};
 use crate::ftl::{Ftl, Io};
 use crate::pool::{Cleaning, Pool, Stream};
@@ -128,10 +128,10 @@ impl Ftl {
     }
 
     /// Begins to clean the policy's victim.
-    fn begin<M: Media, A: Advisor>(&mut self, pool: usize, io: &Io<'_, M, A>) -> Option<Cleaning> {
-        let weight = io.advisor.marked_weight();
-        if weight != self.weight {
-            self.reweigh(weight);
+    fn begin<M: Media, A: Advisor>(&mut self, pool: usize, io: &mut Io<'_, M, A>) -> Option<Cleaning> {
+        let weights = io.advisor.weights();
+        if weights != self.weights {
+            self.reweigh(weights);
         }
         let block = self.pick_victim(pool)?;
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
@@ -222,10 +222,11 @@ impl Ftl {
         let open_valid: u32 = open().map(|block| self.blocks.valid[block]).sum();
         let candidates = self.dims.blocks_per_pool - pool.free.len() - open().count() as u32;
         let first = pool.first_block as usize;
-        pool.valid_pages - open_valid < candidates * self.dims.data_pages_per_block
-            || (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
-                .iter()
-                .any(|&marked| marked > 0)
+        let g = pool.valid_pages - open_valid < candidates * self.dims.data_pages_per_block;
+        assert!(g, "CANGAIN");
+        g || (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
+            .iter()
+            .any(|marked| marked.any())
     }
 
     /// Asks what becomes of a valid page of a victim, and does it.
@@ -239,8 +240,8 @@ impl Ftl {
         io: &mut Io<'_, M, A>,
     ) -> Fate {
         let lpn = self.owner[from].expect("a valid page has an owner");
-        let marked = self.marked.get(victim, from);
-        let fate = io.advisor.fate(lpn, marked, io.media);
+        let mark = self.marked.get(victim, from);
+        let fate = io.advisor.fate(lpn, mark.is_some(), io.media);
         match fate {
             Fate::Copy => {
                 let group = self.dims.group_of[Stream::Gc as usize] as usize;
@@ -248,7 +249,7 @@ impl Ftl {
                 let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
                 let oob = self.stamp(Some(lpn), cause);
                 io.media.copy(from, to, oob, cause, io.start);
-                self.put(lpn, to, pool, marked);
+                self.put(lpn, to, pool, mark);
                 let sealed =
                     if moves_cold { self.seal_cold_if_full(pool) } else { self.seal_if_full(pool, group) };
                 if sealed && self.summary == Summary::On {
@@ -268,7 +269,7 @@ impl Ftl {
         self.valid.clear_block(block);
         self.marked.clear_block(block);
         self.pools[pool].valid_pages -= self.blocks.valid[block];
-        self.recount(block, 0, 0);
+        self.recount(block, 0, Marked::default());
         self.blocks.erases[block] += 1;
     }
 
@@ -284,10 +285,10 @@ impl Ftl {
         die.due_pools -= u32::from(free == self.dims.step_mark_blocks + 1);
     }
 
-    /// Lets marked pages count `weight` from now on.
-    fn reweigh(&mut self, weight: Weight) {
-        self.weight = weight;
-        let marked = weight.0 * self.scale.valid / Weight::SIXTEENTHS;
+    /// Lets marked pages count so much from now on.
+    fn reweigh(&mut self, weights: Weights) {
+        self.weights = weights;
+        let marked = weights.0.map(|weight| weight.0 * self.scale.valid / Weight::SIXTEENTHS);
         self.scale = Scale { marked, ..self.scale };
         for block in self.blocks.cost.ids() {
             self.recount(block, self.blocks.valid[block], self.blocks.marked[block]);

@@ -16,7 +16,7 @@ mod snapshot;
 pub mod victim;
 mod wear;
 
-pub use advisor::{Advisor, CopyAll, Fate, Weight};
+pub use advisor::{Advisor, CopyAll, Fate, Grade, Weight, Weights};
 pub use config::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
     WearLevelling,

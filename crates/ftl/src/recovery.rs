@@ -56,7 +56,7 @@ impl Ftl {
         for lpn in self.map.ids() {
             if let Some(page) = self.map[lpn] {
                 let pool = self.pool_of(self.geometry.block_of(page));
-                self.put(lpn, page, pool, false);
+                self.put(lpn, page, pool, None);
             }
         }
     }

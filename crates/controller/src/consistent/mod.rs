@@ -24,11 +24,11 @@ mod recovery;
 
 use crate::config::CacheConfig;
 use crate::controller::{CacheTally, Extent};
-use crate::cooperation::{CdmConsistent, CooperationScheme, Deletion};
+use crate::cooperation::{Answers, CdmConsistent, Deletion};
 use coflash_base::{Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, DieId, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io};
+use coflash_ftl::{Ftl, Io};
 use nvm::{Epoch, Label, Layout};
 
 /// The rest of the device, as the scheme acts on it.
@@ -37,22 +37,6 @@ pub(crate) struct Device<'a> {
     pub(crate) ftl: &'a mut Ftl,
     pub(crate) tally: &'a mut CacheTally,
     pub(crate) config: &'a CacheConfig,
-}
-
-/// The scheme with the cache at hand, as GC asks it.
-struct Answers<'a> {
-    scheme: &'a mut CdmConsistent,
-    cache: &'a mut Cache,
-}
-
-impl Advisor for Answers<'_> {
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, media: &mut M) -> Fate {
-        CooperationScheme::fate(self.scheme, lpn, marked, self.cache, media)
-    }
-
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
-        CooperationScheme::before_erase(self.scheme, media);
-    }
 }
 
 impl CdmConsistent {

@@ -6,7 +6,7 @@ use crate::setup::Setup;
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
 use coflash_controller::nvm::Epoch;
-use coflash_ftl::Trigger;
+use coflash_ftl::{GcMode, Trigger};
 
 /// Stores since the last fence up to which every subset is tried.
 const UNDECIDED_MAX: usize = 4;
@@ -107,6 +107,37 @@ const DEEP: [(&str, Check); 8] = [
         subject.now[0] == [0; 2] && subject.page_0().mapped && !subject.page_0().is_cached()
     }),
 ];
+
+/// GC in steps: while dies are idle, and before each operation.
+#[test]
+fn every_short_sequence_with_gc_in_steps() {
+    let (mut states, mut steps) = (0, 0);
+    for mode in [GcMode::Background, GcMode::Preemptive] {
+        for setup in setups().map(|setup| setup.with_mode(mode)) {
+            let mut ready = full(&setup, Sabotage::None);
+            // Until a victim is partly cleaned, wherever that is possible.
+            for page in (0..setup.layout.logical_pages).cycle().take(40) {
+                ready.apply(Operation::Write(page));
+                ready.apply(Operation::Flush);
+                ready.apply(Operation::Idle(1));
+            }
+            steps += ready.controller.ftl().tally().gc_steps;
+            states += sequences(&ready, 2).unwrap_or_else(|problem| panic!("{setup:?}\n{problem}"));
+            // A page that GC drops in a step, and that is not protected yet when the step ends.
+            for seed in 0..20 {
+                let mut stream = Seed(seed).stream("steps");
+                let mut ready = full(&setup, Sabotage::None);
+                for _ in 0..40 {
+                    ready.apply(Operation::draw(&mut stream, setup.layout.logical_pages));
+                }
+                let sequence = [Operation::Idle(2), Operation::Write(0), Operation::Idle(9)];
+                states += cut_everywhere(&ready, &sequence)
+                    .unwrap_or_else(|problem| panic!("{seed}, {setup:?}\n{problem}"));
+            }
+        }
+    }
+    assert!(states > 20_000 && steps > 100, "{states} states, {steps} steps are too few");
+}
 
 fn setups() -> [Setup; 3] {
     [

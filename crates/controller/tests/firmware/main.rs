@@ -3,7 +3,9 @@
 mod consistent_states;
 mod consistent_storms;
 mod media;
+
 mod oracle;
+mod sole_copies;
 mod states;
 mod statistics;
 mod support;

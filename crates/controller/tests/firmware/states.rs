@@ -401,7 +401,7 @@ fn check(table: &[Row], setup: &Setup) {
 
 #[test]
 fn cdm_follows_its_table() {
-    for weight in ["0", "0.5", "1", "\"adaptive\""] {
+    for weight in ["0", "0.5", "1", "\"adaptive\"", "\"by-age\""] {
         let scheme = cooperation(&format!("{{\"name\": \"cdm\", \"removable_weight\": {weight}}}"));
         check(CDM, &setup(&scheme));
     }

@@ -6,6 +6,7 @@ use coflash_base::seed::{RngExt, Seed};
 use coflash_flash::{Cause, DieId, Geometry, Media, Place, Untimed};
 use coflash_ftl::{
     Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Stream, VictimConfig, WearLevelling, Weight,
+    Weights,
 };
 
 fn write(ftl: &mut Ftl, page: u32) {
@@ -146,8 +147,8 @@ impl Advisor for Drops {
         if marked { Fate::Drop } else { Fate::Copy }
     }
 
-    fn marked_weight(&self) -> Weight {
-        self.0
+    fn weights(&mut self) -> Weights {
+        Weights::all(self.0)
     }
 }
 
