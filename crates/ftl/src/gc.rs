@@ -216,17 +216,13 @@ impl Ftl {
         Some(block)
     }
 
-    /// Whether any candidate has a page that need not be copied: with none, copying would go round in circles.
+    /// Whether any candidate has a page that need not be copied: with none, copying would go round in circles. That marked
+    /// pages are dropped is not counted upon: the advisor may have them copied.
     fn can_gain(&self, pool: &Pool) -> bool {
         let open = || pool.actives.iter().filter_map(|active| active.block);
         let open_valid: u32 = open().map(|block| self.blocks.valid[block]).sum();
         let candidates = self.dims.blocks_per_pool - pool.free.len() - open().count() as u32;
-        let first = pool.first_block as usize;
-        let g = pool.valid_pages - open_valid < candidates * self.dims.data_pages_per_block;
-        assert!(g, "CANGAIN");
-        g || (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
-            .iter()
-            .any(|marked| marked.any())
+        pool.valid_pages - open_valid < candidates * self.dims.data_pages_per_block
     }
 
     /// Asks what becomes of a valid page of a victim, and does it.

@@ -96,10 +96,9 @@ impl CdmConsistent {
                 } else if device.cache.is_dirty(slot) {
                     self.copy_on_write(lpn, slot, extent, start, device, media)
                 } else {
-                    // S1 → S2: the copy is void from before its first byte changes.
+                    // S1 → S2: of the two labels that the slot may have after a crash both are void.
                     device.ftl.unmark(lpn);
                     self.label(slot, Label::Data(lpn, self.epoch()), media);
-                    media.fence();
                     device.cache.set_dirty(slot, true);
                     device.cache.pin(slot);
                     self.uncommitted.push_front(slot);
@@ -216,8 +215,7 @@ impl CdmConsistent {
         if self.committed < Epoch::MAX {
             return;
         }
-        // The older versions are gone for good before their epochs could be mistaken.
-        media.fence();
+        // The commit has made sure that the older versions are gone for good: their epochs cannot be mistaken.
         for slot in device.cache.occupied().filter(|&slot| device.cache.is_dirty(slot)) {
             self.label(slot, Label::Data(device.cache.page_of(slot), Epoch(0)), media);
         }
