@@ -1,11 +1,10 @@
 //! Random operations against the stupidest correct model: an array of what was last written.
 
-use crate::support::{Device, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
+use crate::support::{Device, Named, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::EvictionConfig;
 use coflash_controller::{CooperationConfig, Eviction};
-use coflash_flash::Cause;
 use coflash_ftl::{Chips, Pools, Summary, Trigger, VictimConfig, WearLevelling};
 
 const STEPS: u64 = 1000;
@@ -60,35 +59,12 @@ impl Storm {
 
     fn check(&self) {
         self.device.controller.assert_invariants();
-        self.assert_map_can_be_rebuilt();
-        self.assert_nothing_is_lost_or_made_up();
-    }
-
-    /// What lies beside the pages of flash says where each mapped page is.
-    fn assert_map_can_be_rebuilt(&self) {
-        let ftl = self.device.controller.ftl();
-        let rebuilt = self.device.image.rebuild_map(self.model.len());
-        for page in ftl.mapped() {
-            assert_eq!(ftl.lookup(page), rebuilt[page.get() as usize], "{page:?} as rebuilt");
-        }
-    }
-
-    /// Conservation: every program has a cause, every drop an orphan, every page operation a hit or a miss.
-    fn assert_nothing_is_lost_or_made_up(&self) {
-        let (cache, tally) = (self.device.controller.cache(), self.device.controller.tally());
-        let ftl = self.device.controller.ftl().tally();
-        let of = |cause| ftl.programs_for(cause);
-        assert_eq!(tally.read_hits + tally.read_misses, self.seen.reads, "reads");
-        assert_eq!(tally.write_hits + tally.write_misses, self.seen.writes, "writes");
-        let written_back = tally.dirty_evictions_pages + tally.cleaned_pages;
-        assert_eq!(of(Cause::Evict), written_back, "programs of what was cached");
-        let causes = [Cause::Host, Cause::Evict, Cause::Gc, Cause::Metadata].map(of);
-        assert_eq!(causes.iter().sum::<u64>(), ftl.programs(), "programs by cause");
-        assert!(tally.drop_rewrites_pages <= ftl.gc_drops_pages, "rewrites of drops");
-        let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
+        self.device.assert_map_can_be_rebuilt();
+        let Seen { reads, writes, orphans_saved } = self.seen;
+        let open = self.device.assert_conserved(reads, writes);
         assert_eq!(
-            tally.drop_rewrites_pages + self.seen.orphans_saved + orphans,
-            ftl.gc_drops_pages,
+            self.device.controller.tally().drop_rewrites_pages + orphans_saved + open,
+            self.device.controller.ftl().tally().gc_drops_pages,
             "drops rewritten, saved and open"
         );
     }
@@ -104,17 +80,6 @@ impl Storm {
             self.apply(&Operation::Read(page));
         }
         self.check();
-    }
-}
-
-/// Prints what a storm was when it fails.
-struct Named<'a>(&'a Setup);
-
-impl Drop for Named<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the storm was {:#?}", self.0);
-        }
     }
 }
 

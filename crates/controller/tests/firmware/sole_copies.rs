@@ -1,8 +1,8 @@
 //! The bound on sole copies: never exceeded, whatever the host and GC do, and no page pays for it with its data.
 
 use crate::support::{
-    Device, FILLERS, Operation, PAGE_BYTES, Page, Setup, X, Y, Z, content, cooperation, lpn, set_the_scene,
-    spare, use_up_free_blocks,
+    Device, FILLERS, Named, Operation, PAGE_BYTES, Page, Setup, X, Y, Z, content, cooperation, lpn,
+    set_the_scene, spare, use_up_free_blocks,
 };
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Lpn, Seed};
@@ -154,16 +154,6 @@ fn at_the_bound_gc_copies() {
         let cache = scene.device.controller.cache();
         let slot = cache.lookup(X).expect("it was read");
         assert_eq!(cache.is_orphan(slot), dropped, "room for {room}");
-    }
-}
-
-struct Named(String);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("it was {}", self.0);
-        }
     }
 }
 
