@@ -8,7 +8,7 @@ use std::num::NonZeroU16;
 const BLOCK_PAGES: u32 = 4;
 
 /// The policy of that name, with parameters that make a difference to a handful of pages.
-pub fn config(name: &str) -> EvictionConfig {
+pub(crate) fn config(name: &str) -> EvictionConfig {
     let blocks = BlocksConfig { block_pages: NonZeroU16::new(BLOCK_PAGES as u16).unwrap() };
     match EvictionConfig::by_name(name).expect("a registered name") {
         EvictionConfig::Bplru(_) => EvictionConfig::Bplru(blocks),
@@ -24,7 +24,7 @@ pub fn config(name: &str) -> EvictionConfig {
 }
 
 /// The order of eviction. A policy that is registered and has no model here fails.
-pub enum Order {
+pub(crate) enum Order {
     /// Next to leave first.
     Lru(Vec<Lpn>),
     /// Next to leave first.
@@ -41,7 +41,7 @@ pub enum Order {
 }
 
 impl Order {
-    pub fn of(name: &str, capacity: u32) -> Self {
+    pub(crate) fn of(name: &str, capacity: u32) -> Self {
         match name {
             "lru" => Self::Lru(Vec::new()),
             "fifo" => Self::Fifo(Vec::new()),
@@ -59,7 +59,7 @@ impl Order {
         }
     }
 
-    pub fn insert(&mut self, page: Lpn, dirty: bool) {
+    pub(crate) fn insert(&mut self, page: Lpn, dirty: bool) {
         match self {
             Self::Lru(queue) | Self::Fifo(queue) => queue.push(page),
             Self::Clock { ring, hand } => {
@@ -72,7 +72,7 @@ impl Order {
         }
     }
 
-    pub fn touch(&mut self, page: Lpn) {
+    pub(crate) fn touch(&mut self, page: Lpn) {
         match self {
             Self::Lru(queue) => {
                 queue.retain(|&other| other != page);
@@ -92,7 +92,7 @@ impl Order {
         }
     }
 
-    pub fn flag(&mut self, page: Lpn, dirty: bool) {
+    pub(crate) fn flag(&mut self, page: Lpn, dirty: bool) {
         match self {
             Self::Cflru(model) => model.flag(page, dirty),
             Self::PtLru(model) => {
@@ -103,7 +103,7 @@ impl Order {
         }
     }
 
-    pub fn remove(&mut self, page: Lpn) {
+    pub(crate) fn remove(&mut self, page: Lpn) {
         match self {
             Self::Lru(queue) | Self::Fifo(queue) => queue.retain(|&other| other != page),
             Self::Clock { ring, hand } => {
@@ -127,7 +127,7 @@ impl Order {
     }
 
     /// Who should leave next.
-    pub fn victim(&mut self) -> Option<Lpn> {
+    pub(crate) fn victim(&mut self) -> Option<Lpn> {
         match self {
             Self::Lru(queue) | Self::Fifo(queue) => queue.first().copied(),
             Self::Clock { ring, hand } => loop {
@@ -150,7 +150,7 @@ impl Order {
 
 /// Both queues with the next to leave first.
 #[derive(Default)]
-pub struct Cflru {
+pub(crate) struct Cflru {
     working_max: usize,
     working: Vec<(Lpn, bool)>,
     region: Vec<(Lpn, bool)>,
@@ -197,7 +197,7 @@ struct Page {
 
 /// Next to leave of each kind first.
 #[derive(Default)]
-pub struct PtLru {
+pub(crate) struct PtLru {
     pages: Vec<Page>,
     owed_tenths: i32,
     named: Option<(Lpn, i32)>,
@@ -264,7 +264,7 @@ struct Block {
 }
 
 /// Blocks; where it is said that something goes first or last, that is their place in `blocks`.
-pub struct Blocks {
+pub(crate) struct Blocks {
     kind: Kind,
     /// Of equals, the first leaves.
     blocks: Vec<Block>,
