@@ -1,6 +1,6 @@
 //! A device at the end of a link: firmware over a timeline of busy dies.
 
-use crate::metrics::{Consistency, Metrics};
+use crate::metrics::{Consistency, Metrics, SoleCopies};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::target::{Command, Target};
 use coflash_base::{Duration, Lpn, Time};
@@ -155,5 +155,9 @@ impl Target for Device {
 
     fn add_sections(&self, metrics: &mut Metrics) {
         metrics.consistency = self.controller.commits().map(Consistency::of);
+        metrics.sole_copies = self.controller.sole_copies_peak().map(|peak_pages| SoleCopies {
+            peak_pages,
+            cleaned_pages: self.controller.tally().cleaned_pages,
+        });
     }
 }

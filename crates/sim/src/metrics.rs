@@ -57,6 +57,15 @@ pub struct Consistency {
     pub copies_on_write_pages: u64,
 }
 
+/// Cached pages of which flash had no valid copy; only under `cdm`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SoleCopies {
+    /// The most of them at any time: what must be saved when power is lost.
+    pub peak_pages: u32,
+    /// Pages written to flash ahead of their eviction, so that there could be another.
+    pub cleaned_pages: u64,
+}
+
 /// Erases per block in the measured part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are the documentation")]
@@ -129,6 +138,9 @@ pub struct Metrics {
     /// What crash consistency took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consistency: Option<Consistency>,
+    /// What the cache alone held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sole_copies: Option<SoleCopies>,
     /// Response times in nanoseconds.
     pub response_ns: Responses,
     /// Erases per block.
