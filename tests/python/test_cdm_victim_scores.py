@@ -1,4 +1,4 @@
-"""Where plain CDM loses to a cache that flash knows nothing of, and that expected costs do not (docs/cdm_victim_scores.md)."""
+"""Where plain CDM loses to a cache that flash knows nothing of, and that expected costs do not."""
 
 from __future__ import annotations
 

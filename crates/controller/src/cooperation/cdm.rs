@@ -18,7 +18,7 @@
 //! Pages cached in memory as a term of the victim's score: Pan, Lin, Wu, Zhang & Xu, "Caching-aware garbage collection to
 //! improve performance and lifetime for NAND flash SSDs", IEEE Transactions on Consumer Electronics 67(2), 2021; Lee, Shin &
 //! Kim, "Buffer-aware garbage collection for NAND flash memory-based storage systems", IWSSPS 2008. What a page counts is
-//! here what dropping it is expected to cost, and GC copies it where that is more than a copy.
+//! here what dropping it is expected to cost, and GC copies it where that is no less than a copy.
 
 use super::outlook::Outlook;
 use super::sole_copies::SoleCopies;
@@ -39,7 +39,7 @@ pub enum RemovableWeight {
     /// This much: 0 is free, 1 counts as any valid page. Kept to the nearest sixteenth.
     Fixed(f64),
     /// What a drop is expected to cost, from the share of removable pages that lately left the cache unmodified. A page is
-    /// copied where a drop costs more than a copy.
+    /// copied where a drop costs no less than a copy.
     Adaptive,
     /// As `Adaptive`, for each page by its own age: how long it has not been used, in thirds of the cache.
     ByAge,
@@ -105,7 +105,7 @@ impl JsonSchema for RemovableWeight {
 pub struct CdmConfig {
     /// What a removable page counts in a victim's cost: 0 (free) to 1 (as any valid page); or what dropping it is expected
     /// to cost, for all alike ("adaptive") or for each by how long it has not been used ("by-age"), and then GC copies it
-    /// where that is more than a copy.
+    /// where that is no less than a copy.
     pub removable_weight: RemovableWeight,
     /// With what a dropped page that leaves unmodified shares a block: "evict" (as any page that leaves), or "gc" (with what
     /// GC copies, since it is as cold).
@@ -192,13 +192,9 @@ impl Cdm {
         }
     }
 
-    /// Whether dropping a page costs no more than a copy. At the same price a drop is better: until the page is written back,
-    /// it takes no space in flash.
+    /// Whether dropping a page costs less than a copy. At the same price it is copied: there is one sole copy fewer.
     fn pays(&self, slot: SlotId) -> bool {
-        self.outlook.as_ref().is_none_or(|outlook| {
-            let grade = outlook.grade(slot).index();
-            self.weights.0[grade] < Weight::FULL || outlook.unmodified()[grade] * self.rewrite_copies <= 1.0
-        })
+        self.outlook.as_ref().is_none_or(|outlook| self.weights.0[outlook.grade(slot).index()] < Weight::FULL)
     }
 }
 
