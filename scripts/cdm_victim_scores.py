@@ -102,7 +102,7 @@ def draw(rows: list[tuple[Point, dict[str, tuple[float, float]]]], file: Path) -
         axis.axhline(0, color="black", linewidth=0.8)
         axis.set_ylabel(f"{title} against none, %")
         axis.grid(axis="y", alpha=0.3)
-    axes[0].legend(frameon=False, ncols=4, loc="lower left")
+    figure.legend(*axes[0].get_legend_handles_labels(), frameon=False, ncols=4, loc="outside upper center")
     labels = [f"{point.workload}, {point.reads} reads, {point.cache}" for point, _ in rows]
     axes[1].set_xticks(range(len(rows)), labels, rotation=90, fontsize=7)
     figure.savefig(file, dpi=110)
