@@ -78,7 +78,7 @@ def measure(point: Point) -> dict[str, tuple[float, float]]:
 
     def of(cooperation: str | dict[str, Any]) -> tuple[float, float]:
         scenario = point.scenario.with_(cooperation=cooperation)
-        metrics = coflash.run(scenario, *([point.trace] if point.trace else [])).metrics
+        metrics = coflash.run(scenario, point.trace or ()).metrics
         waf, response = metrics.waf_host, metrics.response_ns.all.mean
         assert waf is not None
         assert response is not None

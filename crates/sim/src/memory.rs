@@ -34,11 +34,12 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     };
     // A policy may keep a list for each possible cost of a block: two numbers a sixteenth of a page.
     let costs = 2 * 4 * 16 * (u64::from(flash.pages_per_block) + 1);
-    let block_bits = 2 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
+    // Three bits a page: valid, and the two of a mark.
+    let block_bits = 3 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
     4 * pages
         + 4 * logical_pages
-        + (48 + block_bits) * blocks
+        + (56 + block_bits) * blocks
         + (512 + costs) * pools
         + 256 * dies
         + index
