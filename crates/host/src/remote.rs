@@ -148,7 +148,7 @@ struct Wire {
     weight: Weight,
     weight_told: Weight,
     now: Time,
-    /// What the request being served waited for messages, beyond its own commands.
+    /// What the request being served has yet to wait for messages and trims.
     owed: Duration,
     /// Pages of the request being served that have crossed from the device.
     crossed_pages: u64,
@@ -260,11 +260,9 @@ impl Remote {
         self.wire.crossed_pages = 0;
     }
 
-    /// What the host has waited for messages since this was last asked.
+    /// What the host has waited for messages and trims since this was last asked.
     pub(crate) fn take_owed(&mut self) -> Duration {
-        let owed = std::mem::take(&mut self.wire.owed);
-        self.wire.tally.waited = self.wire.tally.waited + owed;
-        owed
+        std::mem::take(&mut self.wire.owed)
     }
 
     pub(crate) fn copy(&self, slot: SlotId) -> Copy {
@@ -427,7 +425,9 @@ impl Remote {
 impl Wire {
     fn wait_until(&mut self, time: Time) {
         if time > self.now {
-            self.owed = self.owed + time.since(self.now);
+            let wait = time.since(self.now);
+            self.owed = self.owed + wait;
+            self.tally.waited = self.tally.waited + wait;
             self.now = time;
         }
     }
