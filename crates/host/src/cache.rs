@@ -73,9 +73,9 @@ impl HostCache {
 
     /// Passes simulated time: what has arrived by then is heard. To be called before each request.
     #[inline]
-    pub fn pass_time<M: Media>(&mut self, now: Time, media: &mut M) {
+    pub fn pass_time(&mut self, now: Time) {
         self.remote.pass_time(now);
-        self.hear(media);
+        self.hear();
     }
 
     /// A request begins: its pages share commands, one to read and one to trim.
@@ -119,19 +119,19 @@ impl HostCache {
     fn end<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
         let weight = self.front.answers().marked_weight();
         self.remote.tell_weight(weight);
-        self.hear(media);
+        self.hear();
         media.later(done, self.remote.take_owed())
     }
 
     /// Takes in what the device has told. A copy whose grant was used is the only one, and is believed to be in any doubt:
     /// to believe one too many costs a write, to believe one too few would cost data.
     #[inline]
-    fn hear<M: Media>(&mut self, media: &mut M) {
+    fn hear(&mut self) {
         while let Some(ToHost::Used(lpn)) = self.remote.heard() {
             if let Some(slot) = self.front.cache().lookup(lpn)
                 && self.remote.copy(slot) == Copy::Granted
             {
-                self.front.answers().fate(lpn, true, media);
+                self.front.is_sole(slot);
                 self.remote.is_sole(slot);
             }
         }

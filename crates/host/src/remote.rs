@@ -460,8 +460,12 @@ impl Wire {
                 Fate::Drop
             }
             (Copy::Clean, Some(slot)) => {
-                self.set(slot, Copy::Dirty);
-                answers.fate(lpn, true, media)
+                // The scheme may have reasons to keep the flash copy.
+                let fate = answers.fate(lpn, true, media);
+                if fate == Fate::Drop {
+                    self.set(slot, Copy::Dirty);
+                }
+                fate
             }
             _ => {
                 self.tally.protect.refused += 1;

@@ -107,8 +107,8 @@ impl Firmware for HostCache {
     const BEHIND_LINK: bool = false;
 
     #[inline]
-    fn begin(&mut self, now: Time, flash: &mut Timeline) {
-        self.pass_time(now, flash);
+    fn begin(&mut self, now: Time, _: &mut Timeline) {
+        self.pass_time(now);
         self.begin_request();
     }
 
@@ -133,7 +133,7 @@ impl Firmware for HostCache {
 
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool {
         if let Some(now) = start.known() {
-            self.pass_time(now, flash);
+            self.pass_time(now);
         }
         self.work_idle(die, start, flash)
     }

@@ -278,6 +278,21 @@ fn states_under_grants() {
     check(GRANTS, Protecting::Grants);
 }
 
+#[test]
+fn what_was_not_said_is_not_taken_back() {
+    for (route, evicted, withdrawn) in [(&[Read, Evict][..], 0, 1), (&[Read, Arrive, Evict], 1, 0)] {
+        let mut scene = Scene::new(Protecting::Request);
+        route.iter().for_each(|&event| scene.apply(event));
+        scene.0.settle();
+        let remote = scene.0.host.remote();
+        assert_eq!(
+            (remote.tally().notices.evicted, remote.to_device().withdrawn),
+            (evicted, withdrawn),
+            "{route:?}"
+        );
+    }
+}
+
 /// No pair of state and event is missing; GC of an orphan's block, which is gone, is that of another page.
 #[test]
 fn the_tables_are_whole() {
