@@ -5,8 +5,8 @@
 #
 # In cooperative data management (*CDM*; Lee, Kim, Bahn and Noh, MSST 2016) cache and garbage collection tell each other
 # what they hold. In one controller that is free. With the cache in the host it crosses the link: notices of pages that
-# were cached, overwritten or evicted, and the host's word that it keeps a page before flash may drop it. The paper leaves
-# the cost open.
+# were cached, overwritten or evicted, and the host's word that it keeps a page before flash may drop it. The paper
+# leaves the cost open.
 #
 # Jupyter and VS Code open this file as a notebook; `python examples/cdm_in_the_host.py` runs it.
 
@@ -25,12 +25,14 @@ from coflash.report import Study, write_report
 # %% [markdown]
 # ## The runs
 #
-# One device, one workload (PostgreSQL under pgbench, recorded at the block layer), the cache in the device or in the host.
-# Notices go as a message each, in batches, or with the next command; pages are protected by a question before the erase,
-# or by grants ahead of time. `none` is a cache that flash knows nothing of.
+# One device, one workload (PostgreSQL under pgbench, recorded at the block layer), the cache in the device or in the
+# host. Notices go as a message each, in batches, or with the next command; pages are protected by a question before the
+# erase, or by grants ahead of time. `none` is a cache that flash knows nothing of.
 
 # %%
-DEVICE = Scenario.load("demo").with_({"workload.requests_max": 200_000, "cache.size": "64MiB", "link.per_command": "5us"})
+DEVICE = Scenario.load("demo").with_(
+    {"workload.requests_max": 200_000, "cache.size": "64MiB", "link.per_command": "5us"}
+)
 TRACE = find_trace()
 SENDING = ("each", "batched", "piggybacked")
 PROTECTING = ("request", "grants")
@@ -72,7 +74,7 @@ def column(values: Iterable[object]) -> NDArray[Any]:
 
 Table(
     {
-        "way": column(result.scenario["name"] for result in ways),
+        "way": column(result.scenario.name for result in ways),
         "waf": column(round(result.metrics.waf_host or 0.0, 3) for result in ways),
         "waf_in_storage": column(round(in_storage.metrics.waf_host or 0.0, 3) for _ in ways),
         "waf_none": column(round(none.metrics.waf_host or 0.0, 3) for _ in ways),
@@ -86,14 +88,15 @@ Table(
 # %% [markdown]
 # ## Who asks, and how often in vain
 #
-# By request, garbage collection waits for the host before an erase. With grants it does not, but the host may not let go
-# of a page that it has granted before it has asked the grant back.
+# By request, garbage collection waits for the host before an erase. With grants it does not, but the host may not let
+# go of a page that it has granted before it has asked the grant back.
 
 # %%
 for result in ways:
     link = result.metrics.host
     print(
-        f"{result.scenario['name']:20}: {link.protect.pages:7,} pages asked for, {link.protect.refused_pages:4,} refused; "
+        f"{result.scenario.name:20}: {link.protect.pages:7,} pages asked for, "
+        f"{link.protect.refused_pages:4,} refused; "
         f"{link.grants_pages:7,} granted, {link.grants_used_pages:6,} used, {link.revoke.pages:7,} asked back"
     )
 
