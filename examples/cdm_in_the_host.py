@@ -31,7 +31,7 @@ from coflash.report import Study, write_report
 
 # %%
 DEVICE = Scenario.load("demo").with_(
-    {"workload.requests_max": 200_000, "cache.size": "64MiB", "link.per_command": "5us"}
+    {"workload.requests_max": 100_000, "cache.size": "64MiB", "link.per_command": "5us"}
 )
 TRACE = find_trace()
 SENDING = ("each", "batched", "piggybacked")
