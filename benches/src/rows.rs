@@ -26,6 +26,13 @@ pub(crate) const ROWS: &[Row] = &[
         run: || simulate("random-5g", &[("cache.size", "5%"), ("cooperation", "cdm")]),
     },
     Row {
+        name: "standard job, cdm, cache 5 % in the host",
+        run: || {
+            let settings = [("cache.size", "5%"), ("cooperation", "cdm"), ("cache.placement", "host")];
+            simulate("random-5g", &settings)
+        },
+    },
+    Row {
         name: "standard job, shared channels",
         run: || {
             simulate(

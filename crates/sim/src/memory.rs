@@ -2,6 +2,7 @@
 
 use crate::scenario::{Scenario, ScenarioError};
 use coflash_base::Bytes;
+use coflash_controller::Placement;
 use std::fs;
 
 /// Refuses a device whose state does not fit into memory, where the system tells how much there is.
@@ -36,13 +37,15 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let costs = 2 * 4 * 16 * (u64::from(flash.pages_per_block) + 1);
     let block_bits = 2 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
+    // What the device was told of each, and the notices that wait.
+    let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
     4 * pages
         + 4 * logical_pages
         + (48 + block_bits) * blocks
         + (512 + costs) * pools
         + 256 * dies
         + index
-        + 24 * slots
+        + (24 + told) * slots
 }
 
 /// The memory that this process may still take.

@@ -1,6 +1,6 @@
 //! A run: warm up, replay, measure.
 
-use crate::device::Device;
+use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
@@ -10,8 +10,9 @@ use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
 use crate::target::Target;
 use crate::warm::{WarmDevice, WarmError};
 use coflash_base::{Seed, Time};
-use coflash_controller::Controller;
+use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
+use coflash_host::{HostCache, Toll};
 use coflash_workload::disksim_generator::DiskSimGenerator;
 use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
@@ -92,8 +93,7 @@ pub enum RunError {
 /// What is wrong with scenario or workload; or the observer stopped it.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let erased = build(scenario)?;
-    simulate(scenario, erased, observer, |ftl, observer| {
+    on_device(scenario, build_ftl(scenario)?, observer, |ftl, observer| {
         precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
     })
 }
@@ -108,26 +108,38 @@ pub fn run_from(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let device = with_cache(scenario, warm.device(scenario)?)?;
-    simulate(scenario, device, observer, |_, _| Ok(()))
+    on_device(scenario, warm.device(scenario)?, observer, |_, _| Ok(()))
 }
 
-/// Opens the workload, brings the device into its state, and measures.
-fn simulate(
+/// Puts the cache before the FTL, on whichever side of the link, and runs.
+fn on_device(
     scenario: &Scenario,
-    mut controller: Controller,
+    ftl: Ftl,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
-    let logical_bytes = controller.ftl().logical_bytes();
+    match scenario.cache.placement {
+        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, observer, warm_up),
+        Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, observer, warm_up),
+    }
+}
+
+/// Opens the workload, brings the device into its state, and measures.
+fn simulate<F: Firmware>(
+    scenario: &Scenario,
+    mut firmware: F,
+    observer: &mut dyn Observer,
+    warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
+) -> Result<RunResult, RunError> {
+    let logical_bytes = firmware.ftl().logical_bytes();
     Input::check(&scenario.workload.trace)?;
     // A workload that cannot be opened should say so before the device is warmed up.
     let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
     let inputs = Input::digest(&scenario.workload.trace, observer)?;
-    warm_up(controller.ftl_mut(), observer)?;
+    warm_up(firmware.ftl_mut(), observer)?;
 
-    let logical_pages = controller.ftl().logical_pages();
-    let mut engine = Engine::new(scenario, Device::new(scenario, controller), logical_pages);
+    let logical_pages = firmware.ftl().logical_pages();
+    let mut engine = Engine::new(scenario, Device::new(scenario, firmware), logical_pages);
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
@@ -139,10 +151,8 @@ fn simulate(
     Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
 }
 
-/// Builds the device of a scenario, erased.
-///
-/// # Errors
-/// What does not fit together.
+/// Builds the device of a scenario, erased, its cache in it.
+#[cfg(test)]
 pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
     with_cache(scenario, build_ftl(scenario)?)
 }
@@ -175,6 +185,12 @@ pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
 
 fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
     Controller::over(ftl, &scenario.flash, &scenario.cache, &scenario.cooperation).map_err(refused)
+}
+
+fn with_host_cache(scenario: &Scenario, ftl: Ftl) -> Result<HostCache, ScenarioError> {
+    let Scenario { flash, cache, cooperation, host, link, .. } = scenario;
+    let toll = Toll::new(link.per_command, link.ns_per_byte());
+    HostCache::over(ftl, flash, cache, cooperation, host, &toll, Seed(scenario.seed)).map_err(refused)
 }
 
 fn refused((key, problem): (&str, String)) -> ScenarioError {
@@ -416,23 +432,30 @@ impl Scenario {
     /// What does not fit together, or cannot be opened.
     pub fn describe(&self) -> Result<Vec<String>, RunError> {
         self.check()?;
-        let controller = build(self)?;
-        let logical_bytes = controller.ftl().logical_bytes();
+        let ftl = build_ftl(self)?;
+        match self.cache.placement {
+            Placement::InStorage => self.describe_on(&with_cache(self, ftl)?, ""),
+            Placement::Host => self.describe_on(&with_host_cache(self, ftl)?, " in the host"),
+        }
+    }
+
+    fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
+        let logical_bytes = firmware.ftl().logical_bytes();
         Input::check(&self.workload.trace)?;
         let (_, workload) = open_workload(self, logical_bytes, Seed(self.seed))?;
         Ok(vec![
             format!(
                 "exports {} ({} pages) of {}",
                 human(logical_bytes),
-                controller.ftl().logical_pages(),
+                firmware.ftl().logical_pages(),
                 human(self.flash.capacity().count)
             ),
-            format!("cache of {} pages, {}", controller.cache().capacity(), self.cooperation.name()),
+            format!("cache of {} pages{place}, {}", firmware.cache().1, self.cooperation.name()),
             format!("workload: {workload}"),
             format!(
                 "state of {}, {:.2} bytes a physical page",
-                human(controller.heap_bytes() as u64),
-                controller.heap_bytes() as f64 / f64::from(self.flash.pages())
+                human(firmware.heap_bytes() as u64),
+                firmware.heap_bytes() as f64 / f64::from(self.flash.pages())
             ),
         ])
     }

@@ -8,6 +8,7 @@ use coflash_base::{Bytes, Duration, Share};
 use coflash_controller::{CacheConfig, CooperationConfig};
 use coflash_flash::{Geometry, Timing};
 use coflash_ftl::{FreeMark, FtlConfig, GcConfig};
+use coflash_host::HostConfig;
 use coflash_workload::disksim_generator::DiskSimConfig;
 use coflash_workload::ready_made::PresetConfig;
 use coflash_workload::synthetic::SyntheticConfig;
@@ -39,12 +40,15 @@ pub struct Scenario {
     pub ftl: FtlConfig,
     /// Garbage collection.
     pub gc: GcConfig,
-    /// The device cache (NVM).
+    /// The cache (NVM).
     pub cache: CacheConfig,
     /// What cache and flash tell each other: its name, or a table of its name and its parameters.
     pub cooperation: CooperationConfig,
     /// The link to the host.
     pub link: LinkConfig,
+    /// The host's side of the link, where the cache is in the host.
+    #[serde(skip_serializing_if = "HostConfig::is_default")]
+    pub host: HostConfig,
     /// The state of the device before the workload.
     pub precondition: PreconditionConfig,
     /// What the device is asked to do.
@@ -282,6 +286,10 @@ impl Scenario {
         if self.link.coding == Share::ZERO || self.link.coding > Share::ONE {
             let problem = format!("{} was given; more than 0% and at most 100% is allowed", self.link.coding);
             return refuse("link.coding", problem);
+        }
+        if self.host.grants > Share::ONE {
+            let problem = format!("{} was given; from 0% to 100% is allowed", self.host.grants);
+            return refuse("host.grants", problem);
         }
         let workload = &self.workload;
         if workload.requests_max == Some(0) {
