@@ -207,7 +207,7 @@ class Search:
             opened = _Open(trial, tried, len(tried.jobs))
             for job in tried.jobs:
                 self._open.setdefault(job.key, []).append(opened)
-            yield from tried.jobs
+            yield from (job.shares(None) for job in tried.jobs)
 
     def _tell(self, study: optuna.Study, opened: _Open, store: Store) -> None:
         keys = [job.key for job in opened.point.jobs]

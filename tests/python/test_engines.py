@@ -38,6 +38,9 @@ def test_a_cluster_gives_what_this_process_gives(engine: EngineName, tmp_path: P
         assert theirs.series() == ours.series()
     assert {failure.error for failure in there.failures} == {failure.error for failure in here.failures}
     assert all("the device exports" in failure.error for failure in there.failures)
+    # All on one device, which each worker warms up for itself; what failed is not counted.
+    for swept in (here, there):
+        assert swept.warming.devices + swept.warming.runs == 2
     (shipped,) = kept.iterdir()
     assert shipped.read_bytes() == find_trace().read_bytes()
 

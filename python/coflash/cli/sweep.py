@@ -29,6 +29,7 @@ from coflash.sweep.design import Design, assignments, axis
 from coflash.sweep.engine import EngineName, Place
 from coflash.sweep.inputs import inputs_of
 from coflash.sweep.plan import Plan
+from coflash.sweep.progress import Warming, span
 
 Traces = Annotated[
     list[str] | None,
@@ -98,10 +99,19 @@ def sweep(
         console.print(points_table(found, shown))
         done = f"{len(found.results)} runs, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
+        if found.warming.runs:
+            console.print(warmed(found.warming), highlight=False, soft_wrap=True)
     if found.failures:
         if not quiet:
             errors().print(f"{len(found.failures)} runs failed, see above", style="red")
         raise typer.Exit(1)
+
+
+def warmed(warming: Warming) -> str:
+    """What runs saved by sharing warm devices, in a line."""
+    devices = "1 device" if warming.devices == 1 else f"{warming.devices} devices"
+    runs = "1 more run" if warming.runs == 1 else f"{warming.runs} more runs"
+    return f"warm-up: {devices} warmed up for {runs}, which saved {span(warming.seconds_saved)} of processor time"
 
 
 def _document(found: Sweep, names: list[str]) -> dict[str, Any]:
@@ -116,4 +126,5 @@ def _document(found: Sweep, names: list[str]) -> dict[str, Any]:
             for index, point in enumerate(found.points)
         ],
         "failures": [vars(failure) for failure in found.failures],
+        "warming": found.warming._asdict(),
     }

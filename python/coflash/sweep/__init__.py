@@ -25,8 +25,8 @@ from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import EngineName, Place, open_engine
 from coflash.sweep.inputs import inputs_of
-from coflash.sweep.plan import Plan, Point
-from coflash.sweep.progress import Watch
+from coflash.sweep.plan import Plan, Point, sharing
+from coflash.sweep.progress import Warming, Watch
 from coflash.sweep.summary import Estimate, estimate
 from coflash.table import Table
 from coflash.trace import Paths
@@ -46,6 +46,8 @@ class Sweep:
     """The runs that failed, and the points at which there is no scenario."""
     from_before: int
     """Runs that were there already."""
+    warming: Warming
+    """What runs saved by sharing warm devices."""
 
     @cached_property
     def results(self) -> Results:
@@ -144,15 +146,16 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
     with Watch(console, len(jobs) + len(refused)) as watch:
         for point in refused:
             watch.refused(point)
-        if all(job.key in store for job in jobs):  # no need of an engine
-            return Sweep(store.path, planned.points, tuple(watch.failures), len(jobs))
-        with open_engine(place) as opened:
-            for _ in work(iter(jobs), opened, store, watch):
-                pass
+        missing = sharing([job for job in jobs if job.key not in store])
+        watch.kept(len(jobs) - len(missing))
+        if missing:
+            with open_engine(place) as opened:
+                for _ in work(iter(missing), opened, store, watch):
+                    pass
     if jobs and len(watch.failures) == watch.runs:
         msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
         raise CoflashError(msg)
-    return Sweep(store.path, planned.points, tuple(watch.failures), watch.from_before)
+    return Sweep(store.path, planned.points, tuple(watch.failures), watch.from_before, watch.warming)
 
 
 def points_of(vary: Vary, design: Design, samples: int, seed: int) -> list[Assignment]:
