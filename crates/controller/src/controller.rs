@@ -124,7 +124,7 @@ impl Controller {
     /// The bytes of state on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.ftl.heap_bytes() + self.cache.heap_bytes()
+        self.ftl.heap_bytes() + self.cache.heap_bytes() + self.scheme.heap_bytes()
     }
 
     /// What a commit of the consistent scheme has done so far; none for other schemes.
