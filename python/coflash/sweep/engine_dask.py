@@ -78,7 +78,7 @@ def opened(place: Place) -> Iterator[DaskEngine]:
         yield DaskEngine(client)
     finally:
         if place.address is not None:  # its workers stay
-            client.run(_DEVICES.clear, on_error="ignore")
+            client.run(_clear, on_error="ignore")
         client.close()
         if place.address is None:
             target.close()
@@ -106,3 +106,7 @@ def _deaf() -> Iterator[None]:
 
 def _execute(job: Job) -> Ran:
     return execute(job, _DEVICES, shipped=True)
+
+
+def _clear() -> None:
+    _DEVICES.clear()

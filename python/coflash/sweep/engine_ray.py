@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -58,11 +59,13 @@ def opened(place: Place) -> Iterator[RayEngine]:
             log_to_driver=False,
             logging_level="ERROR",
         )
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        msg = f"address: no Ray cluster answers at {place.address}: {error}"
+        engine = RayEngine(place)
+    except (ConnectionError, ValueError, RuntimeError, ImportError) as error:
+        ray.shutdown()
+        msg = f"address: no Ray cluster answers at {place.address}: {error}{_hint(place.address)}"
         raise CoflashError(msg) from error
     try:
-        yield RayEngine(place)
+        yield engine
     finally:
         ray.shutdown()
 
@@ -76,6 +79,13 @@ def _check(address: str) -> None:
         except OSError as error:
             msg = f"address: no Ray cluster answers at {address}: {error.strerror or error}"
             raise CoflashError(msg) from error
+
+
+def _hint(address: str | None) -> str:
+    """Ray sends no token to an address that it was given unless it is told to."""
+    if address in (None, "auto") or "RAY_AUTH_MODE" in os.environ:
+        return ""
+    return " (a cluster that wants a token gets it with RAY_AUTH_MODE=token in the environment)"
 
 
 def _hand_on(ended: Future[Ran], to: Future[Ran]) -> None:
