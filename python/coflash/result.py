@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final, get_args
@@ -10,7 +11,7 @@ from typing import Any, Literal, NamedTuple, final, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from coflash import _core, whole
+from coflash import _core, remote, whole
 from coflash.metrics import Metrics
 from coflash.scenario import Scenario
 from coflash.table import Table
@@ -139,9 +140,18 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Writes the result to a folder: JSON, the scenario as TOML, Parquet. A result already there is replaced.
 
+        Args:
+            path: The folder, or a URL that fsspec knows; there files are put one by one, the JSON last.
+
         Raises:
             CoflashError: The folder cannot be written, or holds files that are no result.
         """
+        if remote.is_url(path):
+            with tempfile.TemporaryDirectory() as folder:
+                self.write_files(Path(folder))
+                remote.Tree(str(path)).put_folder("", Path(folder), last=DOCUMENT)
+            return
+        path = remote.path_of(path)
         with whole.folder(Path(path), replaces=FILES) as new:
             self.write_files(new)
 

@@ -14,16 +14,17 @@ from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
 from coflash.measures import BRIEF, HEADLINE, named
 from coflash.results import export_table, results
-from coflash.store import Store
+from coflash.store import store_at
 
 app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
 
 Folder = Annotated[
-    Path, typer.Option("--in", metavar="DIR", help="The folder of results; those in folders below it count.")
+    str,
+    typer.Option("--in", metavar="DIR", help="The folder of results, or its URL; those in folders below it count."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 RunName = typer.Argument(metavar="RUN", help="Its name, or as much of the beginning as is needed.")
-DEFAULT = Path("results")
+DEFAULT = "results"
 
 
 @app.command("list")
@@ -34,7 +35,7 @@ def list_(folder: Folder = DEFAULT, measures: Measures = None, json: AsJson = Fa
         show_json(found.rows())
         return
     output().print(runs_table(found, [named(name) for name in measures] if measures else BRIEF))
-    for failure in Store(folder).failures():
+    for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
 
@@ -47,7 +48,7 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
         show_json(result.document)
         return
     output().print(run_table(result))
-    output().print(f"in {found.folder(run)}", highlight=False, soft_wrap=True)
+    output().print(f"in {found.where(run)}", highlight=False, soft_wrap=True)
 
 
 @app.command()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,7 +22,7 @@ from coflash.cli.console import (
 from coflash.cli.many import points_table
 from coflash.measures import BRIEF, named
 from coflash.metrics import metric
-from coflash.store import Store
+from coflash.store import store_at
 from coflash.sweep import Sweep, swept
 from coflash.sweep.design import Design, assignments, axis
 from coflash.sweep.engine import EngineName, Place
@@ -79,7 +78,9 @@ def sweep(
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/sweep"),
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="The folder of results, or its URL.")
+    ] = "results/sweep",
     measures: Measures = None,
     json: JsonFile = None,
     quiet: Quiet = False,
@@ -91,7 +92,7 @@ def sweep(
     chosen = scenario_with(scenario, assignments_)
     inputs = inputs_of(chosen, trace or ())
     place = Place(engine, workers, address, inputs)
-    found = swept(Plan.of(chosen, inputs, points, seeds), Store(out), place, None if quiet else errors())
+    found = swept(Plan.of(chosen, inputs, points, seeds), store_at(out), place, None if quiet else errors())
     names = [metric(name) for name in measures or ()] or ["waf_host", "response_ns.all.p99"]
     write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
     if not quiet:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_text
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,10 +22,9 @@ from coflash.cli.console import (
 )
 from coflash.cli.many import trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
-from coflash.store import Store
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
-from coflash.tune import Search, goal
+from coflash.tune import Search, folder_for, goal
 
 
 def tune(
@@ -49,7 +47,7 @@ def tune(
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/tune"),
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder of results.")] = "results/tune",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -64,7 +62,7 @@ def tune(
         trials=trials,
         seed=tune_seed,
     )
-    found = search.run(Store(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
+    found = search.run(folder_for(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
     document = {
         "objective": found.objective,
         "trials": [asdict(trial) for trial in found.trials],

@@ -10,7 +10,6 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from rich.console import Console
@@ -20,7 +19,7 @@ from coflash.measures import Measure, named
 from coflash.metrics import metric
 from coflash.results import Results
 from coflash.scenario import Scenario, toml_value
-from coflash.store import Failure, Store
+from coflash.store import Failure, Store, store_at
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import EngineName, Place, open_engine
@@ -38,8 +37,8 @@ __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 class Sweep:
     """A sweep that was done."""
 
-    path: Path
-    """The folder of its results."""
+    place: str
+    """The folder of its results, or their URL."""
     points: tuple[Point, ...]
     """The points of its design, in the design's order."""
     failures: tuple[Failure, ...]
@@ -53,7 +52,7 @@ class Sweep:
     def results(self) -> Results:
         """Its runs as a table, and the database over them; other runs in the folder are left out."""
         keys = dict.fromkeys(job.key for point in self.points for job in point.jobs)
-        return Results(self.path, Store(self.path).runs(keys))
+        return Results(self.place, store_at(self.place).runs(keys))
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
         """A measure, or a metric by its name, at each point, over its seeds.
@@ -110,7 +109,8 @@ def sweep(
         vary: Values by key, such as `{"cooperation.name": ["none", "cdm"], "cache.size": "64MiB..1GiB*2"}`; or the
             points themselves, a dictionary each.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
-        out: The folder of results; several sweeps may share one, even at the same time.
+        out: The folder of results, or a URL that fsspec knows, such as `"s3://bucket/oltp"`; several sweeps may share
+            one, even at the same time.
         design: `"grid"`: every combination; `"list"`: the first values of all keys, then the second, and so on;
             `"random"`: independent draws; `"lhs"`: a Latin hypercube.
         samples: How many points are drawn, where they are drawn.
@@ -130,7 +130,7 @@ def sweep(
     inputs = inputs_of(scenario, trace)
     planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds)
     place = Place(engine, workers, address, inputs)
-    return swept(planned, Store(Path(out)), place, Console(stderr=True) if progress else None)
+    return swept(planned, store_at(out), place, Console(stderr=True) if progress else None)
 
 
 def swept(planned: Plan, store: Store, place: Place, console: Console | None) -> Sweep:
@@ -155,7 +155,7 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
     if jobs and len(watch.failures) == watch.runs:
         msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
         raise CoflashError(msg)
-    return Sweep(store.path, planned.points, tuple(watch.failures), watch.from_before, watch.warming)
+    return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming)
 
 
 def points_of(vary: Vary, design: Design, samples: int, seed: int) -> list[Assignment]:

@@ -14,14 +14,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
+from coflash import remote
 from coflash._core import CoflashError
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
 
 _CHUNK_BYTES = 1 << 20
-_HERE = "file://"
 
 
 @dataclass(frozen=True)
@@ -51,10 +51,10 @@ class Input:
         Raises:
             CoflashError: It cannot be fetched.
         """
-        if self.source.startswith(_HERE):
-            return self.source.removeprefix(_HERE)
         if not self.is_url:
             return str(self.kept) if shipped else self.source
+        if not remote.is_url(self.source):  # that of a file here
+            return str(remote.path_of(self.source))
         if not self.kept.exists():
             digest = _copy(self.source, self.kept)
             if digest != self.sha256:
@@ -106,28 +106,15 @@ def _copy(url: str, to: Path) -> str:
 
 
 def _read(file: IO[bytes], name: str) -> bytes:
-    try:
+    with remote.named(name, "read"):
         return file.read(_CHUNK_BYTES)
-    except OSError as error:
-        raise _unreadable(name, error) from error
 
 
-def _opened(path: str) -> IO[bytes]:
-    try:
-        if "://" not in path or path.startswith(_HERE):
-            return Path(path.removeprefix(_HERE)).open("rb")
-        try:
-            import fsspec
-        except ImportError as error:
-            msg = f"{path}: a URL needs fsspec: pip install fsspec"
-            raise CoflashError(msg) from error
-        return cast("IO[bytes]", fsspec.open(path, "rb").open())
-    except (OSError, ValueError, ImportError) as error:  # no such file, no such protocol, its library is missing
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(name: str, error: Exception) -> CoflashError:
-    return CoflashError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}")
+def _opened(place: str) -> IO[bytes]:
+    if remote.is_url(place):
+        return remote.opened(place)
+    with remote.named(place, "read"):
+        return remote.path_of(place).open("rb")
 
 
 @contextmanager
