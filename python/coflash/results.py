@@ -27,6 +27,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+_NOT_OF_A_POINT = ("seed", "name", "description")
+"""Keys of a scenario in which runs of one point may differ."""
+
+
 @final
 class Results:
     """Results of many runs, read when this is made.
@@ -116,6 +120,16 @@ class Results:
     def varied(self) -> tuple[str, ...]:
         """The keys of the scenario that differ between the runs."""
         return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
+
+    def of_one_point(self) -> list[tuple[str, ...]]:
+        """The names of the runs that have all but their seed in common, together: the same scenario and inputs."""
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        for row in self._rows:
+            key = tuple(
+                repr(row.get(name)) for name in (*self._keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT
+            )
+            groups.setdefault(key, []).append(row["run"])
+        return [tuple(runs) for runs in groups.values()]
 
     def metrics(self, run: str) -> Metrics | None:
         """What the run of that full name counted; None where there is none."""

@@ -17,6 +17,7 @@ from coflash.cli.console import (
     errors,
     output,
     scenario_with,
+    show_table,
     write_json,
 )
 from coflash.cli.many import points_table
@@ -97,7 +98,7 @@ def sweep(
     write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        console.print(points_table(found, shown))
+        show_table(points_table(found, shown), console)
         done = f"{len(found.results)} runs, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
         if found.warming.runs:

@@ -18,6 +18,7 @@ from coflash.cli.console import (
     errors,
     output,
     scenario_with,
+    show_table,
     write_json,
 )
 from coflash.cli.many import trials_table
@@ -71,7 +72,7 @@ def tune(
     write_json(json, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        console.print(trials_table(found))
+        show_table(trials_table(found), console)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         console.print(f"best:    {best}", highlight=False, soft_wrap=True)
         console.print(f"results: {out}", highlight=False, soft_wrap=True)
