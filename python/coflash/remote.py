@@ -9,7 +9,6 @@ import os
 import posixpath
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import metadata
 from pathlib import Path
 from typing import IO, Any
 
@@ -63,6 +62,8 @@ class Tree:
             self.files: Any
             self.files, self.root = url_to_fs(url)
         except ImportError as error:
+            from importlib.metadata import metadata
+
             extra = _EXTRAS.get(protocol, protocol)
             known = extra in (metadata("fsspec").get_all("Provides-Extra") or ())
             get = f": pip install 'fsspec[{extra}]'" if known else ""

@@ -6,15 +6,16 @@ import json
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, final, get_args
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final, get_args
 
 from coflash import _core, remote, whole
 from coflash.metrics import Metrics
 from coflash.scenario import Scenario
 from coflash.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Kind = Literal["all", "read", "write"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -39,6 +40,8 @@ class Histogram(NamedTuple):
 
     def exceeded_by(self) -> NDArray[np.float64]:
         """The share of requests that took longer than each of `values_ns`; shape (buckets,), descending to 0."""
+        import numpy as np
+
         through = np.cumsum(self.counts, dtype=np.float64)
         return (through[-1:] - through) / through[-1:]
 
@@ -157,6 +160,8 @@ class Result:
 
     def write_files(self, place: Path) -> None:
         """Writes the files of `save` into a folder that is there."""
+        import numpy as np
+
         (place / DOCUMENT).write_text(self.to_json(), encoding="utf-8")
         (place / _SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
         self._series.write_parquet(place / _SERIES)
@@ -198,6 +203,8 @@ class Result:
 
 def _stacked(histograms: Mapping[Kind, Histogram]) -> Table:
     """The histograms one under another, in one table."""
+    import numpy as np
+
     kinds = [np.full(len(histogram.counts), kind) for kind, histogram in histograms.items()]
     return Table(
         {

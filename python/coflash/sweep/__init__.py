@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 from rich.console import Console
 
 from coflash._core import CoflashError
@@ -74,6 +73,8 @@ class Sweep:
         Raises:
             CoflashError: There is no such metric.
         """
+        import numpy as np
+
         keys = self.points[0].values
         columns = {key: np.array([point.values[key] for point in self.points]) for key in keys}
         for measure in measures or ("waf_host", "response.p99"):

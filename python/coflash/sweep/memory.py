@@ -9,8 +9,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import psutil
-
 from coflash.quantity import read
 from coflash.scenario import Scenario
 
@@ -53,6 +51,8 @@ def _size(flash: Mapping[str, Any]) -> tuple[int, int]:
 
 def available_bytes() -> int:
     """What runs may take on this machine now, within the limit of the container if there is one."""
+    import psutil
+
     free = psutil.virtual_memory().available
     for limit, used in _GROUPS:
         with suppress(OSError, ValueError):  # another version, no container, or no limit ("max")
