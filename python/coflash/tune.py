@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from coflash._core import CoflashError, __version__
+from coflash.inputs import inputs_of
 from coflash.measures import named
 from coflash.metrics import Metrics, metric
 from coflash.scenario import Scenario
@@ -19,7 +20,6 @@ from coflash.store import FolderStore, Store, store_at
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
-from coflash.sweep.inputs import inputs_of
 from coflash.sweep.plan import Job, Point
 from coflash.sweep.progress import Watch
 from coflash.sweep.summary import Estimate, estimate

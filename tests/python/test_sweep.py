@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 import coflash
 from coflash import CoflashError, Sweep
 from coflash.demo import find_trace
+from coflash.inputs import inputs_of
 from coflash.measures import HEADLINE, named
 from coflash.metrics import metric, metric_names
 from coflash.store import store_at
 from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
 from coflash.sweep.devices import Sharing
-from coflash.sweep.inputs import inputs_of
 from coflash.sweep.summary import estimate
 from sweeps import SMALL, command, start
 
@@ -137,6 +137,12 @@ def test_a_trace_by_url_is_read_in_place_or_fetched_once(tmp_path: Path, monkeyp
     assert "memory://oltp.iolog.zst" in result.workload["description"]
     assert result.scenario.to_dict()["workload"]["trace"] == ["memory://oltp.iolog.zst"]
     assert result.scenario.hash == result.scenario_hash
+    # A single run as well.
+    alone = coflash.run(some.with_(workload__trace=["memory://oltp.iolog.zst"]))
+    assert {**alone.document, "simulator": 0} == {**result.document, "simulator": 0}
+    assert list((tmp_path / "kept").iterdir()) == [kept]
+    with pytest.raises(CoflashError, match="nowhere"):
+        coflash.run(some, "memory://nowhere")
     with pytest.raises(CoflashError, match="nowhere"):
         coflash.sweep(some, {}, "memory://nowhere", out=tmp_path / "b")
     with pytest.raises(CoflashError, match="Protocol not known"):

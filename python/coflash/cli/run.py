@@ -31,7 +31,9 @@ def run(
     scenario: ScenarioName,
     trace: Annotated[
         list[str] | None,
-        typer.Option("--trace", metavar="FILE", help="Replay this trace; repeat for one that has several files."),
+        typer.Option(
+            "--trace", metavar="FILE", help="Replay this trace, a path or a URL; repeat for one of several files."
+        ),
     ] = None,
     assignments: Assignments = None,
     on_error: Annotated[

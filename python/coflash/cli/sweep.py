@@ -21,13 +21,13 @@ from coflash.cli.console import (
     write_json,
 )
 from coflash.cli.many import points_table
+from coflash.inputs import inputs_of
 from coflash.measures import BRIEF, named
 from coflash.metrics import metric
 from coflash.store import store_at
 from coflash.sweep import Sweep, swept
 from coflash.sweep.design import Design, assignments, axis
 from coflash.sweep.engine import EngineName, Place
-from coflash.sweep.inputs import inputs_of
 from coflash.sweep.plan import Plan
 from coflash.sweep.progress import Warming, span
 

@@ -14,6 +14,7 @@ from functools import cached_property
 from rich.console import Console
 
 from coflash._core import CoflashError
+from coflash.inputs import inputs_of
 from coflash.measures import Measure, named
 from coflash.metrics import metric
 from coflash.results import Results
@@ -22,7 +23,6 @@ from coflash.store import Failure, Store, store_at
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import EngineName, Place, open_engine
-from coflash.sweep.inputs import inputs_of
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.sweep.progress import Warming, Watch
 from coflash.sweep.summary import Estimate, estimate

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from coflash._core import CoflashError
-from coflash.sweep.inputs import Input
+from coflash.inputs import Input
 from coflash.sweep.plan import Job, Ran
 
 EngineName = Literal["local", "dask", "ray"]

@@ -14,9 +14,9 @@ from typing import Any
 import distributed
 
 from coflash._core import CoflashError
+from coflash.inputs import Input
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
-from coflash.sweep.inputs import Input
 from coflash.sweep.memory import available_bytes
 from coflash.sweep.plan import Job, Ran, execute
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
@@ -11,12 +10,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coflash._core import CoflashError, __version__
+from coflash.inputs import Input, credited
 from coflash.result import Result
 from coflash.running import run
 from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
 from coflash.sweep.devices import Devices, Sharing
-from coflash.sweep.inputs import Input
 from coflash.sweep.memory import device_bytes, needed_bytes
 from coflash.trace import Progress
 
@@ -170,7 +169,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     if found != [file.sha256 for file in job.inputs]:
         msg = f"{', '.join(file.source for file in job.inputs)}: has changed since the sweep began"
         raise CoflashError(msg)
-    result = _credited(result, local, [file.source for file in job.inputs])
+    result = credited(result, local, [file.source for file in job.inputs])
     if lent is None:
         return Ran(result)
     return Ran(result, has_warmed=True) if lent.is_new else Ran(result, lent.seconds)
@@ -180,15 +179,3 @@ def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     bare = scenario.with_(workload__trace=[])
     content = [bare.hash, *(file.sha256 for file in inputs), __version__]
     return Job(hashlib.sha256("\n".join(content).encode()).hexdigest()[:16], label, bare, inputs)
-
-
-def _credited(result: Result, local: Sequence[str], sources: Sequence[str]) -> Result:
-    """The result with the names of its inputs as they were given, not as they are called on this machine."""
-    if list(local) == list(sources):
-        return result
-    text = json.dumps(result.document)
-    for here, given in zip(local, sources, strict=True):
-        text = text.replace(json.dumps(here)[1:-1], json.dumps(given)[1:-1])
-    document = json.loads(text)
-    document["scenario_hash"] = Scenario.from_dict(document["scenario"]).hash
-    return result.with_document(document)

@@ -1,4 +1,4 @@
-"""The trace of a sweep, wherever its runs take place.
+"""Traces by URL, and the trace of a sweep wherever its runs take place.
 
 A path is that of a file here: engines on other machines ship its bytes, once to each worker. A URL
 (`s3://bucket/oltp.zst`, `file:///shared/oltp.zst`) is opened by each worker itself, through fsspec, and kept there.
@@ -8,9 +8,10 @@ What is shipped or fetched lies in a folder under the name of its digest, so it 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import IO
 
 from coflash import remote
 from coflash._core import CoflashError
+from coflash.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
 
@@ -78,6 +80,32 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     """
     files = paths(trace) or scenario.to_dict()["workload"]["trace"]
     return tuple(Input(path, _digest(path)) for path in files)
+
+
+def fetched(place: str) -> str:
+    """The path on this machine of a file that a path or a URL names.
+
+    Raises:
+        CoflashError: It cannot be fetched.
+    """
+    if not remote.is_url(place):
+        return str(remote.path_of(place)) if "://" in place else place
+    with tempfile.TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
+        file = Input(place, _copy(place, Path(folder) / "trace"))
+        (Path(folder) / "trace").replace(file.kept)
+    return str(file.kept)
+
+
+def credited(result: Result, local: Sequence[str], sources: Sequence[str]) -> Result:
+    """The result with the names of its inputs as they were given, not as they are called on this machine."""
+    if list(local) == list(sources):
+        return result
+    text = json.dumps(result.document)
+    for here, given in zip(local, sources, strict=True):
+        text = text.replace(json.dumps(here)[1:-1], json.dumps(given)[1:-1])
+    document = json.loads(text)
+    document["scenario_hash"] = Scenario.from_dict(document["scenario"]).hash
+    return result.with_document(document)
 
 
 def kept_folder() -> Path:
