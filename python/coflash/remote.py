@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -131,8 +131,13 @@ class Tree:
             self.files.makedirs(posixpath.dirname(place), exist_ok=True)
             if self._renames:
                 new = posixpath.join(posixpath.dirname(place), f".{posixpath.basename(place)}.{os.urandom(4).hex()}")
-                self.files.pipe_file(new, content)
-                self.files.mv(new, place)
+                try:
+                    self.files.pipe_file(new, content)
+                    self.files.mv(new, place)
+                except BaseException:
+                    with suppress(Exception):
+                        self.files.rm_file(new)
+                    raise
             else:
                 self.files.pipe_file(place, content)
 

@@ -78,7 +78,10 @@ def test_ray_takes_the_address_of_a_cluster(tmp_path: Path, monkeypatch: pytest.
     token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
     for name, value in token.items():
         monkeypatch.setenv(name, value)
-    with tempfile.TemporaryDirectory(prefix="ray") as place, clusters.ray(Path(place), token) as address:
+    with (
+        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as place,
+        clusters.ray(Path(place), token) as address,
+    ):
         # In a process of its own: Ray keeps to what it read of its environment first.
         done = subprocess.run(
             command(tmp_path / "out", "--vary", "seed=1..4", "--engine", "ray", "--address", address),

@@ -85,6 +85,24 @@ def test_a_run_is_there_when_its_document_is(url: str, monkeypatch: pytest.Monke
     assert len(coflash.results(url)) == 1
 
 
+def test_where_files_can_be_renamed_they_appear_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fsspec.register_implementation("moving", Moving, clobber=True)
+    moved: list[tuple[str, str]] = []
+
+    def cut_off(_: Any, new: str, place: str, **__: Any) -> None:
+        moved.append((Path(new).name, Path(place).name))
+        assert Path(new).stat().st_size > 0
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(Moving, "mv", cut_off)
+    with pytest.raises(CoflashError, match=r"erase_counts\.parquet: cannot be written: Input/output error"):
+        coflash.run(SMALL).save(f"moving://{tmp_path}/out")
+    ((new, place),) = moved
+    assert place == "erase_counts.parquet"
+    assert new.startswith(f".{place}.")
+    assert not list((tmp_path / "out").iterdir())
+
+
 def test_what_is_there_and_no_result_is_said(url: str) -> None:
     system, root = fsspec.core.url_to_fs(url)
     system.makedirs(f"{root}/runs/x")

@@ -254,13 +254,26 @@ def warmed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return keys
 
 
-def test_runs_that_share_a_device_give_what_bare_runs_give(tmp_path: Path, warmed: list[str]) -> None:
+def test_runs_that_share_a_device_give_what_bare_runs_give(
+    tmp_path: Path, warmed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started_from: list[str] = []
+
+    def run_from(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+        assert rest[-1] is not None
+        started_from.append(rest[-1].key)
+        return coflash.run(scenario, *rest)
+
+    monkeypatch.setattr(plan, "run", run_from)
     vary = {
         "cooperation.name": ["none", "cdm", "cdm-consistent"],
         "cache.size": "1MiB,4MiB",
         "timing.page_read": "25us,50us",
     }
     swept = coflash.sweep(SMALL, vary, out=tmp_path, seeds=2, workers=3)
+    assert len(started_from) == 24
+    assert set(started_from) == set(warmed)
+    monkeypatch.setattr(plan, "run", coflash.run)
     assert len(warmed) == len(set(warmed)) == 4  # for each seed, with costs in whole pages and in fractions
     assert swept.warming[:2] == (4, 20)
     assert swept.warming.seconds_saved > 0
@@ -311,7 +324,7 @@ def test_a_device_that_cannot_be_warmed_up_fails_each_run_and_holds_up_none(tmp_
     assert swept.warming[:2] == (1, 1)
 
 
-def test_who_waits_for_a_device_can_be_stopped() -> None:
+def test_who_needs_a_device_meanwhile_waits_for_it_and_can_be_stopped() -> None:
     class Stopped(Exception):  # noqa: N818
         pass
 
@@ -324,17 +337,20 @@ def test_who_waits_for_a_device_can_be_stopped() -> None:
         begun.set()
         go_on.wait(30)
 
-    def first() -> None:
-        with kept.lent(SMALL, Sharing(SMALL.warm_key, 2), slowly):
-            pass
+    def is_new(progress: Any) -> bool:
+        with kept.lent(SMALL, Sharing(SMALL.warm_key, 2), progress) as lent:
+            return lent.is_new
 
-    with ThreadPoolExecutor(1) as pool:
-        warming = pool.submit(first)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(is_new, slowly)
         assert begun.wait(30)
-        with pytest.raises(Stopped), kept.lent(SMALL, Sharing(SMALL.warm_key, 2), stop):
-            pass
+        second = pool.submit(is_new, None)
+        with pytest.raises(Stopped):
+            is_new(stop)
         go_on.set()
-        warming.result(30)
+        assert first.result(30)
+        assert not second.result(30)
+    assert len(kept) == 0
 
 
 def test_a_metric_is_called_by_its_path_or_by_less() -> None:
