@@ -16,8 +16,6 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-import numpy as np
-
 from coflash import _core
 from coflash._core import CoflashError
 from coflash.scenario import toml_value
@@ -55,6 +53,8 @@ def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table
         msg = f"head: a count of {count} was given; 0 or more is allowed"
         raise CoflashError(msg)
     columns = _core.trace_head(paths(trace), _settings(options), count)
+    import numpy as np
+
     return Table({name: np.asarray(column) for name, column in columns.items()})
 
 

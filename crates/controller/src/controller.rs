@@ -79,7 +79,7 @@ impl Controller {
     /// The bytes of state on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.ftl.heap_bytes() + self.front.cache.heap_bytes()
+        self.ftl.heap_bytes() + self.front.cache.heap_bytes() + self.front.scheme.heap_bytes()
     }
 
     /// What a commit of the consistent scheme has done so far; none for other schemes.

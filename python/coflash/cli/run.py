@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from coflash import whole
+from coflash import remote, whole
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -31,7 +31,9 @@ def run(
     scenario: ScenarioName,
     trace: Annotated[
         list[str] | None,
-        typer.Option("--trace", metavar="FILE", help="Replay this trace; repeat for one that has several files."),
+        typer.Option(
+            "--trace", metavar="FILE", help="Replay this trace, a path or a URL; repeat for one of several files."
+        ),
     ] = None,
     assignments: Assignments = None,
     on_error: Annotated[
@@ -39,8 +41,8 @@ def run(
         typer.Option("--on-error", help="At a malformed record of the trace: stop, or skip it and say how many were."),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Write the result's folder, or to its URL: JSON, TOML, Parquet."),
     ] = None,
     warm: Annotated[
         Path | None,
@@ -55,8 +57,10 @@ def run(
     if on_error:
         chosen = chosen.with_({"workload.trace_options.on_error": on_error})
     check_json(json)
-    if out is not None:
-        whole.check_folder(out, FILES)
+    if out is not None and remote.is_url(out):
+        remote.Tree(out).check()
+    elif out is not None:
+        whole.check_folder(remote.path_of(out), FILES)
     if quiet:
         result = simulate(chosen, trace or (), warm=warm)
     elif live:

@@ -79,6 +79,11 @@ pub trait CooperationScheme: coflash_base::Policy {
         let _ = outcome;
     }
 
+    /// The bytes of its own tables on the heap.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+
     /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
 }
@@ -112,6 +117,10 @@ impl Cooperation {
     #[inline(always)]
     pub(crate) fn evicted_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
         cooperation_dispatch!(self, scheme => scheme.evicted_clean(page, below));
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        cooperation_dispatch!(self, scheme => scheme.heap_bytes())
     }
 
     pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
