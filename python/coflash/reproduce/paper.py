@@ -47,6 +47,8 @@ class Experiment:
     cases: tuple[Case, ...]
     trace: tuple[str, ...] = ()
     """The files of the trace that is replayed in place of the scenario's workload."""
+    footprint_bytes: int = 0
+    """The space that its requests go to."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,10 @@ class Line:
     """Places and values."""
 
 
+Notes = Callable[[Runs], Sequence[str]]
+"""What follows from the numbers, in sentences that are made of them."""
+
+
 @dataclass(frozen=True)
 class Figure:
     """A figure: a measure over an axis, a panel for each experiment, a line for each line of the cases."""
@@ -146,8 +152,7 @@ class Figure:
     """The line that the others are compared with."""
     beside: Callable[[Runs], Sequence[Line]] = lambda _: ()
     """What is drawn beside the runs."""
-    notes: Callable[[Runs], Sequence[str]] = lambda _: ()
-    """What follows from the numbers, in sentences that are made of them."""
+    notes: Notes = lambda _: ()
 
 
 @dataclass(frozen=True)
@@ -183,6 +188,8 @@ class Claim:
     """The same numbers of an experiment."""
     is_change: bool
     """Whether the numbers are relative changes; else they are ratios."""
+    said: str = ""
+    """What the paper says where it gives no number; `paper` is what we take that for."""
 
 
 @dataclass(frozen=True)

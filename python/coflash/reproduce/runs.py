@@ -1,4 +1,4 @@
-"""Does the experiments of a paper, by the machinery of sweeps: resumable, on all cores, each run kept when it is done."""
+"""Does the experiments of a paper by the machinery of sweeps: on all cores, resumable, each run kept once done."""
 
 from __future__ import annotations
 

@@ -1,23 +1,15 @@
-"""The CDM paper: its device, workloads and figures.
-
-Source of the paper's numbers: the publication named in `PAPER.source`, sections 2 and 5. What it leaves open is in
-`OPEN_QUESTIONS`, and on the page.
-"""
+"""The device and the workloads of the CDM paper, and what is run of them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from coflash import analytic, trace
+from coflash import trace
 from coflash.demo import find_trace
-from coflash.measures import COPIED, MEAN, STDDEV, WAF_HOST
-from coflash.quantity import show
-from coflash.reproduce.paper import Axis, Case, Claim, Exhibit, Experiment, Figure, Grid, Line, Paper, Run, Runs
+from coflash.reproduce.paper import Case, Experiment
 from coflash.scenario import Scenario
 
 GIB = 2**30
@@ -32,7 +24,7 @@ OLTP_REQUESTS, OLTP_BYTES = 9_034_179, 30_700_000_000
 
 RANDOM, SEQUENTIAL = "random", "sequential"
 ONCE, INDEPENDENT = "random, once", "random, never repeated"
-MIXED = "mixed"
+ANYWHERE, MIXED = "runs that begin anywhere", "one stream, random writes in between"
 BASELINE, CDM, ADAPTIVE = "NVM-basic", "CDM", "CDM, adaptive weight"
 OLTP = ("oltp", "oltp-like", "pgbench")
 CACHED = ("jedec", *OLTP)
@@ -126,11 +118,14 @@ def _by_capacity(scale: Scale) -> Experiment:
 
 
 def _by_random_share(scale: Scale) -> Experiment:
-    def mixed(percent: int) -> dict[str, str]:
-        return {"name": "mixed", "random_share": f"{percent}%"}
+    def cases(line: str, generator: Callable[[int], dict[str, Any]]) -> list[Case]:
+        shares = scale.random_percent
+        return [Case(line, share, _uncached(scale, generator(share), scale.rounds)) for share in shares]
 
-    cases = [Case(MIXED, share, _uncached(scale, mixed(share), scale.rounds)) for share in scale.random_percent]
-    return Experiment("random-share", "no cache, 32 GiB", _device(scale, 32, {}), tuple(cases))
+    # The simulator that the paper used goes on from wherever its last request was: each random one begins a run.
+    runs = cases(ANYWHERE, lambda share: {"name": "runs", "sequential_share": f"{100 - share}%", "from": "uniform"})
+    mixed = cases(MIXED, lambda share: {"name": "mixed", "random_share": f"{share}%"})
+    return Experiment("random-share", "no cache, 32 GiB", _device(scale, 32, {}), (*runs, *mixed))
 
 
 def _cached(scale: Scale, scenario: Scenario, lines: Sequence[str]) -> tuple[Case, ...]:
@@ -156,7 +151,8 @@ def _jedec(scale: Scale) -> Experiment:
     }
     scenario = _device(scale, CAPACITY_GIB, {"preset": preset, "repeat": scale.rounds})
     # It never reads: nothing is cached clean, so nothing is removable and the weight has no say.
-    return Experiment("jedec", "JEDEC (substitute)", scenario, _cached(scale, scenario, (BASELINE, CDM)))
+    cases = _cached(scale, scenario, (BASELINE, CDM))
+    return Experiment("jedec", "JEDEC (substitute)", scenario, cases, footprint_bytes=JEDEC_BYTES // scale.divisor)
 
 
 def _oltp_like(scale: Scale) -> Experiment:
@@ -166,20 +162,19 @@ def _oltp_like(scale: Scale) -> Experiment:
         "space": _space(OLTP_BYTES / scale.divisor),
     }
     scenario = _device(scale, CAPACITY_GIB, {"preset": preset, "repeat": scale.rounds})
-    return Experiment("oltp-like", "OLTP (generator)", scenario, _cached(scale, scenario, tuple(_SCHEMES)))
+    cases = _cached(scale, scenario, tuple(_SCHEMES))
+    return Experiment("oltp-like", "OLTP (generator)", scenario, cases, footprint_bytes=OLTP_BYTES // scale.divisor)
 
 
 def _pgbench(scale: Scale) -> Experiment:
-    file = str(find_trace())
     # Recorded on a faster device: its clients wait for answers here as they did there.
     closed = {"mode": "closed", "queue_depth": 8}
-    return _replayed("pgbench", "OLTP (pgbench)", scale, (file,), _gib_for((file,)) * scale.divisor, replay=closed)
+    return _replayed("pgbench", "OLTP (pgbench)", scale, (str(find_trace()),), fitted=True, replay=closed)
 
 
 def _given(scale: Scale, traces: tuple[str, ...]) -> Experiment:
-    capacity_gib = CAPACITY_GIB if scale.divisor == 1 else _gib_for(traces) * scale.divisor
-    more = {} if scale.requests_max is None else {"requests_max": scale.requests_max}
-    return _replayed("oltp", "OLTP (given trace)", scale, traces, capacity_gib, **more)
+    most = scale.requests_max
+    return _replayed("oltp", "OLTP (given trace)", scale, traces, fitted=scale.divisor > 1, requests_max=most)
 
 
 def _replayed(
@@ -187,16 +182,15 @@ def _replayed(
     title: str,
     scale: Scale,
     traces: tuple[str, ...],
-    capacity_gib: float,
+    *,
+    fitted: bool,
     replay: dict[str, Any] | None = None,
-    **more: int,
+    requests_max: int | None = None,
 ) -> Experiment:
-    workload = {"remap": "dense", "repeat": scale.rounds, **more}
-    scenario = _device(scale, capacity_gib, workload, replay=replay or {})
-    return Experiment(name, title, scenario, _cached(scale, scenario, tuple(_SCHEMES)), traces)
-
-
-def _gib_for(traces: tuple[str, ...]) -> float:
-    """The capacity of which the trace's footprint has the share that OLTP has of the paper's device."""
+    """A trace, on the paper's device, or on one of which it touches the share that OLTP has of the paper's."""
     footprint_bytes = trace.info(traces)["footprint_pages"] * 4096
-    return float(footprint_bytes / GIB * CAPACITY_GIB * GIB / OLTP_BYTES)
+    capacity_gib = footprint_bytes / OLTP_BYTES * CAPACITY_GIB * scale.divisor if fitted else CAPACITY_GIB
+    workload = {"remap": "dense", "repeat": scale.rounds, "requests_max": requests_max}
+    scenario = _device(scale, capacity_gib, workload, replay=replay or {})
+    cases = _cached(scale, scenario, tuple(_SCHEMES))
+    return Experiment(name, title, scenario, cases, traces, footprint_bytes)
