@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _HEIGHT_INCHES = 2.7, 2.5
 _ALONE_INCHES = 3.8
+_SHORT_LABEL = 28
+"""Letters of a label of which two fit beside each other."""
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
@@ -55,7 +57,7 @@ def draw(figure: Figure, runs: Runs) -> dict[Format, bytes]:
             label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
         if len(found) > 1:
-            columns = len(found) if len(panels) > 1 else 2
+            columns = len(found) if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
             canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
         content = {}
         for kind in FORMATS:
@@ -81,6 +83,7 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
             color=palette.LINES[style % len(palette.LINES)],
             linestyle=DASHES[style % len(DASHES)],
             marker=MARKERS[style % len(MARKERS)],
+            fillstyle="full" if style < 2 else "none",  # or it would hide a line that it lies on
         )
     for line in beside:
         at = [at for at, _ in line.points]
@@ -89,7 +92,7 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
     places = sorted({at for line in lines for at, _ in line.points})
     if figure.axis.logarithmic:
         axes.set_xscale("log", base=2)
-    axes.set_xticks(places, [f"{at:.2g}" for at in places])
+    axes.set_xticks(places, [f"{at:.2g}" if at < 10 else f"{at:g}" for at in places])
     axes.minorticks_off()
     axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
     axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)

@@ -68,7 +68,7 @@ def markdown(paper: Paper, scale: str, runs: Runs, images: str) -> str:
         images: The folder of the images, as the page refers to it.
     """
     verdicts = judged(paper, runs)
-    counted = ", ".join(f"{sum(one.verdict == name for one in verdicts)} {name}" for name in (HOLDS, DIRECTION, FAILS))
+    hold, in_direction, fail = (sum(one.verdict == name for one in verdicts) for name in (HOLDS, DIRECTION, FAILS))
     requests = sum(run.metrics.requests for run in runs)
     parts = [
         f"# {paper.title}",
@@ -79,8 +79,9 @@ def markdown(paper: Paper, scale: str, runs: Runs, images: str) -> str:
         f"`coflash reproduce {paper.name} --scale {scale}` made this page (coflash {__version__}): {len(runs)} runs, "
         f"{requests:,} requests. {paper.scales[scale]}",
         "## What holds",
-        f"Of {len(verdicts)} statements: {counted}. One holds if ours is within {NEAR:.0%} of the paper's number; its "
-        "direction holds if the change has the same sign; two numbers are the ends of a range over the cache sizes.",
+        f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
+        f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same sign. "
+        "Two numbers are the ends of a range over the cache sizes.",
         table(Grid(("", "", "paper", "here", "deviation", ""), tuple(one.row() for one in verdicts))),
     ]
     for exhibit in paper.exhibits:
@@ -148,7 +149,7 @@ def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
         for row, at in zip(rows, places, strict=True):
             row.append(show(of.get(at), figure.measure.unit))
         if base and of is not base:
-            columns.append("")
+            columns.append("change")
             for row, at in zip(rows, places, strict=True):
                 row.append(show_change(change(of.get(at), base.get(at))))
     return Grid(tuple(columns), tuple(map(tuple, rows)))

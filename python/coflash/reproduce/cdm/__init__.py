@@ -48,8 +48,8 @@ PAPER = Paper(
     "need not copy it.",
     scales={
         "quick": "Capacities, caches, address spaces and numbers of requests are a sixteenth of the paper's; all "
-        "shares are kept. Capacities are called as in the paper.",
-        "full": "The device has 64 GiB of flash as in the paper, except under pgbench.",
+        "shares are kept. Capacities are called as in the paper. Under pgbench the device fits its trace.",
+        "full": "The device has 64 GiB of flash as in the paper; under pgbench it fits its trace.",
     },
     experiments=experiments,
     exhibits=(
@@ -81,7 +81,7 @@ PAPER = Paper(
             COPIED,
             "How many copies are left to save depends on footprint and skew, which the substitutes do not share with "
             "the paper's traces.",
-            reading.about_weight,
+            lambda runs: [*reading.about_sizes(runs), *reading.about_weight(runs)],
         ),
         _by_cache(
             "figure-7",
@@ -100,7 +100,7 @@ PAPER = Paper(
             "figure-9",
             "Standard deviation of the response, by cache size",
             STDDEV,
-            "It is that of GC's pauses, which come as often as copies do.",
+            "It follows GC's pauses and the bursts that wait behind them; the paper's bursts are unknown to us.",
         ),
         Exhibit(
             "table-1",

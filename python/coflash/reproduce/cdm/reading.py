@@ -27,7 +27,6 @@ from coflash.reproduce.cdm.workloads import (
     raw_pages,
 )
 from coflash.reproduce.paper import Axis, Claim, Grid, Line, Run, Runs
-from coflash.scenario import Scenario
 
 CAPACITY_AXIS = Axis("capacity", "GiB")
 CACHE_AXIS = Axis("cache, share of the flash", "%", logarithmic=True)
@@ -41,25 +40,25 @@ STDDEV_CHANGE = {"jedec": -0.31, "oltp": -0.39}
 
 def theory(runs: Runs) -> list[Line]:
     """What the closed form gives at each capacity."""
-    points = [(run.case.at, closed_form(run.scenario)) for run in runs.of("capacity", INDEPENDENT)]
+    points = [(run.case.at, closed_form(run)) for run in runs.of("capacity", INDEPENDENT)]
     return [Line("theory, never repeated", tuple(points))]
 
 
-def closed_form(scenario: Scenario) -> float:
+def closed_form(run: Run) -> float:
     """The write amplification of independent uniform writes to a part of the device, in the long run.
 
     What is never written stays in blocks of its own, and leaves the rest of the flash to the footprint. Source:
     `analytic.greedy`. The last page of each block holds its summary: a block has a page less, and each of its pages
     costs that much more.
     """
-    values = scenario.to_dict()
+    values = run.scenario.to_dict()
     flash, made_up = values["flash"], values["workload"]["synthetic"]
     data_pages = flash["pages_per_block"] - 1
     pools = flash["channels"] * flash["planes_per_die"]
-    blocks = raw_pages(scenario) // flash["pages_per_block"]
+    blocks = raw_pages(run.scenario) // flash["pages_per_block"]
     low_mark = math.floor(_percent(values["gc"]["low_mark"]) * flash["blocks_per_plane"])
     physical = analytic.usable(blocks * data_pages, data_pages, pools, 1, low_mark + 1)
-    logical = raw_pages(scenario) * (1 - _percent(values["ftl"]["spare"]["share"]))
+    logical = run.document["workload"]["logical_bytes"] // 4096
     footprint = int(read(made_up["space"])[0]) // 4096
     alpha = (physical - (logical - footprint)) / footprint
     waf: float = analytic.greedy(alpha, data_pages) * flash["pages_per_block"] / data_pages
@@ -82,7 +81,7 @@ def against_theory(runs: Runs) -> Grid:
     """Simulation beside the closed form."""
     rows = []
     for run in runs.of("capacity", INDEPENDENT):
-        late, theory = in_the_long_run(run), closed_form(run.scenario)
+        late, theory = in_the_long_run(run), closed_form(run)
         shown = (WAF_HOST.shown(run.metrics), f"{late:.3f}", f"{theory:.3f}", show_change(late / theory - 1))
         rows.append((CAPACITY_AXIS.text(run.case.at), *shown))
     return Grid(("capacity", "WAF, all writes", "WAF, second half", "theory", "deviation"), tuple(rows))
@@ -132,6 +131,15 @@ def about_copies(runs: Runs) -> list[str]:
         f"In the paper they were about {jedec:.0%} (JEDEC) and {oltp:.0%} (OLTP), going by its greatest savings of WAF "
         "over its mean savings of copies.",
     ]
+
+
+def about_sizes(runs: Runs) -> list[str]:
+    """How the saving depends on the cache."""
+    savings = []
+    for experiment in runs.experiments(CACHED):
+        changes = runs.changes(experiment.name, CDM, BASELINE, COPIED)
+        savings.append(f"{show_change(max(changes))} to {show_change(min(changes))} with {experiment.title}")
+    return [f"CDM changes them by {', '.join(savings)}; a mean over cache sizes is a matter of which sizes."]
 
 
 def about_weight(runs: Runs) -> list[str]:

@@ -22,7 +22,7 @@ WRITES, FOOTPRINT_GIB = 5_000_000, 20
 JEDEC_REQUESTS, JEDEC_BYTES = 5_000_000, 31_200_000_000
 OLTP_REQUESTS, OLTP_BYTES = 9_034_179, 30_700_000_000
 
-RANDOM, SEQUENTIAL = "random", "sequential"
+RANDOM, SEQUENTIAL = "random, repeated", "sequential, repeated"
 ONCE, INDEPENDENT = "random, once", "random, never repeated"
 ANYWHERE, MIXED = "runs that begin anywhere", "one stream, random writes in between"
 BASELINE, CDM, ADAPTIVE = "NVM-basic", "CDM", "CDM, adaptive weight"
