@@ -80,8 +80,8 @@ def markdown(paper: Paper, scale: str, runs: Runs, images: str) -> str:
         f"{requests:,} requests. {paper.scales[scale]}",
         "## What holds",
         f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
-        f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same sign. "
-        "Two numbers are the ends of a range over the cache sizes.",
+        f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same "
+        "sign. Two numbers are the ends of a range over the cache sizes.",
         table(Grid(("", "", "paper", "here", "deviation", ""), tuple(one.row() for one in verdicts))),
     ]
     for exhibit in paper.exhibits:
