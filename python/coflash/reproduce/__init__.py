@@ -56,7 +56,7 @@ def reproduce(
         scale: One of its scales.
         traces: Traces in place of those that it cannot ship.
         out: The folder for all of it; runs that are in its store are not done again.
-        publish: A folder for the page and its images alone.
+        publish: A folder for the page and the images that it shows.
         jobs: How many runs at once; None: one for each core.
         console: Where progress is shown; None: nowhere.
 
@@ -75,9 +75,12 @@ def reproduce(
     _write_tables(chosen, runs, out / _TABLES)
     for exhibit in chosen.exhibits:
         if isinstance(exhibit, Figure):
-            for kind, content in drawing.draw(exhibit, runs).items():
-                for place in places:
-                    whole.write_file(place / _IMAGES / f"{chosen.name}-{exhibit.name}.{kind}", content)
+            drawn = drawing.draw(exhibit, runs)
+            image = f"{chosen.name}-{exhibit.name}"
+            for kind, content in drawn.items():
+                whole.write_file(out / _IMAGES / f"{image}.{kind}", content)
+            if publish is not None:
+                whole.write_file(publish / _IMAGES / f"{image}.png", drawn["png"])
     for place in places:
         whole.write_file(place / f"{chosen.name}.md", page.markdown(chosen, scale, runs, _IMAGES))
     return Reproduction(chosen, runs, tuple(page.judged(chosen, runs)), out / f"{chosen.name}.md")

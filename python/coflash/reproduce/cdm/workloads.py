@@ -76,8 +76,8 @@ def _device(scale: Scale, capacity_gib: float, workload: dict[str, Any], **table
 
 
 def _blocks(capacity_gib: float) -> int:
-    """Blocks of a plane: 4096 make 64 GiB."""
-    return round(capacity_gib * 4096 / CAPACITY_GIB)
+    """Blocks of a plane: 4096 make 64 GiB. With fewer than 32, GC has next to no room for its free blocks."""
+    return max(32, round(capacity_gib * 4096 / CAPACITY_GIB))
 
 
 def raw_pages(scenario: Scenario) -> int:
