@@ -82,7 +82,7 @@ def reproduce(
             if publish is not None:
                 whole.write_file(publish / _IMAGES / f"{image}.png", drawn["png"])
     for place in places:
-        whole.write_file(place / f"{chosen.name}.md", page.markdown(chosen, scale, runs, _IMAGES))
+        whole.write_file(place / f"{chosen.name}.md", page.markdown(chosen, scale, traces, runs, _IMAGES))
     return Reproduction(chosen, runs, tuple(page.judged(chosen, runs)), out / f"{chosen.name}.md")
 
 

@@ -58,17 +58,19 @@ def judged(paper: Paper, runs: Runs) -> list[Judged]:
     ]
 
 
-def markdown(paper: Paper, scale: str, runs: Runs, images: str) -> str:
+def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images: str) -> str:
     """The page.
 
     Args:
         paper: The paper.
         scale: The scale of the runs.
+        traces: The traces that the user named.
         runs: Its runs.
         images: The folder of the images, as the page refers to it.
     """
     verdicts = judged(paper, runs)
     hold, in_direction, fail = (sum(one.verdict == name for one in verdicts) for name in (HOLDS, DIRECTION, FAILS))
+    command = " ".join([f"coflash reproduce {paper.name} --scale {scale}", *(f"--trace {file}" for file in traces)])
     requests = sum(run.metrics.requests for run in runs)
     parts = [
         f"# {paper.title}",
@@ -76,7 +78,7 @@ def markdown(paper: Paper, scale: str, runs: Runs, images: str) -> str:
         paper.idea,
         f"<!-- Written by `coflash reproduce {paper.name} --scale {scale}`; every number below comes from its runs. "
         "-->",
-        f"`coflash reproduce {paper.name} --scale {scale}` made this page (coflash {__version__}): {len(runs)} runs, "
+        f"`{command}` made this page (coflash {__version__}): {len(runs)} runs, "
         f"{requests:,} requests. {paper.scales[scale]}",
         "## What holds",
         f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "

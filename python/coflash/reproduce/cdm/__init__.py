@@ -59,8 +59,8 @@ PAPER = Paper(
             WAF_HOST,
             reading.CAPACITY_AXIS,
             ("capacity",),
-            "Sequential writes end above 1 because each block's summary is a program, too; the paper's count leaves "
-            "it out or rounds.",
+            "Sequential writes end above 1 because each block's summary is a program, too, which the paper may not "
+            "count.",
             beside=reading.theory,
             notes=reading.about_capacity,
         ),
