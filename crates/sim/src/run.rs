@@ -14,7 +14,7 @@ use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
 use coflash_host::{HostCache, Toll};
 use coflash_workload::disksim_generator::DiskSimGenerator;
-use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
+use coflash_workload::{BATCH_REQUESTS, ReadAhead, Repeat, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -202,20 +202,38 @@ fn open_workload(
     logical_bytes: u64,
     seed: Seed,
 ) -> Result<(Box<dyn Source>, String), RunError> {
-    let workload = &scenario.workload;
+    let workload = scenario.workload.clone();
     if !workload.trace.is_empty() {
-        let source = trace::open(&workload.trace, &workload.trace_options)
-            .map_err(|error| error.inside("trace_options"))?;
-        let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
-        return Ok((Box::new(ReadAhead::new(source)?), description));
+        let open = move || {
+            trace::open(&workload.trace, &workload.trace_options)
+                .map_err(|error| error.inside("trace_options"))
+        };
+        let first = open()?;
+        let files = scenario.workload.trace.join(", ");
+        let description = format!("trace {files} ({})", first.formats().join(", "));
+        return repeated(scenario, first, open, description);
     }
-    if let Some(config) = &workload.disksim {
-        let source = DiskSimGenerator::new(config).map_err(|error| error.inside("disksim"))?;
-        return Ok((Box::new(source), format!("disksim generator, {:?}", config.pattern)));
+    if let Some(config) = workload.disksim {
+        let description = format!("disksim generator, {:?}", config.pattern);
+        let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
+        return repeated(scenario, open()?, open, description);
     }
     let made_up = workload.made_up();
-    let source = made_up.open(logical_bytes, seed.child("workload"))?;
-    Ok((Box::new(ReadAhead::new(source)?), made_up.description()))
+    let description = made_up.description();
+    let open = move || made_up.open(logical_bytes, seed.child("workload"));
+    repeated(scenario, open()?, open, description)
+}
+
+/// A workload on a thread of its own, gone through as often as the scenario says.
+fn repeated<S: Source + 'static>(
+    scenario: &Scenario,
+    first: S,
+    open: impl FnMut() -> Result<S, WorkloadError> + Send + 'static,
+    description: String,
+) -> Result<(Box<dyn Source>, String), RunError> {
+    let rounds = scenario.workload.repeat.unwrap_or(1);
+    let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
+    Ok((Box::new(ReadAhead::new(Repeat::new(first, rounds, open))?), description + &times))
 }
 
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, policies, report, results, run, scenario, sweep, trace, tune, warm
+from coflash.cli import demo, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
 from coflash.cli.console import errors
 from coflash.cli.usage import UsageError, problem
 
@@ -27,6 +27,7 @@ app.command("policies")(policies.policies)
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("tune")(tune.tune)
 app.add_typer(results.app, name="results")

@@ -218,7 +218,11 @@ pub struct WorkloadConfig {
     pub disksim: Option<DiskSimConfig>,
     /// What becomes of addresses beyond the device.
     pub remap: Remap,
-    /// Stop after so many requests.
+    /// Go through the workload so many times: the same requests at the same addresses, each round beginning when the last
+    /// request of the one before has arrived. Once where it is not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeat: Option<u32>,
+    /// Stop after so many requests, repeated ones included.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests_max: Option<u64>,
 }
@@ -295,6 +299,9 @@ impl Scenario {
         if workload.requests_max == Some(0) {
             return refuse("workload.requests_max", "0 was given; at least 1 is allowed".to_owned());
         }
+        if workload.repeat == Some(0) {
+            return refuse("workload.repeat", "0 was given; at least 1 is allowed".to_owned());
+        }
         let made_up = [
             ("synthetic", workload.synthetic.is_some()),
             ("preset", workload.preset.is_some()),
@@ -360,6 +367,25 @@ mod tests {
             assert!(result.to_json().contains(description), "{}", result.to_json());
             assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
         }
+    }
+
+    #[test]
+    fn a_repeated_workload_is_counted_as_often() {
+        let workload = "[workload]\nsynthetic = { requests = 3000, arrival = { name = \"fixed\", interval = \"10ms\" } }";
+        let counted = |more: &str| {
+            let result = run(&small(&format!("{workload}\n{more}")).unwrap(), &mut Silent).unwrap();
+            let metrics = result.metrics();
+            (metrics.requests, metrics.host_writes_pages, metrics.simulated_ns)
+        };
+        let once = counted("");
+        assert_eq!(counted("repeat = 1"), once);
+        let (requests, pages, time_ns) = counted("repeat = 4");
+        assert_eq!((requests, pages), (4 * once.0, 4 * once.1));
+        // Each round but the first begins with the last arrival of the one before; the device is never behind.
+        assert_eq!(time_ns - once.2, 3 * 3000 * 10_000_000);
+        assert_eq!(counted("repeat = 4\nrequests_max = 7000").0, 7000);
+        let error = small("[workload]\nrepeat = 0").unwrap_err().to_string();
+        assert_eq!(error, "workload.repeat: 0 was given; at least 1 is allowed");
     }
 
     #[test]
