@@ -1,4 +1,4 @@
-//! How what is written grows, and how much of it is new: bytes written against distinct bytes written.
+//! How what is written grows, and how much of it is new: pages written against distinct pages written.
 //!
 //! The further the two part, the more of the writes go where something was written before, and the more a write buffer
 //! can absorb. Source: the first figure of "ShadowGC: Cooperative garbage collection with multi-level buffer for
@@ -21,8 +21,10 @@ pub struct Growth {
     pub time_ns: Vec<u64>,
     /// Bytes written so far.
     pub written_bytes: Vec<u64>,
-    /// Distinct bytes written so far, in whole pages.
-    pub distinct_bytes: Vec<u64>,
+    /// Pages written so far, each as often as it was, in whole or in part.
+    pub written_pages: Vec<u64>,
+    /// Distinct pages among them.
+    pub distinct_pages: Vec<u64>,
 }
 
 /// What had been written by some time.
@@ -31,6 +33,7 @@ pub(super) struct Point {
     pub(super) requests: u64,
     pub(super) time_ns: u64,
     pub(super) written_bytes: u64,
+    pub(super) written_pages: u64,
     pub(super) distinct_pages: u64,
 }
 
@@ -64,17 +67,17 @@ impl Points {
     }
 
     /// The course, to the `last` point.
-    pub(super) fn finish(mut self, last: Point, page_bytes: u64) -> Growth {
+    pub(super) fn finish(mut self, last: Point) -> Growth {
         if self.points.last().is_none_or(|point| point.requests < last.requests) {
             self.points.push(last);
         }
         let column = |value: fn(&Point) -> u64| self.points.iter().map(value).collect();
-        let distinct = self.points.iter().map(|point| point.distinct_pages.saturating_mul(page_bytes));
         Growth {
             requests: column(|point| point.requests),
             time_ns: column(|point| point.time_ns),
             written_bytes: column(|point| point.written_bytes),
-            distinct_bytes: distinct.collect(),
+            written_pages: column(|point| point.written_pages),
+            distinct_pages: column(|point| point.distinct_pages),
         }
     }
 }
@@ -90,13 +93,14 @@ mod tests {
             let at = |n: u64| Point {
                 requests: n,
                 time_ns: 7 * n,
-                written_bytes: 4096 * n,
+                written_bytes: 512 * n,
+                written_pages: 2 * n,
                 distinct_pages: n / 2,
             };
             for write in 1..=writes {
                 points.add(at(write));
             }
-            let growth = points.finish(at(writes), 4096);
+            let growth = points.finish(at(writes));
             let requests = &growth.requests;
             assert!(requests.len() <= POINTS_MAX + 1 && requests.len() as u64 > writes.min(128));
             assert_eq!((requests[0], *requests.last().unwrap()), (0, writes));
@@ -106,9 +110,11 @@ mod tests {
                 assert!(others.iter().all(|step| *step == steps[0] && last <= step), "{steps:?}");
             }
             for (place, &requests) in requests.iter().enumerate() {
-                let found =
-                    (growth.time_ns[place], growth.written_bytes[place], growth.distinct_bytes[place]);
-                assert_eq!(found, (7 * requests, 4096 * requests, requests / 2 * 4096));
+                let found = at(requests);
+                assert_eq!(growth.time_ns[place], found.time_ns);
+                assert_eq!(growth.written_bytes[place], found.written_bytes);
+                assert_eq!(growth.written_pages[place], found.written_pages);
+                assert_eq!(growth.distinct_pages[place], found.distinct_pages);
             }
         }
     }

@@ -227,6 +227,7 @@ struct Tally {
     /// Accesses to pages that are, or might have been, followed: reads, and writes.
     accesses: [u64; 2],
     followed_in_part: u64,
+    written_pages: u64,
     growth: Points,
     course: Windows,
 }
@@ -255,6 +256,7 @@ impl Tally {
             pages: Pages::new(sample.0),
             accesses: [0; 2],
             followed_in_part: 0,
+            written_pages: 0,
             growth: Points::new(),
             course: Windows::new(),
         }
@@ -297,6 +299,7 @@ impl Tally {
         (first..=last_followed).for_each(|page| self.pages.access(page, usize::from(writes)));
         self.course.add(request, self.span_ns());
         if writes {
+            self.written_pages = self.written_pages.saturating_add(last - first + 1);
             let now = self.written();
             self.growth.add(now);
         }
@@ -315,6 +318,7 @@ impl Tally {
             requests: self.requests(),
             time_ns: self.span_ns(),
             written_bytes: self.ops[Op::Write as usize].sizes.sum(),
+            written_pages: self.written_pages,
             distinct_pages: self.footprint.written_pages().unwrap_or(0),
         }
     }
@@ -354,7 +358,7 @@ impl Tally {
             sampling: self.pages.sampling(),
             popularity: Popularity::of(self.pages.accesses()),
             reuse: self.pages.reuses().finish(self.accesses),
-            write_growth: working_set.map(|_| self.growth.finish(written, self.page_bytes)),
+            write_growth: working_set.map(|_| self.growth.finish(written)),
             course: self.course.finish(),
             remarks,
         }

@@ -57,7 +57,7 @@ fn every_number_is_what_a_hand_count_gives() {
     let growth = info.write_growth.unwrap();
     assert_eq!((growth.requests, growth.time_ns), (vec![0, 2, 5, 6], vec![0, 0, 400, 500]));
     assert_eq!(growth.written_bytes, [0, 512, 8192, 8192]);
-    assert_eq!(growth.distinct_bytes, [0, 4096, 8192, 8192], "whole pages");
+    assert_eq!((growth.written_pages, growth.distinct_pages), (vec![0, 1, 3, 3], vec![0, 1, 2, 2]));
     let reads: Vec<_> = info.course.read_bytes.iter().enumerate().filter(|(_, bytes)| **bytes > 0).collect();
     assert_eq!((info.course.window_ns, reads), (2, vec![(0, &4096), (150, &8192)]));
 }
