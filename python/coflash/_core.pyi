@@ -81,6 +81,7 @@ def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] 
 def trace_info_json(
     trace: Sequence[str],
     options: Sequence[tuple[str, str]],
+    info: Sequence[tuple[str, str]],
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
 def trace_rewrite_json(

@@ -20,6 +20,7 @@ from coflash import _core
 from coflash._core import CoflashError
 from coflash.scenario import toml_value
 from coflash.table import Table
+from coflash.workload_info import TraceInfo
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
@@ -29,18 +30,38 @@ Options = Mapping[str, Any]
 _NO_OPTIONS: Options = {}
 
 
-def info(trace: Paths, options: Options = _NO_OPTIONS, progress: Progress | None = None) -> dict[str, Any]:
-    """What is in a trace: its format, requests, sizes, footprint, duration, and what had to be assumed.
+def info(
+    trace: Paths,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+    *,
+    page: str = "4KiB",
+    sample: int | str = "auto",
+) -> TraceInfo:
+    """What a trace is like: requests, sizes, footprint, working sets, popularity, reuse distances, growth, course.
+
+    One pass, from standard input too, in memory that does not grow with the length of the trace: some 10 MB, up to
+    80 MB for the pages that are followed one by one, and two bits for each page of the footprint (at most 512 MiB).
+
+    Popularity and the miss ratios of LRU caches are exact while no more pages are touched than `sample` allows. Beyond,
+    they are estimates from so many pages, chosen by a hash of their place, after "Efficient MRC construction with
+    SHARDS" (Waldspurger et al., FAST 2015; its fixed-size variant, with the correction SHARDS-adj). With 8,192 of
+    80,000 pages of a Zipf law, miss ratios are off by 0.002 on the average over all cache sizes, and by more for caches
+    below a thousandth of the footprint. `sampling` says which of both it was.
 
     Args:
         trace: Its file, or its files in order.
         options: How to read it.
         progress: Called as for [`run`][coflash.run].
+        page: The size of a page, in which all but requests and bytes is counted: a power of two of at least 512 bytes.
+        sample: The most pages that are followed one by one, at least 64, in some 80 bytes each; `auto` is 1,048,576
+            (4 GiB of footprint), `exact` as many as there are.
 
     Raises:
-        CoflashError: The trace cannot be read.
+        CoflashError: The trace cannot be read, or `page` or `sample` means nothing.
     """
-    return _object(_core.trace_info_json(paths(trace), _settings(options), progress))
+    what = _settings({"page": page, "sample": str(sample)})
+    return TraceInfo(_object(_core.trace_info_json(paths(trace), _settings(options), what, progress)))
 
 
 def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table:

@@ -6,6 +6,7 @@ mod observer;
 
 use coflash_sim::scenario::settings;
 use coflash_sim::{PRESETS, RunError, RunResult};
+use coflash_workload::info::InfoOptions;
 use coflash_workload::tools::{Steps, head::head, targets};
 use coflash_workload::{Request, TraceOptions, trace};
 use numpy::{IntoPyArray, PyArray1};
@@ -220,12 +221,13 @@ fn trace_info_json(
     py: Python<'_>,
     trace: Vec<String>,
     options: Settings,
+    info: Settings,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let options: TraceOptions = settings(&options).map_err(refused)?;
+    let info: InfoOptions = settings(&info).map_err(refused)?;
     let mut observer = PythonObserver::new(progress, None);
-    let page = coflash_base::Bytes { count: 4096 };
-    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
+    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, info, &mut observer));
     finish(py, summary, observer)
 }
 

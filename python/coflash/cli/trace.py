@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from coflash import trace as traces
+from coflash import trace_figures
 from coflash.cli.console import assigned, errors, output, plain_table, show_json
+from coflash.cli.trace_table import rows
 from coflash.progress import shown
-from coflash.quantity import Unit, show
+from coflash.quantity import show
 
 app = typer.Typer(help="Block traces: what is in them, and what can be done to them.", no_args_is_help=True)
-
-_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "pages": "pages", "share": "share", "requests": "requests"}
 
 Trace = Annotated[
     list[str],
@@ -38,23 +39,43 @@ Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it 
 To = Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="What to write; as FILE ends in if left out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
+_SAMPLE = (
+    "The most pages followed one by one for popularity and miss ratios, which are estimates where there are more: "
+    "auto (1,048,576), exact (no bound), or a number."
+)
+_PLOT = "Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel."
+
 
 @app.command()
 def info(
-    trace: Trace, format: Format = None, on_error: OnError = "stop", option: Options = None, json: AsJson = False
+    trace: Trace,
+    format: Format = None,
+    on_error: OnError = "stop",
+    option: Options = None,
+    page: Annotated[
+        str, typer.Option("--page", metavar="SIZE", help="The size of the pages that are counted.")
+    ] = "4KiB",
+    sample: Annotated[str, typer.Option("--sample", metavar="PAGES", help=_SAMPLE)] = "auto",
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="PATH", help=_PLOT)] = None,
+    json: AsJson = False,
 ) -> None:
-    """Say what is in a trace: format, requests, sizes, footprint, duration, and what had to be assumed."""
+    """Say what a trace is like: requests, sizes, footprint, popularity, LRU miss ratios, and what had to be assumed."""
     options = _options(format, on_error, option)
+    if plot is not None:
+        trace_figures.check_place(plot)
     with shown("reading", errors()) as report:
-        found = traces.info(trace, options, report)
+        found = traces.info(trace, options, report, page=page, sample=sample)
+    written = [] if plot is None else trace_figures.draw(found, plot)
     if json:
-        show_json(found)
+        show_json(found.to_dict())
         return
     table = plain_table("", "")
     table.show_header = False
-    for label, text in _rows(found):
+    for label, text in rows(found):
         table.add_row(label, text)
     output().print(table)
+    for file in written:
+        output().print(str(file), markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -194,30 +215,3 @@ def _write(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -> Non
         errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False)
     requests, size = f"{written['requests']:,} requests", show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)
-
-
-def _rows(found: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """A row for each fact; the last word of its name is its unit. A distribution of something is one fact."""
-    for name, value in found.items():
-        *words, last = name.split("_")
-        unit = _UNITS.get(last)
-        if isinstance(value, dict) and unit is None:
-            yield from _rows(value, f"{prefix}{name} ")
-        else:
-            label = " ".join(words) if words and unit is not None else name.replace("_", " ")
-            yield prefix + label, _shown(value, unit)
-
-
-def _shown(value: Any, unit: Unit | None) -> str:
-    match value:
-        case None | []:
-            return "–"
-        case dict():
-            return " · ".join(f"{name} {_shown(part, unit)}" for name, part in value.items())
-        case list():
-            return "\n".join(_shown(item, unit) for item in value)
-        case int() | float() if unit is not None:
-            return show(value, unit)
-        case int():
-            return f"{value:,}"
-    return str(value)
