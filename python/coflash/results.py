@@ -36,7 +36,7 @@ class Results:
     simulator was (`simulator.`). What a run does not have is null.
     """
 
-    __slots__ = ("_folders", "_keys", "_metrics", "_rows", "path")
+    __slots__ = ("_folders", "_keys", "_metrics", "_remarks", "_rows", "path")
 
     def __init__(self, path: Path, runs: Iterable[Run]) -> None:
         self.path = path
@@ -44,10 +44,12 @@ class Results:
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
         self._keys: dict[str, None] = {}
+        self._remarks: dict[str, None] = {}
         for name, folder, document in runs:
             scenario = dict(flat(document["scenario"]))
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
+            self._remarks |= dict.fromkeys(document["workload"]["remarks"])
             metrics = self._metrics[name] = Metrics(document["metrics"])
             self._rows.append(
                 {
@@ -108,6 +110,11 @@ class Results:
     def varied(self) -> tuple[str, ...]:
         """The keys of the scenario that differ between the runs."""
         return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What had to be assumed of the workloads, or must be known of them, each once."""
+        return tuple(self._remarks)
 
     def metrics(self, run: str) -> Metrics | None:
         """What the run of that full name counted; None where there is none."""

@@ -6,6 +6,8 @@
 
 mod address;
 mod engine;
+mod generate;
+mod input;
 mod inspect;
 mod latency;
 mod memory;
@@ -18,9 +20,11 @@ mod series;
 mod warm;
 mod watched;
 
+pub use generate::{Likeness, MadeUp, generate, like};
+pub use input::Input;
 pub use inspect::{inspect, rewrite};
 pub use metrics::{Metrics, SoFar};
-pub use result::{Input, RunResult, Simulator, Workload};
+pub use result::{RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;

@@ -1,17 +1,20 @@
 //! A run: warm up, replay, measure.
 
 use crate::engine::{Engine, OutOfSpace};
+use crate::input::Inputs;
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
 use crate::precondition::precondition;
-use crate::result::{Input, RunResult, Simulator, Workload};
+use crate::result::{RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
 use crate::warm::{WarmDevice, WarmError};
+use crate::watched::Watched;
 use coflash_base::{Seed, Time};
 use coflash_controller::Controller;
 use coflash_ftl::Ftl;
-use coflash_workload::disksim_generator::DiskSimGenerator;
-use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
+use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
+use coflash_workload::like::{FitOptions, config_like};
+use coflash_workload::{BATCH_REQUESTS, Part, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -118,10 +121,11 @@ fn simulate(
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
     let logical_bytes = controller.ftl().logical_bytes();
-    Input::check(&scenario.workload.trace)?;
+    let mut inputs = Inputs::of(scenario.workload.files());
     // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
-    let inputs = Input::digest(&scenario.workload.trace, observer)?;
+    let (mut source, description) =
+        open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+    inputs.digest_files(observer)?;
     warm_up(controller.ftl_mut(), observer)?;
 
     let mut engine = Engine::new(scenario, controller);
@@ -132,7 +136,9 @@ fn simulate(
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
     let measured = engine.finish();
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-    let workload = Workload { description, logical_bytes, inputs, remarks: source.remarks() };
+    let remarks = source.remarks();
+    drop(source);
+    let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
     Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
 }
 
@@ -182,20 +188,54 @@ fn open_workload(
     scenario: &Scenario,
     logical_bytes: u64,
     seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
 ) -> Result<(Box<dyn Source>, String), RunError> {
     let workload = &scenario.workload;
-    if !workload.trace.is_empty() {
-        let source = trace::open(&workload.trace, &workload.trace_options)
-            .map_err(|error| error.inside("trace_options"))?;
-        let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
-        return Ok((Box::new(ReadAhead::new(source)?), description));
+    if workload.trace.is_empty() {
+        return open_made_up(scenario, logical_bytes, seed, inputs, observer);
     }
+    let source = trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
+        .map_err(|error| error.inside("trace_options"))?;
+    let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
+    // A signal ends a read that waits only on the thread that the signal comes to, which is this one.
+    let source: Box<dyn Source> =
+        if inputs.stream().is_some() { Box::new(source) } else { Box::new(ReadAhead::new(source)?) };
+    Ok((source, description))
+}
+
+/// The workload of a scenario without a trace to replay, over `space_bytes`, and what it is in words.
+pub(crate) fn open_made_up(
+    scenario: &Scenario,
+    space_bytes: u64,
+    seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Box<dyn Source>, String), RunError> {
+    let workload = &scenario.workload;
     if let Some(config) = &workload.disksim {
-        let source = DiskSimGenerator::new(config).map_err(|error| error.inside("disksim"))?;
+        let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
+        let config = DiskSimConfig { requests, ..config.clone() };
+        let source = DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"))?;
         return Ok((Box::new(source), format!("disksim generator, {:?}", config.pattern)));
     }
+    let seed = seed.child("workload");
+    if !workload.like.is_empty() {
+        let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
+        let source = trace::open_tapped(&workload.like, &options.trace, inputs.tap())
+            .map_err(|error| error.inside("trace_options"))?;
+        let mut watched = Watched::new(source, observer);
+        let config = config_like(&mut watched, &options);
+        let (_, config) = watched.finish(config);
+        let config = config?;
+        // As a trace has: what lies beyond the device is the concern of `remap`.
+        let own_bytes = config.space.map_or(space_bytes, |space| space.count);
+        let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
+        let description = format!("{}, like the trace {}", part.description(), workload.like.join(", "));
+        return Ok((Box::new(ReadAhead::new(part.open(own_bytes, seed)?)?), description));
+    }
     let made_up = workload.made_up();
-    let source = made_up.open(logical_bytes, seed.child("workload"))?;
+    let source = made_up.open(space_bytes, seed)?;
     Ok((Box::new(ReadAhead::new(source)?), made_up.description()))
 }
 
@@ -415,8 +455,12 @@ impl Scenario {
         self.check()?;
         let controller = build(self)?;
         let logical_bytes = controller.ftl().logical_bytes();
-        Input::check(&self.workload.trace)?;
-        let (_, workload) = open_workload(self, logical_bytes, Seed(self.seed))?;
+        let inputs = Inputs::of(self.workload.files());
+        let workload = match inputs.stream() {
+            // Looking at it would take it from the run.
+            Some(stream) => format!("trace {stream}, which can be read only once"),
+            None => open_workload(self, logical_bytes, Seed(self.seed), &inputs, &mut Silent)?.1,
+        };
         Ok(vec![
             format!(
                 "exports {} ({} pages) of {}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -81,6 +82,12 @@ def write_json(file: Path | None, text: str) -> None:
 def show_json(value: Any) -> None:
     """Prints JSON, in colour on a terminal and plainly anywhere else."""
     output().print_json(data=value)
+
+
+def notes(remarks: Iterable[str]) -> None:
+    """Says what had to be assumed or left out, on the standard error stream."""
+    for remark in remarks:
+        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def plain_table(*columns: str) -> Table:

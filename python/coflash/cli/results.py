@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash import whole
-from coflash.cli.console import errors, output, plain_table, show_json
+from coflash.cli.console import errors, notes, output, plain_table, show_json
 from coflash.cli.many import runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
@@ -33,6 +33,7 @@ def list_(folder: Folder = DEFAULT, measures: Measures = None, json: AsJson = Fa
     if json:
         show_json(found.rows())
         return
+    notes(found.remarks)
     output().print(runs_table(found, [named(name) for name in measures] if measures else BRIEF))
     for failure in Store(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
@@ -46,6 +47,7 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
     if json:
         show_json(result.document)
         return
+    notes(result.workload["remarks"])
     output().print(run_table(result))
     output().print(f"in {found.folder(run)}", highlight=False, soft_wrap=True)
 
@@ -61,6 +63,7 @@ def compare(
     """Put runs beside each other: where their scenarios differ, and by how much what they measured."""
     found = results(folder)
     names = [found.name(run) for run in runs]
+    notes(found.remarks)
     output().print(runs_beside(found, names, [named(name) for name in measures] if measures else HEADLINE))
 
 

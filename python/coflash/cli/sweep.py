@@ -16,6 +16,7 @@ from coflash.cli.console import (
     ScenarioName,
     check_json,
     errors,
+    notes,
     output,
     scenario_with,
     write_json,
@@ -95,6 +96,7 @@ def sweep(
     write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
+        notes(found.results.remarks)
         console.print(points_table(found, shown))
         done = f"{len(found.results)} runs, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)

@@ -17,12 +17,14 @@ from coflash.cli.console import (
     ScenarioName,
     check_json,
     errors,
+    notes,
     output,
     scenario_with,
     write_json,
 )
 from coflash.cli.many import trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
+from coflash.results import results
 from coflash.store import Store
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
@@ -73,6 +75,7 @@ def tune(
     write_json(json, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
+        notes(results(out).remarks)
         console.print(trials_table(found))
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         console.print(f"best:    {best}", highlight=False, soft_wrap=True)

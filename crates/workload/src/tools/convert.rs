@@ -13,8 +13,9 @@ use std::io::{self, Write};
 pub(super) trait Target {
     /// Adds requests.
     fn write(&mut self, batch: &[Request]) -> io::Result<()>;
-    /// Writes what is left; returns what could not be kept, in sentences for the user.
-    fn finish(self: Box<Self>) -> io::Result<Vec<String>>;
+    /// Writes what is left, and `remarks` where the format has room for them; returns what could not be kept, in
+    /// sentences for the user.
+    fn finish(self: Box<Self>, remarks: &[String]) -> io::Result<Vec<String>>;
 }
 
 /// Where a target writes to.
@@ -102,7 +103,8 @@ pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Resul
             requests += batch.len() as u64;
         }
         remarks = source.remarks();
-        remarks.extend(target.finish().map_err(failed)?);
+        let lost = target.finish(&remarks).map_err(failed)?;
+        remarks.extend(lost);
     }
     if let Some(Ok(encoder)) = encoder {
         encoder.finish().map_err(failed)?;
