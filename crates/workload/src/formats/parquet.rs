@@ -61,6 +61,18 @@ pub(crate) fn op_code(op: Op) -> i32 {
     OPS.iter().position(|(known, _)| *known == op).map_or(0, |code| code as i32)
 }
 
+/// The operation of a number.
+#[inline]
+pub(super) fn op_of(code: u64) -> Result<Op, Fault> {
+    let known = usize::try_from(code).ok().and_then(|code| OPS.get(code));
+    known.map(|&(op, _)| op).ok_or_else(|| unknown_op(code))
+}
+
+#[cold]
+fn unknown_op(code: impl std::fmt::Display) -> Fault {
+    Fault::number("op", code, &format!("an operation ({})", ops()))
+}
+
 /// What the numbers of operations mean.
 pub(crate) fn ops() -> String {
     let ops: Vec<_> = OPS.iter().enumerate().map(|(code, (_, name))| format!("{code} {name}")).collect();
@@ -304,9 +316,7 @@ impl Records for Rows {
         self.next += 1;
         self.number += 1;
         let op = group.op.values[row];
-        let Some(&(op, _)) = usize::try_from(op).ok().and_then(|code| OPS.get(code)) else {
-            return Err(Fault::number("op", op, &format!("an operation ({})", ops())).into());
-        };
+        let op = u64::try_from(op).map_err(|_| unknown_op(op)).and_then(op_of)?;
         Ok(Some(Record {
             time_ns: self.time_ns.value(group.time_ns.values[row])?,
             device: 0,
