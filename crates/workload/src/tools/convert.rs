@@ -3,7 +3,7 @@
 //! To add a format: a file beside this with a type that implements `Target`, and its line in `TARGETS`.
 
 use super::whole::Whole;
-use super::{fio, parquet};
+use super::{arrow, fio, parquet};
 use crate::place::unusable;
 use crate::request::{Request, Source, WorkloadError};
 use serde::Serialize;
@@ -37,6 +37,12 @@ const TARGETS: &[TargetEntry] = &[
         extensions: &["parquet"],
         is_plain: false,
         create: |output| Ok(Box::new(parquet::ToParquet::new(output)?)),
+    },
+    TargetEntry {
+        name: "arrow",
+        extensions: &["arrow", "feather", "ipc"],
+        is_plain: false,
+        create: |output| Ok(Box::new(arrow::ToArrow::new(output)?)),
     },
     TargetEntry {
         name: "fio",
