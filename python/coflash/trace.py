@@ -7,6 +7,7 @@ Sizes and times are texts with their unit.
 >>> import coflash
 >>> coflash.trace.convert("web1.spc", "web1.parquet")  # doctest: +SKIP
 >>> coflash.trace.slice("web1.parquet", "minute.parquet", time_to="1min")  # doctest: +SKIP
+>>> coflash.trace.generate("zipf", "zipf.parquet", {"read_share": "30%"}, requests=10_000)  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -14,13 +15,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path as FilePath
 from typing import Any, Literal
 
 from coflash import _core
 from coflash._core import CoflashError
-from coflash.scenario import toml_value
+from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.workload_info import TraceInfo
+from coflash.whole import write_file
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
@@ -195,6 +198,84 @@ def remap(
     return _rewrite(trace, out, steps, format, options, progress)
 
 
+def generate(
+    workload: str | os.PathLike[str] | Scenario,
+    out: Path,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    requests: int | None = None,
+    seed: int | None = None,
+    space: str | None = None,
+    format: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Writes a workload that is made up as a trace: the very requests that a run of its scenario would be given.
+
+    Args:
+        workload: A generator (`zipf`), a workload that is ready made (`jesd219-enterprise`), `disksim`, or a scenario
+            (its name, its file or itself), of which the workload is taken: phases, tenants, or whatever else is in it.
+        out: The file to write; see [`convert`][coflash.trace.convert].
+        settings: Keys and values: of a generator those of `workload.synthetic`, such as `{"generator.exponent": 0.9,
+            "read_share": "30%"}`; of a ready-made workload its parameters; of a scenario its keys.
+        requests: How many; of phases and tenants at most so many.
+        seed: Another seed than the scenario's, which is 0 for a workload that is named.
+        space: The addresses it is laid out over: what the scenario's device exports, or else `64GiB`.
+        format: As for `convert`.
+        progress: Called as for [`run`][coflash.run].
+
+    Returns:
+        What was written, as `convert` does. `remarks` say what a reader of the trace must know.
+
+    Raises:
+        CoflashError: There is no such workload, a setting is not allowed, or the file cannot be written.
+    """
+    if isinstance(workload, Scenario):
+        made_up = _core.MadeUp.of(workload.with_(settings).core)
+    else:
+        made_up = _core.MadeUp.named(os.fspath(workload), _settings(settings or {}))
+    return _object(made_up.with_(requests, seed, space).write_json(os.fspath(out), format, progress))
+
+
+def like(
+    trace: Paths,
+    out: Path | None = None,
+    *,
+    requests: int | None = None,
+    seed: int = 0,
+    page: str = "4KiB",
+    format: str | None = None,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Makes up a workload like a trace, and measures both the same way.
+
+    Args:
+        trace: Its file, or its files in order.
+        out: Where the workload is written: a trace, as for [`convert`][coflash.trace.convert], or with `.toml` at its
+            end a scenario with the workload as `workload.synthetic`.
+        requests: How many are written; as many as the trace has if None.
+        seed: Of the workload that is written.
+        page: Popularity and footprint are counted in pages of this size.
+        format: As for `convert`.
+        options: How to read the trace.
+        progress: Called as for [`run`][coflash.run].
+
+    Returns:
+        `workload`, the keys of `workload.synthetic`; `original` and `fitted`, measured the same way; `remarks` on the
+        trace; and `written`, where `out` is a trace.
+
+    Raises:
+        CoflashError: The trace cannot be read, it asks for no address, or the file cannot be written.
+    """
+    likeness = _core.trace_like(paths(trace), _settings(options), page, requests, progress)
+    found = _object(likeness.to_json())
+    if out is not None and os.fspath(out).endswith(".toml"):
+        write_file(FilePath(out), likeness.to_toml(seed))
+    elif out is not None:
+        found["written"] = _object(likeness.made_up(seed).write_json(os.fspath(out), format, progress))
+    return found
+
+
 def targets() -> list[str]:
     """The formats that can be written."""
     return _core.trace_targets()
@@ -221,8 +302,11 @@ def _rewrite(
 
 
 def _settings(given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys and values as the core reads them; None is not given."""
-    return [(key, toml_value(value)) for key, value in given.items() if value is not None]
+    """Keys and values as the core reads them, a text as it is; None is not given."""
+    texts = {
+        key: value if isinstance(value, str) else toml_value(value) for key, value in given.items() if value is not None
+    }
+    return list(texts.items())
 
 
 def _object(text: str) -> dict[str, Any]:

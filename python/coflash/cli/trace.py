@@ -10,7 +10,7 @@ import typer
 
 from coflash import trace as traces
 from coflash import trace_figures
-from coflash.cli.console import assigned, errors, output, plain_table, show_json
+from coflash.cli.console import assigned, errors, notes, output, plain_table, show_json
 from coflash.cli.trace_table import rows
 from coflash.progress import shown
 from coflash.quantity import show
@@ -26,6 +26,14 @@ Format = Annotated[
 ]
 OnError = Annotated[
     Literal["stop", "skip"], typer.Option("--on-error", help="What to do at a record that is malformed.")
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="WHAT,WHAT...",
+        help="What the columns of a text in no known format mean: time:us,op,offset:sectors,size:bytes.",
+    ),
 ]
 Options = Annotated[
     list[str] | None,
@@ -51,6 +59,7 @@ def info(
     trace: Trace,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     page: Annotated[
         str, typer.Option("--page", metavar="SIZE", help="The size of the pages that are counted.")
@@ -60,7 +69,7 @@ def info(
     json: AsJson = False,
 ) -> None:
     """Say what a trace is like: requests, sizes, footprint, popularity, LRU miss ratios, and what had to be assumed."""
-    options = _options(format, on_error, option)
+    options = options_of(format, on_error, option, columns)
     if plot is not None:
         trace_figures.check_place(plot)
     with shown("reading", errors()) as report:
@@ -84,10 +93,11 @@ def head(
     count: Annotated[int, typer.Option("--count", "-n", help="How many.")] = 10,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
 ) -> None:
     """Show the first requests of a trace."""
-    first = traces.head(trace, count, _options(format, on_error, option))
+    first = traces.head(trace, count, options_of(format, on_error, option, columns))
     table = plain_table("time ns", "operation", "offset bytes", "length bytes")
     for index, column in enumerate(table.columns):
         column.justify = "left" if index == 1 else "right"
@@ -103,12 +113,13 @@ def convert(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write a trace in another format; Parquet is the quickest to read."""
-    options = _options(format, on_error, option)
-    _write(json, lambda report: traces.convert(trace, out, to, options, report))
+    options = options_of(format, on_error, option, columns)
+    write_shown(json, lambda report: traces.convert(trace, out, to, options, report))
 
 
 @app.command("slice")
@@ -132,12 +143,13 @@ def slice_(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write a part of a trace: by time, then address, then count. Its first request is at zero."""
-    options = _options(format, on_error, option)
-    _write(
+    options = options_of(format, on_error, option, columns)
+    write_shown(
         json,
         lambda report: traces.slice(
             trace,
@@ -166,12 +178,13 @@ def merge(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write several traces as one, by time."""
-    options = _options(format, on_error, option)
-    _write(json, lambda report: traces.merge(trace, out, offset, to, options, report))
+    options = options_of(format, on_error, option, columns)
+    write_shown(json, lambda report: traces.merge(trace, out, offset, to, options, report))
 
 
 @app.command()
@@ -187,16 +200,22 @@ def remap(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write a trace with its addresses moved, so that it fits a smaller device."""
-    options = _options(format, on_error, option)
-    _write(json, lambda report: traces.remap(trace, out, place, page, size, to, options, report))
+    options = options_of(format, on_error, option, columns)
+    write_shown(json, lambda report: traces.remap(trace, out, place, page, size, to, options, report))
 
 
-def _options(format: str | None, on_error: str, assignments: list[str] | None) -> dict[str, str]:
+def options_of(
+    format: str | None, on_error: str, assignments: list[str] | None, columns: str | None = None
+) -> dict[str, str]:
+    """How to read a trace, as its options say."""
     given = dict(assigned("--option", assignments, "units.size=4KiB"))
+    if columns is not None:
+        given["columns"] = columns
     if format is not None:
         given["format"] = format
     if on_error != "stop":
@@ -204,14 +223,13 @@ def _options(format: str | None, on_error: str, assignments: list[str] | None) -
     return given
 
 
-def _write(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -> None:
+def write_shown(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -> None:
     """Lets a tool work, and says what it wrote."""
     with shown("writing", errors()) as report:
         written = work(report)
     if json:
         show_json(written)
         return
-    for remark in written["remarks"]:
-        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False)
+    notes(written["remarks"])
     requests, size = f"{written['requests']:,} requests", show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)
