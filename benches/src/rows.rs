@@ -35,7 +35,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("standard job, none, cache 5 %", standard(&[("cache.size", "5%")])),
         row("standard job, cdm, cache 5 %", standard(&[("cache.size", "5%"), ("cooperation", "cdm")])),
         row(
-            "standard job, cdm, cache 5 % in the host",
+            "standard job, cdm, in the host",
             standard(&[("cache.size", "5%"), ("cooperation", "cdm"), ("cache.placement", "host")]),
         ),
         row(

@@ -22,8 +22,8 @@ from coflash import _core
 from coflash._core import CoflashError
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
-from coflash.workload_info import TraceInfo
 from coflash.whole import write_file
+from coflash.workload_info import TraceInfo
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]

@@ -96,6 +96,8 @@ def show_table(table: Table, console: Console) -> None:
         console.print(table, crop=False)
     finally:
         console.width = before
+
+
 def notes(remarks: Iterable[str]) -> None:
     """Says what had to be assumed or left out, on the standard error stream."""
     for remark in remarks:

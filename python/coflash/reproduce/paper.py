@@ -14,14 +14,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from coflash.measures import Measure
 from coflash.metrics import Metrics
 from coflash.quantity import change
-from coflash.result import Result
+from coflash.result import FILES, Result
 from coflash.scenario import Scenario
+from coflash.store import RunFolder
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Run:
     case: Case
     key: str
     """Its key in the store."""
-    folder: Path
+    files: RunFolder
     document: Mapping[str, Any]
 
     @cached_property
@@ -74,7 +74,7 @@ class Run:
 
     def result(self) -> Result:
         """All of it, read from the store."""
-        return Result.load(self.folder)
+        return Result.load(self.files.here(*sorted(FILES)))
 
 
 @dataclass(frozen=True)

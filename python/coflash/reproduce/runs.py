@@ -9,11 +9,11 @@ from pathlib import Path
 from rich.console import Console
 
 from coflash._core import CoflashError
+from coflash.inputs import Input, inputs_of
 from coflash.reproduce.paper import Case, Experiment, Run, Runs
-from coflash.store import Store
+from coflash.store import store_at
 from coflash.sweep import points_of, swept
 from coflash.sweep.engine import Place
-from coflash.sweep.inputs import Input, inputs_of
 from coflash.sweep.plan import Plan, Point
 
 
@@ -38,7 +38,7 @@ def run_all(experiments: Sequence[Experiment], folder: Path, jobs: int | None, c
         assignments = points_of([case.changes for case in experiment.cases], "grid", 1, 0)
         planned = Plan.of(experiment.scenario, files, assignments, 1)
         points += map(_named, planned.points, [experiment] * len(experiment.cases), experiment.cases)
-    store = Store(folder)
+    store = store_at(folder)
     done = swept(Plan(tuple(points)), store, Place("local", jobs, None, tuple(inputs.values())), console)
     if done.failures:
         failed = "; ".join(f"{failure.label}: {failure.error}" for failure in done.failures[:3])
