@@ -73,12 +73,16 @@ class Input:
 
 
 def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
-    """The trace, or else that of the scenario, with the digests by which runs are told apart.
+    """The trace, or else what the scenario reads, with the digests by which runs are told apart.
 
     Raises:
         CoflashError: One cannot be read.
     """
-    files = paths(trace) or scenario.to_dict()["workload"]["trace"]
+    workload = scenario.to_dict()["workload"]
+    files = paths(trace) or workload["trace"] or workload.get("like", [])
+    if "-" in files:
+        msg = "standard input: it is there only once, and many runs cannot read it: give a file"
+        raise CoflashError(msg)
     return tuple(Input(path, _digest(path)) for path in files)
 
 

@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from coflash._core import CoflashError
 
@@ -257,5 +257,6 @@ def _short(name: str) -> str:
 
 @cache
 def _kinds(record: type[Record]) -> dict[str, type[Record]]:
-    hints = get_type_hints(record)
-    return {name: kind for name, kind in hints.items() if isinstance(kind, type) and issubclass(kind, Record)}
+    """The fields that are records, where they are not None."""
+    kinds = [(name, kind) for name, hint in get_type_hints(record).items() for kind in get_args(hint) or (hint,)]
+    return {name: kind for name, kind in kinds if isinstance(kind, type) and issubclass(kind, Record)}

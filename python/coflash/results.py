@@ -40,7 +40,7 @@ class Results:
     simulator was (`simulator.`). What a run does not have is null.
     """
 
-    __slots__ = ("_folders", "_keys", "_metrics", "_rows", "place")
+    __slots__ = ("_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
 
     def __init__(self, place: str, runs: Iterable[Run]) -> None:
         self.place = place
@@ -48,10 +48,12 @@ class Results:
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
         self._keys: dict[str, None] = {}
+        self._remarks: dict[str, None] = {}
         for name, folder, document in runs:
             scenario = dict(flat(document["scenario"]))
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
+            self._remarks |= dict.fromkeys(document["workload"]["remarks"])
             metrics = self._metrics[name] = Metrics(document["metrics"])
             self._rows.append(
                 {
@@ -130,6 +132,11 @@ class Results:
             )
             groups.setdefault(key, []).append(row["run"])
         return [tuple(runs) for runs in groups.values()]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What had to be assumed of the workloads, or must be known of them, each once."""
+        return tuple(self._remarks)
 
     def metrics(self, run: str) -> Metrics | None:
         """What the run of that full name counted; None where there is none."""

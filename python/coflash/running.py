@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from coflash import _core
 from coflash.inputs import credited, fetched
@@ -14,6 +14,7 @@ from coflash.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, Progress, info, paths
 from coflash.warming import Warm
+from coflash.workload_info import TraceInfo
 
 
 def run(
@@ -60,7 +61,7 @@ def trace_info(
     format: str | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> TraceInfo:
     """What is in a trace; [`coflash.trace.info`][coflash.trace.info] with the two commonest options.
 
     Args:

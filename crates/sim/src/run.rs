@@ -2,19 +2,22 @@
 
 use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
+use crate::input::Inputs;
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
 use crate::precondition::precondition;
-use crate::result::{Input, RunResult, Simulator, Workload};
+use crate::result::{RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
 use crate::target::Target;
 use crate::warm::{WarmDevice, WarmError};
+use crate::watched::Watched;
 use coflash_base::{Seed, Time};
 use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
 use coflash_host::{HostCache, Toll};
-use coflash_workload::disksim_generator::DiskSimGenerator;
-use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
+use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
+use coflash_workload::like::{FitOptions, config_like};
+use coflash_workload::{BATCH_REQUESTS, Part, ReadAhead, Repeat, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -132,10 +135,11 @@ fn simulate<F: Firmware>(
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
     let logical_bytes = firmware.ftl().logical_bytes();
-    Input::check(&scenario.workload.trace)?;
+    let mut inputs = Inputs::of(scenario.workload.files());
     // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
-    let inputs = Input::digest(&scenario.workload.trace, observer)?;
+    let (mut source, description) =
+        open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+    inputs.digest_files(observer)?;
     warm_up(firmware.ftl_mut(), observer)?;
 
     let logical_pages = firmware.ftl().logical_pages();
@@ -147,7 +151,9 @@ fn simulate<F: Firmware>(
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
     let measured = engine.finish();
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-    let workload = Workload { description, logical_bytes, inputs, remarks: source.remarks() };
+    let remarks = source.remarks();
+    drop(source);
+    let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
     Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
 }
 
@@ -201,21 +207,76 @@ fn open_workload(
     scenario: &Scenario,
     logical_bytes: u64,
     seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
 ) -> Result<(Box<dyn Source>, String), RunError> {
     let workload = &scenario.workload;
-    if !workload.trace.is_empty() {
-        let source = trace::open(&workload.trace, &workload.trace_options)
-            .map_err(|error| error.inside("trace_options"))?;
-        let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
-        return Ok((Box::new(ReadAhead::new(source)?), description));
+    if workload.trace.is_empty() {
+        return open_made_up(scenario, logical_bytes, seed, inputs, observer);
     }
+    let source = trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
+        .map_err(|error| error.inside("trace_options"))?;
+    let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
+    if let Some(stream) = inputs.stream() {
+        if workload.repeat.is_some_and(|rounds| rounds > 1) {
+            let problem = format!("{stream} can be read only once, so it cannot be repeated");
+            return Err(ScenarioError::new("workload.repeat", problem).into());
+        }
+        // A signal ends a read that waits only on the thread that the signal comes to, which is this one.
+        return Ok((Box::new(source), description));
+    }
+    let (files, options) = (workload.trace.clone(), workload.trace_options.clone());
+    let open = move || trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
+    Ok(repeated(scenario, source, open, description)?)
+}
+
+/// The workload of a scenario without a trace to replay, over `space_bytes`, and what it is in words.
+pub(crate) fn open_made_up(
+    scenario: &Scenario,
+    space_bytes: u64,
+    seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Box<dyn Source>, String), RunError> {
+    let workload = &scenario.workload;
     if let Some(config) = &workload.disksim {
-        let source = DiskSimGenerator::new(config).map_err(|error| error.inside("disksim"))?;
-        return Ok((Box::new(source), format!("disksim generator, {:?}", config.pattern)));
+        let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
+        let config = DiskSimConfig { requests, ..config.clone() };
+        let description = format!("disksim generator, {:?}", config.pattern);
+        let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
+        return Ok(repeated(scenario, open()?, open, description)?);
     }
-    let made_up = workload.made_up();
-    let source = made_up.open(logical_bytes, seed.child("workload"))?;
-    Ok((Box::new(ReadAhead::new(source)?), made_up.description()))
+    let seed = seed.child("workload");
+    let (part, space_bytes, like) = if workload.like.is_empty() {
+        (workload.made_up(), space_bytes, String::new())
+    } else {
+        let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
+        let source = trace::open_tapped(&workload.like, &options.trace, inputs.tap())
+            .map_err(|error| error.inside("trace_options"))?;
+        let mut watched = Watched::new(source, observer);
+        let config = config_like(&mut watched, &options);
+        let (_, config) = watched.finish(config);
+        let config = config?;
+        // As a trace has: what lies beyond the device is the concern of `remap`.
+        let own_bytes = config.space.map_or(space_bytes, |space| space.count);
+        let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
+        (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
+    };
+    let description = part.description() + &like;
+    let open = move || part.open(space_bytes, seed.clone());
+    Ok(repeated(scenario, open()?, open, description)?)
+}
+
+/// A workload on a thread of its own, gone through as often as the scenario says.
+fn repeated<S: Source + 'static>(
+    scenario: &Scenario,
+    first: S,
+    open: impl FnMut() -> Result<S, WorkloadError> + Send + 'static,
+    description: String,
+) -> Result<(Box<dyn Source>, String), WorkloadError> {
+    let rounds = scenario.workload.repeat.unwrap_or(1);
+    let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
+    Ok((Box::new(ReadAhead::new(Repeat::new(first, rounds, open))?), description + &times))
 }
 
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.
@@ -441,8 +502,12 @@ impl Scenario {
 
     fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
         let logical_bytes = firmware.ftl().logical_bytes();
-        Input::check(&self.workload.trace)?;
-        let (_, workload) = open_workload(self, logical_bytes, Seed(self.seed))?;
+        let inputs = Inputs::of(self.workload.files());
+        let workload = match inputs.stream() {
+            // Looking at it would take it from the run.
+            Some(stream) => format!("trace {stream}, which can be read only once"),
+            None => open_workload(self, logical_bytes, Seed(self.seed), &inputs, &mut Silent)?.1,
+        };
         Ok(vec![
             format!(
                 "exports {} ({} pages) of {}",

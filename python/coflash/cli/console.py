@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -95,6 +96,12 @@ def show_table(table: Table, console: Console) -> None:
         console.print(table, crop=False)
     finally:
         console.width = before
+
+
+def notes(remarks: Iterable[str]) -> None:
+    """Says what had to be assumed or left out, on the standard error stream."""
+    for remark in remarks:
+        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def plain_table(*columns: str) -> Table:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from coflash import whole
-from coflash.cli.console import errors, output, plain_table, show_json, show_table
+from coflash.cli.console import errors, notes, output, plain_table, show_json, show_table
 from coflash.cli.many import runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
@@ -39,6 +39,7 @@ def list_(
     if json:
         show_json(found.rows())
         return
+    notes(found.remarks)
     shown = [named(name) for name in measures] if measures else BRIEF
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
     for failure in store_at(folder).failures():
@@ -53,6 +54,7 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
     if json:
         show_json(result.document)
         return
+    notes(result.workload["remarks"])
     output().print(run_table(result))
     output().print(f"in {found.where(run)}", highlight=False, soft_wrap=True)
 
@@ -69,6 +71,7 @@ def compare(
     """Put runs beside each other: where their scenarios differ, and by how much what they measured."""
     found = results(folder)
     names = [found.name(run) for run in runs]
+    notes(found.remarks)
     shown = [named(name) for name in measures] if measures else HEADLINE
     show_table(runs_beside(found, names, shown, over_seeds=over_seeds), output())
 

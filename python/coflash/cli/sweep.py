@@ -15,6 +15,7 @@ from coflash.cli.console import (
     ScenarioName,
     check_json,
     errors,
+    notes,
     output,
     scenario_with,
     show_table,
@@ -98,6 +99,7 @@ def sweep(
     write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
+        notes(found.results.remarks)
         show_table(points_table(found, shown), console)
         done = f"{len(found.results)} runs, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)

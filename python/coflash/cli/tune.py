@@ -16,6 +16,7 @@ from coflash.cli.console import (
     ScenarioName,
     check_json,
     errors,
+    notes,
     output,
     scenario_with,
     show_table,
@@ -23,6 +24,7 @@ from coflash.cli.console import (
 )
 from coflash.cli.many import trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
+from coflash.results import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
 from coflash.tune import Search, folder_for, goal
@@ -72,6 +74,7 @@ def tune(
     write_json(json, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
+        notes(results(out).remarks)
         show_table(trials_table(found), console)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         console.print(f"best:    {best}", highlight=False, soft_wrap=True)
