@@ -2,7 +2,8 @@
 
 use crate::config::HostConfig;
 use crate::link::Toll;
-use crate::remote::{Copy, Remote, ToHost};
+use crate::notice::ToHost;
+use crate::remote::{Copy, Remote};
 use coflash_base::{Lpn, Seed, Time};
 use coflash_cache::Cache;
 use coflash_controller::{CacheConfig, CacheTally, CooperationConfig, Extent, WriteBack};
