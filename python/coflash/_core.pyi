@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CoflashError",
+    "Likeness",
+    "MadeUp",
     "RunResult",
     "Scenario",
     "Warm",
@@ -19,6 +21,7 @@ __all__ = [
     "scenario_schema_json",
     "trace_head",
     "trace_info_json",
+    "trace_like",
     "trace_rewrite_json",
     "trace_targets",
     "warm",
@@ -61,6 +64,23 @@ class Warm:
     def heap_bytes(self) -> int: ...
 
 @final
+class MadeUp:
+    @staticmethod
+    def of(scenario: Scenario) -> MadeUp: ...
+    @staticmethod
+    def named(name: str, settings: Sequence[tuple[str, str]]) -> MadeUp: ...
+    def with_(self, requests: int | None, seed: int | None, space: str | None) -> MadeUp: ...
+    def write_json(
+        self, out: str, format: str | None, progress: Callable[[str, float | None, int], None] | None
+    ) -> str: ...
+
+@final
+class Likeness:
+    def to_json(self) -> str: ...
+    def to_toml(self, seed: int) -> str: ...
+    def made_up(self, seed: int) -> MadeUp: ...
+
+@final
 class RunResult:
     def to_json(self) -> str: ...
     def histogram(self, kind: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
@@ -81,6 +101,7 @@ def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] 
 def trace_info_json(
     trace: Sequence[str],
     options: Sequence[tuple[str, str]],
+    info: Sequence[tuple[str, str]],
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
 def trace_rewrite_json(
@@ -91,5 +112,12 @@ def trace_rewrite_json(
     format: str | None,
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
+def trace_like(
+    trace: Sequence[str],
+    options: Sequence[tuple[str, str]],
+    page: str,
+    requests: int | None,
+    progress: Callable[[str, float | None, int], None] | None,
+) -> Likeness: ...
 def trace_head(trace: Sequence[str], options: Sequence[tuple[str, str]], count: int) -> dict[str, Any]: ...
 def trace_targets() -> list[str]: ...

@@ -7,13 +7,16 @@ differ in nothing else are averaged, with an interval. Needs matplotlib: `pip in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from coflash import whole
 from coflash._core import CoflashError
 from coflash.measures import CAUSES
 from coflash.report import palette
@@ -30,10 +33,9 @@ Format = Literal["pdf", "svg", "png"]
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
 COLUMN_INCHES = 3.4
 
-# The style that all figures share.
 DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
 MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
-STYLE: dict[Any, Any] = {
+_STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8,
     "axes.labelsize": 8,
@@ -58,7 +60,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "coflash",  # the same figure is the same file
 }
-METADATA: dict[Format, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+_METADATA: dict[Format, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 _BARS_MAX, _LINES_MAX = 24, 6
 
 
@@ -133,20 +135,47 @@ def write_figures(
     Raises:
         CoflashError: matplotlib is missing, a metric or key is unknown, or the folder cannot be written.
     """
+    with style():
+        figures = _figures(study, metrics, Plan.of(study, over, by))
+        return write_pictures(folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures))
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of every figure that is made inside.
+
+    Raises:
+        CoflashError: matplotlib is missing.
+    """
     needs_matplotlib()
     from matplotlib import rc_context
 
-    written = []
+    with rc_context(_STYLE):
+        yield
+
+
+def picture(figure: Figure, format: Format) -> bytes:
+    """What a figure is as a file; the same figure is the same file."""
+    file = BytesIO()
+    figure.savefig(file, format=format, metadata=_METADATA[format])
+    return file.getvalue()
+
+
+def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[Path]:
+    """Writes pictures into a folder, which is made; gives the files.
+
+    Raises:
+        CoflashError: The folder cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with rc_context(STYLE):
-            for name, figure in _figures(study, metrics, Plan.of(study, over, by)):
-                file = folder / f"{name}.{format}"
-                figure.savefig(file, format=format, metadata=METADATA[format])
-                written.append(file)
     except OSError as error:
         msg = f"{folder}: cannot be written: {error.strerror or error}"
         raise CoflashError(msg) from error
+    written = []
+    for name, content in pictures:
+        whole.write_file(folder / name, content)
+        written.append(folder / name)
     return written
 
 

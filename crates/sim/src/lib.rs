@@ -7,6 +7,8 @@
 mod address;
 mod device;
 mod engine;
+mod generate;
+mod input;
 mod inspect;
 mod latency;
 mod memory;
@@ -20,9 +22,11 @@ mod target;
 mod warm;
 mod watched;
 
+pub use generate::{Likeness, MadeUp, generate, like};
+pub use input::Input;
 pub use inspect::{inspect, rewrite};
 pub use metrics::{Metrics, SoFar};
-pub use result::{Input, RunResult, Simulator, Workload};
+pub use result::{RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;

@@ -20,6 +20,7 @@ pub mod tools;
 pub mod trace;
 
 pub use parts::{Part, PartSource};
+pub use place::STANDARD_INPUT;
 pub use read_ahead::ReadAhead;
 pub use repeat::Repeat;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from coflash.publication import DASHES, MARKERS, METADATA, STYLE, Format, axis_unit, needs_matplotlib
+from coflash.publication import DASHES, MARKERS, Format, axis_unit, picture, style
 from coflash.report import palette
 from coflash.reproduce.paper import Experiment, Figure, Line, Runs
 
@@ -38,12 +37,10 @@ def draw(figure: Figure, runs: Runs) -> dict[Format, bytes]:
     Raises:
         CoflashError: matplotlib is missing.
     """
-    needs_matplotlib()
-    from matplotlib import rc_context
-    from matplotlib.figure import Figure as Canvas
-
     panels = runs.experiments(figure.experiments)
-    with rc_context(STYLE):
+    with style():
+        from matplotlib.figure import Figure as Canvas
+
         width = _ALONE_INCHES if len(panels) == 1 else _PANEL_INCHES * len(panels)
         canvas = Canvas(figsize=(width, _HEIGHT_INCHES), layout="constrained")
         several = canvas.subplots(1, len(panels), squeeze=False)[0]
@@ -59,12 +56,7 @@ def draw(figure: Figure, runs: Runs) -> dict[Format, bytes]:
         if len(found) > 1:
             columns = len(found) if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
             canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
-        content = {}
-        for kind in FORMATS:
-            file = io.BytesIO()
-            canvas.savefig(file, format=kind, metadata=METADATA[kind])
-            content[kind] = file.getvalue()
-    return content
+        return {kind: picture(canvas, kind) for kind in FORMATS}
 
 
 def _labels(runs: Runs, panels: Sequence[Experiment]) -> list[str]:

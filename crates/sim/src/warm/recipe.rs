@@ -42,6 +42,7 @@ impl Recipe {
             cache: _,
             cooperation,
             link: _,
+            host: _,
             precondition,
             workload: _,
             replay: _,
@@ -120,6 +121,8 @@ mod tests {
             ("cache.size", "1MiB"),
             ("cooperation", "cdm"),
             ("link.lanes", "2"),
+            ("cache.placement", "host"),
+            ("host.notices", "each"),
             ("workload.requests_max", "1"),
             ("replay.mode", "closed"),
         ];
