@@ -7,7 +7,7 @@ differ in nothing else are averaged, with an interval. Needs matplotlib: `pip in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -30,7 +30,7 @@ Format = Literal["pdf", "svg", "png"]
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
 COLUMN_INCHES = 3.4
 
-_DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
+DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
 _MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
@@ -132,6 +132,15 @@ def write_figures(
     Raises:
         CoflashError: matplotlib is missing, a metric or key is unknown, or the folder cannot be written.
     """
+    return save_figures(lambda: _figures(study, metrics, Plan.of(study, over, by)), folder, format)
+
+
+def save_figures(draw: Callable[[], Iterable[tuple[str, Figure]]], folder: Path, format: Format) -> list[Path]:
+    """Draws figures in the style of this module, and writes each by its name into a folder, which is made.
+
+    Raises:
+        CoflashError: matplotlib is missing, or the folder cannot be written.
+    """
     try:
         from matplotlib import rc_context
     except ImportError as error:
@@ -141,7 +150,7 @@ def write_figures(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with rc_context(_STYLE):
-            for name, figure in _figures(study, metrics, Plan.of(study, over, by)):
+            for name, figure in draw():
                 file = folder / f"{name}.{format}"
                 figure.savefig(file, format=format, metadata=_METADATA[format])
                 written.append(file)
@@ -167,7 +176,8 @@ def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple
     yield "programs-by-cause", _programs(study)
 
 
-def _new(height_inches: float) -> tuple[Figure, Axes]:
+def new_figure(height_inches: float) -> tuple[Figure, Axes]:
+    """A figure as wide as a column, with one plot."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(COLUMN_INCHES, height_inches), layout="constrained")
@@ -191,7 +201,7 @@ def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int
 
 
 def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
-    figure, axes = _new(2.3)
+    figure, axes = new_figure(2.3)
     lines = points(study, values, plan)
     most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
     factor, unit = _unit(what.unit, most)
@@ -206,7 +216,7 @@ def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: P
             yerr=spread if spread.any() else None,
             label=plan.by.texts[line] if plan.by else None,
             color=palette.LINES[line % len(palette.LINES)],
-            linestyle=_DASHES[line % len(_DASHES)],
+            linestyle=DASHES[line % len(DASHES)],
             marker=_MARKERS[line % len(_MARKERS)],
             capsize=2,
             elinewidth=0.8,
@@ -222,7 +232,7 @@ def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: P
 
 
 def _tail(study: Study, plan: Plan) -> Figure:
-    figure, axes = _new(2.5)
+    figure, axes = new_figure(2.5)
     for place, run in enumerate(typical(study, plan)):
         histogram = study.results[run].histogram()
         beyond = histogram.exceeded_by()
@@ -234,7 +244,7 @@ def _tail(study: Study, plan: Plan) -> Figure:
             where="post",
             label=study.labels[run],
             color=palette.LINES[code % len(palette.LINES)],
-            linestyle=_DASHES[code % len(_DASHES)],
+            linestyle=DASHES[code % len(DASHES)],
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -248,7 +258,7 @@ def _tail(study: Study, plan: Plan) -> Figure:
 
 def _programs(study: Study) -> Figure:
     shown = study.results[:_BARS_MAX]
-    figure, axes = _new(0.75 + 0.19 * len(shown))
+    figure, axes = new_figure(0.75 + 0.19 * len(shown))
     labels = study.labels[: len(shown)]
     pages = {cause: np.array([_pages(result, cause) for result in shown]) for cause in CAUSES}
     factor, unit = _unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))

@@ -4,3 +4,4 @@
 //! memory cache in hybrid storage systems", FAST 2012.
 
 pub mod costmodel;
+pub mod disk;
