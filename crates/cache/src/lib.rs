@@ -8,8 +8,10 @@ pub mod cache;
 pub mod evict;
 pub mod list;
 pub mod slots;
+pub mod split;
 
 pub use cache::Cache;
 pub use evict::{Eviction, EvictionConfig, EvictionPolicy};
 pub use list::List;
 pub use slots::{SlotId, SlotTable};
+pub use split::{Orders, SplitCache};

@@ -48,6 +48,14 @@ impl<I: Index + std::fmt::Debug> List<I> {
         (back != self.sentinel).then_some(back)
     }
 
+    /// The id before one of the list, nearer to the front.
+    #[inline]
+    #[must_use]
+    pub fn before(&self, id: I) -> Option<I> {
+        let before = self.links[id].prev;
+        (before != self.sentinel).then_some(before)
+    }
+
     /// Whether `id` is in the list.
     #[inline]
     #[must_use]

@@ -178,6 +178,11 @@ pub struct Costs {
     pub disk: DiskCosts,
 }
 
+/// One step, two …, up to `most`, rounding aside.
+fn steps(step: f64, most: f64) -> impl Iterator<Item = f64> {
+    (1..).map(move |n| f64::from(n) * step).take_while(move |&at| at <= most + step * 1e-9)
+}
+
 /// How flash is divided.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Partition {
@@ -245,21 +250,27 @@ impl Costs {
             step > 0.0 && step <= caching_max,
             "step {step}; above 0 and at most {caching_max} is allowed"
         );
-        let steps = |most: f64| {
-            (1..).map(move |n| f64::from(n) * step).take_while(move |&at| at <= most + step * 1e-9)
-        };
-        let mut least: Option<(f64, Partition)> = None;
-        for caching in steps(caching_max).filter(|&u| u < 1.0 - step * 1e-9) {
-            let write_ns = self.flash.write_ns(caching);
-            for read in std::iter::once(0.0).chain(steps(1.0)) {
-                let partition = Partition { caching, read: read.min(1.0) };
-                let cost = self.divided_ns(demand, partition, write_ns);
-                if least.is_none_or(|(least, _)| cost < least) {
-                    least = Some((cost, partition));
-                }
-            }
-        }
+        let candidates = steps(step, caching_max)
+            .filter(|&u| u < 1.0 - step * 1e-9)
+            .map(|caching| self.least_within(demand, caching, step));
+        let least = candidates.reduce(|least, next| if next.0 < least.0 { next } else { least });
         least.expect("some u is allowed").1
+    }
+
+    /// The inner loop of Algorithm 1: the r of least cost for a caching space that is given.
+    #[must_use]
+    pub fn best_within(&self, demand: &Demand, caching: f64, step: f64) -> Partition {
+        self.least_within(demand, caching, step).1
+    }
+
+    fn least_within(&self, demand: &Demand, caching: f64, step: f64) -> (f64, Partition) {
+        let write_ns = self.flash.write_ns(caching);
+        let candidates = std::iter::once(0.0).chain(steps(step, 1.0)).map(|read| {
+            let partition = Partition { caching, read: f64::min(read, 1.0) };
+            (self.divided_ns(demand, partition, write_ns), partition)
+        });
+        let least = candidates.reduce(|least, next| if next.0 < least.0 { next } else { least });
+        least.expect("r may be 0")
     }
 }
 
