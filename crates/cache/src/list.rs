@@ -102,7 +102,7 @@ impl<I: Index + Debug> List<I> {
     #[inline]
     #[must_use]
     pub fn before(&self, id: I) -> Option<I> {
-        let before = self.links[id].prev;
+        let before = self.rings.0[id].prev;
         (before != self.sentinel).then_some(before)
     }
 

@@ -1,6 +1,6 @@
 //! A cache in two classes, clean and dirty pages, which leave by orders of their own and share slots and index.
 
-use crate::evict::{Eviction, EvictionConfig};
+use crate::evict::{Eviction, EvictionConfig, Shape};
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn};
 use std::ops::Deref;
@@ -29,11 +29,12 @@ impl SplitCache {
     /// An empty cache of `slots` pages out of `logical_pages`.
     #[must_use]
     pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize, orders: Orders) -> Self {
+        let shape = |slots| Shape { slots, pages: logical_pages as u32 };
         let second = if orders == Orders::Own { slots } else { 0 };
         Self {
             table: SlotTable::new(slots),
             index: IdVec::filled(None, logical_pages),
-            policies: [Eviction::new(config, slots), Eviction::new(config, second)],
+            policies: [config.build(shape(slots)), config.build(shape(second))],
             orders,
             pinned: 0,
         }
@@ -91,6 +92,9 @@ impl SplitCache {
         if !pinned && self.class(dirty) == to {
             self.policies[to].touched(slot, &self.table);
             self.table.set_dirty(slot, true);
+            if !dirty {
+                self.policies[to].flagged(slot, &self.table);
+            }
             return;
         }
         if pinned {
