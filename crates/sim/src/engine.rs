@@ -388,6 +388,7 @@ impl<T: Target> Engine<T> {
             waf_ftl: ratio(programs, ftl_writes),
             cache: CacheMetrics::of(&cache, cache_pages),
             consistency: None,
+            hybrid: None,
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

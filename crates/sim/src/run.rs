@@ -2,6 +2,7 @@
 
 use crate::device::Device;
 use crate::engine::{Engine, OutOfSpace};
+use crate::hybrid::Hybrid;
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
 use crate::precondition::precondition;
@@ -12,6 +13,7 @@ use crate::warm::{WarmDevice, WarmError};
 use coflash_base::{Seed, Time};
 use coflash_controller::Controller;
 use coflash_ftl::Ftl;
+use coflash_hybrid::HybridConfig;
 use coflash_workload::disksim_generator::DiskSimGenerator;
 use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
@@ -92,6 +94,9 @@ pub enum RunError {
 /// What is wrong with scenario or workload; or the observer stopped it.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
+    if let Some(config) = &scenario.hybrid {
+        return run_hybrid(scenario, config, observer);
+    }
     let erased = build(scenario)?;
     simulate(scenario, erased, observer, |ftl, observer| {
         precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
@@ -108,6 +113,11 @@ pub fn run_from(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
+    // Whatever it was warmed up to: a flash cache is empty at first.
+    if let Some(config) = &scenario.hybrid {
+        warm.device(scenario)?;
+        return run_hybrid(scenario, config, observer);
+    }
     let device = with_cache(scenario, warm.device(scenario)?)?;
     simulate(scenario, device, observer, |_, _| Ok(()))
 }
@@ -127,15 +137,55 @@ fn simulate(
     warm_up(controller.ftl_mut(), observer)?;
 
     let logical_pages = controller.ftl().logical_pages();
-    let mut engine = Engine::new(scenario, Device::new(scenario, controller), logical_pages);
+    let engine = Engine::new(scenario, Device::new(scenario, controller), logical_pages);
+    measure(
+        scenario,
+        engine,
+        source.as_mut(),
+        Workload { description, logical_bytes, inputs, remarks: Vec::new() },
+        observer,
+    )
+}
+
+/// Runs a scenario of a flash cache in front of disks.
+fn run_hybrid(
+    scenario: &Scenario,
+    config: &HybridConfig,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    memory::check(scenario)?;
+    let hybrid = Hybrid::new(scenario, config)?;
+    let logical_pages = hybrid.logical_pages();
+    let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
+    Input::check(&scenario.workload.trace)?;
+    let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
+    let inputs = Input::digest(&scenario.workload.trace, observer)?;
+    let engine = Engine::new(scenario, hybrid, logical_pages);
+    measure(
+        scenario,
+        engine,
+        source.as_mut(),
+        Workload { description, logical_bytes, inputs, remarks: Vec::new() },
+        observer,
+    )
+}
+
+/// Replays the workload, and puts together what was measured.
+fn measure<T: Target>(
+    scenario: &Scenario,
+    mut engine: Engine<T>,
+    source: &mut dyn Source,
+    workload: Workload,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
     let stopwatch = Stopwatch::start();
-    replay(scenario, &mut engine, source.as_mut(), observer)?;
+    replay(scenario, &mut engine, source, observer)?;
     let wall_seconds = stopwatch.seconds();
 
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
     let measured = engine.finish();
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-    let workload = Workload { description, logical_bytes, inputs, remarks: source.remarks() };
+    let workload = Workload { remarks: source.remarks(), ..workload };
     Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
 }
 
@@ -416,6 +466,13 @@ impl Scenario {
     /// What does not fit together, or cannot be opened.
     pub fn describe(&self) -> Result<Vec<String>, RunError> {
         self.check()?;
+        if let Some(config) = &self.hybrid {
+            let hybrid = Hybrid::new(self, config)?;
+            let logical_bytes = u64::from(hybrid.logical_pages()) * self.flash.page_size.count;
+            Input::check(&self.workload.trace)?;
+            let (_, workload) = open_workload(self, logical_bytes, Seed(self.seed))?;
+            return Ok([hybrid.describe(), vec![format!("workload: {workload}")]].concat());
+        }
         let controller = build(self)?;
         let logical_bytes = controller.ftl().logical_bytes();
         Input::check(&self.workload.trace)?;

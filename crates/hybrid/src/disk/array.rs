@@ -1,6 +1,7 @@
 //! Several disks as one space of pages: one after the other, or striped.
 
 use super::{Answered, Direction, Disk, DiskConfig, SECTOR_BYTES, Scheduler, Transfer};
+use crate::costmodel::DiskCosts;
 use coflash_base::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -126,6 +127,12 @@ impl Disks {
     #[must_use]
     pub fn pages(&self) -> u64 {
         self.pages_per_disk * self.disks.len() as u64
+    }
+
+    /// What a page at a random place of one of them takes, as a cost model counts it.
+    #[must_use]
+    pub fn costs(&self, page_bytes: u64) -> DiskCosts {
+        self.disks[0].mechanics.costs(page_bytes)
     }
 
     /// What has been asked of them so far.

@@ -2,6 +2,7 @@
 //! paper's cost model takes a disk for this.
 
 use super::{Direction, DiskModel, SECTOR_BYTES, Transfer};
+use crate::costmodel::DiskCosts;
 use coflash_base::{Bytes, Duration, Policy, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,6 +61,15 @@ impl DiskModel for Constant {
 
     fn sectors(&self) -> u64 {
         self.config.capacity.count / SECTOR_BYTES
+    }
+
+    fn costs(&self, page_bytes: u64) -> DiskCosts {
+        DiskCosts {
+            read_positioning: self.config.read_positioning,
+            write_positioning: self.config.write_positioning,
+            bandwidth_bytes_per_s: self.config.bandwidth_per_s.count.max(1),
+            page_bytes,
+        }
     }
 
     fn place(&self, sector: u64) -> u64 {

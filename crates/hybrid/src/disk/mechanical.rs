@@ -5,7 +5,8 @@
 
 use super::buffer::Buffer;
 use super::layout::{Layout, Place};
-use super::{Direction, DiskModel, Transfer, atlas10k};
+use super::{Direction, DiskModel, SECTOR_BYTES, Transfer, atlas10k};
+use crate::costmodel::DiskCosts;
 use coflash_base::{Duration, Policy, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -175,6 +176,17 @@ impl DiskModel for Mechanical {
 
     fn sectors(&self) -> u64 {
         self.layout.sectors()
+    }
+
+    /// A third of the stroke and half a turn; a write settles, for all that reaches the platter some time.
+    fn costs(&self, page_bytes: u64) -> DiskCosts {
+        let ns = atlas10k::SEEKS.ns(atlas10k::CYLINDERS / 3) + atlas10k::ROTATION_NS / 2;
+        DiskCosts {
+            read_positioning: Duration { ns: ns + atlas10k::READ_OVERHEAD_NS },
+            write_positioning: Duration { ns: ns + atlas10k::WRITE_OVERHEAD_NS + atlas10k::WRITE_SETTLE_NS },
+            bandwidth_bytes_per_s: SECTOR_BYTES * 1_000_000_000 / atlas10k::BUS_SECTOR_NS,
+            page_bytes,
+        }
     }
 
     fn place(&self, sector: u64) -> u64 {

@@ -17,6 +17,7 @@ pub use constant::{Constant, ConstantConfig};
 pub use mechanical::{Drive, Mechanical, MechanicalConfig};
 pub use scheduler::Scheduler;
 
+use crate::costmodel::DiskCosts;
 use coflash_base::Time;
 
 /// Bytes of a disk's sector.
@@ -68,6 +69,9 @@ pub trait DiskModel: coflash_base::Policy {
     /// How many sectors it has.
     fn sectors(&self) -> u64;
 
+    /// What a page at a random place takes, as a cost model counts it.
+    fn costs(&self, page_bytes: u64) -> DiskCosts;
+
     /// Where a sector lies as a scheduler sees it: the arm travels in proportion to the difference of two places.
     fn place(&self, sector: u64) -> u64;
 
@@ -103,6 +107,10 @@ impl Mechanics {
     #[must_use]
     pub fn sectors(&self) -> u64 {
         disk_dispatch!(self, disk => disk.sectors())
+    }
+
+    fn costs(&self, page_bytes: u64) -> DiskCosts {
+        disk_dispatch!(self, disk => disk.costs(page_bytes))
     }
 
     fn place(&self, sector: u64) -> u64 {
