@@ -109,13 +109,19 @@ impl PageReplacer {
         self.cache.victim(false).filter(|&slot| !self.cache.is_dirty(slot))
     }
 
-    /// Takes the next dirty victims out of their order, as a group in the order of their addresses.
-    pub(crate) fn take_group(&mut self) -> (LeaveId, Vec<SlotId>) {
+    /// Takes the next dirty victims out of their order, as a group in the order of their addresses. With a common order,
+    /// the clean ones that it meets on the way go, too, and `drop` is told of each.
+    pub(crate) fn take_group(&mut self, mut drop: impl FnMut(SlotId)) -> (LeaveId, Vec<SlotId>) {
         self.group.clear();
         while self.group.len() < self.group_pages as usize {
-            let Some(slot) = self.cache.victim(true).filter(|&slot| self.cache.is_dirty(slot)) else { break };
-            self.cache.pin(slot);
-            self.group.push((self.cache.page_of(slot), slot));
+            let Some(slot) = self.cache.victim(true) else { break };
+            if self.cache.is_dirty(slot) {
+                self.cache.pin(slot);
+                self.group.push((self.cache.page_of(slot), slot));
+            } else {
+                self.cache.remove(slot);
+                drop(slot);
+            }
         }
         self.group.sort_unstable();
         let slots: Vec<_> = self.group.iter().map(|&(_, slot)| slot).collect();
@@ -152,6 +158,12 @@ impl PageReplacer {
     #[inline]
     pub(crate) fn stays(&mut self, slot: SlotId) {
         self.leaves_with[slot] = None;
+    }
+
+    /// Whether a page leaves with a group still: it was not overwritten since.
+    #[inline]
+    pub(crate) fn leaves(&self, id: LeaveId, page: Lpn) -> bool {
+        self.cache.lookup(page).is_some_and(|slot| self.leaves_with[slot] == Some(id))
     }
 
     /// Whether a request that has not ended overwrites the page past the cache.

@@ -445,7 +445,11 @@ impl Tier {
 
     /// Reads the next group into the buffer and hands it to the disk.
     fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
-        let (id, slots) = self.replacer.take_group();
+        let Self { ftl, replacer, tally, .. } = self;
+        let (id, slots) = replacer.take_group(|slot| {
+            tally.clean_evictions += 1;
+            ftl.invalidate(Lpn::new(slot.get()));
+        });
         self.tally.destage_groups += 1;
         self.tally.destages += slots.len() as u64;
         for slot in slots {
@@ -460,6 +464,13 @@ impl Tier {
     /// The groups that began since this was last asked.
     pub fn started(&mut self) -> impl Iterator<Item = LeaveId> + '_ {
         self.started.drain(..)
+    }
+
+    /// Whether the disk still wants a page of a group: not if it was overwritten since, for then an older version of it may
+    /// not reach the disk any more.
+    #[must_use]
+    pub fn leaves(&self, id: LeaveId, page: Lpn) -> bool {
+        self.replacer.leaves(id, page)
     }
 
     /// A group is on the disk: its pages leave flash. The journal says so at the time returned.
@@ -549,6 +560,9 @@ impl Tier {
     }
 
     fn fill<M: TierMedia>(&mut self, fetch: u32, page: Lpn, start: M::When, media: &mut M) {
+        if self.resizer.limits().read_pages == 0 {
+            return;
+        }
         if self.replacer.cache.is_full() {
             match self.replacer.clean_victim() {
                 Some(slot) => self.drop_clean(slot),

@@ -55,6 +55,10 @@ fn distance(one: &[f64], other: &[f64]) -> f64 {
 }
 
 #[test]
+#[allow(
+    clippy::print_stdout,
+    reason = "what was measured is reported, and a test that is skipped must say so"
+)]
 fn service_times_are_those_of_the_real_drive() {
     let Some(requests) = trace() else {
         println!("skipped: no measured drive here (COFLASH_TRACES names the folder that has {TRACE})");

@@ -47,11 +47,14 @@ enum Purpose {
     Overwrite(Option<LeaveId>),
 }
 
-/// What disks do for the tier, in one transfer or more.
+/// What disks do for the tier: one transfer, or one after the other, so that what is urgent can go in between.
 #[derive(Clone, Debug)]
 struct Job {
     purpose: Purpose,
-    transfers_left: u32,
+    /// Pages of a group, with the times at which they are in the buffer; in the order of their addresses.
+    pages: Vec<(Lpn, Time)>,
+    /// The first of them that is yet to be written.
+    next: usize,
     /// Requests that wait for it, once for each of their parts.
     waiters: Vec<u32>,
     /// They are not answered before.
@@ -156,8 +159,8 @@ impl Hybrid {
         ]
     }
 
-    fn begin_job(&mut self, purpose: Purpose, transfers: u32) -> u32 {
-        let job = Job { purpose, transfers_left: transfers, waiters: Vec::new(), earliest: Time::ZERO };
+    fn begin_job(&mut self, purpose: Purpose, pages: Vec<(Lpn, Time)>) -> u32 {
+        let job = Job { purpose, pages, next: 0, waiters: Vec::new(), earliest: Time::ZERO };
         let id = self.free.pop().unwrap_or_else(|| {
             self.jobs.push(None);
             self.jobs.len() as u32 - 1
@@ -197,7 +200,7 @@ impl Hybrid {
             Direction::Read => Purpose::Fetch(None),
             Direction::Write => Purpose::Overwrite(None),
         };
-        let job = self.begin_job(purpose, 1);
+        let job = self.begin_job(purpose, Vec::new());
         self.run = Some(Run { job, direction, first: page, pages: 1 });
         Ends::With(job)
     }
@@ -230,14 +233,9 @@ impl Hybrid {
         let destages = std::mem::take(&mut self.destages);
         let mut last = None;
         for group in destages.chunk_by(|one, other| one.0 == other.0) {
-            let neighbours =
-                |one: &(u32, Lpn, When), other: &(u32, Lpn, When)| one.1.get() + 1 == other.1.get();
-            let runs = group.chunk_by(neighbours).count() as u32;
-            let job = self.begin_job(Purpose::Group(LeaveId::new(group[0].0)), runs);
-            for run in group.chunk_by(neighbours) {
-                let at = run.iter().map(|&(_, _, read)| known(read)).max().expect("a run has pages");
-                self.ask(job, Direction::Write, run[0].1, run.len() as u32, at);
-            }
+            let pages = group.iter().map(|&(_, page, read)| (page, known(read))).collect();
+            let job = self.begin_job(Purpose::Group(LeaveId::new(group[0].0)), pages);
+            self.continue_group(job);
             last = Some(job);
         }
         self.tier.started().for_each(drop);
@@ -246,11 +244,30 @@ impl Hybrid {
         last
     }
 
+    /// Has the disk write the next pages of a group that are neighbours; false where none is left.
+    fn continue_group(&mut self, id: u32) -> bool {
+        let Self { jobs, tier, .. } = self;
+        let job = jobs[id as usize].as_mut().expect("it has not ended");
+        let Purpose::Group(group) = job.purpose else { return false };
+        let rest = &job.pages[job.next..];
+        let Some(skipped) = rest.iter().position(|&(page, _)| tier.leaves(group, page)) else { return false };
+        let rest = &rest[skipped..];
+        let ((first, mut at), mut pages) = (rest[0], 1);
+        for &(page, read) in &rest[1..] {
+            if page.get() != first.get() + pages || !tier.leaves(group, page) {
+                break;
+            }
+            at = at.max(read);
+            pages += 1;
+        }
+        job.next += skipped + pages as usize;
+        self.ask(id, Direction::Write, first, pages, at);
+        true
+    }
+
     /// A transfer of a job was done at `at`.
     fn transferred(&mut self, id: u32, at: Time, finished: &mut Vec<Finished>) {
-        let job = self.job(id);
-        job.transfers_left -= 1;
-        if job.transfers_left > 0 {
+        if self.continue_group(id) {
             return;
         }
         let job = self.jobs[id as usize].take().expect("it has not ended");

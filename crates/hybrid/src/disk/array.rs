@@ -45,6 +45,14 @@ impl Default for DisksConfig {
     }
 }
 
+impl DisksConfig {
+    /// Sectors of all of them.
+    #[must_use]
+    pub fn sectors(&self) -> u64 {
+        self.model.build().sectors().saturating_mul(u64::from(self.count))
+    }
+}
+
 /// What has been asked of all disks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DiskTally {
@@ -88,14 +96,14 @@ impl Disks {
         if config.count == 0 {
             return Err(("count", "0 was given; at least 1 is allowed".to_owned()));
         }
-        if page_bytes % SECTOR_BYTES != 0 || page_bytes == 0 {
+        if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
             let problem =
                 format!("pages of {page_bytes} B are no whole number of sectors of {SECTOR_BYTES} B");
             return Err(("model", problem));
         }
         let pages_per_stripe = config.stripe.count / page_bytes;
         if config.placement == Placement::Striped
-            && (pages_per_stripe == 0 || config.stripe.count % page_bytes != 0)
+            && (pages_per_stripe == 0 || !config.stripe.count.is_multiple_of(page_bytes))
         {
             return Err((
                 "stripe",

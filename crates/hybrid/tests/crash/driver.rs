@@ -36,8 +36,12 @@ impl Setup {
             spare: Spare { share: Share::percent(30), definition: Provisioning::SpareOfPhysical },
             chips: Chips::RoundRobin,
             pools: Pools::Die,
-            summary: if variant % 2 == 0 { Summary::On } else { Summary::Off },
-            shared_streams: if variant % 3 == 0 { vec![] } else { FtlConfig::default().shared_streams },
+            summary: if variant.is_multiple_of(2) { Summary::On } else { Summary::Off },
+            shared_streams: if variant.is_multiple_of(3) {
+                vec![]
+            } else {
+                FtlConfig::default().shared_streams
+            },
             ..FtlConfig::default()
         };
         let trigger = if variant % 2 == 1 { Trigger::Operation } else { Trigger::Write };

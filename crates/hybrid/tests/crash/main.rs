@@ -42,7 +42,6 @@ fn no_cut_loses_a_dirty_page_or_brings_an_old_one_back() {
             }
         }
     }
-    println!("{sums:?}");
     assert!(sums.iter().all(|&(_, count)| count > 100), "what is to be tested happens: {sums:?}");
 }
 
