@@ -42,6 +42,7 @@ pub(crate) const ROWS: &[Row] = &[
         name: "shipped trace, closed loop, cdm",
         run: || simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))]),
     },
+    Row { name: "OP-FCL, 4 GiB, cache hits", run: op_fcl_hits },
     Row { name: "filling 5 GiB", run: fill },
     Row { name: "LRU, zipf 1.0 of 1 M keys", run: lru },
     Row { name: "parsing fio iolog", run: || parsing::made_up("fio") },
@@ -56,7 +57,26 @@ fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
 }
 
 fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
-    let result = run(&scenario(name, assignments), &mut Silent).expect("it runs");
+    measure(&scenario(name, assignments))
+}
+
+/// Reads of what is soon cached, with the workload tracked.
+fn op_fcl_hits() -> Measured {
+    let mut scenario = scenario("opfcl-config1", &[]);
+    scenario.workload.preset = None;
+    scenario.workload.synthetic = serde_json::from_value(serde_json::json!({
+        "generator": { "name": "zipf", "exponent": 1.0 },
+        "requests": 10_000_000,
+        "read_share": "100%",
+        "space": "256MiB",
+        "arrival": { "name": "poisson", "mean": "200us" },
+    }))
+    .expect("a configuration");
+    measure(&scenario)
+}
+
+fn measure(scenario: &Scenario) -> Measured {
+    let result = run(scenario, &mut Silent).expect("it runs");
     let simulator = result.simulator();
     Measured {
         requests_per_second: simulator.requests_per_second,

@@ -1,7 +1,7 @@
 """What a page request costs a flash cache in front of a disk, as a function of how its flash is divided.
 
-The legend, as in Y. Oh, J. Choi, D. Lee & S. H. Noh, "Caching less for better performance: balancing cache size and update
-cost of flash memory cache in hybrid storage systems", FAST 2012:
+The legend, as in Y. Oh, J. Choi, D. Lee & S. H. Noh, "Caching less for better performance: balancing cache size and
+update cost of flash memory cache in hybrid storage systems", FAST 2012:
 
 - ``u``: caching space / flash. The rest is over-provisioned space, in which garbage collection works.
 - ``r``: read cache / caching space. The rest is write cache.

@@ -98,9 +98,9 @@ pub struct HybridMetrics {
     /// Groups of them.
     pub destage_groups: u64,
     /// Transfers from the disks.
-    pub disk_reads: u64,
+    pub disk_read_transfers: u64,
     /// Transfers to the disks.
-    pub disk_writes: u64,
+    pub disk_write_transfers: u64,
     /// Pages from the disks.
     pub disk_reads_pages: u64,
     /// Pages to the disks.
@@ -136,8 +136,8 @@ impl HybridMetrics {
             fills_pages: tally.fills,
             destages_pages: tally.destages,
             destage_groups: tally.destage_groups,
-            disk_reads: disk.reads,
-            disk_writes: disk.writes,
+            disk_read_transfers: disk.reads,
+            disk_write_transfers: disk.writes,
             disk_reads_pages: disk.reads_pages,
             disk_writes_pages: disk.writes_pages,
             disk_time_ns: disks.busy_ns().sum(),

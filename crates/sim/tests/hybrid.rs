@@ -133,7 +133,7 @@ fn a_request_takes_what_its_operations_take() {
     let long = trace("0,R,0,131072\n1000000,R,0,131072\n");
     near(max(&long), 4_500_000 + 32 * 56_888);
     assert_eq!(number(&long, "hybrid.bypassed_reads_pages"), 64);
-    assert_eq!(number(&long, "hybrid.disk_reads"), 2);
+    assert_eq!(number(&long, "hybrid.disk_read_transfers"), 2);
     // Two misses at once: the disk serves one after the other, and neither holds up flash.
     let both = trace("0,W,9,4096\n1000000,R,0,4096\n1000001,R,90,4096\n1000002,R,9,4096\n");
     near(max(&both), 2 * miss);
