@@ -50,6 +50,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("shipped trace, closed loop, cdm", || {
             simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))])
         }),
+        row("OP-FCL, 4 GiB, cache hits", op_fcl_hits),
         row("filling 5 GiB", fill),
         row("LRU, zipf 1.0 of 1 M keys", lru),
     ];
@@ -70,7 +71,26 @@ fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
 }
 
 fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
-    let result = run(&scenario(name, assignments), &mut Silent).expect("it runs");
+    measure(&scenario(name, assignments))
+}
+
+/// Reads of what is soon cached, with the workload tracked.
+fn op_fcl_hits() -> Measured {
+    let mut scenario = scenario("opfcl-config1", &[]);
+    scenario.workload.preset = None;
+    scenario.workload.synthetic = serde_json::from_value(serde_json::json!({
+        "generator": { "name": "zipf", "exponent": 1.0 },
+        "requests": 10_000_000,
+        "read_share": "100%",
+        "space": "256MiB",
+        "arrival": { "name": "poisson", "mean": "200us" },
+    }))
+    .expect("a configuration");
+    measure(&scenario)
+}
+
+fn measure(scenario: &Scenario) -> Measured {
+    let result = run(scenario, &mut Silent).expect("it runs");
     let simulator = result.simulator();
     Measured {
         requests_per_second: simulator.requests_per_second,

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CoflashError",
+    "CostDemand",
+    "CostModel",
     "Likeness",
     "MadeUp",
     "RunResult",
@@ -24,6 +26,7 @@ __all__ = [
     "trace_like",
     "trace_rewrite_json",
     "trace_targets",
+    "victim_utilisation",
     "warm",
 ]
 
@@ -79,6 +82,41 @@ class Likeness:
     def to_json(self) -> str: ...
     def to_toml(self, seed: int) -> str: ...
     def made_up(self, seed: int) -> MadeUp: ...
+
+class CostModel:
+    def __init__(
+        self,
+        *,
+        pages_per_block: int,
+        page_program_us: float,
+        page_read_us: float,
+        page_copy_us: float,
+        block_erase_us: float,
+        read_positioning_us: float,
+        write_positioning_us: float,
+        bandwidth_bytes_per_s: int,
+        page_bytes: int,
+    ) -> None: ...
+    def gc_us(self, u: float, worst: bool) -> float: ...
+    def write_us(self, u: float, worst: bool) -> float: ...
+    def read_cache_us(self, hit_rate: float, write_us: float) -> float: ...
+    def write_cache_us(self, hit_rate: float, reads_of_hits: float, write_us: float) -> float: ...
+    def hybrid_us(self, demand: CostDemand, u: float, r: float) -> float: ...
+    def best(self, demand: CostDemand, step: float, caching_max: float) -> tuple[float, float]: ...
+
+@final
+class CostDemand:
+    def __init__(
+        self,
+        reads: float,
+        writes: float,
+        read_hit_rates: Sequence[float],
+        write_hit_rates: Sequence[float],
+        segment: float,
+        reads_of_write_hits: float,
+    ) -> None: ...
+
+def victim_utilisation(u: float) -> float: ...
 
 @final
 class RunResult:

@@ -208,7 +208,8 @@ def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple
     yield "programs-by-cause", _programs(study)
 
 
-def _new(height_inches: float) -> tuple[Figure, Axes]:
+def new_figure(height_inches: float) -> tuple[Figure, Axes]:
+    """A figure as wide as a column, with one plot."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(COLUMN_INCHES, height_inches), layout="constrained")
@@ -232,7 +233,7 @@ def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int
 
 
 def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
-    figure, axes = _new(2.3)
+    figure, axes = new_figure(2.3)
     lines = points(study, values, plan)
     most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
     factor, unit = axis_unit(what.unit, most)
@@ -263,7 +264,7 @@ def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: P
 
 
 def _tail(study: Study, plan: Plan) -> Figure:
-    figure, axes = _new(2.5)
+    figure, axes = new_figure(2.5)
     for place, run in enumerate(typical(study, plan)):
         histogram = study.results[run].histogram()
         beyond = histogram.exceeded_by()
@@ -289,7 +290,7 @@ def _tail(study: Study, plan: Plan) -> Figure:
 
 def _programs(study: Study) -> Figure:
     shown = study.results[:_BARS_MAX]
-    figure, axes = _new(0.75 + 0.19 * len(shown))
+    figure, axes = new_figure(0.75 + 0.19 * len(shown))
     labels = study.labels[: len(shown)]
     pages = {cause: np.array([_pages(result, cause) for result in shown]) for cause in CAUSES}
     factor, unit = axis_unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))

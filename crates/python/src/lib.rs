@@ -2,6 +2,7 @@
 //! `_core.pyi`.
 #![allow(missing_docs, reason = "documented on the Python side")]
 
+mod costmodel;
 mod observer;
 
 use coflash_sim::scenario::settings;
@@ -379,6 +380,9 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Warm>()?;
     module.add_class::<PyMadeUp>()?;
     module.add_class::<PyLikeness>()?;
+    module.add_class::<costmodel::CostModel>()?;
+    module.add_class::<costmodel::PyDemand>()?;
+    module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(policies_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;

@@ -8,6 +8,7 @@ mod address;
 mod device;
 mod engine;
 mod generate;
+mod hybrid;
 mod input;
 mod inspect;
 mod latency;
@@ -55,6 +56,12 @@ pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyIn
             "what cache and flash tell each other",
             coflash_controller::CooperationConfig::table(),
         ),
+        (
+            "hybrid.scheme",
+            "how a flash cache before disks divides its flash",
+            coflash_hybrid::SchemeConfig::table(),
+        ),
+        ("hybrid.disks.model", "how long a disk takes", coflash_hybrid::disk::DiskConfig::table()),
         ("workload.synthetic.generator", "where made-up requests go", GeneratorConfig::table()),
         ("workload.synthetic.size", "how long made-up requests are", SizeConfig::table()),
         (

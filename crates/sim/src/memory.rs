@@ -3,6 +3,7 @@
 use crate::scenario::{Scenario, ScenarioError};
 use coflash_base::Bytes;
 use coflash_controller::{CooperationConfig, Placement};
+use coflash_hybrid::HybridConfig;
 use std::fs;
 
 /// Refuses a device whose state does not fit into memory, where the system tells how much there is.
@@ -53,6 +54,14 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         + index
         + (24 + told) * slots
         + cooperation
+        + scenario.hybrid.as_ref().map_or(0, |hybrid| tier_bytes(hybrid, pages))
+}
+
+/// About what a flash cache takes beside its FTL: an index and two ghost lists over the pages of disks, and slots, orders,
+/// versions and ghosts for those of flash.
+fn tier_bytes(hybrid: &HybridConfig, flash_pages: u64) -> u64 {
+    let disk_pages = hybrid.disks.sectors() / 8;
+    13 * disk_pages + 80 * flash_pages
 }
 
 /// The memory that this process may still take.

@@ -2,6 +2,7 @@
 
 use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
+use crate::hybrid::Hybrid;
 use crate::input::Inputs;
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
@@ -15,6 +16,7 @@ use coflash_base::{Seed, Time};
 use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
 use coflash_host::{HostCache, Toll};
+use coflash_hybrid::HybridConfig;
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
 use coflash_workload::like::{FitOptions, config_like};
 use coflash_workload::{BATCH_REQUESTS, Part, ReadAhead, Repeat, Request, Source, WorkloadError, trace};
@@ -96,6 +98,9 @@ pub enum RunError {
 /// What is wrong with scenario or workload; or the observer stopped it.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
+    if let Some(config) = &scenario.hybrid {
+        return run_hybrid(scenario, config, observer);
+    }
     on_device(scenario, build_ftl(scenario)?, observer, |ftl, observer| {
         precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
     })
@@ -111,7 +116,12 @@ pub fn run_from(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
-    on_device(scenario, warm.device(scenario)?, observer, |_, _| Ok(()))
+    let ftl = warm.device(scenario)?;
+    // Whatever it was warmed up to: a flash cache is empty at first.
+    if let Some(config) = &scenario.hybrid {
+        return run_hybrid(scenario, config, observer);
+    }
+    on_device(scenario, ftl, observer, |_, _| Ok(()))
 }
 
 /// Puts the cache before the FTL, on whichever side of the link, and runs.
@@ -134,16 +144,58 @@ fn simulate<F: Firmware>(
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
-    let logical_bytes = firmware.ftl().logical_bytes();
-    let mut inputs = Inputs::of(scenario.workload.files());
-    // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) =
-        open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
-    inputs.digest_files(observer)?;
-    warm_up(firmware.ftl_mut(), observer)?;
-
     let logical_pages = firmware.ftl().logical_pages();
-    let mut engine = Engine::new(scenario, Device::new(scenario, firmware), logical_pages);
+    // A workload that cannot be opened should say so before the device is warmed up.
+    let workload = Opened::new(scenario, logical_pages, observer)?;
+    warm_up(firmware.ftl_mut(), observer)?;
+    let engine = Engine::new(scenario, Device::new(scenario, firmware), logical_pages);
+    measure(scenario, engine, workload, observer)
+}
+
+/// Runs a scenario of a flash cache in front of disks.
+fn run_hybrid(
+    scenario: &Scenario,
+    config: &HybridConfig,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    memory::check(scenario)?;
+    let hybrid = Hybrid::new(scenario, config)?;
+    let logical_pages = hybrid.logical_pages();
+    let workload = Opened::new(scenario, logical_pages, observer)?;
+    measure(scenario, Engine::new(scenario, hybrid, logical_pages), workload, observer)
+}
+
+/// A workload that is about to be replayed.
+struct Opened<'a> {
+    source: Box<dyn Source>,
+    description: String,
+    inputs: Inputs<'a>,
+    logical_bytes: u64,
+}
+
+impl<'a> Opened<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        logical_pages: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, RunError> {
+        let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
+        let mut inputs = Inputs::of(scenario.workload.files());
+        let (source, description) =
+            open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+        inputs.digest_files(observer)?;
+        Ok(Self { source, description, inputs, logical_bytes })
+    }
+}
+
+/// Replays the workload, and puts together what was measured.
+fn measure<T: Target>(
+    scenario: &Scenario,
+    mut engine: Engine<T>,
+    workload: Opened<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let Opened { mut source, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
@@ -493,6 +545,11 @@ impl Scenario {
     /// What does not fit together, or cannot be opened.
     pub fn describe(&self) -> Result<Vec<String>, RunError> {
         self.check()?;
+        if let Some(config) = &self.hybrid {
+            let hybrid = Hybrid::new(self, config)?;
+            let workload = self.describe_workload(hybrid.logical_pages())?;
+            return Ok([hybrid.describe(), vec![workload]].concat());
+        }
         let ftl = build_ftl(self)?;
         match self.cache.placement {
             Placement::InStorage => self.describe_on(&with_cache(self, ftl)?, ""),
@@ -500,14 +557,20 @@ impl Scenario {
         }
     }
 
-    fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
-        let logical_bytes = firmware.ftl().logical_bytes();
+    fn describe_workload(&self, logical_pages: u32) -> Result<String, RunError> {
+        let logical_bytes = u64::from(logical_pages) * self.flash.page_size.count;
         let inputs = Inputs::of(self.workload.files());
         let workload = match inputs.stream() {
             // Looking at it would take it from the run.
             Some(stream) => format!("trace {stream}, which can be read only once"),
             None => open_workload(self, logical_bytes, Seed(self.seed), &inputs, &mut Silent)?.1,
         };
+        Ok(format!("workload: {workload}"))
+    }
+
+    fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
+        let logical_bytes = firmware.ftl().logical_bytes();
+        let workload = self.describe_workload(firmware.ftl().logical_pages())?;
         Ok(vec![
             format!(
                 "exports {} ({} pages) of {}",
@@ -516,7 +579,7 @@ impl Scenario {
                 human(self.flash.capacity().count)
             ),
             format!("cache of {} pages{place}, {}", firmware.cache().1, self.cooperation.name()),
-            format!("workload: {workload}"),
+            workload,
             format!(
                 "state of {}, {:.2} bytes a physical page",
                 human(firmware.heap_bytes() as u64),

@@ -9,6 +9,7 @@ use coflash_controller::{CacheConfig, CooperationConfig};
 use coflash_flash::{Geometry, Timing};
 use coflash_ftl::{FreeMark, FtlConfig, GcConfig};
 use coflash_host::HostConfig;
+use coflash_hybrid::HybridConfig;
 use coflash_workload::disksim_generator::DiskSimConfig;
 use coflash_workload::ready_made::PresetConfig;
 use coflash_workload::synthetic::SyntheticConfig;
@@ -44,6 +45,9 @@ pub struct Scenario {
     pub cache: CacheConfig,
     /// What cache and flash tell each other: its name, or a table of its name and its parameters.
     pub cooperation: CooperationConfig,
+    /// A flash cache in front of disks; without it, flash is all there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hybrid: Option<HybridConfig>,
     /// The link to the host.
     pub link: LinkConfig,
     /// The host's side of the link, where the cache is in the host.
@@ -178,6 +182,13 @@ pub struct PreconditionConfig {
     /// Uniform random writes after the fill: so many times the logical pages, or "steady" (until write amplification no
     /// longer changes).
     pub random_passes: RandomPasses,
+}
+
+impl PreconditionConfig {
+    /// The device stays erased.
+    pub(crate) fn nothing() -> Self {
+        Self { fill: Fill::None, ..Self::default() }
+    }
 }
 
 /// What becomes of addresses beyond the device.

@@ -41,6 +41,8 @@ impl Recipe {
             gc,
             cache: _,
             cooperation,
+            // A flash cache is empty at first.
+            hybrid: _,
             link: _,
             host: _,
             precondition,
