@@ -63,7 +63,7 @@ impl Controller {
         cooperation: &CooperationConfig,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        let ftl = Ftl::new(geometry, ftl, gc, cooperation.fractional(), seed)?;
+        let ftl = Ftl::new(geometry, ftl, gc, cooperation.demands(), seed)?;
         Self::over(ftl, geometry, cache, cooperation)
     }
 

@@ -166,8 +166,8 @@ pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
         return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
     }
     memory::check(scenario)?;
-    let fractional = scenario.cooperation.fractional();
-    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, fractional, Seed(scenario.seed)).map_err(refused)
+    let demands = scenario.cooperation.demands();
+    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, demands, Seed(scenario.seed)).map_err(refused)
 }
 
 fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {

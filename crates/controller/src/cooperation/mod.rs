@@ -3,7 +3,7 @@
 use coflash_base::Lpn;
 use coflash_cache::Cache;
 use coflash_flash::Media;
-use coflash_ftl::{Advisor, Fate, Ftl, Weight};
+use coflash_ftl::{Advisor, Demands, Fate, Ftl, Marks, Weight};
 
 mod cdm;
 mod cdm_consistent;
@@ -41,8 +41,8 @@ pub trait CooperationScheme: coflash_base::Policy {
     /// The scheme with its parameters, for a cache of `slots` pages.
     fn new(config: &Self::Config, slots: u32) -> Self;
 
-    /// Whether marked pages may come to count in part in a victim's cost.
-    fn fractional(&self) -> bool;
+    /// What it asks of the FTL.
+    fn demands(&self) -> Demands;
 
     /// A read miss was cached: cache and flash hold the same.
     fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
@@ -61,7 +61,7 @@ pub trait CooperationScheme: coflash_base::Policy {
 
     /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
     /// makes the cached copy an orphan first: it must be written when it is evicted.
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, media: &mut M) -> Fate;
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate;
 
     /// What was dropped must be durable elsewhere when this returns: the block is about to be erased.
     fn before_erase<M: Media>(&mut self, media: &mut M) {
@@ -89,11 +89,11 @@ impl CooperationConfig {
         cooperation_build!(self, config => CooperationScheme::new(config, slots))
     }
 
-    /// Whether marked pages may come to count in part in a victim's cost. No cache is so large that this changes.
+    /// What the scheme asks of the FTL. No cache is so large that this changes.
     #[must_use]
-    pub fn fractional(&self) -> bool {
+    pub fn demands(&self) -> Demands {
         let scheme = self.build(0);
-        cooperation_dispatch!(scheme, scheme => scheme.fractional())
+        cooperation_dispatch!(scheme, scheme => scheme.demands())
     }
 }
 
@@ -131,8 +131,8 @@ pub(crate) struct Answers<'a> {
 
 impl Advisor for Answers<'_> {
     #[inline(always)]
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, media: &mut M) -> Fate {
-        cooperation_dispatch!(self.scheme, scheme => scheme.fate(lpn, marked, self.cache, media))
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Fate {
+        cooperation_dispatch!(self.scheme, scheme => scheme.fate(lpn, marks, self.cache, media))
     }
 
     fn before_erase<M: Media>(&mut self, media: &mut M) {
