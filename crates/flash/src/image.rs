@@ -4,7 +4,7 @@
 //! and the model of what a real device has to keep.
 
 use crate::{Access, BlockId, Cause, DieId, Geometry, Media, Oob, Place, Ppn};
-use coflash_base::Lpn;
+use coflash_base::{Duration, Lpn};
 
 /// One flash operation, for comparing what two media were told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -164,6 +164,8 @@ impl Media for Image {
             Access::WriteNew => self.slots[slot as usize] = self.merged(&vec![0; self.host.len()]),
         }
     }
+
+    fn later(&self, (): (), _: Duration) {}
 
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0

@@ -1,8 +1,8 @@
-//! The outside world of the firmware: six methods behind which flash and cache memory act, and two for what a
+//! The outside world of the firmware: the methods behind which flash and cache memory act, and two for what a
 //! crash-consistent cache keeps of itself.
 
 use crate::{BlockId, DieId, Ppn};
-use coflash_base::Lpn;
+use coflash_base::{Duration, Lpn};
 
 /// Why flash is operated: every program is counted under its cause (SPEC 1.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -122,6 +122,9 @@ pub trait Media {
     /// Everything stored in the cache so far, data and metadata, is durable before anything stored later.
     fn fence(&mut self) {}
 
+    /// A moment so long after another: for what takes time and is not flash.
+    fn later(&self, after: Self::When, by: Duration) -> Self::When;
+
     /// How much a die has still to do at `now`, in any unit: the firmware prefers the die with the least.
     fn backlog(&self, die: DieId, now: Self::When) -> u64;
 }
@@ -142,6 +145,8 @@ impl Media for Untimed {
     fn erase(&mut self, _: BlockId, _: Cause, (): ()) {}
     #[inline(always)]
     fn access(&mut self, _: u32, _: Access, (): ()) {}
+    #[inline(always)]
+    fn later(&self, (): (), _: Duration) {}
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }

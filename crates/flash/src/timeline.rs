@@ -266,6 +266,11 @@ impl Media for Timeline {
         })
     }
 
+    #[inline]
+    fn later(&self, after: When, by: Duration) -> When {
+        after.plus(by)
+    }
+
     fn backlog(&self, die: DieId, now: When) -> u64 {
         let servers = self.servers_of(die);
         match &self.channels {

@@ -1,33 +1,34 @@
-//! Serving requests: each is split into pages, each page goes through the controller, and the request is answered when
-//! its last page is.
+//! Serving requests: each is split into pages, each page goes to the target, and the request is answered when its last
+//! page is.
 
 use crate::address::AddressMap;
 use crate::latency::Latency;
-use crate::metrics::{CacheMetrics, Consistency, EraseCounts, Metrics, Programs, Responses, SoFar, ratio};
-use crate::scenario::{LinkConfig, Scenario};
+use crate::metrics::{CacheMetrics, EraseCounts, Metrics, Programs, Responses, SoFar, ratio};
+use crate::scenario::Scenario;
 use crate::series::{Counts, Recorder, Series};
-use coflash_base::{Duration, Time};
-use coflash_controller::{Controller, Extent};
-use coflash_flash::{Busy, Cause, DieId, Finished, Timeline, When};
+use crate::target::{Command, Moment, Target};
+use coflash_base::{Duration, Lpn, Time};
+use coflash_controller::Extent;
+use coflash_flash::{Busy, Cause, Finished};
 use coflash_ftl::{GcMode, Tally};
 use coflash_workload::{Op, Request};
 
 #[cfg(test)]
 mod tests;
 
-/// A request that waits for flash.
+/// A request that waits for parts of it.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     arrival: Time,
     op: Op,
-    /// Pages not answered yet.
-    pages: u32,
+    /// Parts not answered yet.
+    parts: u32,
     latest: Time,
-    /// From the last page to the host.
+    /// From the last part to the host.
     tail: Duration,
 }
 
-/// A request for pages that the device does not have.
+/// A request for pages that the target does not have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfSpace;
 
@@ -55,38 +56,43 @@ impl Meters {
     }
 }
 
-/// A device, its timeline and the requests under way.
-pub(crate) struct Engine {
-    controller: Controller,
-    timeline: Timeline,
+/// The parts of the request that is being issued, as their moments come in.
+struct Parts {
+    /// When the last of those known is done.
+    latest: Time,
+    /// Those not known, and the place of their request among those that wait.
+    waiting: u32,
+    tag: Option<u32>,
+}
+
+/// What serves requests, and the requests under way.
+pub(crate) struct Engine<T: Target> {
+    target: T,
     address: AddressMap,
-    link: LinkConfig,
-    ns_per_byte: f64,
     page_bytes: u64,
     logical_bytes: u64,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
+    flushed: Vec<T::When>,
     meters: Meters,
     erases_before: Vec<u32>,
     tally_before: Tally,
     gc: GcMode,
-    dies: u32,
 }
 
-impl Engine {
-    /// An engine that measures from the present state of `controller` on.
-    pub(crate) fn new(scenario: &Scenario, controller: Controller) -> Self {
+impl<T: Target> Engine<T> {
+    /// An engine that measures from the present state of `target` on, which has so many pages for requests.
+    pub(crate) fn new(scenario: &Scenario, target: T, logical_pages: u32) -> Self {
+        let page_bytes = scenario.flash.page_size.count;
         Self {
-            timeline: Timeline::new(&scenario.flash, &scenario.timing, scenario.cache.timing()),
-            address: AddressMap::new(scenario.workload.remap, controller.ftl().logical_pages()),
-            link: scenario.link.clone(),
-            ns_per_byte: scenario.link.ns_per_byte(),
-            page_bytes: scenario.flash.page_size.count,
-            logical_bytes: controller.ftl().logical_bytes(),
+            address: AddressMap::new(scenario.workload.remap, logical_pages),
+            page_bytes,
+            logical_bytes: u64::from(logical_pages) * page_bytes,
             pending: Vec::new(),
             vacant: Vec::new(),
             finished: Vec::new(),
+            flushed: Vec::new(),
             meters: Meters {
                 host_reads_pages: 0,
                 host_writes_pages: 0,
@@ -98,18 +104,17 @@ impl Engine {
                 series: Recorder::new(),
                 last_answer: Time::ZERO,
             },
-            erases_before: controller.ftl().erase_counts().to_vec(),
-            tally_before: *controller.ftl().tally(),
+            erases_before: target.ftl().erase_counts().to_vec(),
+            tally_before: *target.ftl().tally(),
             gc: scenario.gc.mode,
-            dies: scenario.flash.dies(),
-            controller,
+            target,
         }
     }
 
     /// Issues a request at `arrival`; its answer's time where that is known at once. Arrivals never go back.
     ///
     /// # Errors
-    /// The request goes beyond the device; nothing of it was done.
+    /// The request goes beyond the target; nothing of it was done.
     #[inline]
     pub(crate) fn issue(&mut self, request: &Request, arrival: Time) -> Result<Option<Time>, OutOfSpace> {
         self.advance(arrival, |_| {});
@@ -121,55 +126,35 @@ impl Engine {
         if request.length > self.logical_bytes {
             return Err(OutOfSpace);
         }
-        self.controller.pass_time(arrival, &mut self.timeline);
-        let start = arrival + self.link.per_command;
-        match request.op {
-            Op::Read | Op::Write => self.transfer(request, arrival, start),
-            Op::Trim => {
-                self.trim(request)?;
-                Ok(Some(self.answer(Op::Trim, arrival, start)))
-            }
-            Op::Flush => {
-                self.meters.flushes += 1;
-                let done =
-                    self.controller.flush(When::at(start), &mut self.timeline).known().unwrap_or(start);
-                Ok(Some(self.answer(Op::Flush, arrival, done)))
-            }
+        let parts = match request.op {
+            Op::Read | Op::Write => self.transfer(request, arrival)?,
+            Op::Trim => self.trim(request, arrival)?,
+            Op::Flush => self.flush(arrival),
+        };
+        let (earliest, tail) = self.target.end();
+        let latest = parts.latest.max(earliest);
+        let Some(tag) = parts.tag else {
+            return Ok(Some(self.answer(request.op, arrival, latest + tail)));
+        };
+        let pending = Pending { arrival, op: request.op, parts: parts.waiting, latest, tail };
+        if tag as usize == self.pending.len() {
+            self.pending.push(pending);
+        } else {
+            self.pending[tag as usize] = pending;
         }
+        Ok(None)
     }
 
     /// Passes time up to `until`, telling of each request answered on the way.
     #[inline]
-    pub(crate) fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) {
-        if self.gc == GcMode::Background {
-            self.advance_idly(until, &mut answered);
-        }
-        if self.timeline.has_events() {
-            self.timeline.advance(until, &mut self.finished);
-            self.settle(answered);
-        }
-    }
-
-    /// Passes time up to just before `until`, and uses what is idle of it.
-    #[inline(never)]
-    fn advance_idly(&mut self, until: Time, mut answered: impl FnMut(Time)) {
-        loop {
-            let event = |timeline: &Timeline| timeline.next_event().filter(|&at| at < until);
-            self.use_idle_time(event(&self.timeline).unwrap_or(until));
-            // What has begun may end before that.
-            if event(&self.timeline).is_none() {
-                break;
-            }
-            self.step(&mut answered);
-        }
+    pub(crate) fn advance(&mut self, until: Time, answered: impl FnMut(Time)) {
+        self.target.advance(until, &mut self.finished);
+        self.settle(answered);
     }
 
     /// Passes time to the next event, of which there is one.
     pub(crate) fn step(&mut self, answered: impl FnMut(Time)) {
-        if let (GcMode::Background, Some(event)) = (self.gc, self.timeline.next_event()) {
-            self.use_idle_time(event);
-        }
-        self.timeline.step(&mut self.finished);
+        self.target.step(&mut self.finished);
         self.settle(answered);
     }
 
@@ -177,30 +162,20 @@ impl Engine {
     /// to come: what is idle stays so.
     pub(crate) fn drain(&mut self, events: u64) -> bool {
         (0..events).all(|_| {
-            let more = self.timeline.step(&mut self.finished);
+            let more = self.target.drain(&mut self.finished);
             self.settle(|_| {});
             more
         })
     }
 
-    /// Has idle dies collect garbage, in the order in which they fall idle: whatever may begin before `until` does, and is
-    /// done to its end. With shared channels nothing else may happen before `until`.
-    fn use_idle_time(&mut self, until: Time) {
-        let dies = || (0..self.dies).map(DieId::new);
-        loop {
-            let (ftl, timeline) = (self.controller.ftl(), &self.timeline);
-            let idle = dies().filter_map(|die| Some((timeline.idle_since(die)?, die)));
-            let next = idle.filter(|&(since, die)| since < until && ftl.has_idle_work(die)).min();
-            let Some((since, die)) = next else { break };
-            if !self.controller.work_idle(die, When::at(since), &mut self.timeline) {
-                break;
-            }
-        }
-    }
-
     /// When the next event is due, where there are events.
     pub(crate) fn next_event(&self) -> Option<Time> {
-        self.timeline.next_event()
+        self.target.next_event()
+    }
+
+    /// Bytes that requests may be for.
+    pub(crate) fn logical_bytes(&self) -> u64 {
+        self.logical_bytes
     }
 
     /// Pages that a dense address map has given out or would need.
@@ -218,83 +193,96 @@ impl Engine {
     }
 
     #[inline]
-    fn transfer(
-        &mut self,
-        request: &Request,
-        arrival: Time,
-        start: Time,
-    ) -> Result<Option<Time>, OutOfSpace> {
+    fn transfer(&mut self, request: &Request, arrival: Time) -> Result<Parts, OutOfSpace> {
         let bytes = self.page_bytes;
         let end = request.offset + request.length;
-        let (first, last) = (request.offset / bytes, (end - 1) / bytes);
-        let crossing = Duration { ns: (request.length as f64 * self.ns_per_byte).round() as u64 };
-        let reads = request.op == Op::Read;
-        let (begin, tail) = if reads { (start, crossing) } else { (start + crossing, Duration::ZERO) };
-        if first != last {
-            // All or nothing: a request that does not fit must leave no trace.
-            for page in first..=last {
-                self.address.page(page).ok_or(OutOfSpace)?;
-            }
+        let pages = request.offset / bytes..(end - 1) / bytes + 1;
+        let first = self.address.page(pages.start).ok_or(OutOfSpace)?;
+        // All or nothing: a request that does not fit must leave no trace.
+        for page in pages.start + 1..pages.end {
+            self.address.page(page).ok_or(OutOfSpace)?;
         }
-        let (mut latest, mut tag, mut waiting) = (begin, None, 0);
-        for page in first..=last {
-            let lpn = self.address.page(page).ok_or(OutOfSpace)?;
-            let when = if reads {
+        self.begin(request, arrival, Some(first), &pages);
+        let mut parts = Parts { latest: Time::ZERO, waiting: 0, tag: None };
+        for page in pages.clone() {
+            let lpn = if page == pages.start { first } else { self.address.page(page).ok_or(OutOfSpace)? };
+            let when = if request.op == Op::Read {
                 self.meters.host_reads_pages += 1;
-                self.controller.read(lpn, When::at(begin), &mut self.timeline)
+                self.target.read(lpn)
             } else {
                 self.meters.host_writes_pages += 1;
                 let whole = page * bytes >= request.offset && (page + 1) * bytes <= end;
-                let extent = if whole { Extent::Whole } else { Extent::Part };
-                self.controller.write(lpn, extent, When::at(begin), &mut self.timeline)
+                self.target.write(lpn, if whole { Extent::Whole } else { Extent::Part })
             };
-            match when.known() {
-                Some(at) => latest = latest.max(at),
-                None => {
-                    let tag =
-                        *tag.get_or_insert_with(|| self.vacant.pop().unwrap_or(self.pending.len() as u32));
-                    self.timeline.tell(when, tag);
-                    waiting += 1;
-                }
-            }
+            self.take(when, &mut parts);
         }
-        match tag {
-            None => Ok(Some(self.answer(request.op, arrival, latest + tail))),
-            Some(tag) => {
-                let pending = Pending { arrival, op: request.op, pages: waiting, latest, tail };
-                if tag as usize == self.pending.len() {
-                    self.pending.push(pending);
-                } else {
-                    self.pending[tag as usize] = pending;
-                }
-                Ok(None)
-            }
-        }
+        Ok(parts)
     }
 
     /// Trims the pages that lie in the range whole.
-    fn trim(&mut self, request: &Request) -> Result<(), OutOfSpace> {
+    fn trim(&mut self, request: &Request, arrival: Time) -> Result<Parts, OutOfSpace> {
         let bytes = self.page_bytes;
         let pages = request.offset.div_ceil(bytes)..(request.offset + request.length) / bytes;
         for page in pages.clone() {
             self.address.page(page).ok_or(OutOfSpace)?;
         }
+        let first = if pages.is_empty() { None } else { self.address.page(pages.start) };
+        self.begin(request, arrival, first, &pages);
         for page in pages {
             let lpn = self.address.page(page).ok_or(OutOfSpace)?;
             self.meters.host_trims_pages += 1;
-            self.controller.trim(lpn, &mut self.timeline);
+            self.target.trim(lpn);
         }
-        Ok(())
+        Ok(Parts { latest: Time::ZERO, waiting: 0, tag: None })
     }
 
-    /// Takes in the parts that the timeline reports as ended.
+    fn flush(&mut self, arrival: Time) -> Parts {
+        self.meters.flushes += 1;
+        let command = Command { op: Op::Flush, arrival, length_bytes: 0, first: None, pages: 0 };
+        self.target.begin(&command);
+        let mut flushed = std::mem::take(&mut self.flushed);
+        self.target.flush(&mut flushed);
+        let mut parts = Parts { latest: Time::ZERO, waiting: 0, tag: None };
+        flushed.drain(..).for_each(|when| self.take(when, &mut parts));
+        self.flushed = flushed;
+        parts
+    }
+
+    #[inline(always)]
+    fn begin(&mut self, request: &Request, arrival: Time, first: Option<Lpn>, pages: &std::ops::Range<u64>) {
+        self.target.begin(&Command {
+            op: request.op,
+            arrival,
+            length_bytes: request.length,
+            first,
+            // No more than the target has.
+            pages: pages.end.saturating_sub(pages.start) as u32,
+        });
+    }
+
+    /// Takes in a part of the request that is being issued.
+    #[inline(always)]
+    fn take(&mut self, when: T::When, parts: &mut Parts) {
+        match when.known() {
+            Some(at) => parts.latest = parts.latest.max(at),
+            None => {
+                let tag =
+                    *parts.tag.get_or_insert_with(|| self.vacant.pop().unwrap_or(self.pending.len() as u32));
+                self.target.tell(when, tag);
+                parts.waiting += 1;
+            }
+        }
+    }
+
+    /// Takes in the parts that the target reports as ended.
+    #[inline]
     fn settle(&mut self, mut answered: impl FnMut(Time)) {
         for index in 0..self.finished.len() {
             let Finished { tag, at } = self.finished[index];
             let pending = &mut self.pending[tag as usize];
             pending.latest = pending.latest.max(at);
-            pending.pages -= 1;
-            if pending.pages == 0 {
+            pending.parts -= 1;
+            if pending.parts == 0 {
                 let Pending { arrival, op, latest, tail, .. } = *pending;
                 self.vacant.push(tag);
                 answered(self.answer(op, arrival, latest + tail));
@@ -317,8 +305,8 @@ impl Engine {
     }
 
     fn counts(&self) -> Counts {
-        let flash = self.controller.ftl().tally().since(&self.tally_before);
-        let cache = self.controller.tally();
+        let flash = self.target.ftl().tally().since(&self.tally_before);
+        let (cache, _) = self.target.cache();
         Counts {
             host_reads_pages: self.meters.host_reads_pages,
             host_writes_pages: self.meters.host_writes_pages,
@@ -336,7 +324,7 @@ impl Engine {
 
     /// Whether time has come so far that it can no longer be trusted.
     pub(crate) fn is_out_of_time(&self) -> bool {
-        let Busy { gc, other } = self.timeline.busy();
+        let Busy { gc, other } = self.target.busy();
         self.meters.last_answer > Time::LAST || gc.ns.max(other.ns) == u64::MAX
     }
 
@@ -344,17 +332,18 @@ impl Engine {
     pub(crate) fn under_way(&self) -> (usize, u64) {
         let requests = self.pending.len() - self.vacant.len();
         let table = self.pending.capacity() * size_of::<Pending>();
-        (requests, (table + self.timeline.heap_bytes()) as u64)
+        (requests, (table + self.target.heap_bytes().1) as u64)
     }
 
     /// The bytes of state on the heap, for each physical page: what the device needs, without the meters.
     pub(crate) fn state_bytes_per_page(&self, pages: u32) -> f64 {
-        (self.controller.heap_bytes() + self.timeline.heap_bytes()) as f64 / f64::from(pages)
+        let (state, media) = self.target.heap_bytes();
+        (state + media) as f64 / f64::from(pages)
     }
 
     /// What was measured until now.
     pub(crate) fn so_far(&self) -> SoFar {
-        let programs = self.controller.ftl().tally().since(&self.tally_before).programs();
+        let programs = self.target.ftl().tally().since(&self.tally_before).programs();
         let response = self.meters.all().summary();
         SoFar {
             simulated_ns: self.meters.last_answer.ns,
@@ -369,16 +358,16 @@ impl Engine {
     /// What was measured.
     pub(crate) fn finish(self) -> Measured {
         let counts = self.counts();
-        let flash = self.controller.ftl().tally().since(&self.tally_before);
-        let cache = self.controller.tally();
+        let flash = self.target.ftl().tally().since(&self.tally_before);
+        let (cache, cache_pages) = self.target.cache();
         let programs = flash.programs();
         let ftl_writes = flash.programs_for(Cause::Host) + flash.programs_for(Cause::Evict);
-        let erases: Vec<u32> = std::iter::zip(self.controller.ftl().erase_counts(), &self.erases_before)
+        let erases: Vec<u32> = std::iter::zip(self.target.ftl().erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
         let all = self.meters.all();
-        let Busy { gc, other } = self.timeline.busy();
-        let metrics = Metrics {
+        let Busy { gc, other } = self.target.busy();
+        let mut metrics = Metrics {
             requests: all.summary().count,
             host_reads_pages: self.meters.host_reads_pages,
             host_writes_pages: self.meters.host_writes_pages,
@@ -397,8 +386,8 @@ impl Engine {
             simulated_ns: self.meters.last_answer.ns,
             waf_host: ratio(programs, self.meters.host_writes_pages),
             waf_ftl: ratio(programs, ftl_writes),
-            cache: CacheMetrics::of(cache, self.controller.cache().capacity()),
-            consistency: self.controller.commits().map(Consistency::of),
+            cache: CacheMetrics::of(&cache, cache_pages),
+            consistency: None,
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),
@@ -406,6 +395,7 @@ impl Engine {
             },
             erase_count: EraseCounts::of(&erases),
         };
+        self.target.add_sections(&mut metrics);
         let histograms = Histograms { all, read: self.meters.read, write: self.meters.write };
         Measured { metrics, histograms, series: self.meters.series.finish(counts), erases }
     }

@@ -5,6 +5,7 @@
 //! are its two halves, for devices that many runs start from.
 
 mod address;
+mod device;
 mod engine;
 mod inspect;
 mod latency;
@@ -15,6 +16,7 @@ mod result;
 mod run;
 pub mod scenario;
 mod series;
+mod target;
 mod warm;
 mod watched;
 

@@ -1,11 +1,13 @@
 //! A run: warm up, replay, measure.
 
+use crate::device::Device;
 use crate::engine::{Engine, OutOfSpace};
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
 use crate::precondition::precondition;
 use crate::result::{Input, RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
+use crate::target::Target;
 use crate::warm::{WarmDevice, WarmError};
 use coflash_base::{Seed, Time};
 use coflash_controller::Controller;
@@ -124,7 +126,8 @@ fn simulate(
     let inputs = Input::digest(&scenario.workload.trace, observer)?;
     warm_up(controller.ftl_mut(), observer)?;
 
-    let mut engine = Engine::new(scenario, controller);
+    let logical_pages = controller.ftl().logical_pages();
+    let mut engine = Engine::new(scenario, Device::new(scenario, controller), logical_pages);
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
@@ -202,9 +205,9 @@ fn open_workload(
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.
 const LOOK_PAGES: u64 = 1 << 14;
 
-fn replay(
+fn replay<T: Target>(
     scenario: &Scenario,
-    engine: &mut Engine,
+    engine: &mut Engine<T>,
     source: &mut dyn Source,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
@@ -306,7 +309,7 @@ impl Issuer {
     }
 
     #[inline]
-    fn issue(&mut self, request: &Request, engine: &mut Engine) -> Result<(), OutOfSpace> {
+    fn issue<T: Target>(&mut self, request: &Request, engine: &mut Engine<T>) -> Result<(), OutOfSpace> {
         let arrival = self.arrival(request);
         match self {
             Self::Open { .. } => engine.issue(request, arrival).map(drop),
@@ -326,7 +329,7 @@ impl Issuer {
     }
 
     /// The earliest answer: of those known, unless an event before it brings an earlier one.
-    fn next_answer(answers: &mut BinaryHeap<Reverse<Time>>, engine: &mut Engine) -> Time {
+    fn next_answer<T: Target>(answers: &mut BinaryHeap<Reverse<Time>>, engine: &mut Engine<T>) -> Time {
         loop {
             match (answers.peek(), engine.next_event()) {
                 (Some(Reverse(known)), Some(event)) if *known < event => break,
@@ -342,17 +345,17 @@ impl Issuer {
 }
 
 /// Reads the rest of the workload to tell which size it needs.
-fn out_of_space(
+fn out_of_space<T: Target>(
     scenario: &Scenario,
-    engine: &mut Engine,
+    engine: &mut Engine<T>,
     source: &mut dyn Source,
     rest: &[Request],
     observer: &mut dyn Observer,
 ) -> Result<RunError, RunError> {
     let dense = scenario.workload.remap == Remap::Dense;
-    let device = build(scenario)?.ftl().logical_bytes();
+    let device = engine.logical_bytes();
     let (mut end, mut longest) = (0, 0);
-    let mut look = |request: &Request, engine: &mut Engine| {
+    let mut look = |request: &Request, engine: &mut Engine<T>| {
         end = end.max(request.offset + request.length);
         longest = longest.max(request.length);
         // What can never fit is not worth the memory of counting it.

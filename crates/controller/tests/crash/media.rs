@@ -1,5 +1,6 @@
 //! A media that loses power after a given number of steps, and then shows what is left.
 
+use coflash_base::Duration;
 use coflash_base::seed::{RngExt, Stream};
 use coflash_controller::nvm::Layout;
 use coflash_flash::{Access, BlockId, Cause, DieId, Geometry, Media, Oob, Place, Ppn};
@@ -290,6 +291,8 @@ impl Media for Fragile {
             Sabotage::None => self.fence_now(),
         }
     }
+
+    fn later(&self, (): (), _: Duration) {}
 
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0

@@ -6,7 +6,7 @@ use crate::support::{
     PAGE_BYTES, Page, Setup, W, X, Y, Z, content, cooperation, lpn, set_the_scene, use_up_free_blocks,
     write_past_cache,
 };
-use coflash_base::{Lpn, Time};
+use coflash_base::{Duration, Lpn, Time};
 use coflash_controller::nvm::{Epoch, Label, Layout};
 use coflash_controller::{Controller, Extent};
 use coflash_flash::image::Image;
@@ -137,6 +137,8 @@ impl Media for Noted {
     fn fence(&mut self) {
         self.log.push("fence".to_owned());
     }
+
+    fn later(&self, (): (), _: Duration) {}
 
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0

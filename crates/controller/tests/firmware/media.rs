@@ -1,7 +1,7 @@
 //! The firmware decides the same whatever carries its decisions out: bytes, or time on private or shared channels.
 
 use crate::support::{Device, Operation, Setup, content, cooperation, spare};
-use coflash_base::{Seed, Time};
+use coflash_base::{Duration, Seed, Time};
 use coflash_controller::{CacheTally, Controller};
 use coflash_flash::{
     Access, BlockId, Busy, Cause, Channel, DieId, Media, Oob, Place, Planes, Ppn, Timeline, Timing, Untimed,
@@ -57,6 +57,10 @@ impl<M: Media> Media for Recorder<M> {
     fn access(&mut self, slot: u32, access: Access, after: M::When) -> M::When {
         self.calls.push(Call::Access(slot, access));
         self.inner.access(slot, access, after)
+    }
+
+    fn later(&self, after: M::When, by: Duration) -> M::When {
+        self.inner.later(after, by)
     }
 
     fn backlog(&self, die: DieId, now: M::When) -> u64 {

@@ -1,9 +1,11 @@
 //! Idle time to the nanosecond: GC begins a step before a request arrives, or not at all.
 
 use super::Engine;
+use crate::device::Device;
 use crate::precondition::precondition;
 use crate::run::{Silent, build};
 use crate::scenario::Scenario;
+use crate::target::Target;
 use coflash_base::{Seed, Time};
 use coflash_workload::{Op, Request};
 
@@ -12,7 +14,7 @@ const COPY_NS: u64 = 25_000 + 200_000;
 const ERASE_NS: u64 = 1_500_000;
 
 /// One die, full and written over, so that GC has much to do.
-fn engine(channel: &str) -> Engine {
+fn engine(channel: &str) -> Engine<Device> {
     let scenario = Scenario::default()
         .set(&[
             ("flash.channels", "1"),
@@ -28,11 +30,12 @@ fn engine(channel: &str) -> Engine {
     let mut controller = build(&scenario).expect("a device");
     precondition(controller.ftl_mut(), &scenario.precondition, Seed(1), &mut Silent)
         .expect("nobody stops it");
-    Engine::new(&scenario, controller)
+    let logical_pages = controller.ftl().logical_pages();
+    Engine::new(&scenario, Device::new(&scenario, controller), logical_pages)
 }
 
 /// When a read that arrives at `arrival` is answered.
-fn answer(engine: &mut Engine, arrival: u64) -> u64 {
+fn answer(engine: &mut Engine<Device>, arrival: u64) -> u64 {
     let request = Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read };
     let known = engine.issue(&request, request.arrival).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
@@ -81,7 +84,7 @@ fn private_and_shared_channels_know_the_same_idle_time() {
 #[test]
 fn after_the_last_request_nothing_is_idle() {
     let mut engine = engine("shared");
-    let before = engine.controller.ftl().tally().gc_steps;
+    let before = engine.target.ftl().tally().gc_steps;
     while engine.drain(1) {}
-    assert_eq!(engine.controller.ftl().tally().gc_steps, before);
+    assert_eq!(engine.target.ftl().tally().gc_steps, before);
 }
