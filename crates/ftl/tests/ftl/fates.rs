@@ -7,10 +7,10 @@ use coflash_base::{Duration, Index, Lpn, Time};
 use coflash_flash::image::{Done, Image};
 use coflash_flash::{Access, Cause, Media, Mode, Place};
 use coflash_ftl::{
-    Advisor, Demands, Fate, FreeMark, Ftl, FtlConfig, GcMode, Io, Marks, RefreshConfig, Source, Stream, Tier,
+    Advisor, Demands, Fate, FreeMark, Ftl, FtlConfig, GcMode, Io, Marks, RefreshConfig, Source, Spare, Stream, Tier,
     Weight,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
@@ -22,8 +22,8 @@ struct Tiers {
     slots: Vec<Bytes>,
     flash: Vec<Option<Bytes>>,
     weight: Weight,
-    /// The last word on each page that GC moved.
-    fates: BTreeMap<Lpn, Fate>,
+    /// What was said of each page, in order.
+    fates: VecDeque<(Lpn, Fate)>,
 }
 
 impl Advisor for Tiers {
@@ -39,7 +39,7 @@ impl Advisor for Tiers {
         } else {
             Fate::Copy { source, stream: Stream::Gc, mode: Mode::Normal }
         };
-        self.fates.insert(page, fate);
+        self.fates.push_back((page, fate));
         fate
     }
 
@@ -80,7 +80,7 @@ impl Checked {
                 slots: vec![[0; PAGE]; pages],
                 flash: vec![None; pages],
                 weight,
-                fates: BTreeMap::new(),
+                fates: VecDeque::new(),
             },
             ftl,
             now: Time::ZERO,
@@ -155,12 +155,11 @@ impl Checked {
             self.refreshed += u64::from(cause == Cause::Refresh);
             self.from_slots += u64::from(from_slot);
             let lpn = oob.lpn.expect("data");
-            if let Some(Fate::Copy { source, mode, .. }) = self.tiers.fates.get(&lpn).copied()
-                && self.ftl.lookup(lpn) == Some(to)
-            {
-                assert_eq!(from_slot, matches!(source, Source::Slot(_)), "{lpn:?}: where it was taken from");
-                assert!(mode == oob.mode || cause == Cause::WearLevelling, "{lpn:?}: its mode");
-            }
+            let Some((asked, Fate::Copy { source, mode, .. })) = self.tiers.fates.pop_front() else {
+                panic!("{lpn:?} is moved and nobody was asked");
+            };
+            assert_eq!((lpn, from_slot), (asked, matches!(source, Source::Slot(_))), "where it is taken from");
+            assert!(mode == oob.mode || cause == Cause::WearLevelling, "{lpn:?}: its mode");
             let block = self.setup.geometry.block_of(to);
             if fast {
                 self.begun_fast.entry(block.get()).or_insert(self.now);
@@ -168,6 +167,7 @@ impl Checked {
                 assert!(!self.begun_fast.contains_key(&block.get()), "{block:?} is for shadows alone");
             }
         }
+        assert!(self.tiers.fates.is_empty(), "what is asked of is moved");
         for block in 0..self.setup.geometry.blocks() {
             let begun = self.begun_fast.get(&block);
             let is_fast = self.ftl.is_fast(coflash_flash::BlockId::new(block));
@@ -210,7 +210,7 @@ fn pages_go_where_the_advisor_says_and_fast_blocks_are_refreshed() {
         setup.geometry.blocks_per_plane += 8;
         setup.ftl.shared_streams.clear();
         // As full as the FTL lets it be, with a stream for shadows.
-        setup.ftl.spare.share = coflash_base::Share::percent(150);
+        setup.ftl.spare = Spare { share: coflash_base::Share::percent(150), ..Spare::default() };
         let _reproduce = Reproduce(&setup);
         let weight = [Weight::FULL, Weight(32), Weight(24), Weight(80)][number % 4];
         let mut checked = Checked::new(&setup, weight);
