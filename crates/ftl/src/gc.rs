@@ -13,7 +13,7 @@ use crate::block::{Scale, State};
 use crate::marks::Marks;
 use crate::config::{GcMode, Summary};
 use crate::ftl::{Ftl, Io};
-use crate::pool::{Cleaning, Pool};
+use crate::pool::{Cleaning, Pool, Stream};
 use crate::victim;
 use coflash_base::Index;
 use coflash_flash::{BlockId, Cause, DieId, Media, Mode, Place, Ppn};
@@ -173,10 +173,8 @@ impl Ftl {
     /// Erases a block whose pages are copied or dropped.
     fn end<M: Media, A: Advisor>(&mut self, pool: usize, cleaning: Cleaning, io: &mut Io<'_, M, A>) {
         let Cleaning { block, cause, dropped } = cleaning;
-        if dropped {
-            io.advisor.before_erase(io.media);
-        }
-        self.erase_for(cause, pool, block, io);
+        let after = if dropped { io.advisor.before_erase(io.start, io.media) } else { io.start };
+        self.erase_for(cause, pool, block, after, io);
         if cause == Cause::WearLevelling {
             self.close_cold(pool);
             self.hand_back(pool, block);
@@ -187,12 +185,19 @@ impl Ftl {
 
     /// Erases a block that holds nothing and returns it to its pool.
     pub(crate) fn erase<M: Media, A>(&mut self, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
-        self.erase_for(Cause::Gc, pool, block, io);
+        self.erase_for(Cause::Gc, pool, block, io.start, io);
         self.hand_back(pool, block);
     }
 
-    fn erase_for<M: Media, A>(&mut self, cause: Cause, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
-        io.media.erase(block, cause, io.start);
+    fn erase_for<M: Media, A>(
+        &mut self,
+        cause: Cause,
+        pool: usize,
+        block: BlockId,
+        after: M::When,
+        io: &mut Io<'_, M, A>,
+    ) {
+        io.media.erase(block, cause, after);
         self.tally.erases_blocks += 1;
         self.release(pool, block);
     }
@@ -244,23 +249,26 @@ impl Ftl {
         let marks = self.marks_of(victim, from);
         let fate = io.advisor.fate(lpn, marks, io.media);
         match fate {
-            Fate::Copy { source, stream, mode } => {
+            Fate::Copy { .. } | Fate::CopyUnmarked => {
+                let (source, stream, mode) = match fate {
+                    Fate::Copy { source, stream, mode } => (source, stream, mode),
+                    _ => (Source::Flash, Stream::Gc, Mode::Normal),
+                };
                 let group = self.dims.group_of[stream as usize] as usize;
                 let moves_cold = cause == Cause::WearLevelling;
                 let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
                 // A block that takes over cold data is to keep it.
                 let mode = if moves_cold { Mode::Normal } else { mode };
                 let oob = self.stamp(Some(lpn), cause, mode);
-                let left = match source {
-                    Source::Flash => {
-                        io.media.copy(from, to, oob, cause, io.start);
-                        marks
-                    }
+                match source {
+                    Source::Flash => io.media.copy(from, to, oob, cause, io.start),
                     Source::Slot(slot) => {
-                        io.media.program(to, oob, Place::Cache { slot }, cause, io.start);
-                        Marks { device: false, ..marks }
+                        io.media.program(to, oob, Place::Cache { slot }, cause, io.start)
                     }
                 };
+                let device = marks.device && source == Source::Flash;
+                let left =
+                    if fate == Fate::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
                 self.put(lpn, to, pool, left);
                 if mode == Mode::Fast {
                     self.programmed_fast(to);

@@ -29,6 +29,9 @@ impl Marks {
     /// No other tier does.
     pub const NONE: Self = Self { host: false, device: false };
 
+    /// The device's tier alone does.
+    pub const DEVICE: Self = Self { host: false, device: true };
+
     /// Whether any does.
     #[inline(always)]
     #[must_use]
