@@ -79,7 +79,7 @@ pub enum Eviction {
     Background,
 }
 
-/// The device cache (NVM): non-volatile, page-sized slots.
+/// The device cache: page-sized slots, of NVM or, as a write buffer, of DRAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheConfig {
@@ -87,6 +87,10 @@ pub struct CacheConfig {
     pub size: CacheSize,
     /// Which page leaves when it is full.
     pub policy: EvictionConfig,
+    /// Whether a restart loses it: then a flush writes every dirty page to flash, and waits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub volatile: bool,
     /// Reading a page from the cache.
     pub page_read: Duration,
     /// Writing a page into the cache.
@@ -104,6 +108,7 @@ impl Default for CacheConfig {
         Self {
             size: CacheSize::Bytes(Bytes::ZERO),
             policy: EvictionConfig::default(),
+            volatile: false,
             page_read: Duration { ns: 1_000 },
             page_write: Duration { ns: 1_000 },
             read_allocate: true,

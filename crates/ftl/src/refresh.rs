@@ -90,6 +90,8 @@ pub(crate) struct Refresh {
     fast: Vec<u64>,
     fast_queue: Queue,
     queue: Queue,
+    /// Whether anything is refreshed: data fades, or fast blocks were found after a restart.
+    ages: bool,
     /// The time of the last request; none while the device is warmed up, which takes no time.
     now: Option<Time>,
     next_due: Time,
@@ -103,6 +105,7 @@ impl Refresh {
             fast: vec![0; blocks.div_ceil(64) as usize],
             fast_queue: Queue::new(config.fast_retention, config.power_off),
             queue: Queue::new(config.retention, config.power_off),
+            ages: config.fast_retention.is_some() || config.retention.is_some(),
             now: None,
             next_due: Time::ZERO,
             entries_max: 2 * blocks as usize,
@@ -153,6 +156,7 @@ impl Refresh {
         self.fast[word] |= bit;
         self.fast_queue.entries.push_back(Entry { block, erases: 0, due: Time::ZERO });
         self.next_due = Time::ZERO;
+        self.ages = true;
     }
 
     /// The next entry that is due, of either queue.
@@ -178,6 +182,13 @@ impl Ftl {
         if self.refresh.next_due <= now {
             self.refresh_due(now, io);
         }
+    }
+
+    /// Whether anything is ever refreshed: else time need not be passed.
+    #[inline(always)]
+    #[must_use]
+    pub fn refreshes(&self) -> bool {
+        self.refresh.ages
     }
 
     /// Whether a block holds data that was programmed fast.

@@ -72,7 +72,7 @@ impl Target for Device {
 
     #[inline]
     fn begin(&mut self, command: &Command) {
-        self.controller.pass_time(command.arrival, &mut self.timeline);
+        self.controller.pass_time(command.arrival, When::at(command.arrival), &mut self.timeline);
         self.start = command.arrival + self.link.per_command;
         self.tail = Duration::ZERO;
         if let Op::Read | Op::Write = command.op {
@@ -100,7 +100,7 @@ impl Target for Device {
     }
 
     fn flush(&mut self, parts: &mut Vec<When>) {
-        parts.push(self.controller.flush(When::at(self.start), &mut self.timeline));
+        self.controller.flush(When::at(self.start), &mut self.timeline, parts);
     }
 
     #[inline]

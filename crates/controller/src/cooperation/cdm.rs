@@ -164,6 +164,10 @@ impl CooperationScheme for Cdm {
         }
     }
 
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        volatile.then(|| super::needs_durable("cdm"))
+    }
+
     /// Every page is in S0, S1 or S2, or nowhere.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {

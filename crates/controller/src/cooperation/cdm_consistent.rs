@@ -180,6 +180,10 @@ impl CooperationScheme for CdmConsistent {
         media.fence();
     }
 
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        volatile.then(|| super::needs_durable("cdm-consistent"))
+    }
+
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {
             let lpn = cache.page_of(slot);

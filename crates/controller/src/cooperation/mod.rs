@@ -9,6 +9,7 @@ use coflash_ftl::{Advisor, Demands, Fate, Ftl, Marks, Weight};
 mod cdm;
 mod cdm_consistent;
 mod none;
+mod shadow;
 
 coflash_base::policy_family! { ($)
     /// What cache and flash tell each other.
@@ -16,11 +17,19 @@ coflash_base::policy_family! { ($)
         "none" => None(none::None),
         "cdm" => Cdm(cdm::Cdm),
         "cdm-consistent" => CdmConsistent(cdm_consistent::CdmConsistent),
+        "ggc" => Ggc(shadow::Shadow<shadow::Ggc>),
+        "separation" => Separation(shadow::Shadow<shadow::Separation>),
+        "delay" => Delay(shadow::Shadow<shadow::Delay>),
+        "zgc" => Zgc(shadow::Shadow<shadow::Zgc>),
+        "hgc" => Hgc(shadow::Shadow<shadow::Hgc>),
+        "dgc" => Dgc(shadow::Shadow<shadow::Dgc>),
+        "sgc" => Sgc(shadow::Shadow<shadow::Sgc>),
     }
 }
 
 pub(crate) use cdm_consistent::Deletion;
 pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitTally};
+pub use shadow::{SgcConfig, ShadowTally, Shadows, Twins};
 
 /// What became of a page that GC dropped because the cache had it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +45,8 @@ pub enum DropOutcome {
 ///
 /// A page's life in the cache: it enters by [`cached_clean`](Self::cached_clean) or [`written`](Self::written); while it
 /// is there it may be `written` any number of times, and GC may ask its [`fate`](Self::fate); it leaves clean by
-/// [`evicted_clean`](Self::evicted_clean), dirty by a program that replaces its flash copy (no hook), or by a trim (no
+/// [`evicted_clean`](Self::evicted_clean), dirty by a program that replaces its flash copy
+/// (unless the scheme [`discards`](Self::discards) it), or by a trim (no
 /// hook; the flash copy is invalid then).
 pub trait CooperationScheme: coflash_base::Policy {
     /// The scheme with its parameters, for a cache of `slots` pages.
@@ -60,6 +70,13 @@ pub trait CooperationScheme: coflash_base::Policy {
         let _ = (page, below);
     }
 
+    /// The dirty copy of a page is about to be written to flash, by an eviction or a flush. Whether it need not be, since
+    /// newer data is held elsewhere and nobody has been promised this: it is lost then.
+    fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
+        let _ = (page, in_flush, below);
+        false
+    }
+
     /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
     /// makes the cached copy an orphan first: it must be written when it is evicted.
     fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate;
@@ -78,6 +95,15 @@ pub trait CooperationScheme: coflash_base::Policy {
     fn resolved(&mut self, outcome: DropOutcome) {
         let _ = outcome;
     }
+
+    /// Which shadows it knows of, and what it made of them; none for a scheme that has no such thing.
+    fn shadows(&self) -> Option<(Marks, &ShadowTally)> {
+        None
+    }
+
+    /// What is wrong with its parameters, or why it does not go with a cache that is volatile, or is not, as (key in the
+    /// scenario, problem).
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)>;
 
     /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
@@ -107,6 +133,19 @@ impl Cooperation {
     #[inline(always)]
     pub(crate) fn written<B: Below>(&mut self, page: Cached, below: &mut B) {
         cooperation_dispatch!(self, scheme => scheme.written(page, below));
+    }
+
+    #[inline(always)]
+    pub(crate) fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
+        cooperation_dispatch!(self, scheme => scheme.discards(page, in_flush, below))
+    }
+
+    pub(crate) fn shadows(&self) -> Option<(Marks, &ShadowTally)> {
+        cooperation_dispatch!(self, scheme => scheme.shadows())
+    }
+
+    pub(crate) fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        cooperation_dispatch!(self, scheme => scheme.refuses(volatile))
     }
 
     #[inline(always)]
@@ -154,4 +193,13 @@ impl Advisor for Answers<'_> {
     fn marked_weight(&self) -> Weight {
         cooperation_dispatch!(&*self.scheme, scheme => scheme.marked_weight())
     }
+}
+
+/// Why a scheme by which the cache holds the only copy of a page refuses a volatile one.
+fn needs_durable(scheme: &str) -> (&'static str, String) {
+    let problem = format!(
+        "true was given; with {scheme} GC drops what the cache holds, which must survive a restart: false is allowed, or \
+         cooperation \"none\" or one of ShadowGC's"
+    );
+    ("cache.volatile", problem)
 }

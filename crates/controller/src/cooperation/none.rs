@@ -33,6 +33,10 @@ impl CooperationScheme for None {
         Fate::COPY
     }
 
+    fn refuses(&self, _: bool) -> Option<(&'static str, String)> {
+        Option::None
+    }
+
     /// Nothing is marked or dropped, and a clean copy has a flash page behind it.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {
