@@ -13,6 +13,11 @@
 //! GC:  001→001   011→011   101→001   111→011
 //! ```
 //!
+//! **A flush is a promise.** Every dirty page of the device's buffer is programmed, twins included. A twin that was evicted
+//! before is gone, though, and its newest data is in the host: so a host that tells of its dirty pages writes them all
+//! before it flushes the device. Nothing else would do: a flush that left them in the host would promise what the device
+//! has let go.
+//!
 //! A scheme is put together of pieces: which shadows it knows of, how far it puts their blocks off (λ), whether they go to
 //! blocks of their own, whether these are programmed fast, and whether a device-shadow is read from its buffer, whose copy
 //! is clean then.
