@@ -8,6 +8,7 @@ mod cache;
 mod config;
 mod link;
 mod remote;
+pub mod write_buffer;
 
 #[cfg(test)]
 mod tests;
