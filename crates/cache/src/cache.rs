@@ -3,7 +3,7 @@
 //! The index is a dense table (4 bytes a logical page), so a lookup is one load and no hashing. Every operation on one
 //! page is O(1) amortised and allocates nothing.
 
-use crate::evict::{Eviction, EvictionConfig};
+use crate::evict::{Eviction, EvictionConfig, Shape};
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn};
 use std::ops::Deref;
@@ -39,7 +39,7 @@ impl Cache {
         Self {
             table: SlotTable::new(slots),
             index: IdVec::filled(None, indexed),
-            policy: Eviction::new(config, slots),
+            policy: config.build(Shape { slots, pages: logical_pages as u32 }),
         }
     }
 
@@ -126,14 +126,26 @@ impl Cache {
     /// The host has overwritten the copy (`true`), or it was written to flash (`false`): an orphan no more, either way.
     #[inline]
     pub fn set_dirty(&mut self, slot: SlotId, dirty: bool) {
+        let before = self.table.is_dirty(slot);
         self.table.set_dirty(slot, dirty);
+        self.flagged(slot, before);
     }
 
     /// GC has dropped the flash page of this copy, which is now the only one: it is dirty, and an
     /// [orphan](SlotTable::is_orphan) until the host overwrites it.
     #[inline]
     pub fn orphan(&mut self, slot: SlotId) {
+        let before = self.table.is_dirty(slot);
         self.table.set_orphan(slot);
+        self.flagged(slot, before);
+    }
+
+    /// Lets the policy know if a page has changed its kind.
+    #[inline]
+    fn flagged(&mut self, slot: SlotId, was_dirty: bool) {
+        if self.table.is_dirty(slot) != was_dirty && !self.table.is_pinned(slot) {
+            self.policy.flagged(slot, &self.table);
+        }
     }
 
     /// The bytes the cache holds on the heap.
@@ -207,7 +219,7 @@ mod tests {
     #[should_panic(expected = "the policy has lost")]
     fn a_slot_lost_by_the_policy_is_found() {
         let mut cache = cache_of_three();
-        cache.policy = Eviction::new(&EvictionConfig::default(), 4);
+        cache.policy = EvictionConfig::default().build(Shape { slots: 4, pages: 9 });
         cache.assert_invariants();
     }
 

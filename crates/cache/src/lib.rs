@@ -6,10 +6,12 @@
 
 pub mod cache;
 pub mod evict;
+mod groups;
 pub mod list;
 pub mod slots;
 
 pub use cache::Cache;
-pub use evict::{Eviction, EvictionConfig, EvictionPolicy};
-pub use list::List;
+pub use evict::{Eviction, EvictionConfig, EvictionPolicy, Shape};
+pub use groups::BlocksConfig;
+pub use list::{List, Lists};
 pub use slots::{SlotId, SlotTable};

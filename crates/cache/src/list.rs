@@ -1,9 +1,11 @@
-//! A doubly linked list over dense ids, without nodes: two links an id (8 bytes), every operation O(1).
+//! Doubly linked lists over dense ids, without nodes: two links an id (8 bytes), every operation O(1).
 //!
-//! The list is a ring closed by a sentinel, the id after the last. With it no link is ever absent, so linking and
-//! unlinking have no branches.
+//! A list is a ring closed by a sentinel. With it no link is ever absent, so linking and unlinking have no branches. The
+//! sentinels are the ids after the last, one a list: several lists may share the links of the same ids, where an id is in
+//! one of them at most.
 
 use coflash_base::{IdVec, Index};
+use std::fmt::Debug;
 
 #[derive(Clone, Copy)]
 struct Links<I> {
@@ -13,66 +15,114 @@ struct Links<I> {
     next: I,
 }
 
-/// An ordered list of ids below a fixed bound, each in it at most once.
+/// The links of ids and sentinels. What is in no list is linked to itself.
 #[derive(Clone)]
-pub struct List<I> {
-    /// An id outside the list is linked to itself.
-    links: IdVec<I, Links<I>>,
-    sentinel: I,
-}
+struct Rings<I>(IdVec<I, Links<I>>);
 
-impl<I: Index + std::fmt::Debug> List<I> {
-    /// An empty list for the ids below `bound`.
-    #[must_use]
-    pub fn new(bound: u32) -> Self {
+impl<I: Index + Debug> Rings<I> {
+    fn new(bound: usize) -> Self {
         let own = |index| {
             let id = I::from_index(index);
             Links { prev: id, next: id }
         };
-        Self { links: (0..=bound as usize).map(own).collect(), sentinel: I::from_index(bound as usize) }
+        Self((0..bound).map(own).collect())
+    }
+
+    #[inline]
+    fn front(&self, sentinel: I) -> Option<I> {
+        let front = self.0[sentinel].next;
+        (front != sentinel).then_some(front)
+    }
+
+    #[inline]
+    fn back(&self, sentinel: I) -> Option<I> {
+        let back = self.0[sentinel].prev;
+        (back != sentinel).then_some(back)
+    }
+
+    #[inline]
+    fn contains(&self, id: I) -> bool {
+        self.0[id].next != id
+    }
+
+    #[inline]
+    fn link(&mut self, prev: I, id: I, next: I) {
+        debug_assert!(!self.contains(id), "{id:?} is in a list already");
+        self.0[id] = Links { prev, next };
+        self.0[prev].next = id;
+        self.0[next].prev = id;
+    }
+
+    #[inline]
+    fn unlink(&mut self, id: I) {
+        debug_assert!(self.contains(id), "{id:?} is in no list");
+        let Links { prev, next } = self.0[id];
+        self.0[prev].next = next;
+        self.0[next].prev = prev;
+        self.0[id] = Links { prev: id, next: id };
+    }
+
+    fn iter(&self, sentinel: I) -> impl Iterator<Item = I> {
+        std::iter::successors(self.front(sentinel), move |&id| {
+            let next = self.0[id].next;
+            (next != sentinel).then_some(next)
+        })
+    }
+}
+
+/// An ordered list of ids below a fixed bound, each in it at most once.
+#[derive(Clone)]
+pub struct List<I> {
+    rings: Rings<I>,
+    sentinel: I,
+}
+
+impl<I: Index + Debug> List<I> {
+    /// An empty list for the ids below `bound`.
+    #[must_use]
+    pub fn new(bound: u32) -> Self {
+        Self { rings: Rings::new(bound as usize + 1), sentinel: I::from_index(bound as usize) }
     }
 
     /// The first id.
     #[inline]
     #[must_use]
     pub fn front(&self) -> Option<I> {
-        let front = self.links[self.sentinel].next;
-        (front != self.sentinel).then_some(front)
+        self.rings.front(self.sentinel)
     }
 
     /// The last id.
     #[inline]
     #[must_use]
     pub fn back(&self) -> Option<I> {
-        let back = self.links[self.sentinel].prev;
-        (back != self.sentinel).then_some(back)
+        self.rings.back(self.sentinel)
     }
 
     /// Whether `id` is in the list.
     #[inline]
     #[must_use]
     pub fn contains(&self, id: I) -> bool {
-        self.links[id].next != id
+        self.rings.contains(id)
     }
 
     /// Adds an id that is not in the list.
     #[inline]
     pub fn push_front(&mut self, id: I) {
-        debug_assert!(!self.contains(id), "{id:?} is in the list already");
-        let second = self.links[self.sentinel].next;
-        self.links[id] = Links { prev: self.sentinel, next: second };
-        self.links[self.sentinel].next = id;
-        self.links[second].prev = id;
+        let second = self.rings.0[self.sentinel].next;
+        self.rings.link(self.sentinel, id, second);
+    }
+
+    /// Adds an id that is not in the list, as the last.
+    #[inline]
+    pub fn push_back(&mut self, id: I) {
+        let last = self.rings.0[self.sentinel].prev;
+        self.rings.link(last, id, self.sentinel);
     }
 
     /// Takes out an id that is in the list.
     #[inline]
     pub fn remove(&mut self, id: I) {
-        debug_assert!(self.contains(id), "{id:?} is not in the list");
-        let Links { prev, next } = self.links[id];
-        self.links[prev].next = next;
-        self.links[next].prev = prev;
-        self.links[id] = Links { prev: id, next: id };
+        self.rings.unlink(id);
     }
 
     /// Moves an id of the list to its front.
@@ -84,16 +134,80 @@ impl<I: Index + std::fmt::Debug> List<I> {
 
     /// From the front to the back.
     pub fn iter(&self) -> impl Iterator<Item = I> {
-        std::iter::successors(self.front(), |&id| {
-            let next = self.links[id].next;
-            (next != self.sentinel).then_some(next)
-        })
+        self.rings.iter(self.sentinel)
     }
 
     /// The bytes the list holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.links.heap_bytes()
+        self.rings.0.heap_bytes()
+    }
+}
+
+/// Several lists, numbered from 0, of ids below a fixed bound, each in one of them at most.
+#[derive(Clone)]
+pub struct Lists<I> {
+    rings: Rings<I>,
+    bound: u32,
+}
+
+impl<I: Index + Debug> Lists<I> {
+    /// So many empty lists for the ids below `bound`.
+    #[must_use]
+    pub fn new(lists: u32, bound: u32) -> Self {
+        Self { rings: Rings::new(bound as usize + lists as usize), bound }
+    }
+
+    #[inline]
+    fn sentinel(&self, list: u32) -> I {
+        I::from_index(self.bound as usize + list as usize)
+    }
+
+    /// The last id of a list.
+    #[inline]
+    #[must_use]
+    pub fn back(&self, list: u32) -> Option<I> {
+        self.rings.back(self.sentinel(list))
+    }
+
+    /// Whether `id` is in any of the lists.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, id: I) -> bool {
+        self.rings.contains(id)
+    }
+
+    /// Adds an id that is in no list to one, as the first.
+    #[inline]
+    pub fn push_front(&mut self, list: u32, id: I) {
+        let sentinel = self.sentinel(list);
+        let second = self.rings.0[sentinel].next;
+        self.rings.link(sentinel, id, second);
+    }
+
+    /// Adds an id that is in no list to one, as the last.
+    #[inline]
+    pub fn push_back(&mut self, list: u32, id: I) {
+        let sentinel = self.sentinel(list);
+        let last = self.rings.0[sentinel].prev;
+        self.rings.link(last, id, sentinel);
+    }
+
+    /// Takes an id out of its list.
+    #[inline]
+    pub fn remove(&mut self, id: I) {
+        self.rings.unlink(id);
+    }
+
+    /// A list from its front to its back.
+    pub fn iter(&self, list: u32) -> impl Iterator<Item = I> {
+        self.rings.iter(self.sentinel(list))
+    }
+
+    /// The bytes the lists hold on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.rings.0.heap_bytes()
     }
 }
 
@@ -121,5 +235,21 @@ mod tests {
         list.remove(SlotId::new(0));
         list.remove(SlotId::new(3));
         assert_eq!((list.front(), list.back()), (None, None));
+    }
+
+    #[test]
+    fn lists_share_their_ids() {
+        let mut lists = Lists::<SlotId>::new(3, 4);
+        let order = |lists: &Lists<SlotId>, list| lists.iter(list).map(SlotId::get).collect::<Vec<_>>();
+        for (list, slot) in [(2, 0), (0, 3), (2, 1)] {
+            lists.push_front(list, SlotId::new(slot));
+        }
+        lists.push_back(0, SlotId::new(2));
+        assert_eq!([0, 1, 2].map(|list| order(&lists, list)), [vec![3, 2], vec![], vec![1, 0]]);
+        assert_eq!((lists.back(1), lists.back(2)), (None, Some(SlotId::new(0))));
+        lists.remove(SlotId::new(0));
+        assert!(!lists.contains(SlotId::new(0)));
+        lists.push_front(0, SlotId::new(0));
+        assert_eq!((order(&lists, 0), order(&lists, 2)), (vec![0, 3, 2], vec![1]));
     }
 }

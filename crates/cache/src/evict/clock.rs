@@ -10,7 +10,7 @@
 //! slots, which would need no links: in a ring of slots a page that fills the gap of a trimmed one may stand just ahead
 //! of the hand, and the hand walks for long over a nearly empty cache.
 
-use super::EvictionPolicy;
+use super::{EvictionPolicy, Shape};
 use crate::list::List;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
@@ -32,8 +32,8 @@ impl Policy for Clock {
 }
 
 impl EvictionPolicy for Clock {
-    fn new(_: &NoParameters, slots: u32) -> Self {
-        Self { ring: List::new(slots), referenced: IdVec::filled(false, slots as usize) }
+    fn new(_: &NoParameters, shape: Shape) -> Self {
+        Self { ring: List::new(shape.slots), referenced: IdVec::filled(false, shape.slots as usize) }
     }
 
     #[inline]

@@ -2,7 +2,7 @@
 //!
 //! A list with the page that came last at its front. Every hook is O(1), a hit costs nothing; 8 bytes a slot.
 
-use super::EvictionPolicy;
+use super::{EvictionPolicy, Shape};
 use crate::list::List;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::Policy;
@@ -21,8 +21,8 @@ impl Policy for Fifo {
 }
 
 impl EvictionPolicy for Fifo {
-    fn new(_: &NoParameters, slots: u32) -> Self {
-        Self { arrivals: List::new(slots) }
+    fn new(_: &NoParameters, shape: Shape) -> Self {
+        Self { arrivals: List::new(shape.slots) }
     }
 
     #[inline]

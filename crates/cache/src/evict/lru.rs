@@ -3,7 +3,7 @@
 //!
 //! A list with the page used last at its front. Every hook is O(1); 8 bytes a slot.
 
-use super::EvictionPolicy;
+use super::{EvictionPolicy, Shape};
 use crate::list::List;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::Policy;
@@ -22,8 +22,8 @@ impl Policy for Lru {
 }
 
 impl EvictionPolicy for Lru {
-    fn new(_: &NoParameters, slots: u32) -> Self {
-        Self { recent: List::new(slots) }
+    fn new(_: &NoParameters, shape: Shape) -> Self {
+        Self { recent: List::new(shape.slots) }
     }
 
     #[inline]

@@ -1,11 +1,29 @@
 //! Which page leaves a full cache: one file a policy, and the contract they keep.
 
+mod bplru;
+mod cflru;
 mod clock;
+mod fab;
 mod fifo;
+mod lb_clock;
 mod lru;
+mod pt_lru;
+mod pud_lru;
 
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::Policy;
+
+pub use cflru::CflruConfig;
+pub use pt_lru::PtLruConfig;
+
+/// What a policy has to do with.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The slots of its cache.
+    pub slots: u32,
+    /// The logical pages that may come to lie in them.
+    pub pages: u32,
+}
 
 /// The order in which the pages of one cache leave it.
 ///
@@ -14,10 +32,10 @@ use coflash_base::Policy;
 /// (blocks of pages, say) finds it in the table.
 ///
 /// A slot's life: `inserted`, then any number of `touched`, then `removed`, and then perhaps `inserted` again with
-/// another page. Flags change between these calls without a hook: they are to be read when `victim` decides, not kept.
+/// another page. Whether it is dirty may change between these calls: the table always tells, and `flagged` says when.
 pub trait EvictionPolicy: Policy {
-    /// A policy for a cache of `slots` slots, all free. There may be none: then no hook but `victim` is ever called.
-    fn new(config: &Self::Config, slots: u32) -> Self;
+    /// A policy for a cache of that shape, all slots free. There may be none: then no hook but `victim` is ever called.
+    fn new(config: &Self::Config, shape: Shape) -> Self;
 
     /// A page came into `slot`, which was free; the table shows it already. Called on every insertion, which is the
     /// page's first use: no `touched` follows for it.
@@ -26,6 +44,12 @@ pub trait EvictionPolicy: Policy {
     /// The page in `slot`, which was `inserted` before, was used again. Called on every hit, read or write. Where a
     /// write also makes the page dirty, the table may show it already or not yet.
     fn touched(&mut self, slot: SlotId, table: &SlotTable);
+
+    /// The page in `slot` has become dirty, or clean, where it is; the table shows it already. After a write hit it
+    /// follows `touched`; GC and write-backs change a page without a use.
+    fn flagged(&mut self, slot: SlotId, table: &SlotTable) {
+        let _ = (slot, table);
+    }
 
     /// The page in `slot` is leaving; the table still shows it. Called on every removal, and not only of victims: a
     /// trimmed page goes the same way.
@@ -43,33 +67,26 @@ pub trait EvictionPolicy: Policy {
     fn heap_bytes(&self) -> usize;
 }
 
-/// Hands the list to the registry, and adds what the registry cannot know: how a policy of this family is built.
-macro_rules! eviction_policies {
-    (($d:tt) $($name:literal => $variant:ident($policy:ty),)*) => {
-        coflash_base::policy_family! { ($d)
-            /// Which page leaves a full cache.
-            pub family Eviction, config EvictionConfig, dispatch eviction_dispatch {
-                $($name => $variant($policy),)*
-            }
-        }
-
-        impl Eviction {
-            /// The policy `config` names, for a cache of `slots` slots.
-            pub(crate) fn new(config: &EvictionConfig, slots: u32) -> Self {
-                match config {
-                    $(EvictionConfig::$variant(config) => {
-                        Self::$variant(<$policy as EvictionPolicy>::new(config, slots))
-                    })*
-                }
-            }
-        }
-    };
+coflash_base::policy_family! { ($)
+    /// Which page leaves a full cache.
+    pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build {
+        "lru" => Lru(lru::Lru),
+        "fifo" => Fifo(fifo::Fifo),
+        "clock" => Clock(clock::Clock),
+        "cflru" => Cflru(cflru::Cflru),
+        "pt-lru" => PtLru(pt_lru::PtLru),
+        "bplru" => Bplru(bplru::Bplru),
+        "fab" => Fab(fab::Fab),
+        "lb-clock" => LbClock(lb_clock::LbClock),
+        "pud-lru" => PudLru(pud_lru::PudLru),
+    }
 }
 
-eviction_policies! { ($)
-    "lru" => Lru(lru::Lru),
-    "fifo" => Fifo(fifo::Fifo),
-    "clock" => Clock(clock::Clock),
+impl EvictionConfig {
+    /// The policy it names, for a cache of that shape.
+    pub(crate) fn build(&self, shape: Shape) -> Eviction {
+        eviction_build!(self, config => EvictionPolicy::new(config, shape))
+    }
 }
 
 impl Eviction {
@@ -81,6 +98,11 @@ impl Eviction {
     #[inline]
     pub(crate) fn touched(&mut self, slot: SlotId, table: &SlotTable) {
         eviction_dispatch!(self, policy => policy.touched(slot, table));
+    }
+
+    #[inline]
+    pub(crate) fn flagged(&mut self, slot: SlotId, table: &SlotTable) {
+        eviction_dispatch!(self, policy => policy.flagged(slot, table));
     }
 
     #[inline]

@@ -1,8 +1,11 @@
 //! Every registered policy keeps the contract: random operations from a seed, against the stupidest correct model.
 
+mod order;
+
 use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Index, Lpn};
 use coflash_cache::{Cache, EvictionConfig, SlotId};
+use order::{Order, config};
 use std::collections::BTreeMap;
 
 /// What a controller may do with a cache.
@@ -35,82 +38,6 @@ impl Operation {
     }
 }
 
-/// The order of eviction, by search and shift.
-enum Order {
-    /// Next to leave first.
-    Lru(Vec<Lpn>),
-    /// Next to leave first.
-    Fifo(Vec<Lpn>),
-    /// A ring that stands still, which pages were used, and the hand that goes round it.
-    Clock { ring: Vec<(Lpn, bool)>, hand: usize },
-    /// A policy without a model of its order keeps the rest of the contract all the same.
-    Unknown,
-}
-
-impl Order {
-    fn of(name: &str) -> Self {
-        match name {
-            "lru" => Self::Lru(Vec::new()),
-            "fifo" => Self::Fifo(Vec::new()),
-            "clock" => Self::Clock { ring: Vec::new(), hand: 0 },
-            _ => Self::Unknown,
-        }
-    }
-
-    fn insert(&mut self, page: Lpn) {
-        match self {
-            Self::Lru(queue) | Self::Fifo(queue) => queue.push(page),
-            Self::Clock { ring, hand } => {
-                ring.insert(*hand, (page, false));
-                *hand += 1;
-            }
-            Self::Unknown => {}
-        }
-    }
-
-    fn touch(&mut self, page: Lpn) {
-        match self {
-            Self::Lru(queue) => {
-                queue.retain(|&p| p != page);
-                queue.push(page);
-            }
-            Self::Clock { ring, .. } => ring.iter_mut().find(|p| p.0 == page).unwrap().1 = true,
-            Self::Fifo(_) | Self::Unknown => {}
-        }
-    }
-
-    fn remove(&mut self, page: Lpn) {
-        match self {
-            Self::Lru(queue) | Self::Fifo(queue) => queue.retain(|&p| p != page),
-            Self::Clock { ring, hand } => {
-                let at = ring.iter().position(|p| p.0 == page).unwrap();
-                ring.remove(at);
-                *hand -= usize::from(at < *hand);
-            }
-            Self::Unknown => {}
-        }
-    }
-
-    /// Who should leave now that `named` was named.
-    fn victim(&mut self, named: Option<Lpn>) -> Option<Lpn> {
-        match self {
-            Self::Lru(queue) | Self::Fifo(queue) => queue.first().copied(),
-            Self::Clock { ring, hand } => loop {
-                if ring.is_empty() {
-                    return None;
-                }
-                *hand %= ring.len();
-                match &mut ring[*hand] {
-                    (_, used @ true) => *used = false,
-                    (page, false) => return Some(*page),
-                }
-                *hand += 1;
-            },
-            Self::Unknown => named,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Content {
     dirty: bool,
@@ -128,16 +55,15 @@ struct Pair {
 
 impl Pair {
     fn new(name: &str, capacity: u32, pages: u32) -> Self {
-        let config = EvictionConfig::by_name(name).unwrap();
-        let cache = Cache::new(&config, capacity, pages as usize);
-        Self { cache, content: BTreeMap::new(), order: Order::of(name), capacity, pages }
+        let cache = Cache::new(&config(name), capacity, pages as usize);
+        Self { cache, content: BTreeMap::new(), order: Order::of(name, capacity), capacity, pages }
     }
 
     fn victim(&mut self) -> Option<SlotId> {
         let slot = self.cache.victim();
         assert_eq!(self.cache.victim(), slot, "asked twice");
         let page = slot.map(|slot| self.cache.page_of(slot));
-        assert_eq!(page, self.order.victim(page), "victim");
+        assert_eq!(page, self.order.victim(), "victim");
         assert_eq!(page.is_none(), self.content.is_empty(), "whoever is not empty has a victim");
         slot
     }
@@ -149,6 +75,13 @@ impl Pair {
         self.content.remove(&page.get()).expect("what leaves was there");
     }
 
+    fn mark(&mut self, page: Lpn, content: Content) {
+        let before = self.content.insert(page.get(), content).expect("it is there");
+        if before.dirty != content.dirty {
+            self.order.flag(page, content.dirty);
+        }
+    }
+
     fn apply(&mut self, operation: Operation) {
         match operation {
             Operation::Access { page, write } => {
@@ -157,7 +90,7 @@ impl Pair {
                     self.order.touch(page);
                     if write {
                         self.cache.set_dirty(slot, true);
-                        self.content.insert(page.get(), Content { dirty: true, orphan: false });
+                        self.mark(page, Content { dirty: true, orphan: false });
                     }
                 } else if self.capacity > 0 {
                     if self.cache.is_full() {
@@ -166,7 +99,7 @@ impl Pair {
                     }
                     let slot = self.cache.insert(page, write);
                     assert_eq!(self.cache.page_of(slot), page);
-                    self.order.insert(page);
+                    self.order.insert(page, write);
                     self.content.insert(page.get(), Content { dirty: write, orphan: false });
                 }
             }
@@ -186,13 +119,13 @@ impl Pair {
             Operation::WriteBack(page) => {
                 if let Some(slot) = self.cache.lookup(page) {
                     self.cache.set_dirty(slot, false);
-                    self.content.insert(page.get(), Content { dirty: false, orphan: false });
+                    self.mark(page, Content { dirty: false, orphan: false });
                 }
             }
             Operation::DropFlashCopy(page) => {
                 if let Some(slot) = self.cache.lookup(page) {
                     self.cache.orphan(slot);
-                    self.content.insert(page.get(), Content { dirty: true, orphan: true });
+                    self.mark(page, Content { dirty: true, orphan: true });
                 }
             }
         }

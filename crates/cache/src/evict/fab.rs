@@ -1,0 +1,70 @@
+//! FAB: the block with the most cached pages leaves, all its pages one after the other (H. Jo, J.-U. Kang, S.-Y. Park,
+//! J.-S. Kim & J. Lee, "FAB: Flash-Aware Buffer Management Policy for Portable Media Players", IEEE Transactions on
+//! Consumer Electronics 52(2), 2006).
+//!
+//! Of blocks with as many pages, the one used longest ago leaves; one that has lost a page to a trim counts as such among
+//! its new equals. O(1) amortised: a list for each number of pages. 8 bytes a slot and 20 a block.
+
+use super::{EvictionPolicy, Shape};
+use crate::groups::{BlocksConfig, ByLen, Groups, Leaving};
+use crate::slots::{SlotId, SlotTable};
+use coflash_base::Policy;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Fab {
+    groups: Groups,
+    by_len: ByLen,
+    leaving: Leaving,
+}
+
+impl Policy for Fab {
+    type Config = BlocksConfig;
+    const SUMMARY: &'static str = "The block with the most cached pages leaves whole.";
+    const SOURCE: &'static str = "Jo, Kang, Park, Kim & Lee, IEEE TCE 52(2), 2006";
+}
+
+impl EvictionPolicy for Fab {
+    fn new(config: &BlocksConfig, shape: Shape) -> Self {
+        let groups = Groups::new(*config, shape);
+        Self { by_len: ByLen::new(&groups), groups, leaving: Leaving::default() }
+    }
+
+    fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
+        let (group, len) = self.groups.add(slot, table);
+        if len > 1 {
+            self.by_len.remove(group);
+        }
+        self.by_len.push_front(group, len);
+        self.leaving.used(group);
+    }
+
+    fn touched(&mut self, slot: SlotId, table: &SlotTable) {
+        let group = self.groups.group_of(slot, table);
+        self.by_len.remove(group);
+        self.by_len.push_front(group, self.groups.len(group));
+        self.leaving.used(group);
+    }
+
+    fn removed(&mut self, slot: SlotId, table: &SlotTable) {
+        let (group, left) = self.groups.remove(slot, table);
+        self.by_len.remove(group);
+        if left > 0 {
+            self.by_len.push_back(group, left);
+        }
+        self.leaving.removed(slot, group, left);
+    }
+
+    fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
+        let group = self.leaving.group().or_else(|| self.by_len.fullest())?;
+        self.leaving.name(group, &self.groups)
+    }
+
+    fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
+        self.by_len.iter().flat_map(|group| self.groups.pages(group)).for_each(show);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.groups.heap_bytes() + self.by_len.heap_bytes()
+    }
+}

@@ -1,0 +1,427 @@
+//! The order of eviction of every policy, by search and shift: what each file says in words, done the slow way.
+
+use coflash_base::Lpn;
+use coflash_cache::evict::{CflruConfig, PtLruConfig};
+use coflash_cache::{BlocksConfig, EvictionConfig};
+use std::num::NonZeroU16;
+
+const BLOCK_PAGES: u32 = 4;
+
+/// The policy of that name, with parameters that make a difference to a handful of pages.
+pub(crate) fn config(name: &str) -> EvictionConfig {
+    let blocks = BlocksConfig { block_pages: NonZeroU16::new(BLOCK_PAGES as u16).unwrap() };
+    match EvictionConfig::by_name(name).expect("a registered name") {
+        EvictionConfig::Bplru(_) => EvictionConfig::Bplru(blocks),
+        EvictionConfig::Fab(_) => EvictionConfig::Fab(blocks),
+        EvictionConfig::LbClock(_) => EvictionConfig::LbClock(blocks),
+        EvictionConfig::PudLru(_) => EvictionConfig::PudLru(blocks),
+        EvictionConfig::Cflru(_) => EvictionConfig::Cflru(CflruConfig { window: "40%".parse().unwrap() }),
+        EvictionConfig::PtLru(_) => {
+            EvictionConfig::PtLru(PtLruConfig { dirty_share: "60%".parse().unwrap() })
+        }
+        other => other,
+    }
+}
+
+/// The order of eviction. A policy that is registered and has no model here fails.
+pub(crate) enum Order {
+    /// Next to leave first.
+    Lru(Vec<Lpn>),
+    /// Next to leave first.
+    Fifo(Vec<Lpn>),
+    /// A ring that stands still, which pages were used, and the hand that goes round it.
+    Clock {
+        ring: Vec<(Lpn, bool)>,
+        hand: usize,
+    },
+    Cflru(Cflru),
+    PtLru(PtLru),
+    /// Policies that have whole blocks leave.
+    Blocks(Blocks),
+}
+
+impl Order {
+    pub(crate) fn of(name: &str, capacity: u32) -> Self {
+        match name {
+            "lru" => Self::Lru(Vec::new()),
+            "fifo" => Self::Fifo(Vec::new()),
+            "clock" => Self::Clock { ring: Vec::new(), hand: 0 },
+            "cflru" => {
+                let working_max = capacity as usize - (f64::from(capacity) * 0.4) as usize;
+                Self::Cflru(Cflru { working_max, ..Cflru::default() })
+            }
+            "pt-lru" => Self::PtLru(PtLru::default()),
+            "bplru" => Self::Blocks(Blocks::new(Kind::Bplru)),
+            "fab" => Self::Blocks(Blocks::new(Kind::Fab)),
+            "lb-clock" => Self::Blocks(Blocks::new(Kind::LbClock)),
+            "pud-lru" => Self::Blocks(Blocks::new(Kind::PudLru)),
+            _ => panic!("{name} has no model of its order"),
+        }
+    }
+
+    pub(crate) fn insert(&mut self, page: Lpn, dirty: bool) {
+        match self {
+            Self::Lru(queue) | Self::Fifo(queue) => queue.push(page),
+            Self::Clock { ring, hand } => {
+                ring.insert(*hand, (page, false));
+                *hand += 1;
+            }
+            Self::Cflru(model) => model.insert(page, dirty),
+            Self::PtLru(model) => model.pages.push(Page { page, dirty, hot: false }),
+            Self::Blocks(model) => model.insert(page),
+        }
+    }
+
+    pub(crate) fn touch(&mut self, page: Lpn) {
+        match self {
+            Self::Lru(queue) => {
+                queue.retain(|&other| other != page);
+                queue.push(page);
+            }
+            Self::Fifo(_) => {}
+            Self::Clock { ring, .. } => ring.iter_mut().find(|p| p.0 == page).unwrap().1 = true,
+            Self::Cflru(model) => {
+                let dirty = model.remove(page);
+                model.insert(page, dirty);
+            }
+            Self::PtLru(model) => {
+                let known = model.remove(page);
+                model.pages.push(Page { hot: true, ..known });
+            }
+            Self::Blocks(model) => model.touch(page),
+        }
+    }
+
+    pub(crate) fn flag(&mut self, page: Lpn, dirty: bool) {
+        match self {
+            Self::Cflru(model) => model.flag(page, dirty),
+            Self::PtLru(model) => {
+                let known = model.remove(page);
+                model.pages.push(Page { dirty, ..known });
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn remove(&mut self, page: Lpn) {
+        match self {
+            Self::Lru(queue) | Self::Fifo(queue) => queue.retain(|&other| other != page),
+            Self::Clock { ring, hand } => {
+                let at = ring.iter().position(|p| p.0 == page).unwrap();
+                ring.remove(at);
+                *hand -= usize::from(at < *hand);
+            }
+            Self::Cflru(model) => {
+                model.remove(page);
+            }
+            Self::PtLru(model) => {
+                model.remove(page);
+                if let Some((named, owed_tenths)) = model.named.take()
+                    && named == page
+                {
+                    model.owed_tenths = owed_tenths;
+                }
+            }
+            Self::Blocks(model) => model.remove(page),
+        }
+    }
+
+    /// Who should leave next.
+    pub(crate) fn victim(&mut self) -> Option<Lpn> {
+        match self {
+            Self::Lru(queue) | Self::Fifo(queue) => queue.first().copied(),
+            Self::Clock { ring, hand } => loop {
+                if ring.is_empty() {
+                    return None;
+                }
+                *hand %= ring.len();
+                match &mut ring[*hand] {
+                    (_, used @ true) => *used = false,
+                    (page, false) => return Some(*page),
+                }
+                *hand += 1;
+            },
+            Self::Cflru(model) => model.victim(),
+            Self::PtLru(model) => model.victim(),
+            Self::Blocks(model) => model.victim(),
+        }
+    }
+}
+
+/// Both queues with the next to leave first.
+#[derive(Default)]
+pub(crate) struct Cflru {
+    working_max: usize,
+    working: Vec<(Lpn, bool)>,
+    region: Vec<(Lpn, bool)>,
+}
+
+impl Cflru {
+    fn insert(&mut self, page: Lpn, dirty: bool) {
+        self.working.push((page, dirty));
+        if self.working.len() > self.working_max {
+            self.region.push(self.working.remove(0));
+        }
+    }
+
+    fn remove(&mut self, page: Lpn) -> bool {
+        for queue in [&mut self.working, &mut self.region] {
+            if let Some(at) = queue.iter().position(|p| p.0 == page) {
+                return queue.remove(at).1;
+            }
+        }
+        panic!("{page:?} is not there")
+    }
+
+    fn flag(&mut self, page: Lpn, dirty: bool) {
+        if let Some(at) = self.region.iter().position(|p| p.0 == page) {
+            self.region.remove(at);
+            self.region.push((page, dirty));
+        } else {
+            self.working.iter_mut().find(|p| p.0 == page).unwrap().1 = dirty;
+        }
+    }
+
+    fn victim(&self) -> Option<Lpn> {
+        let clean = self.region.iter().find(|p| !p.1);
+        clean.or(self.region.first()).or(self.working.first()).map(|p| p.0)
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Page {
+    page: Lpn,
+    dirty: bool,
+    hot: bool,
+}
+
+/// Next to leave of each kind first.
+#[derive(Default)]
+pub(crate) struct PtLru {
+    pages: Vec<Page>,
+    owed_tenths: i32,
+    named: Option<(Lpn, i32)>,
+}
+
+impl PtLru {
+    fn remove(&mut self, page: Lpn) -> Page {
+        let at = self.pages.iter().position(|p| p.page == page).expect("it is there");
+        self.pages.remove(at)
+    }
+
+    fn victim(&mut self) -> Option<Lpn> {
+        self.named = None;
+        let clean = |pages: &[Page], hot| pages.iter().find(|p| !p.dirty && p.hot == hot).map(|p| p.page);
+        if let Some(page) = clean(&self.pages, false) {
+            return Some(page);
+        }
+        let hot_clean = clean(&self.pages, true);
+        if !self.pages.iter().any(|p| p.dirty) {
+            return hot_clean;
+        }
+        let owed = self.owed_tenths + 6;
+        if let Some(page) = hot_clean
+            && owed < 5
+        {
+            self.named = Some((page, owed));
+            return Some(page);
+        }
+        let page = loop {
+            let at = self.pages.iter().position(|p| p.dirty).unwrap();
+            if !self.pages[at].hot {
+                break self.pages[at].page;
+            }
+            let cooled = Page { hot: false, ..self.pages.remove(at) };
+            self.pages.push(cooled);
+        };
+        if hot_clean.is_some() {
+            self.named = Some((page, owed - 10));
+        }
+        Some(page)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Bplru,
+    Fab,
+    LbClock,
+    PudLru,
+}
+
+struct Block {
+    number: u32,
+    /// The one that came first is first.
+    pages: Vec<Lpn>,
+    /// BPLRU: pages written in order from the first on, while that is all that happened.
+    in_order: Option<u32>,
+    /// LB-CLOCK.
+    referenced: bool,
+    /// PUD-LRU.
+    last_use: u32,
+    pud: Option<u32>,
+    frequent: bool,
+}
+
+/// Blocks; where it is said that something goes first or last, that is their place in `blocks`.
+pub(crate) struct Blocks {
+    kind: Kind,
+    /// Of equals, the first leaves.
+    blocks: Vec<Block>,
+    /// LB-CLOCK: block numbers from the hand on.
+    ring: Vec<u32>,
+    chosen: Option<u32>,
+    now: u32,
+    named: Option<Lpn>,
+    leaving: Option<u32>,
+}
+
+impl Blocks {
+    fn new(kind: Kind) -> Self {
+        Self { kind, blocks: Vec::new(), ring: Vec::new(), chosen: None, now: 0, named: None, leaving: None }
+    }
+
+    fn take(&mut self, number: u32) -> Option<Block> {
+        let at = self.blocks.iter().position(|block| block.number == number)?;
+        Some(self.blocks.remove(at))
+    }
+
+    fn mean(&self) -> u32 {
+        let puds: Vec<u32> = self.blocks.iter().filter_map(|block| block.pud).collect();
+        puds.iter().sum::<u32>() / (puds.len() as u32).max(1)
+    }
+
+    fn insert(&mut self, page: Lpn) {
+        let (number, offset) = (page.get() / BLOCK_PAGES, page.get() % BLOCK_PAGES);
+        let known = self.take(number);
+        if known.is_none() {
+            self.ring.push(number);
+        }
+        let mut block = known.unwrap_or(Block {
+            number,
+            pages: Vec::new(),
+            in_order: Some(0),
+            referenced: true,
+            last_use: 0,
+            pud: None,
+            frequent: false,
+        });
+        block.in_order = (block.in_order == Some(offset)).then_some(offset + 1);
+        block.pages.push(page);
+        self.used(block, false);
+    }
+
+    fn touch(&mut self, page: Lpn) {
+        let mut block = self.take(page.get() / BLOCK_PAGES).expect("it is there");
+        block.in_order = None;
+        self.used(block, true);
+    }
+
+    fn used(&mut self, mut block: Block, updated: bool) {
+        let number = block.number;
+        let distance = (self.now - block.last_use.min(self.now)).max(1);
+        self.now += 1;
+        block.last_use = self.now;
+        if updated {
+            block.pud = Some(block.pud.map_or(distance, |before| ((before + distance) / 2).max(1)));
+        }
+        block.referenced = true;
+        let complete = self.kind == Kind::Bplru && block.in_order == Some(BLOCK_PAGES);
+        self.blocks.insert(if complete { 0 } else { self.blocks.len() }, block);
+        let mean = self.mean();
+        let block = self.blocks.iter_mut().find(|block| block.number == number).unwrap();
+        block.frequent = block.pud.is_some_and(|pud| pud <= mean);
+        if self.leaving == Some(number) {
+            self.leaving = None;
+        }
+        self.chosen = None;
+    }
+
+    fn remove(&mut self, page: Lpn) {
+        let number = page.get() / BLOCK_PAGES;
+        let at = self.blocks.iter().position(|block| block.number == number).expect("it is there");
+        let block = &mut self.blocks[at];
+        block.pages.retain(|&other| other != page);
+        let empty = block.pages.is_empty();
+        let stays = match self.kind {
+            Kind::Bplru => true,
+            Kind::Fab => false,
+            Kind::LbClock => block.referenced,
+            Kind::PudLru => block.frequent,
+        };
+        if empty || !stays {
+            let block = self.blocks.remove(at);
+            if empty {
+                self.ring.retain(|&other| other != number);
+            } else {
+                self.blocks.insert(0, block);
+            }
+        }
+        if self.named.take() == Some(page) {
+            self.leaving = Some(number);
+        }
+        if empty && self.leaving == Some(number) {
+            self.leaving = None;
+        }
+        self.chosen = None;
+    }
+
+    fn victim(&mut self) -> Option<Lpn> {
+        let number = match self.kind {
+            Kind::Bplru => self.blocks.first().map(|block| block.number),
+            Kind::Fab => self.leaving.or_else(|| self.fullest(|_| true)),
+            Kind::LbClock => {
+                if self.chosen.is_none() {
+                    self.chosen = self.leaving.or_else(|| self.turn());
+                }
+                self.chosen
+            }
+            Kind::PudLru => {
+                self.demote();
+                let coldest =
+                    self.blocks.iter().filter(|block| block.frequent).min_by_key(|block| block.last_use);
+                let coldest = coldest.map(|block| block.number);
+                self.leaving.or_else(|| self.fullest(|block| !block.frequent)).or(coldest)
+            }
+        }?;
+        let block = self.blocks.iter().find(|block| block.number == number).unwrap();
+        self.named = Some(block.pages[0]);
+        self.named
+    }
+
+    /// Of the blocks with the most pages, the first.
+    fn fullest(&self, of: impl Fn(&Block) -> bool) -> Option<u32> {
+        let most = self.blocks.iter().filter(|block| of(block)).map(|block| block.pages.len()).max()?;
+        let fullest = self.blocks.iter().find(|block| of(block) && block.pages.len() == most);
+        fullest.map(|block| block.number)
+    }
+
+    /// The hand clears bits up to the first that is clear.
+    fn turn(&mut self) -> Option<u32> {
+        loop {
+            let number = *self.ring.first()?;
+            self.ring.rotate_left(1);
+            let at = self.blocks.iter().position(|block| block.number == number).unwrap();
+            if !self.blocks[at].referenced {
+                break;
+            }
+            let block = self.blocks.remove(at);
+            self.blocks.push(Block { referenced: false, ..block });
+        }
+        self.fullest(|block| !block.referenced)
+    }
+
+    /// Blocks that have been silent for longer than the mean become infrequent, the one silent longest first.
+    fn demote(&mut self) {
+        loop {
+            let mean = self.mean();
+            let coldest =
+                self.blocks.iter().filter(|block| block.frequent).min_by_key(|block| block.last_use);
+            let Some(coldest) = coldest.filter(|block| self.now - block.last_use > mean) else { break };
+            let number = coldest.number;
+            let mut block = self.take(number).unwrap();
+            block.frequent = false;
+            self.blocks.push(block);
+        }
+    }
+}
