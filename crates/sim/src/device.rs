@@ -1,6 +1,6 @@
 //! A device at the end of a link: firmware over a timeline of busy dies.
 
-use crate::metrics::{Consistency, Metrics};
+use crate::metrics::{Consistency, DeviceBuffer, Metrics, Shadows};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::target::{Command, Target};
 use coflash_base::{Duration, Lpn, Time};
@@ -11,11 +11,15 @@ use coflash_workload::Op;
 
 /// Firmware, timeline, link.
 pub(crate) struct Device {
-    controller: Controller,
-    timeline: Timeline,
-    link: LinkConfig,
+    pub(crate) controller: Controller,
+    pub(crate) timeline: Timeline,
+    pub(crate) link: LinkConfig,
     ns_per_byte: f64,
+    /// What a page takes to cross the link.
+    pub(crate) page_crossing: Duration,
     gc: GcMode,
+    /// The cache is a volatile write buffer.
+    volatile: bool,
     dies: u32,
     /// When the pages of the request under way may begin.
     start: Time,
@@ -29,12 +33,22 @@ impl Device {
             timeline: Timeline::new(&scenario.flash, &scenario.timing, scenario.cache.timing()),
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
+            page_crossing: Duration {
+                ns: (scenario.flash.page_size.count as f64 * scenario.link.ns_per_byte()).round() as u64,
+            },
             gc: scenario.gc.mode,
+            volatile: scenario.cache.volatile,
             dies: scenario.flash.dies(),
             controller,
             start: Time::ZERO,
             tail: Duration::ZERO,
         }
+    }
+
+    /// Has the firmware do what is due by `now`.
+    #[inline]
+    pub(crate) fn pass_time(&mut self, now: Time) {
+        self.controller.pass_time(now, When::at(now), &mut self.timeline);
     }
 
     /// Passes time up to just before `until`, and uses what is idle of it.
@@ -72,7 +86,7 @@ impl Target for Device {
 
     #[inline]
     fn begin(&mut self, command: &Command) {
-        self.controller.pass_time(command.arrival, When::at(command.arrival), &mut self.timeline);
+        self.pass_time(command.arrival);
         self.start = command.arrival + self.link.per_command;
         self.tail = Duration::ZERO;
         if let Op::Read | Op::Write = command.op {
@@ -155,5 +169,7 @@ impl Target for Device {
 
     fn add_sections(&self, metrics: &mut Metrics) {
         metrics.consistency = self.controller.commits().map(Consistency::of);
+        metrics.shadows = self.controller.shadows().map(Shadows::of);
+        metrics.device_buffer = self.volatile.then(|| DeviceBuffer::of(self.controller.tally()));
     }
 }

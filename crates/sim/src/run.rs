@@ -1,7 +1,8 @@
 //! A run: warm up, replay, measure.
 
+use crate::buffered::Buffered;
 use crate::device::Device;
-use crate::engine::{Engine, OutOfSpace};
+use crate::engine::{Engine, Measured, OutOfSpace};
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
 use crate::precondition::precondition;
@@ -12,6 +13,7 @@ use crate::warm::{WarmDevice, WarmError};
 use coflash_base::{Seed, Time};
 use coflash_controller::Controller;
 use coflash_ftl::Ftl;
+use coflash_host::write_buffer::WriteBufferConfig;
 use coflash_workload::disksim_generator::DiskSimGenerator;
 use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
@@ -126,17 +128,36 @@ fn simulate(
     let inputs = Input::digest(&scenario.workload.trace, observer)?;
     warm_up(controller.ftl_mut(), observer)?;
 
-    let logical_pages = controller.ftl().logical_pages();
-    let mut engine = Engine::new(scenario, Device::new(scenario, controller), logical_pages);
-    let stopwatch = Stopwatch::start();
-    replay(scenario, &mut engine, source.as_mut(), observer)?;
-    let wall_seconds = stopwatch.seconds();
+    let device = Device::new(scenario, controller);
+    let (measured, simulator) = if has_host_buffer(scenario) {
+        measure(scenario, Buffered::new(scenario, device)?, source.as_mut(), observer)?
+    } else {
+        measure(scenario, device, source.as_mut(), observer)?
+    };
+    let workload = Workload { description, logical_bytes, inputs, remarks: source.remarks() };
+    Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
+}
 
+fn has_host_buffer(scenario: &Scenario) -> bool {
+    scenario.host_buffer.size != WriteBufferConfig::default().size
+}
+
+/// Replays the workload on a target, and measures.
+fn measure<T: Target>(
+    scenario: &Scenario,
+    target: T,
+    source: &mut dyn Source,
+    observer: &mut dyn Observer,
+) -> Result<(Measured, Simulator), RunError> {
+    let logical_pages = target.ftl().logical_pages();
+    let mut engine = Engine::new(scenario, target, logical_pages);
+    let stopwatch = Stopwatch::start();
+    replay(scenario, &mut engine, source, observer)?;
+    let wall_seconds = stopwatch.seconds();
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
     let measured = engine.finish();
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-    let workload = Workload { description, logical_bytes, inputs, remarks: source.remarks() };
-    Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
+    Ok((measured, simulator))
 }
 
 /// Builds the device of a scenario, erased.
@@ -417,6 +438,9 @@ impl Scenario {
     pub fn describe(&self) -> Result<Vec<String>, RunError> {
         self.check()?;
         let controller = build(self)?;
+        if has_host_buffer(self) {
+            Buffered::buffer(self, controller.ftl().logical_pages())?;
+        }
         let logical_bytes = controller.ftl().logical_bytes();
         Input::check(&self.workload.trace)?;
         let (_, workload) = open_workload(self, logical_bytes, Seed(self.seed))?;

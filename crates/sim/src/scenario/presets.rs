@@ -22,7 +22,7 @@ macro_rules! presets {
     };
 }
 
-presets!("demo", "random-5g", "msr-ssd", "cdm-64g");
+presets!("demo", "random-5g", "msr-ssd", "cdm-64g", "shadowgc-1t", "shadowgc-64g");
 
 impl Scenario {
     /// A scenario that ships, by name.
