@@ -10,9 +10,9 @@
 
 use crate::advisor::{Advisor, Fate, Source, Weight};
 use crate::block::{Scale, State};
-use crate::marks::Marks;
 use crate::config::{GcMode, Summary};
 use crate::ftl::{Ftl, Io};
+use crate::marks::Marks;
 use crate::pool::{Cleaning, Pool, Stream};
 use crate::victim;
 use coflash_base::Index;
@@ -139,7 +139,12 @@ impl Ftl {
     }
 
     /// Cleans a block to its end. The cause is a constant where pages are copied.
-    pub(crate) fn clean<M: Media, A: Advisor>(&mut self, pool: usize, cleaning: Cleaning, io: &mut Io<'_, M, A>) {
+    pub(crate) fn clean<M: Media, A: Advisor>(
+        &mut self,
+        pool: usize,
+        cleaning: Cleaning,
+        io: &mut Io<'_, M, A>,
+    ) {
         match cleaning.cause {
             Cause::WearLevelling => self.clean_for(Cause::WearLevelling, pool, cleaning, io),
             Cause::Refresh => self.clean_for(Cause::Refresh, pool, cleaning, io),
@@ -230,9 +235,10 @@ impl Ftl {
         let candidates = self.dims.blocks_per_pool - pool.free.len() - open().count() as u32;
         let first = pool.first_block as usize;
         pool.valid_pages - open_valid < candidates * self.dims.data_pages_per_block
-            || self.scale.marked <= self.scale.valid && (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
-                .iter()
-                .any(|&marked| marked > 0)
+            || self.scale.marked <= self.scale.valid
+                && (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
+                    .iter()
+                    .any(|&marked| marked > 0)
     }
 
     /// Asks what becomes of a valid page of a victim, and does it.
@@ -262,13 +268,10 @@ impl Ftl {
                 let oob = self.stamp(Some(lpn), cause, mode);
                 match source {
                     Source::Flash => io.media.copy(from, to, oob, cause, io.start),
-                    Source::Slot(slot) => {
-                        io.media.program(to, oob, Place::Cache { slot }, cause, io.start)
-                    }
+                    Source::Slot(slot) => io.media.program(to, oob, Place::Cache { slot }, cause, io.start),
                 };
                 let device = marks.device && source == Source::Flash;
-                let left =
-                    if fate == Fate::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
+                let left = if fate == Fate::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
                 self.put(lpn, to, pool, left);
                 if mode == Mode::Fast {
                     self.programmed_fast(to);

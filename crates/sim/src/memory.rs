@@ -2,6 +2,7 @@
 
 use crate::scenario::{Scenario, ScenarioError};
 use coflash_base::Bytes;
+use coflash_ftl::Weight;
 use std::fs;
 
 /// Refuses a device whose state does not fit into memory, where the system tells how much there is.
@@ -33,8 +34,10 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         coflash_ftl::Pools::Die => dies,
     };
     // A policy may keep a list for each possible cost of a block: two numbers a sixteenth of a page.
-    let costs = 2 * 4 * 16 * (u64::from(flash.pages_per_block) + 1);
-    let block_bits = 2 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
+    let dearest = u64::from(scenario.cooperation.demands().weight_max.0.max(Weight::SIXTEENTHS));
+    let costs = 2 * 4 * dearest * (u64::from(flash.pages_per_block) + 1);
+    // Valid, and a mark for each tier.
+    let block_bits = 3 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
     4 * pages
         + 4 * logical_pages
@@ -97,6 +100,8 @@ mod tests {
                 ("cooperation.removable_weight", "adaptive"),
             ],
             &[("gc.victim", "cost-benefit"), ("ftl.pools", "die")],
+            &[("cooperation", "delay"), ("cooperation.lambda", "3.5"), ("cache.size", "1%")],
+            &[("cooperation", "sgc"), ("cache.size", "1%"), ("cache.volatile", "true"), ("gc.low_mark", "3")],
         ] {
             let scenario = Scenario::default().set(changes).unwrap();
             let taken = build(&scenario).unwrap().heap_bytes() as u64;

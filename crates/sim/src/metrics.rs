@@ -2,9 +2,9 @@
 
 use crate::latency::LatencySummary;
 use coflash_controller::{CacheTally, CommitTally, ShadowTally};
-use coflash_host::write_buffer::WriteBuffer;
 use coflash_flash::Cause;
 use coflash_ftl::Tally;
+use coflash_host::write_buffer::WriteBuffer;
 use serde::Serialize;
 
 /// Programs by cause.

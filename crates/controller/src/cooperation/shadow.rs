@@ -34,9 +34,9 @@
 
 use super::CooperationScheme;
 use crate::write_back::{Below, Cached};
+use coflash_base::Lpn;
 use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
-use coflash_base::Lpn;
 use coflash_cache::Cache;
 use coflash_flash::{Media, Mode};
 use coflash_ftl::{Demands, Fate, Ftl, Marks, Source, Stream, Tier, Weight};
@@ -143,7 +143,13 @@ pub(crate) struct Pieces {
 /// A scheme by name: nothing but its pieces.
 pub trait Plan: Clone {
     /// Its parameters.
-    type Config: Clone + std::fmt::Debug + Default + PartialEq + Serialize + serde::de::DeserializeOwned + JsonSchema;
+    type Config: Clone
+        + std::fmt::Debug
+        + Default
+        + PartialEq
+        + Serialize
+        + serde::de::DeserializeOwned
+        + JsonSchema;
     /// What it does, in one sentence.
     const SUMMARY: &'static str;
     /// What it is put together of.

@@ -307,10 +307,13 @@ fn sequences(setup: &Setup, length: u32) -> Result<u64, String> {
             }
             let describe = |problem| format!("{sequence:?} cut at step {cut}: {problem}");
             subject.recover().map_err(describe)?;
-            for operation in [Operation::Write(0), Operation::Flush, Operation::Write(1), Operation::Write(0)] {
+            for operation in [Operation::Write(0), Operation::Flush, Operation::Write(1), Operation::Write(0)]
+            {
                 subject.apply(operation);
             }
-            subject.recover().map_err(|problem| format!("{sequence:?} cut at step {cut}, then: {problem}"))?;
+            subject
+                .recover()
+                .map_err(|problem| format!("{sequence:?} cut at step {cut}, then: {problem}"))?;
         }
     }
     Ok(cuts)

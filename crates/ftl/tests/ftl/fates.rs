@@ -7,8 +7,8 @@ use coflash_base::{Duration, Index, Lpn, Time};
 use coflash_flash::image::{Done, Image};
 use coflash_flash::{Access, Cause, Media, Mode, Place};
 use coflash_ftl::{
-    Advisor, Demands, Fate, FreeMark, Ftl, FtlConfig, GcMode, Io, Marks, RefreshConfig, Source, Spare, Stream, Tier,
-    Weight,
+    Advisor, Demands, Fate, FreeMark, Ftl, FtlConfig, GcMode, Io, Marks, RefreshConfig, Source, Spare,
+    Stream, Tier, Weight,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -158,7 +158,11 @@ impl Checked {
             let Some((asked, Fate::Copy { source, mode, .. })) = self.tiers.fates.pop_front() else {
                 panic!("{lpn:?} is moved and nobody was asked");
             };
-            assert_eq!((lpn, from_slot), (asked, matches!(source, Source::Slot(_))), "where it is taken from");
+            assert_eq!(
+                (lpn, from_slot),
+                (asked, matches!(source, Source::Slot(_))),
+                "where it is taken from"
+            );
             assert!(mode == oob.mode || cause == Cause::WearLevelling, "{lpn:?}: its mode");
             let block = self.setup.geometry.block_of(to);
             if fast {
@@ -240,10 +244,10 @@ fn what_does_not_fit_is_refused_with_the_numbers() {
     assert!(problem.contains("fills 2 blocks at once"), "{problem}");
     let refresh = RefreshConfig { retention: Some(RETENTION), power_off: RETENTION, fast_retention: None };
     let (key, problem) = refused(&FtlConfig { refresh, ..setup.ftl.clone() }, 2);
-    assert_eq!((key, problem.as_str()), (
-        "ftl.refresh.power_off",
-        "1us was given; less than the retention of 1us is allowed"
-    ));
+    assert_eq!(
+        (key, problem.as_str()),
+        ("ftl.refresh.power_off", "1us was given; less than the retention of 1us is allowed")
+    );
 }
 
 #[test]

@@ -5,7 +5,8 @@ use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_flash::{Cause, DieId, Geometry, Media, Place, Untimed};
 use coflash_ftl::{
-    Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Marks, Stream, VictimConfig, WearLevelling, Weight,
+    Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Marks, Stream, VictimConfig, WearLevelling,
+    Weight,
 };
 
 fn write(ftl: &mut Ftl, page: u32) {

@@ -4,8 +4,8 @@ use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Bytes, Share};
 use coflash_flash::Geometry;
 use coflash_ftl::{
-    Chips, Demands, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Stream as DataStream,
-    Summary, Trigger, VictimConfig, WearLevelling,
+    Chips, Demands, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare,
+    Stream as DataStream, Summary, Trigger, VictimConfig, WearLevelling,
 };
 
 /// Everything an FTL is made of.

@@ -236,7 +236,8 @@ impl WriteBuffer {
             }
             if extent == Extent::Part {
                 self.tally.merged_pages += 1;
-                let after = self.command(ready, store);
+                // While the page that leaves is written: a read that waited for that would hold up its die.
+                let after = self.command(store.at(self.now), store);
                 ready = store.read(lpn, after);
             }
             self.cache.insert(lpn, false)

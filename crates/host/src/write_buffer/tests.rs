@@ -122,7 +122,10 @@ impl Checked {
             _ => {
                 let mut parts = Vec::new();
                 self.buffer.flush(&mut self.store, &mut parts);
-                assert_eq!(self.store.durable, self.store.host, "everything written before a flush is durable");
+                assert_eq!(
+                    self.store.durable, self.store.host,
+                    "everything written before a flush is durable"
+                );
                 assert_eq!(self.buffer.cache().dirty_len(), 0);
             }
         }
@@ -189,7 +192,9 @@ fn nothing_is_lost_and_the_device_believes_nothing_false() {
 /// A notice waits for the next command, or leaves at once and takes its time.
 #[test]
 fn the_device_learns_of_a_dirty_page_when_the_notice_arrives() {
-    for (notices, known) in [(Notices::Piggybacked, [false, false, true]), (Notices::Each, [false, true, true])] {
+    for (notices, known) in
+        [(Notices::Piggybacked, [false, false, true]), (Notices::Each, [false, true, true])]
+    {
         let config = WriteBufferConfig {
             size: CacheSize::Bytes(Bytes { count: 64 }),
             notices,
