@@ -1,7 +1,7 @@
 //! A device at the end of a link: firmware over a timeline of busy dies. Where the cache is in the host, what decides is on
 //! both sides of the link, and knows itself what crosses.
 
-use crate::metrics::{Consistency, HostMetrics, Metrics};
+use crate::metrics::{Consistency, DeviceBuffer, HostMetrics, Metrics, Shadows};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::target::{Command, Target};
 use coflash_base::{Duration, Lpn, Time};
@@ -28,8 +28,8 @@ pub(crate) trait Firmware {
     /// Trims a page of it.
     fn trim(&mut self, lpn: Lpn, start: When, flash: &mut Timeline) -> When;
 
-    /// Makes everything written so far durable.
-    fn flush(&mut self, start: When, flash: &mut Timeline) -> When;
+    /// Makes everything written so far durable; what that waits for is appended.
+    fn flush(&mut self, start: When, flash: &mut Timeline, parts: &mut Vec<When>);
 
     /// Lets a die that is idle at `start` do one step of GC; false where there is nothing to be done.
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool;
@@ -55,7 +55,7 @@ impl Firmware for Controller {
 
     #[inline]
     fn begin(&mut self, now: Time, flash: &mut Timeline) {
-        self.pass_time(now, flash);
+        self.pass_time(now, When::at(now), flash);
     }
 
     #[inline]
@@ -74,8 +74,8 @@ impl Firmware for Controller {
         start
     }
 
-    fn flush(&mut self, start: When, flash: &mut Timeline) -> When {
-        self.flush(start, flash)
+    fn flush(&mut self, start: When, flash: &mut Timeline, parts: &mut Vec<When>) {
+        self.flush(start, flash, parts);
     }
 
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool {
@@ -100,6 +100,7 @@ impl Firmware for Controller {
 
     fn add_sections(&self, metrics: &mut Metrics) {
         metrics.consistency = self.commits().map(Consistency::of);
+        metrics.shadows = self.shadows().map(Shadows::of);
     }
 }
 
@@ -127,8 +128,8 @@ impl Firmware for HostCache {
     }
 
     /// The cache is durable, and so is flash.
-    fn flush(&mut self, start: When, _: &mut Timeline) -> When {
-        start
+    fn flush(&mut self, start: When, _: &mut Timeline, parts: &mut Vec<When>) {
+        parts.push(start);
     }
 
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool {
@@ -161,11 +162,15 @@ impl Firmware for HostCache {
 
 /// Firmware, timeline, link.
 pub(crate) struct Device<F = Controller> {
-    firmware: F,
-    timeline: Timeline,
-    link: LinkConfig,
+    pub(crate) firmware: F,
+    pub(crate) timeline: Timeline,
+    pub(crate) link: LinkConfig,
     ns_per_byte: f64,
+    /// What a page takes to cross the link.
+    pub(crate) page_crossing: Duration,
     gc: GcMode,
+    /// The cache is a volatile write buffer.
+    volatile: bool,
     dies: u32,
     /// When the pages of the request under way may begin.
     start: Time,
@@ -179,12 +184,22 @@ impl<F: Firmware> Device<F> {
             timeline: Timeline::new(&scenario.flash, &scenario.timing, scenario.cache.timing()),
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
+            page_crossing: Duration {
+                ns: (scenario.flash.page_size.count as f64 * scenario.link.ns_per_byte()).round() as u64,
+            },
             gc: scenario.gc.mode,
+            volatile: scenario.cache.volatile,
             dies: scenario.flash.dies(),
             firmware,
             start: Time::ZERO,
             tail: Duration::ZERO,
         }
+    }
+
+    /// Has the firmware do what is due by `now`.
+    #[inline]
+    pub(crate) fn pass_time(&mut self, now: Time) {
+        self.firmware.begin(now, &mut self.timeline);
     }
 
     /// Passes time up to just before `until`, and uses what is idle of it.
@@ -222,7 +237,7 @@ impl<F: Firmware> Target for Device<F> {
 
     #[inline]
     fn begin(&mut self, command: &Command) {
-        self.firmware.begin(command.arrival, &mut self.timeline);
+        self.pass_time(command.arrival);
         (self.start, self.tail) = (command.arrival, Duration::ZERO);
         if !F::BEHIND_LINK {
             return;
@@ -254,7 +269,7 @@ impl<F: Firmware> Target for Device<F> {
     }
 
     fn flush(&mut self, parts: &mut Vec<When>) {
-        parts.push(self.firmware.flush(When::at(self.start), &mut self.timeline));
+        self.firmware.flush(When::at(self.start), &mut self.timeline, parts);
     }
 
     #[inline]
@@ -309,5 +324,6 @@ impl<F: Firmware> Target for Device<F> {
 
     fn add_sections(&self, metrics: &mut Metrics) {
         self.firmware.add_sections(metrics);
+        metrics.device_buffer = self.volatile.then(|| DeviceBuffer::of(&self.firmware.cache().0));
     }
 }

@@ -390,6 +390,9 @@ impl<T: Target> Engine<T> {
             consistency: None,
             host: None,
             hybrid: None,
+            shadows: None,
+            device_buffer: None,
+            host_buffer: None,
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

@@ -1,5 +1,6 @@
 //! A run: warm up, replay, measure.
 
+use crate::buffered::Buffered;
 use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
 use crate::hybrid::Hybrid;
@@ -15,6 +16,7 @@ use crate::watched::Watched;
 use coflash_base::{Seed, Time};
 use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
+use coflash_host::write_buffer::WriteBufferConfig;
 use coflash_host::{HostCache, Toll};
 use coflash_hybrid::HybridConfig;
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
@@ -132,15 +134,24 @@ fn on_device(
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
     match scenario.cache.placement {
-        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, observer, warm_up),
-        Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, observer, warm_up),
+        Placement::InStorage if has_host_buffer(scenario) => {
+            let buffered = |device| Buffered::new(scenario, device);
+            simulate(scenario, with_cache(scenario, ftl)?, buffered, observer, warm_up)
+        }
+        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, Ok, observer, warm_up),
+        Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, Ok, observer, warm_up),
     }
 }
 
-/// Opens the workload, brings the device into its state, and measures.
-fn simulate<F: Firmware>(
+fn has_host_buffer(scenario: &Scenario) -> bool {
+    scenario.host_buffer.size != WriteBufferConfig::default().size
+}
+
+/// Opens the workload, brings the device into its state, puts before it what `behind` does, and measures.
+fn simulate<F: Firmware, T: Target>(
     scenario: &Scenario,
     mut firmware: F,
+    behind: impl FnOnce(Device<F>) -> Result<T, ScenarioError>,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
@@ -148,8 +159,8 @@ fn simulate<F: Firmware>(
     // A workload that cannot be opened should say so before the device is warmed up.
     let workload = Opened::new(scenario, logical_pages, observer)?;
     warm_up(firmware.ftl_mut(), observer)?;
-    let engine = Engine::new(scenario, Device::new(scenario, firmware), logical_pages);
-    measure(scenario, engine, workload, observer)
+    let target = behind(Device::new(scenario, firmware))?;
+    measure(scenario, Engine::new(scenario, target, logical_pages), workload, observer)
 }
 
 /// Runs a scenario of a flash cache in front of disks.
@@ -199,7 +210,6 @@ fn measure<T: Target>(
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
-
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
     let measured = engine.finish();
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
@@ -237,8 +247,8 @@ pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
         return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
     }
     memory::check(scenario)?;
-    let fractional = scenario.cooperation.fractional();
-    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, fractional, Seed(scenario.seed)).map_err(refused)
+    let demands = scenario.cooperation.demands();
+    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, demands, Seed(scenario.seed)).map_err(refused)
 }
 
 fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
@@ -551,6 +561,9 @@ impl Scenario {
             return Ok([hybrid.describe(), vec![workload]].concat());
         }
         let ftl = build_ftl(self)?;
+        if has_host_buffer(self) {
+            Buffered::buffer(self, ftl.logical_pages())?;
+        }
         match self.cache.placement {
             Placement::InStorage => self.describe_on(&with_cache(self, ftl)?, ""),
             Placement::Host => self.describe_on(&with_host_cache(self, ftl)?, " in the host"),
