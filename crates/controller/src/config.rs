@@ -91,7 +91,7 @@ pub enum Placement {
     Host,
 }
 
-/// The cache: page-sized slots, of NVM or, as a write buffer in the device, of DRAM.
+/// The cache: page-sized slots, of NVM or, as a write buffer, of DRAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheConfig {

@@ -113,6 +113,12 @@ impl Controller {
         self.front.scheme.shadows().map(|(_, tally)| tally)
     }
 
+    /// Whether a restart loses the cache.
+    #[must_use]
+    pub fn is_volatile(&self) -> bool {
+        self.front.config.volatile
+    }
+
     /// The host tells that a page became dirty in its buffer, or that it dropped the page and does not hold it any more.
     /// What it writes it holds dirty no more, which needs no telling.
     #[inline]

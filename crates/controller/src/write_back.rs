@@ -224,16 +224,16 @@ impl WriteBack {
         &self.tally
     }
 
-    /// Flash has dropped the page of a clean copy, as it may: the copy is the only one now.
-    #[inline]
-    pub fn is_sole(&mut self, slot: SlotId) {
-        self.cache.orphan(slot);
-    }
-
     /// Whether the scheme knows of what is dirty in the host.
     #[inline(always)]
     pub(crate) fn knows_host(&self) -> bool {
         self.host_is_known
+    }
+
+    /// Flash has dropped the page of a clean copy, as it may: the copy is the only one now.
+    #[inline]
+    pub fn is_sole(&mut self, slot: SlotId) {
+        self.cache.orphan(slot);
     }
 
     /// The scheme with the cache at hand, as GC asks it.

@@ -28,7 +28,7 @@ pub(crate) trait Firmware {
     /// Trims a page of it.
     fn trim(&mut self, lpn: Lpn, start: When, flash: &mut Timeline) -> When;
 
-    /// Makes everything written so far durable; what that waits for is appended.
+    /// Makes everything written so far durable; the parts that the answer waits for are appended.
     fn flush(&mut self, start: When, flash: &mut Timeline, parts: &mut Vec<When>);
 
     /// Lets a die that is idle at `start` do one step of GC; false where there is nothing to be done.
@@ -101,6 +101,7 @@ impl Firmware for Controller {
     fn add_sections(&self, metrics: &mut Metrics) {
         metrics.consistency = self.commits().map(Consistency::of);
         metrics.shadows = self.shadows().map(Shadows::of);
+        metrics.device_buffer = self.is_volatile().then(|| DeviceBuffer::of(self.tally()));
     }
 }
 
@@ -128,9 +129,7 @@ impl Firmware for HostCache {
     }
 
     /// The cache is durable, and so is flash.
-    fn flush(&mut self, start: When, _: &mut Timeline, parts: &mut Vec<When>) {
-        parts.push(start);
-    }
+    fn flush(&mut self, _: When, _: &mut Timeline, _: &mut Vec<When>) {}
 
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool {
         if let Some(now) = start.known() {
@@ -166,11 +165,7 @@ pub(crate) struct Device<F = Controller> {
     pub(crate) timeline: Timeline,
     pub(crate) link: LinkConfig,
     ns_per_byte: f64,
-    /// What a page takes to cross the link.
-    pub(crate) page_crossing: Duration,
     gc: GcMode,
-    /// The cache is a volatile write buffer.
-    volatile: bool,
     dies: u32,
     /// When the pages of the request under way may begin.
     start: Time,
@@ -184,11 +179,7 @@ impl<F: Firmware> Device<F> {
             timeline: Timeline::new(&scenario.flash, &scenario.timing, scenario.cache.timing()),
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
-            page_crossing: Duration {
-                ns: (scenario.flash.page_size.count as f64 * scenario.link.ns_per_byte()).round() as u64,
-            },
             gc: scenario.gc.mode,
-            volatile: scenario.cache.volatile,
             dies: scenario.flash.dies(),
             firmware,
             start: Time::ZERO,
@@ -196,10 +187,9 @@ impl<F: Firmware> Device<F> {
         }
     }
 
-    /// Has the firmware do what is due by `now`.
-    #[inline]
-    pub(crate) fn pass_time(&mut self, now: Time) {
-        self.firmware.begin(now, &mut self.timeline);
+    /// What a page takes to cross the link.
+    pub(crate) fn page_crossing(&self, page_bytes: u64) -> Duration {
+        Duration { ns: (page_bytes as f64 * self.ns_per_byte).round() as u64 }
     }
 
     /// Passes time up to just before `until`, and uses what is idle of it.
@@ -237,7 +227,7 @@ impl<F: Firmware> Target for Device<F> {
 
     #[inline]
     fn begin(&mut self, command: &Command) {
-        self.pass_time(command.arrival);
+        self.firmware.begin(command.arrival, &mut self.timeline);
         (self.start, self.tail) = (command.arrival, Duration::ZERO);
         if !F::BEHIND_LINK {
             return;
@@ -324,6 +314,5 @@ impl<F: Firmware> Target for Device<F> {
 
     fn add_sections(&self, metrics: &mut Metrics) {
         self.firmware.add_sections(metrics);
-        metrics.device_buffer = self.volatile.then(|| DeviceBuffer::of(&self.firmware.cache().0));
     }
 }

@@ -133,13 +133,17 @@ fn on_device(
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
+    let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
     match scenario.cache.placement {
         Placement::InStorage if has_host_buffer(scenario) => {
-            let buffered = |device| Buffered::new(scenario, device);
+            let buffered = |scenario: &_, firmware| Buffered::new(scenario, Device::new(scenario, firmware));
             simulate(scenario, with_cache(scenario, ftl)?, buffered, observer, warm_up)
         }
-        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, Ok, observer, warm_up),
-        Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, Ok, observer, warm_up),
+        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, device, observer, warm_up),
+        Placement::Host => {
+            let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
+            simulate(scenario, with_host_cache(scenario, ftl)?, device, observer, warm_up)
+        }
     }
 }
 
@@ -147,11 +151,11 @@ fn has_host_buffer(scenario: &Scenario) -> bool {
     scenario.host_buffer.size != WriteBufferConfig::default().size
 }
 
-/// Opens the workload, brings the device into its state, puts before it what `behind` does, and measures.
+/// Opens the workload, brings the device into its state, and measures.
 fn simulate<F: Firmware, T: Target>(
     scenario: &Scenario,
     mut firmware: F,
-    behind: impl FnOnce(Device<F>) -> Result<T, ScenarioError>,
+    target: impl FnOnce(&Scenario, F) -> Result<T, ScenarioError>,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
@@ -159,8 +163,8 @@ fn simulate<F: Firmware, T: Target>(
     // A workload that cannot be opened should say so before the device is warmed up.
     let workload = Opened::new(scenario, logical_pages, observer)?;
     warm_up(firmware.ftl_mut(), observer)?;
-    let target = behind(Device::new(scenario, firmware))?;
-    measure(scenario, Engine::new(scenario, target, logical_pages), workload, observer)
+    let engine = Engine::new(scenario, target(scenario, firmware)?, logical_pages);
+    measure(scenario, engine, workload, observer)
 }
 
 /// Runs a scenario of a flash cache in front of disks.
@@ -210,6 +214,7 @@ fn measure<T: Target>(
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
+
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
     let measured = engine.finish();
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);

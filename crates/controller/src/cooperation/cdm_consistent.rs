@@ -180,6 +180,10 @@ impl CooperationScheme for CdmConsistent {
         media.fence();
     }
 
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        volatile.then(|| super::needs_durable("cdm-consistent"))
+    }
+
     fn heap_bytes(&self) -> usize {
         self.uncommitted.heap_bytes()
             + self.older.heap_bytes()
@@ -187,10 +191,6 @@ impl CooperationScheme for CdmConsistent {
             + self.free_entries.capacity() * size_of::<u32>()
             // The nodes of a tree are half full at least.
             + 2 * self.deletions.len() * size_of::<(Lpn, Deletion)>()
-    }
-
-    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
-        volatile.then(|| super::needs_durable("cdm-consistent"))
     }
 
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {

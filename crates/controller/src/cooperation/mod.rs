@@ -96,11 +96,6 @@ pub trait CooperationScheme: coflash_base::Policy {
         let _ = outcome;
     }
 
-    /// The bytes of its own tables on the heap.
-    fn heap_bytes(&self) -> usize {
-        0
-    }
-
     /// Which shadows it knows of, and what it made of them; none for a scheme that has no such thing.
     fn shadows(&self) -> Option<(Marks, &ShadowTally)> {
         None
@@ -109,6 +104,11 @@ pub trait CooperationScheme: coflash_base::Policy {
     /// What is wrong with its parameters, or why it does not go with a cache that is volatile, or is not, as (key in the
     /// scenario, problem).
     fn refuses(&self, volatile: bool) -> Option<(&'static str, String)>;
+
+    /// The bytes of its own tables on the heap.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
 
     /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);

@@ -5,7 +5,7 @@ mod read;
 mod set;
 
 use coflash_base::{Bytes, Duration, Share};
-use coflash_controller::{CacheConfig, CooperationConfig};
+use coflash_controller::{CacheConfig, CooperationConfig, Placement};
 use coflash_flash::{Geometry, Timing};
 use coflash_ftl::{FreeMark, FtlConfig, GcConfig};
 use coflash_host::HostConfig;
@@ -42,7 +42,7 @@ pub struct Scenario {
     pub ftl: FtlConfig,
     /// Garbage collection.
     pub gc: GcConfig,
-    /// The cache: NVM, or a volatile write buffer in the device.
+    /// The cache: NVM, or a volatile write buffer.
     pub cache: CacheConfig,
     /// The host's write buffer, volatile.
     #[serde(skip_serializing_if = "is_default_buffer")]
@@ -346,6 +346,18 @@ impl Scenario {
         if self.host.grants > Share::ONE {
             let problem = format!("{} was given; from 0% to 100% is allowed", self.host.grants);
             return refuse("host.grants", problem);
+        }
+        if !is_default_buffer(&self.host_buffer) {
+            let beside = match (&self.hybrid, self.cache.placement) {
+                (Some(_), _) => {
+                    Some("[hybrid]: a flash cache in front of disks has no write buffer above it")
+                }
+                (None, Placement::Host) => Some("cache.placement \"host\": one of them is in the host"),
+                (None, Placement::InStorage) => None,
+            };
+            if let Some(beside) = beside {
+                return refuse("host_buffer", format!("it was given with {beside}"));
+            }
         }
         let workload = &self.workload;
         if workload.requests_max == Some(0) {
