@@ -161,7 +161,9 @@ impl Refresh {
 
     /// The next entry that is due, of either queue.
     fn take_due(&mut self, now: Time) -> Option<Entry> {
-        let due = |queue: &mut Queue| queue.entries.pop_front_if(|entry| entry.due <= now);
+        let due = |queue: &mut Queue| {
+            queue.entries.front().is_some_and(|entry| entry.due <= now).then(|| queue.entries.pop_front())?
+        };
         due(&mut self.fast_queue).or_else(|| due(&mut self.queue))
     }
 

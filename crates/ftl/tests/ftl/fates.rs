@@ -92,7 +92,7 @@ impl Checked {
     }
 
     fn step(&mut self, stream: &mut Draws) {
-        self.now = self.now + Duration { ns: stream.random_range(0..=PAUSE_NS) };
+        self.now += Duration { ns: stream.random_range(0..=PAUSE_NS) };
         let mut io = Io { media: &mut self.image, advisor: &mut self.tiers, start: () };
         self.ftl.pass_time(self.now, &mut io);
         self.settle();

@@ -99,7 +99,7 @@ impl Checked {
     }
 
     fn pass(&mut self, ns: u64) {
-        self.now = self.now + Duration { ns };
+        self.now += Duration { ns };
         while let Some(due) = self.buffer.next_due().filter(|&due| due <= self.now) {
             self.buffer.pass_time(due, &mut self.store);
         }
