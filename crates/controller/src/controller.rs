@@ -83,7 +83,7 @@ impl Controller {
     /// The bytes of state on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.ftl.heap_bytes() + self.front.cache.heap_bytes()
+        self.ftl.heap_bytes() + self.front.cache.heap_bytes() + self.front.scheme.heap_bytes()
     }
 
     /// What a commit of the consistent scheme has done so far; none for other schemes.
@@ -111,6 +111,12 @@ impl Controller {
     #[must_use]
     pub fn shadows(&self) -> Option<&ShadowTally> {
         self.front.scheme.shadows().map(|(_, tally)| tally)
+    }
+
+    /// Whether a restart loses the cache.
+    #[must_use]
+    pub fn is_volatile(&self) -> bool {
+        self.front.config.volatile
     }
 
     /// The host tells that a page became dirty in its buffer, or that it dropped the page and does not hold it any more.

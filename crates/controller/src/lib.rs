@@ -9,7 +9,7 @@ mod controller;
 pub mod cooperation;
 mod write_back;
 
-pub use config::{CacheConfig, CacheSize, Eviction};
+pub use config::{CacheConfig, CacheSize, Eviction, Placement};
 pub use consistent::nvm;
 pub use controller::Controller;
 pub use cooperation::{Answers, CommitTally, Cooperation, CooperationConfig, ShadowTally};

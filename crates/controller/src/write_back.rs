@@ -230,6 +230,12 @@ impl WriteBack {
         self.host_is_known
     }
 
+    /// Flash has dropped the page of a clean copy, as it may: the copy is the only one now.
+    #[inline]
+    pub fn is_sole(&mut self, slot: SlotId) {
+        self.cache.orphan(slot);
+    }
+
     /// The scheme with the cache at hand, as GC asks it.
     #[inline(always)]
     pub fn answers(&mut self) -> Answers<'_> {
@@ -405,7 +411,7 @@ impl WriteBack {
         let lpn = self.cache.page_of(slot);
         let mut written = None;
         if !self.cache.is_dirty(slot) && !act.below.keeps(Cached { lpn, slot }) {
-            self.cache.orphan(slot);
+            self.is_sole(slot);
         }
         if self.cache.is_dirty(slot) {
             if !self.scheme.discards(Cached { lpn, slot }, false, act.below) {

@@ -9,7 +9,7 @@ use coflash_base::{Duration, Lpn};
 pub enum Cause {
     /// The host's own request.
     Host,
-    /// A page that leaves the device's cache.
+    /// A page that leaves the device's cache; in a flash cache before disks, a page that is read into it.
     Evict,
     /// Garbage collection.
     Gc,

@@ -2,12 +2,13 @@
 
 use crate::config::HostConfig;
 use crate::link::Toll;
-use crate::remote::{Copy, Remote, ToHost};
+use crate::notice::ToHost;
+use crate::remote::{Copy, Remote};
 use coflash_base::{Lpn, Seed, Time};
 use coflash_cache::Cache;
 use coflash_controller::{CacheConfig, CacheTally, CooperationConfig, Extent, WriteBack};
 use coflash_flash::{DieId, Geometry, Media};
-use coflash_ftl::{Advisor, Ftl, Marks};
+use coflash_ftl::{Advisor, Ftl};
 
 /// A non-volatile cache in the host, the cooperation scheme, and the device below.
 #[derive(Clone)]
@@ -31,10 +32,24 @@ impl HostCache {
         toll: &Toll,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        if let CooperationConfig::CdmConsistent(_) = cooperation {
-            let problem = "\"host\" was given with cooperation \"cdm-consistent\", whose commits and recovery need the \
-                           device's map and labels at hand; with the cache in the host, \"none\" and \"cdm\" are allowed";
-            return Err(("cache.placement", problem.to_owned()));
+        if !matches!(cooperation, CooperationConfig::None(_) | CooperationConfig::Cdm(_)) {
+            let why = match cooperation {
+                CooperationConfig::CdmConsistent(_) => {
+                    "whose commits and recovery need the device's map and labels at hand"
+                }
+                _ => "which is for write buffers (host_buffer, and cache.volatile in the device)",
+            };
+            let problem = format!(
+                "\"host\" was given with cooperation \"{}\", {why}; with the cache in the host, \"none\" and \"cdm\" are \
+                 allowed",
+                cooperation.name()
+            );
+            return Err(("cache.placement", problem));
+        }
+        if cache.volatile {
+            let problem = "true was given with cache.placement \"host\", where a cache is non-volatile; a volatile one in \
+                           the host is host_buffer";
+            return Err(("cache.volatile", problem.to_owned()));
         }
         let page_bytes = geometry.page_size.count;
         let front = WriteBack::new(cache, cooperation, page_bytes, ftl.logical_pages())?;
@@ -73,9 +88,9 @@ impl HostCache {
 
     /// Passes simulated time: what has arrived by then is heard. To be called before each request.
     #[inline]
-    pub fn pass_time<M: Media>(&mut self, now: Time, media: &mut M) {
+    pub fn pass_time(&mut self, now: Time) {
         self.remote.pass_time(now);
-        self.hear(media);
+        self.hear();
     }
 
     /// A request begins: its pages share commands, one to read and one to trim.
@@ -119,19 +134,19 @@ impl HostCache {
     fn end<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
         let weight = self.front.answers().marked_weight();
         self.remote.tell_weight(weight);
-        self.hear(media);
+        self.hear();
         media.later(done, self.remote.take_owed())
     }
 
     /// Takes in what the device has told. A copy whose grant was used is the only one, and is believed to be in any doubt:
     /// to believe one too many costs a write, to believe one too few would cost data.
     #[inline]
-    fn hear<M: Media>(&mut self, media: &mut M) {
+    fn hear(&mut self) {
         while let Some(ToHost::Used(lpn)) = self.remote.heard() {
             if let Some(slot) = self.front.cache().lookup(lpn)
                 && self.remote.copy(slot) == Copy::Granted
             {
-                self.front.answers().fate(lpn, Marks::DEVICE, media);
+                self.front.is_sole(slot);
                 self.remote.is_sole(slot);
             }
         }

@@ -72,6 +72,12 @@ impl Default for HostConfig {
 }
 
 impl HostConfig {
+    /// Whether it is what a scenario that does not speak of it gets.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// How a lane of the link sends.
     #[must_use]
     pub fn sending(&self) -> Sending {

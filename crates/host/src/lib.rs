@@ -7,6 +7,7 @@
 mod cache;
 mod config;
 mod link;
+mod notice;
 mod remote;
 pub mod write_buffer;
 
@@ -16,4 +17,5 @@ mod tests;
 pub use cache::HostCache;
 pub use config::{HostConfig, Notices, Protecting};
 pub use link::{Lane, LaneTally, Sending, Standing, Ticket, Toll};
-pub use remote::{ExchangeTally, NoticeTally, Remote, RemoteTally, ToDevice, ToHost};
+pub use notice::{ExchangeTally, NoticeTally, RemoteTally, ToDevice, ToHost};
+pub use remote::Remote;

@@ -22,82 +22,12 @@
 
 use crate::config::{HostConfig, Protecting};
 use crate::link::{Lane, LaneTally, Sending, Standing, Ticket, Toll};
+use crate::notice::{RemoteTally, ToDevice, ToHost};
 use coflash_base::{Duration, IdVec, Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_controller::{Answers, Below, Cached};
 use coflash_flash::{Cause, DieId, Media, Place};
 use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks, Weight};
-
-/// What the host tells the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToDevice {
-    /// The cache holds the same data; under grants, and goes on doing so.
-    Cached(Lpn),
-    /// The cache holds newer data.
-    Dirtied(Lpn),
-    /// The cache held the same data, and holds it no more.
-    Evicted(Lpn),
-    /// What a marked page counts in a victim's cost from now on.
-    Weight(Weight),
-}
-
-/// What the device tells the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToHost {
-    /// GC has dropped a page that was granted.
-    Used(Lpn),
-}
-
-/// Notices that have arrived, by kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NoticeTally {
-    /// [`ToDevice::Cached`]
-    pub cached: u64,
-    /// [`ToDevice::Dirtied`]
-    pub dirtied: u64,
-    /// [`ToDevice::Evicted`]
-    pub evicted: u64,
-    /// [`ToDevice::Weight`]
-    pub weights: u64,
-    /// [`ToHost::Used`]
-    pub used: u64,
-}
-
-/// Questions that were answered: a message there and one back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ExchangeTally {
-    /// Pages asked about.
-    pub pages: u64,
-    /// Of those, pages that were refused: the device does not drop the page, or has dropped it before.
-    pub refused: u64,
-    /// Messages, both ways.
-    pub messages: u64,
-    /// Bytes of these, and of questions that went with a command.
-    pub bytes: u64,
-    /// From question to answer.
-    pub time: Duration,
-}
-
-/// What cooperation across the link has cost so far, beside the notices in its [lanes](LaneTally).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct RemoteTally {
-    /// Commands: reads, writes and trims that crossed the link.
-    pub commands: u64,
-    /// Notices that have arrived, by kind.
-    pub notices: NoticeTally,
-    /// May these pages be dropped? The device asks, and the erase waits.
-    pub protect: ExchangeTally,
-    /// Of the pages that were not refused, those of which the host holds newer data.
-    pub protect_obsolete_pages: u64,
-    /// Pages granted.
-    pub grants: u64,
-    /// Granted pages that GC dropped.
-    pub grants_used: u64,
-    /// Is this grant unused? The host asks, before a copy may go.
-    pub revoke: ExchangeTally,
-    /// What answers waited for notices and revocations.
-    pub waited: Duration,
-}
 
 /// What the device was told of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -148,7 +78,7 @@ struct Wire {
     weight: Weight,
     weight_told: Weight,
     now: Time,
-    /// What the request being served waited for messages, beyond its own commands.
+    /// What the request being served has yet to wait for messages and trims.
     owed: Duration,
     /// Pages of the request being served that have crossed from the device.
     crossed_pages: u64,
@@ -260,11 +190,9 @@ impl Remote {
         self.wire.crossed_pages = 0;
     }
 
-    /// What the host has waited for messages since this was last asked.
+    /// What the host has waited for messages and trims since this was last asked.
     pub(crate) fn take_owed(&mut self) -> Duration {
-        let owed = std::mem::take(&mut self.wire.owed);
-        self.wire.tally.waited = self.wire.tally.waited + owed;
-        owed
+        std::mem::take(&mut self.wire.owed)
     }
 
     pub(crate) fn copy(&self, slot: SlotId) -> Copy {
@@ -427,7 +355,9 @@ impl Remote {
 impl Wire {
     fn wait_until(&mut self, time: Time) {
         if time > self.now {
-            self.owed = self.owed + time.since(self.now);
+            let wait = time.since(self.now);
+            self.owed = self.owed + wait;
+            self.tally.waited = self.tally.waited + wait;
             self.now = time;
         }
     }
@@ -460,8 +390,12 @@ impl Wire {
                 Fate::Drop
             }
             (Copy::Clean, Some(slot)) => {
-                self.set(slot, Copy::Dirty);
-                answers.fate(lpn, Marks::DEVICE, media)
+                // The scheme may have reasons to keep the flash copy.
+                let fate = answers.fate(lpn, Marks::DEVICE, media);
+                if fate == Fate::Drop {
+                    self.set(slot, Copy::Dirty);
+                }
+                fate
             }
             _ => {
                 self.tally.protect.refused += 1;

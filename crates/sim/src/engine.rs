@@ -391,6 +391,8 @@ impl<T: Target> Engine<T> {
             shadows: None,
             device_buffer: None,
             host_buffer: None,
+            host: None,
+            hybrid: None,
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

@@ -1,10 +1,13 @@
 //! The numbers of a result, by name (SPEC 1.5).
 
+use crate::buffer_metrics::{DeviceBuffer, HostBuffer, Shadows};
 use crate::latency::LatencySummary;
-use coflash_controller::{CacheTally, CommitTally, ShadowTally};
+use coflash_controller::{CacheTally, CommitTally};
 use coflash_flash::Cause;
 use coflash_ftl::Tally;
-use coflash_host::write_buffer::WriteBuffer;
+use coflash_host::{ExchangeTally, LaneTally, Remote, RemoteTally};
+use coflash_hybrid::Tier;
+use coflash_hybrid::disk::Disks;
 use serde::Serialize;
 
 /// Programs by cause.
@@ -58,66 +61,180 @@ pub struct Consistency {
     pub copies_on_write_pages: u64,
 }
 
-/// What GC and refresh made of shadows: pages that are dirty in a write buffer too. Only under ShadowGC's schemes, each of
-/// which counts the shadows that it knows of.
+/// Notices that crossed the link in one direction, and what they cost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Shadows {
-    /// Pages moved that no buffer held.
-    pub moved_valid_pages: u64,
-    /// Pages moved that were dirty in the host's buffer.
-    pub moved_host_pages: u64,
-    /// Pages moved that were dirty in the device's buffer.
-    pub moved_device_pages: u64,
-    /// Pages moved that were dirty in both.
-    pub moved_twin_pages: u64,
-    /// Of the pages moved, those taken from the device's buffer instead of flash.
-    pub from_buffer_pages: u64,
-    /// Of the pages moved, those programmed fast.
-    pub fast_pages: u64,
-    /// Pages that the device's buffer let go of without a program, since the host held newer data.
-    pub discarded_twins_pages: u64,
+pub struct NoticeMetrics {
+    /// Notices handed over.
+    pub posted: u64,
+    /// Of those, notices taken back before they were sent, since they said nothing any more.
+    pub withdrawn: u64,
+    /// Of those, notices sent; the rest waited when the run ended.
+    pub sent: u64,
+    /// Messages that carried them.
+    pub messages: u64,
+    /// Commands that took notices along.
+    pub rides: u64,
+    /// Bytes of notices.
+    pub bytes: u64,
+    /// Time that the messages took, and that notices added to commands.
+    pub time_ns: u64,
+    /// From handing over to arrival.
+    pub delay_mean_ns: Option<f64>,
+    /// The longest of these.
+    pub delay_max_ns: u64,
 }
 
-/// A volatile write buffer in the device.
+/// Notices by kind, as they arrived.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct DeviceBuffer {
-    /// Pages written to flash because of a flush.
-    pub flushed_pages: u64,
-    /// Pages read from flash because a part of them was written.
-    pub merged_pages: u64,
+pub struct NoticeKinds {
+    /// To the device: the cache holds the same data as flash.
+    pub cached: u64,
+    /// To the device: the cache holds newer data.
+    pub dirtied: u64,
+    /// To the device: the cache held the same data, and holds it no more.
+    pub evicted: u64,
+    /// To the device: what a removable page counts has changed.
+    pub weights: u64,
+    /// To the host: GC has dropped a granted page.
+    pub used: u64,
 }
 
-/// The host's write buffer.
+/// Questions that were waited for, and their answers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the names are the documentation")]
-pub struct HostBuffer {
-    pub read_hits: u64,
-    pub read_misses: u64,
-    pub write_hits: u64,
-    pub write_misses: u64,
-    pub capacity_pages: u32,
-    /// Pages read from the device because a part of them was written.
-    pub merged_pages: u64,
-    /// Pages written to the device, for any of the reasons below.
-    pub device_writes_pages: u64,
-    pub evicted_pages: u64,
-    pub aged_pages: u64,
-    pub crowded_pages: u64,
-    pub flushed_pages: u64,
-    /// Dirty pages that were trimmed before they were written.
-    pub dropped_pages: u64,
-    /// All programs / pages written to the device: the write amplification of the ShadowGC paper.
-    pub waf_device: Option<f64>,
-    /// Notices to the device that a page became dirty.
-    pub notices: u64,
-    /// Of those, notices withdrawn because the page was written first.
-    pub notices_withdrawn: u64,
-    /// Messages that carried notices; others went with commands.
-    pub notice_messages: u64,
-    pub notice_bytes: u64,
-    /// From a page's becoming dirty to the device's knowing.
-    pub notice_delay_mean_ns: f64,
-    pub notice_delay_max_ns: u64,
+pub struct ExchangeMetrics {
+    /// Pages asked about.
+    pub pages: u64,
+    /// Of those, pages for which the answer was no.
+    pub refused_pages: u64,
+    /// Messages there and back.
+    pub messages: u64,
+    /// Bytes of these.
+    pub bytes: u64,
+    /// From question to answer, summed.
+    pub time_ns: u64,
+}
+
+/// What it took to keep cache and flash in step across the link; only where the cache is in the host.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HostMetrics {
+    /// Commands that crossed the link: read misses by request, evictions, writes past the cache, trims.
+    pub commands: u64,
+    /// Everything else that crossed as a message: notices, questions and answers.
+    pub messages: u64,
+    /// The bytes of all that, and of what went with commands.
+    pub bytes: u64,
+    /// The time that all that took.
+    pub time_ns: u64,
+    /// What answers to requests waited for it.
+    pub waited_ns: u64,
+    /// Notices by kind, as they arrived.
+    pub notices: NoticeKinds,
+    /// Notices from host to device.
+    pub to_device: NoticeMetrics,
+    /// Notices from device to host.
+    pub to_host: NoticeMetrics,
+    /// Under `request`: may these pages be dropped? The erase waits for the answer.
+    pub protect: ExchangeMetrics,
+    /// Of the pages that were dropped so, those of which the host had newer data: the notice was on its way.
+    pub protect_obsolete_pages: u64,
+    /// Under `grants`: pages granted.
+    pub grants_pages: u64,
+    /// Of those, pages that GC dropped.
+    pub grants_used_pages: u64,
+    /// Under `grants`: was this grant used? Asked before a clean copy leaves the cache.
+    pub revoke: ExchangeMetrics,
+}
+
+/// How large the caches of a hybrid are.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sizes {
+    /// When.
+    pub at_ns: u64,
+    /// Clean pages.
+    pub clean_pages: u32,
+    /// Dirty pages, those on their way to the disk included.
+    pub dirty_pages: u32,
+    /// How many pages the read cache may hold.
+    pub read_limit_pages: u32,
+    /// How many pages the write cache may hold.
+    pub write_limit_pages: u32,
+}
+
+/// What a flash cache in front of disks did; only with `hybrid`. Counts are pages unless they say otherwise.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct HybridMetrics {
+    /// Reads that the read cache had / reads that the write cache did not have.
+    pub read_hit_ratio: Option<f64>,
+    /// Requests that the write cache had / writes, and reads that it had.
+    pub write_hit_ratio: Option<f64>,
+    /// Reads that found a clean page.
+    pub read_hits_clean_pages: u64,
+    /// Reads that found a dirty page.
+    pub read_hits_dirty_pages: u64,
+    /// Reads that went past the cache.
+    pub bypassed_reads_pages: u64,
+    /// Writes that went past the cache.
+    pub bypassed_writes_pages: u64,
+    /// Of those, the ones that found no free page.
+    pub overflowed_writes_pages: u64,
+    /// Pages put into the read cache.
+    pub fills_pages: u64,
+    /// Dirty pages that went to the disk.
+    pub destages_pages: u64,
+    /// Groups of them.
+    pub destage_groups: u64,
+    /// Transfers from the disks.
+    pub disk_read_transfers: u64,
+    /// Transfers to the disks.
+    pub disk_write_transfers: u64,
+    /// Pages from the disks.
+    pub disk_reads_pages: u64,
+    /// Pages to the disks.
+    pub disk_writes_pages: u64,
+    /// Time that disks were busy, summed.
+    pub disk_time_ns: u64,
+    /// Pages of the journal that were programmed.
+    pub journal_pages: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+    /// How often flash was divided.
+    pub divisions: u64,
+    /// Pages of flash that may hold data.
+    pub flash_pages: u32,
+    /// Memory that the workload tracker takes.
+    pub tracker_bytes: u64,
+    /// How large the caches were over time; the last is where they ended.
+    pub sizes: Vec<Sizes>,
+}
+
+impl HybridMetrics {
+    pub(crate) fn of(tier: &Tier, disks: &Disks, sizes: Vec<Sizes>) -> Self {
+        let (tally, mapping, disk) = (tier.tally(), tier.mapping_tally(), disks.tally());
+        let write_hits = tally.write_hits + tally.read_hits_dirty;
+        Self {
+            read_hit_ratio: ratio(tally.read_hits, tally.read_hits + tally.read_misses),
+            write_hit_ratio: ratio(write_hits, write_hits + tally.write_misses),
+            read_hits_clean_pages: tally.read_hits,
+            read_hits_dirty_pages: tally.read_hits_dirty,
+            bypassed_reads_pages: tally.bypassed_reads,
+            bypassed_writes_pages: tally.bypassed_writes,
+            overflowed_writes_pages: tally.overflowed_writes,
+            fills_pages: tally.fills,
+            destages_pages: tally.destages,
+            destage_groups: tally.destage_groups,
+            disk_read_transfers: disk.reads,
+            disk_write_transfers: disk.writes,
+            disk_reads_pages: disk.reads_pages,
+            disk_writes_pages: disk.writes_pages,
+            disk_time_ns: disks.busy_ns().sum(),
+            journal_pages: mapping.journal_pages,
+            checkpoints: mapping.checkpoints,
+            divisions: tally.divisions,
+            flash_pages: tier.flash_pages(),
+            tracker_bytes: tier.heap_bytes().1 as u64,
+            sizes,
+        }
+    }
 }
 
 /// Erases per block in the measured part.
@@ -192,6 +309,12 @@ pub struct Metrics {
     /// What crash consistency took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consistency: Option<Consistency>,
+    /// What it took to keep cache and flash in step across the link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<HostMetrics>,
+    /// The flash cache in front of disks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hybrid: Option<HybridMetrics>,
     /// What GC made of pages that are dirty in a write buffer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shadows: Option<Shadows>,
@@ -223,50 +346,62 @@ impl Consistency {
     }
 }
 
-impl Shadows {
-    pub(crate) fn of(tally: &ShadowTally) -> Self {
-        let [moved_valid_pages, moved_host_pages, moved_device_pages, moved_twin_pages] = tally.moved_pages;
+impl NoticeMetrics {
+    fn of(tally: &LaneTally) -> Self {
         Self {
-            moved_valid_pages,
-            moved_host_pages,
-            moved_device_pages,
-            moved_twin_pages,
-            from_buffer_pages: tally.from_buffer_pages,
-            fast_pages: tally.fast_pages,
-            discarded_twins_pages: tally.discarded_twins_pages,
+            posted: tally.posted,
+            withdrawn: tally.withdrawn,
+            sent: tally.sent,
+            messages: tally.messages,
+            rides: tally.rides,
+            bytes: tally.bytes,
+            time_ns: tally.time.ns,
+            delay_mean_ns: ratio(tally.delay_sum.ns, tally.sent),
+            delay_max_ns: tally.delay_max.ns,
         }
     }
 }
 
-impl DeviceBuffer {
-    pub(crate) fn of(tally: &CacheTally) -> Self {
-        Self { flushed_pages: tally.flushed_pages, merged_pages: tally.merged_pages }
+impl ExchangeMetrics {
+    fn of(tally: &ExchangeTally) -> Self {
+        Self {
+            pages: tally.pages,
+            refused_pages: tally.refused,
+            messages: tally.messages,
+            bytes: tally.bytes,
+            time_ns: tally.time.ns,
+        }
     }
 }
 
-impl HostBuffer {
-    pub(crate) fn of(buffer: &WriteBuffer, programs_pages: u64) -> Self {
-        let (tally, notices) = (buffer.tally(), buffer.notices());
+impl HostMetrics {
+    pub(crate) fn of(remote: &Remote) -> Self {
+        let RemoteTally { commands, notices, protect, revoke, waited, .. } = *remote.tally();
+        let [to_device, to_host] = [remote.to_device(), remote.to_host()].map(NoticeMetrics::of);
+        let [protect, revoke] = [&protect, &revoke].map(ExchangeMetrics::of);
+        let sum = |notices: fn(&NoticeMetrics) -> u64, exchange: fn(&ExchangeMetrics) -> u64| {
+            notices(&to_device) + notices(&to_host) + exchange(&protect) + exchange(&revoke)
+        };
         Self {
-            read_hits: tally.read_hits,
-            read_misses: tally.read_misses,
-            write_hits: tally.write_hits,
-            write_misses: tally.write_misses,
-            capacity_pages: buffer.cache().capacity(),
-            merged_pages: tally.merged_pages,
-            device_writes_pages: tally.written_pages(),
-            evicted_pages: tally.evicted_pages,
-            aged_pages: tally.aged_pages,
-            crowded_pages: tally.crowded_pages,
-            flushed_pages: tally.flushed_pages,
-            dropped_pages: tally.dropped_pages,
-            waf_device: ratio(programs_pages, tally.written_pages()),
-            notices: notices.posted,
-            notices_withdrawn: notices.withdrawn,
-            notice_messages: notices.messages,
-            notice_bytes: notices.bytes,
-            notice_delay_mean_ns: notices.delay_mean_ns(),
-            notice_delay_max_ns: notices.delay_max.ns,
+            commands,
+            messages: sum(|notices| notices.messages, |exchange| exchange.messages),
+            bytes: sum(|notices| notices.bytes, |exchange| exchange.bytes),
+            time_ns: sum(|notices| notices.time_ns, |exchange| exchange.time_ns),
+            waited_ns: waited.ns,
+            notices: NoticeKinds {
+                cached: notices.cached,
+                dirtied: notices.dirtied,
+                evicted: notices.evicted,
+                weights: notices.weights,
+                used: notices.used,
+            },
+            protect_obsolete_pages: remote.tally().protect_obsolete_pages,
+            grants_pages: remote.tally().grants,
+            grants_used_pages: remote.tally().grants_used,
+            to_device,
+            to_host,
+            protect,
+            revoke,
         }
     }
 }

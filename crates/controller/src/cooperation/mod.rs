@@ -105,6 +105,11 @@ pub trait CooperationScheme: coflash_base::Policy {
     /// scenario, problem).
     fn refuses(&self, volatile: bool) -> Option<(&'static str, String)>;
 
+    /// The bytes of its own tables on the heap.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+
     /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
 }
@@ -151,6 +156,10 @@ impl Cooperation {
     #[inline(always)]
     pub(crate) fn evicted_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
         cooperation_dispatch!(self, scheme => scheme.evicted_clean(page, below));
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        cooperation_dispatch!(self, scheme => scheme.heap_bytes())
     }
 
     pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {

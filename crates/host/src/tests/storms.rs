@@ -128,7 +128,7 @@ fn no_page_is_lost_whatever_is_delayed_or_overtaken() {
         }
         assert!(met.drops > 1000 && met.withdrawn > 1000 && met.waited_ns > 0, "{protecting:?}: {met:?}");
         let expected = match protecting {
-            Protecting::Request => met.refused > 100 && met.obsolete > 100 && met.used == 0,
+            Protecting::Request => met.refused > 100 && met.obsolete > 50 && met.used == 0,
             Protecting::Grants => met.used == met.drops && met.revoked_too_late > 100 && met.refused == 0,
         };
         assert!(expected, "{protecting:?}: the storms reach what they should: {met:?}");

@@ -137,7 +137,7 @@ impl Subject {
 
     pub(super) fn pass(&mut self, ns: u64) {
         self.now += Duration { ns };
-        self.host.pass_time(self.now, &mut self.image);
+        self.host.pass_time(self.now);
     }
 
     /// Applies an operation to the cache and to the model, and checks what is read.

@@ -35,7 +35,10 @@ impl Recipe {
             cache: _,
             host_buffer: _,
             cooperation,
+            // A flash cache is empty at first.
+            hybrid: _,
             link: _,
+            host: _,
             precondition,
             workload: _,
             replay: _,
@@ -115,6 +118,8 @@ mod tests {
             ("cooperation", "cdm"),
             ("host_buffer.size", "1MiB"),
             ("link.lanes", "2"),
+            ("cache.placement", "host"),
+            ("host.notices", "each"),
             ("workload.requests_max", "1"),
             ("replay.mode", "closed"),
         ];
