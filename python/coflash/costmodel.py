@@ -205,7 +205,7 @@ def _figure_of_reads(costs: Costs) -> Figure:
     _line(axes, 1, "hits and misses", total - cleaning)
     _line(axes, 2, "garbage collection", cleaning)
     _best(axes, costs.best(_READS, 0.01))
-    axes.set_ylim(0, 2.2 * float(np.median(total)))
+    axes.set_ylim(0, 2.2 * float(np.median(total)) / 1000)
     return _finish(figure, axes)
 
 
@@ -217,7 +217,7 @@ def _figure_of_both(costs: Costs) -> Figure:
     for line, r in enumerate((0.0, 0.25, 0.5, 0.75)):
         _line(axes, line, f"r = {r:g}", np.array([costs.hybrid_us(_BOTH, u, r) for u in _U]))
     _best(axes, best)
-    axes.set_ylim(0, 3 * best.cost_us)
+    axes.set_ylim(0, 3 * best.cost_us / 1000)
     return _finish(figure, axes)
 
 
