@@ -11,6 +11,8 @@ __all__ = [
     "CoflashError",
     "CostDemand",
     "CostModel",
+    "Likeness",
+    "MadeUp",
     "RunResult",
     "Scenario",
     "Warm",
@@ -21,6 +23,7 @@ __all__ = [
     "scenario_schema_json",
     "trace_head",
     "trace_info_json",
+    "trace_like",
     "trace_rewrite_json",
     "trace_targets",
     "victim_utilisation",
@@ -97,7 +100,22 @@ class CostDemand:
         reads_of_write_hits: float,
     ) -> None: ...
 
-def victim_utilisation(u: float) -> float: ...
+@final
+class MadeUp:
+    @staticmethod
+    def of(scenario: Scenario) -> MadeUp: ...
+    @staticmethod
+    def named(name: str, settings: Sequence[tuple[str, str]]) -> MadeUp: ...
+    def with_(self, requests: int | None, seed: int | None, space: str | None) -> MadeUp: ...
+    def write_json(
+        self, out: str, format: str | None, progress: Callable[[str, float | None, int], None] | None
+    ) -> str: ...
+
+@final
+class Likeness:
+    def to_json(self) -> str: ...
+    def to_toml(self, seed: int) -> str: ...
+    def made_up(self, seed: int) -> MadeUp: ...
 
 @final
 class RunResult:
@@ -120,6 +138,7 @@ def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] 
 def trace_info_json(
     trace: Sequence[str],
     options: Sequence[tuple[str, str]],
+    info: Sequence[tuple[str, str]],
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
 def trace_rewrite_json(
@@ -130,5 +149,13 @@ def trace_rewrite_json(
     format: str | None,
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
+def trace_like(
+    trace: Sequence[str],
+    options: Sequence[tuple[str, str]],
+    page: str,
+    requests: int | None,
+    progress: Callable[[str, float | None, int], None] | None,
+) -> Likeness: ...
 def trace_head(trace: Sequence[str], options: Sequence[tuple[str, str]], count: int) -> dict[str, Any]: ...
 def trace_targets() -> list[str]: ...
+def victim_utilisation(u: float) -> float: ...

@@ -16,7 +16,7 @@ All results are in microseconds. The functions are those that the simulated cach
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -184,13 +184,14 @@ def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = No
     Raises:
         CoflashError: matplotlib is missing, or the folder cannot be written.
     """
-    from coflash.publication import save_figures
+    from coflash.publication import picture, style, write_pictures
 
-    def draw() -> Iterator[tuple[str, Figure]]:
-        yield "cost-of-reads", _figure_of_reads(costs or Costs())
-        yield "cost-of-both", _figure_of_both(costs or Costs())
-
-    return save_figures(draw, folder, format)
+    costs = costs or Costs()
+    with style():
+        figures = {"cost-of-reads": _figure_of_reads(costs), "cost-of-both": _figure_of_both(costs)}
+        return write_pictures(
+            folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures.items())
+        )
 
 
 def _figure_of_reads(costs: Costs) -> Figure:
@@ -237,5 +238,5 @@ def _finish(figure: Figure, axes: Axes) -> Figure:
     axes.set_xlabel("caching space / flash, u (%)")
     axes.set_ylabel("cost of a page request (ms)")
     axes.grid(axis="y")
-    axes.legend(loc="upper center")
+    figure.legend(loc="outside upper center", ncols=2)
     return figure

@@ -79,7 +79,19 @@ pub enum Eviction {
     Background,
 }
 
-/// The device cache (NVM): non-volatile, page-sized slots.
+/// Where the cache is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// In the device: cache and FTL share one controller, and telling each other is free.
+    #[default]
+    InStorage,
+    /// In the host: what is not cached crosses the link, and so does all that cache and flash tell each other, as `[host]`
+    /// says. Not with `cdm-consistent`.
+    Host,
+}
+
+/// The cache (NVM): non-volatile, page-sized slots.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheConfig {
@@ -97,6 +109,16 @@ pub struct CacheConfig {
     pub write_allocate: bool,
     /// Whether a write that needs a slot waits until the page that had it lies in flash.
     pub eviction: Eviction,
+    /// Where the cache is.
+    #[serde(skip_serializing_if = "is_in_storage")]
+    #[schemars(extend("default" = "in-storage"))]
+    pub placement: Placement,
+}
+
+// Left out at its default, so that scenarios older than this option keep their hashes.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_in_storage(placement: &Placement) -> bool {
+    *placement == Placement::InStorage
 }
 
 impl Default for CacheConfig {
@@ -109,6 +131,7 @@ impl Default for CacheConfig {
             read_allocate: true,
             write_allocate: true,
             eviction: Eviction::default(),
+            placement: Placement::default(),
         }
     }
 }

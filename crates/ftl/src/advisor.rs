@@ -8,6 +8,8 @@ use coflash_flash::Media;
 pub enum Fate {
     /// It is copied: no other tier holds it.
     Copy,
+    /// It is copied, and its mark was out of date: the copy has none.
+    CopyUnmarked,
     /// It is dropped: another tier holds the data and has taken responsibility for it.
     Drop,
 }
@@ -20,13 +22,14 @@ pub trait Advisor {
     fn fate<M: Media>(&mut self, page: Lpn, marked: bool, media: &mut M) -> Fate;
 
     /// Called before a block is erased from which pages were dropped: what the advisor has taken responsibility for must
-    /// be durable when it returns.
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
+    /// be durable when it returns. What it returns is when the erase may begin, `after` or later.
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
         let _ = media;
+        after
     }
 
     /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time. Less than
-    /// [`Weight::FULL`] only where marked pages are dropped: blocks of marked pages that look cheap and are copied all
+    /// [`Weight::FULL`] only where marked pages are dropped or lose their mark: blocks of marked pages that look cheap and are copied all
     /// the same would be picked again and again, and GC would not end.
     fn marked_weight(&self) -> Weight {
         Weight::FULL

@@ -89,7 +89,7 @@ impl Ftl {
             let page = self.geometry.page(cleaning.block, index);
             let fate = self.relocate(cleaning.cause, pool, cleaning.block, page, io);
             self.invalidate_page(page);
-            if fate == Fate::Copy {
+            if fate != Fate::Drop {
                 self.pools[pool].cleaning = Some(cleaning);
                 return true;
             }
@@ -171,10 +171,8 @@ impl Ftl {
     /// Erases a block whose pages are copied or dropped.
     fn end<M: Media, A: Advisor>(&mut self, pool: usize, cleaning: Cleaning, io: &mut Io<'_, M, A>) {
         let Cleaning { block, cause, dropped } = cleaning;
-        if dropped {
-            io.advisor.before_erase(io.media);
-        }
-        self.erase_for(cause, pool, block, io);
+        let after = if dropped { io.advisor.before_erase(io.start, io.media) } else { io.start };
+        self.erase_for(cause, pool, block, after, io);
         if cause == Cause::WearLevelling {
             self.close_cold(pool);
             self.hand_back(pool, block);
@@ -185,12 +183,19 @@ impl Ftl {
 
     /// Erases a block that holds nothing and returns it to its pool.
     pub(crate) fn erase<M: Media, A>(&mut self, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
-        self.erase_for(Cause::Gc, pool, block, io);
+        self.erase_for(Cause::Gc, pool, block, io.start, io);
         self.hand_back(pool, block);
     }
 
-    fn erase_for<M: Media, A>(&mut self, cause: Cause, pool: usize, block: BlockId, io: &mut Io<'_, M, A>) {
-        io.media.erase(block, cause, io.start);
+    fn erase_for<M: Media, A>(
+        &mut self,
+        cause: Cause,
+        pool: usize,
+        block: BlockId,
+        after: M::When,
+        io: &mut Io<'_, M, A>,
+    ) {
+        io.media.erase(block, cause, after);
         self.tally.erases_blocks += 1;
         self.release(pool, block);
     }
@@ -242,13 +247,13 @@ impl Ftl {
         let marked = self.marked.get(victim, from);
         let fate = io.advisor.fate(lpn, marked, io.media);
         match fate {
-            Fate::Copy => {
+            Fate::Copy | Fate::CopyUnmarked => {
                 let group = self.dims.group_of[Stream::Gc as usize] as usize;
                 let moves_cold = cause == Cause::WearLevelling;
                 let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
                 let oob = self.stamp(Some(lpn), cause);
                 io.media.copy(from, to, oob, cause, io.start);
-                self.put(lpn, to, pool, marked);
+                self.put(lpn, to, pool, marked && fate == Fate::Copy);
                 let sealed =
                     if moves_cold { self.seal_cold_if_full(pool) } else { self.seal_if_full(pool, group) };
                 if sealed && self.summary == Summary::On {

@@ -389,6 +389,7 @@ impl<T: Target> Engine<T> {
             cache: CacheMetrics::of(&cache, cache_pages),
             consistency: None,
             hybrid: None,
+            host: None,
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

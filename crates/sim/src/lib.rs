@@ -7,7 +7,9 @@
 mod address;
 mod device;
 mod engine;
+mod generate;
 mod hybrid;
+mod input;
 mod inspect;
 mod latency;
 mod memory;
@@ -21,9 +23,11 @@ mod target;
 mod warm;
 mod watched;
 
+pub use generate::{Likeness, MadeUp, generate, like};
+pub use input::Input;
 pub use inspect::{inspect, rewrite};
 pub use metrics::{Metrics, SoFar};
-pub use result::{Input, RunResult, Simulator, Workload};
+pub use result::{RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;

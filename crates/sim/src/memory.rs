@@ -2,6 +2,7 @@
 
 use crate::scenario::{Scenario, ScenarioError};
 use coflash_base::Bytes;
+use coflash_controller::{CooperationConfig, Placement};
 use coflash_hybrid::HybridConfig;
 use std::fs;
 
@@ -37,13 +38,22 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let costs = 2 * 4 * 16 * (u64::from(flash.pages_per_block) + 1);
     let block_bits = 2 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
+    // What the device was told of each, and the notices that wait.
+    let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
+    let cooperation = match &scenario.cooperation {
+        CooperationConfig::CdmConsistent(config) => {
+            12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
+        }
+        CooperationConfig::None(_) | CooperationConfig::Cdm(_) => 0,
+    };
     4 * pages
         + 4 * logical_pages
         + (48 + block_bits) * blocks
         + (512 + costs) * pools
         + 256 * dies
         + index
-        + 24 * slots
+        + (24 + told) * slots
+        + cooperation
         + scenario.hybrid.as_ref().map_or(0, |hybrid| tier_bytes(hybrid, pages))
 }
 
@@ -106,6 +116,7 @@ mod tests {
                 ("cooperation.removable_weight", "adaptive"),
             ],
             &[("gc.victim", "cost-benefit"), ("ftl.pools", "die")],
+            &[("cache.size", "70%"), ("cooperation", "cdm-consistent")],
         ] {
             let scenario = Scenario::default().set(changes).unwrap();
             let taken = build(&scenario).unwrap().heap_bytes() as u64;

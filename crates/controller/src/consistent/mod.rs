@@ -23,8 +23,8 @@ pub mod nvm;
 mod recovery;
 
 use crate::config::CacheConfig;
-use crate::controller::{CacheTally, Extent};
 use crate::cooperation::{CdmConsistent, CooperationScheme, Deletion};
+use crate::write_back::{CacheTally, Extent};
 use coflash_base::{Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, DieId, Media, Place};
@@ -50,8 +50,9 @@ impl Advisor for Answers<'_> {
         CooperationScheme::fate(self.scheme, lpn, marked, self.cache, media)
     }
 
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
         CooperationScheme::before_erase(self.scheme, media);
+        after
     }
 }
 

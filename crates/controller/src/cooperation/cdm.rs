@@ -14,6 +14,7 @@
 //! counts in a victim's cost: the paper leaves it open, and it decides whether small caches gain at all.
 
 use super::{CooperationScheme, DropOutcome};
+use crate::write_back::{Below, Cached};
 use coflash_base::{Lpn, Policy};
 use coflash_cache::Cache;
 use coflash_flash::Media;
@@ -123,20 +124,20 @@ impl CooperationScheme for Cdm {
 
     /// S0 → S1.
     #[inline(always)]
-    fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        ftl.mark(lpn);
+    fn cached_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        below.mark(page);
     }
 
     /// S0, S1 → S2: the flash page is invalid at once. In S2 there is none.
     #[inline(always)]
-    fn written(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        ftl.invalidate(lpn);
+    fn written<B: Below>(&mut self, page: Cached, below: &mut B) {
+        below.invalidate(page);
     }
 
     /// S1 → S0.
     #[inline(always)]
-    fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        ftl.unmark(lpn);
+    fn evicted_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        below.unmark(page);
     }
 
     /// S1 → S2 without a copy; S0 is copied.

@@ -180,6 +180,15 @@ impl CooperationScheme for CdmConsistent {
         media.fence();
     }
 
+    fn heap_bytes(&self) -> usize {
+        self.uncommitted.heap_bytes()
+            + self.older.heap_bytes()
+            + self.absent.capacity() * size_of::<u64>()
+            + self.free_entries.capacity() * size_of::<u32>()
+            // The nodes of a tree are half full at least.
+            + 2 * self.deletions.len() * size_of::<(Lpn, Deletion)>()
+    }
+
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {
             let lpn = cache.page_of(slot);

@@ -1,7 +1,8 @@
 //! Cooperation schemes: what cache and flash tell each other. One file each, one line in the list below.
 
+use crate::write_back::{Below, Cached};
 use coflash_base::Lpn;
-use coflash_cache::Cache;
+use coflash_cache::{Cache, SlotId};
 use coflash_flash::Media;
 use coflash_ftl::{Advisor, Fate, Ftl, Weight};
 
@@ -45,18 +46,18 @@ pub trait CooperationScheme: coflash_base::Policy {
     fn fractional(&self) -> bool;
 
     /// A read miss was cached: cache and flash hold the same.
-    fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        let _ = (lpn, ftl);
+    fn cached_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        let _ = (page, below);
     }
 
     /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
-    fn written(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        let _ = (lpn, ftl);
+    fn written<B: Below>(&mut self, page: Cached, below: &mut B) {
+        let _ = (page, below);
     }
 
     /// A clean copy left the cache: flash holds the only one.
-    fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        let _ = (lpn, ftl);
+    fn evicted_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        let _ = (page, below);
     }
 
     /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
@@ -76,6 +77,11 @@ pub trait CooperationScheme: coflash_base::Policy {
     /// It is known what became of an earlier drop.
     fn resolved(&mut self, outcome: DropOutcome) {
         let _ = outcome;
+    }
+
+    /// The bytes of its own tables on the heap.
+    fn heap_bytes(&self) -> usize {
+        0
     }
 
     /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
@@ -99,18 +105,22 @@ impl CooperationConfig {
 
 impl Cooperation {
     #[inline(always)]
-    pub(crate) fn cached_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.cached_clean(lpn, ftl));
+    pub(crate) fn cached_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.cached_clean(page, below));
     }
 
     #[inline(always)]
-    pub(crate) fn written(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.written(lpn, ftl));
+    pub(crate) fn written<B: Below>(&mut self, page: Cached, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.written(page, below));
     }
 
     #[inline(always)]
-    pub(crate) fn evicted_clean(&mut self, lpn: Lpn, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.evicted_clean(lpn, ftl));
+    pub(crate) fn evicted_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.evicted_clean(page, below));
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        cooperation_dispatch!(self, scheme => scheme.heap_bytes())
     }
 
     pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
@@ -124,9 +134,18 @@ impl Cooperation {
 }
 
 /// The scheme with the cache at hand, as GC asks it.
-pub(crate) struct Answers<'a> {
+pub struct Answers<'a> {
     pub(crate) scheme: &'a mut Cooperation,
     pub(crate) cache: &'a mut Cache,
+}
+
+impl Answers<'_> {
+    /// Where a page is cached.
+    #[inline]
+    #[must_use]
+    pub fn cached_at(&self, lpn: Lpn) -> Option<SlotId> {
+        self.cache.lookup(lpn)
+    }
 }
 
 impl Advisor for Answers<'_> {
@@ -135,8 +154,9 @@ impl Advisor for Answers<'_> {
         cooperation_dispatch!(self.scheme, scheme => scheme.fate(lpn, marked, self.cache, media))
     }
 
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
         cooperation_dispatch!(self.scheme, scheme => scheme.before_erase(media));
+        after
     }
 
     #[inline(always)]

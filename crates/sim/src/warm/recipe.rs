@@ -44,6 +44,7 @@ impl Recipe {
             // A flash cache is empty at first.
             hybrid: _,
             link: _,
+            host: _,
             precondition,
             workload: _,
             replay: _,
@@ -122,6 +123,8 @@ mod tests {
             ("cache.size", "1MiB"),
             ("cooperation", "cdm"),
             ("link.lanes", "2"),
+            ("cache.placement", "host"),
+            ("host.notices", "each"),
             ("workload.requests_max", "1"),
             ("replay.mode", "closed"),
         ];

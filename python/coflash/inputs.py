@@ -1,4 +1,4 @@
-"""The trace of a sweep, wherever its runs take place.
+"""Traces by URL, and the trace of a sweep wherever its runs take place.
 
 A path is that of a file here: engines on other machines ship its bytes, once to each worker. A URL
 (`s3://bucket/oltp.zst`, `file:///shared/oltp.zst`) is opened by each worker itself, through fsspec, and kept there.
@@ -8,20 +8,22 @@ What is shipped or fetched lies in a folder under the name of its digest, so it 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
+from coflash import remote
 from coflash._core import CoflashError
+from coflash.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
 
 _CHUNK_BYTES = 1 << 20
-_HERE = "file://"
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,10 @@ class Input:
         Raises:
             CoflashError: It cannot be fetched.
         """
-        if self.source.startswith(_HERE):
-            return self.source.removeprefix(_HERE)
         if not self.is_url:
             return str(self.kept) if shipped else self.source
+        if not remote.is_url(self.source):  # that of a file here
+            return str(remote.path_of(self.source))
         if not self.kept.exists():
             digest = _copy(self.source, self.kept)
             if digest != self.sha256:
@@ -71,13 +73,43 @@ class Input:
 
 
 def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
-    """The trace, or else that of the scenario, with the digests by which runs are told apart.
+    """The trace, or else what the scenario reads, with the digests by which runs are told apart.
 
     Raises:
         CoflashError: One cannot be read.
     """
-    files = paths(trace) or scenario.to_dict()["workload"]["trace"]
+    workload = scenario.to_dict()["workload"]
+    files = paths(trace) or workload["trace"] or workload.get("like", [])
+    if "-" in files:
+        msg = "standard input: it is there only once, and many runs cannot read it: give a file"
+        raise CoflashError(msg)
     return tuple(Input(path, _digest(path)) for path in files)
+
+
+def fetched(place: str) -> str:
+    """The path on this machine of a file that a path or a URL names.
+
+    Raises:
+        CoflashError: It cannot be fetched.
+    """
+    if not remote.is_url(place):
+        return str(remote.path_of(place)) if "://" in place else place
+    with tempfile.TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
+        file = Input(place, _copy(place, Path(folder) / "trace"))
+        (Path(folder) / "trace").replace(file.kept)
+    return str(file.kept)
+
+
+def credited(result: Result, local: Sequence[str], sources: Sequence[str]) -> Result:
+    """The result with the names of its inputs as they were given, not as they are called on this machine."""
+    if list(local) == list(sources):
+        return result
+    text = json.dumps(result.document)
+    for here, given in zip(local, sources, strict=True):
+        text = text.replace(json.dumps(here)[1:-1], json.dumps(given)[1:-1])
+    document = json.loads(text)
+    document["scenario_hash"] = Scenario.from_dict(document["scenario"]).hash
+    return result.with_document(document)
 
 
 def kept_folder() -> Path:
@@ -106,28 +138,15 @@ def _copy(url: str, to: Path) -> str:
 
 
 def _read(file: IO[bytes], name: str) -> bytes:
-    try:
+    with remote.named(name, "read"):
         return file.read(_CHUNK_BYTES)
-    except OSError as error:
-        raise _unreadable(name, error) from error
 
 
-def _opened(path: str) -> IO[bytes]:
-    try:
-        if "://" not in path or path.startswith(_HERE):
-            return Path(path.removeprefix(_HERE)).open("rb")
-        try:
-            import fsspec
-        except ImportError as error:
-            msg = f"{path}: a URL needs fsspec: pip install fsspec"
-            raise CoflashError(msg) from error
-        return cast("IO[bytes]", fsspec.open(path, "rb").open())
-    except (OSError, ValueError, ImportError) as error:  # no such file, no such protocol, its library is missing
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(name: str, error: Exception) -> CoflashError:
-    return CoflashError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}")
+def _opened(place: str) -> IO[bytes]:
+    if remote.is_url(place):
+        return remote.opened(place)
+    with remote.named(place, "read"):
+        return remote.path_of(place).open("rb")
 
 
 @contextmanager
