@@ -186,12 +186,12 @@ def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = No
     """
     from coflash.publication import picture, style, write_pictures
 
+    costs = costs or Costs()
     with style():
-        figures = {
-            "cost-of-reads": _figure_of_reads(costs or Costs()),
-            "cost-of-both": _figure_of_both(costs or Costs()),
-        }
-        return write_pictures(folder, ((f"{name}.{format}", picture(of, format)) for name, of in figures.items()))
+        figures = {"cost-of-reads": _figure_of_reads(costs), "cost-of-both": _figure_of_both(costs)}
+        return write_pictures(
+            folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures.items())
+        )
 
 
 def _figure_of_reads(costs: Costs) -> Figure:
@@ -238,5 +238,5 @@ def _finish(figure: Figure, axes: Axes) -> Figure:
     axes.set_xlabel("caching space / flash, u (%)")
     axes.set_ylabel("cost of a page request (ms)")
     axes.grid(axis="y")
-    axes.legend(loc="upper center")
+    figure.legend(loc="outside upper center", ncols=2)
     return figure

@@ -6,6 +6,7 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::watched::Watched;
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Seed};
+use coflash_hybrid::disk::SECTOR_BYTES;
 use coflash_workload::like::{Comparison, FitOptions, fit_source};
 use coflash_workload::ready_made::PresetConfig;
 use coflash_workload::synthetic::{GeneratorConfig, SyntheticConfig};
@@ -36,8 +37,12 @@ impl MadeUp {
     /// A scenario that does not fit together.
     pub fn of(scenario: Scenario) -> Result<Self, ScenarioError> {
         scenario.check()?;
-        let pages = u64::from(scenario.ftl.logical_pages(&scenario.flash));
-        let space = Bytes { count: pages * scenario.flash.page_size.count };
+        let page_bytes = scenario.flash.page_size.count;
+        let pages = match &scenario.hybrid {
+            Some(hybrid) => hybrid.disks.sectors() * SECTOR_BYTES / page_bytes,
+            None => u64::from(scenario.ftl.logical_pages(&scenario.flash)),
+        };
+        let space = Bytes { count: pages * page_bytes };
         Ok(Self { scenario, space })
     }
 
