@@ -26,17 +26,45 @@ def scenario_page(schema: dict[str, Any]) -> str:
         "A scenario is a TOML file. Every key may be left out and then has its default; an unknown key is an error.",
         "`coflash scenario show demo` prints a whole one, `--set cache.size=64MiB` changes a key for one run.\n",
     ]
+    # Tables that are listed may hold lists of themselves: each kind is told once, with all its places.
+    lists: dict[str, list[str]] = {}
+    places: dict[str, str] = {}
     for path, table in tables(schema, schema, ""):
         text.append(f"## {f'`[{path}]`' if path else 'Top level'}\n")
         if path and described(table, schema):
             text.append(described(table, schema) + "\n")
+        dotted = f"{path}." if path else ""
         text += ["| key | type | default | meaning |", "|---|---|---|---|"]
         for key, value in table["properties"].items():
-            if not nested(value, schema):
-                name = f"`{path}.{key}`" if path else f"`{key}`"
-                text.append(row(name, kind(value, schema), default(value, schema), described(value, schema)))
+            if nested(value, schema):
+                places.setdefault(definition(value), f"{dotted}{key}")
+                continue
+            if value.get("type") == "array" and "properties" in referred(value["items"], schema):
+                lists.setdefault(definition(value["items"]), []).append(f"{dotted}{key}")
+            text.append(row(f"`{dotted}{key}`", kind(value, schema), default(value, schema), described(value, schema)))
+        text.append("")
+    for name, found in lists.items():
+        table = schema["$defs"][name]
+        text += [f"## {', '.join(f'`[[{path}]]`' for path in found)}\n", described(table, schema) + "\n"]
+        text += ["| key | type | default | meaning |", "|---|---|---|---|"]
+        for key, value in table["properties"].items():
+            what = kind(value, schema)
+            if nested(value, schema):
+                what = f"table, as `[{places[definition(value)]}]`"
+            elif value.get("type") == "array" and definition(value["items"]) == name:
+                what = "list of such tables"
+            text.append(row(f"`{key}`", what, default(value, schema), described(value, schema)))
         text.append("")
     return "\n".join(text)
+
+
+def definition(node: dict[str, Any]) -> str:
+    """The name of the definition that `node` refers to, itself or among its alternatives; empty where there is none."""
+    for option in [node, *node.get("anyOf", []), *node.get("allOf", [])]:
+        if "$ref" in option:
+            name: str = option["$ref"].rsplit("/", 1)[1]
+            return name
+    return ""
 
 
 def policies_page(families: Iterable[coflash.PolicyFamily]) -> str:

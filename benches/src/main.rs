@@ -1,4 +1,5 @@
-//! The benchmark table: requests and page programs a second, bytes of state a physical page, peak memory.
+//! The benchmark table: requests and page programs a second, bytes of state a physical page, peak memory; then the pace
+//! of every reader and every generator.
 //!
 //! Each row runs in a process of its own, so that its peak memory is its own, and several times, so that one can see how
 //! noisy the machine is: the table shows the median and the range. `coflash-bench [ROW...]` runs the rows whose names
@@ -6,10 +7,11 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark speaks to the terminal")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
+mod generating;
 mod parsing;
 mod rows;
 
-use rows::{ROWS, Row};
+use rows::{Row, rows};
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 
@@ -37,7 +39,7 @@ fn main() {
     if let [flag, name] = arguments.as_slice()
         && flag == "--row"
     {
-        let row = ROWS.iter().find(|row| row.name == name.as_str()).expect("a row of the table");
+        let row = rows().into_iter().find(|row| row.name == *name).expect("a row of the table");
         println!("{}", serde_json::to_string(&(row.run)()).expect("plain data"));
         return;
     }
@@ -46,8 +48,8 @@ fn main() {
         "{:<34} {:>10} {:>17} {:>12} {:>9} {:>8} {:>9}  remarks",
         "", "requests/s", "range", "programs/s", "MB/s", "B/page", "peak MiB"
     );
-    for row in ROWS.iter().filter(wanted) {
-        let mut runs: Vec<Measured> = (0..REPEATS).map(|_| in_a_process(row.name)).collect();
+    for row in rows().iter().filter(wanted) {
+        let mut runs: Vec<Measured> = (0..REPEATS).map(|_| in_a_process(&row.name)).collect();
         runs.sort_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));
         show(row, &runs);
     }

@@ -1,62 +1,100 @@
 //! The rows of the table.
 
 use crate::Measured;
-use crate::parsing;
+use crate::{generating, parsing};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_sim::{Scenario, Silent, run};
-use coflash_workload::Source;
-use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
+use coflash_workload::ready_made::PresetConfig;
+use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
+use coflash_workload::{Source, formats};
 use std::time::Instant;
 
 /// A row: its name and how it is measured.
 pub(crate) struct Row {
-    pub(crate) name: &'static str,
-    pub(crate) run: fn() -> Measured,
+    pub(crate) name: String,
+    pub(crate) run: Box<dyn Fn() -> Measured>,
+}
+
+fn row(name: impl Into<String>, run: impl Fn() -> Measured + 'static) -> Row {
+    Row { name: name.into(), run: Box::new(run) }
+}
+
+/// A row for each member of a family.
+fn family(of: &str, names: &[&'static str], run: fn(&str) -> Measured) -> Vec<Row> {
+    names.iter().map(|&name| row(format!("{of} {name}"), move || run(name))).collect()
 }
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/pgbench-oltp-400k.iolog.zst");
 
 /// Every row, in the order of the table.
-pub(crate) const ROWS: &[Row] = &[
-    Row { name: "standard job", run: || simulate("random-5g", &[]) },
-    Row { name: "standard job, none, cache 5 %", run: || simulate("random-5g", &[("cache.size", "5%")]) },
-    Row {
-        name: "standard job, cdm, cache 5 %",
-        run: || simulate("random-5g", &[("cache.size", "5%"), ("cooperation", "cdm")]),
-    },
-    Row {
-        name: "standard job, shared channels",
-        run: || {
-            simulate(
-                "random-5g",
-                &[("timing.channel", "shared"), ("flash.channels", "4"), ("flash.chips_per_channel", "2")],
-            )
-        },
-    },
-    Row {
-        name: "sequential writes",
-        run: || simulate("random-5g", &[("workload.synthetic.generator", "sequential")]),
-    },
-    Row {
-        name: "shipped trace, closed loop, cdm",
-        run: || simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))]),
-    },
-    Row { name: "filling 5 GiB", run: fill },
-    Row { name: "LRU, zipf 1.0 of 1 M keys", run: lru },
-    Row { name: "parsing fio iolog", run: || parsing::made_up("fio") },
-    Row { name: "parsing MSR CSV", run: || parsing::made_up("msr") },
-    Row { name: "parsing SPC", run: || parsing::made_up("spc") },
-    Row { name: "parsing DiskSim", run: || parsing::made_up("disksim") },
-    Row { name: "parsing the shipped trace (zst)", run: || parsing::file(TRACE) },
-];
+pub(crate) fn rows() -> Vec<Row> {
+    let standard = |assignments: &'static [(&str, &str)]| move || simulate("random-5g", assignments);
+    let mut rows = vec![
+        row("standard job", standard(&[])),
+        row("standard job, none, cache 5 %", standard(&[("cache.size", "5%")])),
+        row("standard job, cdm, cache 5 %", standard(&[("cache.size", "5%"), ("cooperation", "cdm")])),
+        row(
+            "standard job, cdm, in the host",
+            standard(&[("cache.size", "5%"), ("cooperation", "cdm"), ("cache.placement", "host")]),
+        ),
+        row(
+            "standard job, shared channels",
+            standard(&[
+                ("timing.channel", "shared"),
+                ("flash.channels", "4"),
+                ("flash.chips_per_channel", "2"),
+            ]),
+        ),
+        row("sequential writes", standard(&[("workload.synthetic.generator", "sequential")])),
+        row("shipped trace, closed loop, cdm", || {
+            simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))])
+        }),
+        row("ShadowGC, 1 TB, ggc", || simulate("shadowgc-1t", &[("cooperation", "ggc")])),
+        row("ShadowGC, 1 TB, sgc", || simulate("shadowgc-1t", &[])),
+        row("ShadowGC, 64 GB, ggc", || simulate("shadowgc-64g", &[("cooperation", "ggc")])),
+        row("ShadowGC, 64 GB, sgc", || simulate("shadowgc-64g", &[])),
+        row("OP-FCL, 4 GiB, cache hits", op_fcl_hits),
+        row("filling 5 GiB", fill),
+        row("LRU, zipf 1.0 of 1 M keys", lru),
+    ];
+    rows.extend(family("reading", &formats::names(), parsing::made_up));
+    rows.push(row("reading the shipped trace (zst)", || parsing::file(TRACE)));
+    rows.extend(family("generator", GeneratorConfig::NAMES, generating::generator));
+    rows.extend(family("size", SizeConfig::NAMES, generating::size));
+    rows.extend(family("arrival", ArrivalConfig::NAMES, generating::arrival));
+    rows.extend(family("preset", PresetConfig::NAMES, generating::preset));
+    rows.push(row("8 phases", generating::phases));
+    rows.push(row("8 tenants", generating::tenants));
+    rows.push(row("like", generating::like));
+    rows
+}
 
 fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
     Scenario::preset(name).and_then(|scenario| scenario.set(assignments)).expect("a scenario that ships")
 }
 
 fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
-    let result = run(&scenario(name, assignments), &mut Silent).expect("it runs");
+    measure(&scenario(name, assignments))
+}
+
+/// Reads of what is soon cached, with the workload tracked.
+fn op_fcl_hits() -> Measured {
+    let mut scenario = scenario("opfcl-config1", &[]);
+    scenario.workload.preset = None;
+    scenario.workload.synthetic = serde_json::from_value(serde_json::json!({
+        "generator": { "name": "zipf", "exponent": 1.0 },
+        "requests": 10_000_000,
+        "read_share": "100%",
+        "space": "256MiB",
+        "arrival": { "name": "poisson", "mean": "200us" },
+    }))
+    .expect("a configuration");
+    measure(&scenario)
+}
+
+fn measure(scenario: &Scenario) -> Measured {
+    let result = run(scenario, &mut Silent).expect("it runs");
     let simulator = result.simulator();
     Measured {
         requests_per_second: simulator.requests_per_second,

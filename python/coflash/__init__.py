@@ -8,7 +8,7 @@
 What a scenario holds is in `docs/reference/scenario.md`; what a result counts is at [`Metrics`][coflash.Metrics].
 """
 
-from coflash import trace
+from coflash import costmodel, trace
 from coflash._core import CoflashError, __version__
 from coflash.metrics import Metrics, SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
@@ -37,6 +37,7 @@ __all__ = [
     "Tuning",
     "Warm",
     "__version__",
+    "costmodel",
     "policies",
     "presets",
     "results",

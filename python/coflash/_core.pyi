@@ -9,6 +9,10 @@ from numpy.typing import NDArray
 
 __all__ = [
     "CoflashError",
+    "CostDemand",
+    "CostModel",
+    "Likeness",
+    "MadeUp",
     "RunResult",
     "Scenario",
     "Warm",
@@ -19,8 +23,10 @@ __all__ = [
     "scenario_schema_json",
     "trace_head",
     "trace_info_json",
+    "trace_like",
     "trace_rewrite_json",
     "trace_targets",
+    "victim_utilisation",
     "warm",
 ]
 
@@ -61,6 +67,58 @@ class Warm:
     def heap_bytes(self) -> int: ...
 
 @final
+class MadeUp:
+    @staticmethod
+    def of(scenario: Scenario) -> MadeUp: ...
+    @staticmethod
+    def named(name: str, settings: Sequence[tuple[str, str]]) -> MadeUp: ...
+    def with_(self, requests: int | None, seed: int | None, space: str | None) -> MadeUp: ...
+    def write_json(
+        self, out: str, format: str | None, progress: Callable[[str, float | None, int], None] | None
+    ) -> str: ...
+
+@final
+class Likeness:
+    def to_json(self) -> str: ...
+    def to_toml(self, seed: int) -> str: ...
+    def made_up(self, seed: int) -> MadeUp: ...
+
+class CostModel:
+    def __init__(
+        self,
+        *,
+        pages_per_block: int,
+        page_program_us: float,
+        page_read_us: float,
+        page_copy_us: float,
+        block_erase_us: float,
+        read_positioning_us: float,
+        write_positioning_us: float,
+        bandwidth_bytes_per_s: int,
+        page_bytes: int,
+    ) -> None: ...
+    def gc_us(self, u: float, worst: bool) -> float: ...
+    def write_us(self, u: float, worst: bool) -> float: ...
+    def read_cache_us(self, hit_rate: float, write_us: float) -> float: ...
+    def write_cache_us(self, hit_rate: float, reads_of_hits: float, write_us: float) -> float: ...
+    def hybrid_us(self, demand: CostDemand, u: float, r: float) -> float: ...
+    def best(self, demand: CostDemand, step: float, caching_max: float) -> tuple[float, float]: ...
+
+@final
+class CostDemand:
+    def __init__(
+        self,
+        reads: float,
+        writes: float,
+        read_hit_rates: Sequence[float],
+        write_hit_rates: Sequence[float],
+        segment: float,
+        reads_of_write_hits: float,
+    ) -> None: ...
+
+def victim_utilisation(u: float) -> float: ...
+
+@final
 class RunResult:
     def to_json(self) -> str: ...
     def histogram(self, kind: str) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]: ...
@@ -81,6 +139,7 @@ def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] 
 def trace_info_json(
     trace: Sequence[str],
     options: Sequence[tuple[str, str]],
+    info: Sequence[tuple[str, str]],
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
 def trace_rewrite_json(
@@ -91,5 +150,12 @@ def trace_rewrite_json(
     format: str | None,
     progress: Callable[[str, float | None, int], None] | None,
 ) -> str: ...
+def trace_like(
+    trace: Sequence[str],
+    options: Sequence[tuple[str, str]],
+    page: str,
+    requests: int | None,
+    progress: Callable[[str, float | None, int], None] | None,
+) -> Likeness: ...
 def trace_head(trace: Sequence[str], options: Sequence[tuple[str, str]], count: int) -> dict[str, Any]: ...
 def trace_targets() -> list[str]: ...

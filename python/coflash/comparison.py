@@ -6,14 +6,16 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError, __version__
 from coflash.measures import Measure
 from coflash.quantity import change, show
 from coflash.result import Result
 from coflash.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
 
 _DOCUMENT, _TABLE, _RUNS = "comparison.json", "runs.parquet", "runs"
 REPORT = "report.html"
@@ -162,4 +164,6 @@ class Comparison:
 
 
 def _column(values: list[float | str | None]) -> np.ndarray[tuple[int], np.dtype[np.generic]]:
+    import numpy as np
+
     return np.array([np.nan if value is None else value for value in values])

@@ -9,7 +9,7 @@ import difflib
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from coflash._core import CoflashError
 
@@ -90,6 +90,90 @@ class CacheCounts(Record):
     dirty_evictions_pages: int
 
 
+class Notices(Record):
+    """Notices that crossed the link in one direction: bytes that nobody waits for, unless each is a message of its own.
+
+    The delay is from handing over to arrival, and None where there was no notice.
+    """
+
+    posted: int
+    withdrawn: int
+    sent: int
+    messages: int
+    rides: int
+    bytes: int
+    time_ns: int
+    delay_mean_ns: float | None
+    delay_max_ns: int
+
+
+class NoticeKinds(Record):
+    """Notices by kind, as they arrived: all but the last go to the device."""
+
+    cached: int
+    dirtied: int
+    evicted: int
+    weights: int
+    used: int
+
+
+class Exchanges(Record):
+    """Questions across the link that were waited for, and their answers."""
+
+    pages: int
+    refused_pages: int
+    messages: int
+    bytes: int
+    time_ns: int
+
+
+class HostSide(Record):
+    """What it took to keep cache and flash in step across the link."""
+
+    commands: int
+    messages: int
+    bytes: int
+    time_ns: int
+    waited_ns: int
+    notices: NoticeKinds
+    to_device: Notices
+    to_host: Notices
+    protect: Exchanges
+    protect_obsolete_pages: int
+    grants_pages: int
+    grants_used_pages: int
+    revoke: Exchanges
+
+
+class Hybrid(Record):
+    """What a flash cache in front of disks did; only where the scenario has `hybrid`.
+
+    `sizes`, a list, tells how large the caches were over time, and how large they might be: `at_ns`, `clean_pages`,
+    `dirty_pages`, `read_limit_pages`, `write_limit_pages`.
+    """
+
+    read_hit_ratio: float | None
+    write_hit_ratio: float | None
+    read_hits_clean_pages: int
+    read_hits_dirty_pages: int
+    bypassed_reads_pages: int
+    bypassed_writes_pages: int
+    overflowed_writes_pages: int
+    fills_pages: int
+    destages_pages: int
+    destage_groups: int
+    disk_read_transfers: int
+    disk_write_transfers: int
+    disk_reads_pages: int
+    disk_writes_pages: int
+    disk_time_ns: int
+    journal_pages: int
+    checkpoints: int
+    divisions: int
+    flash_pages: int
+    tracker_bytes: int
+
+
 class Response(Record):
     """Response times in ns, from arrival to completion; a quantile is exact to the width of its histogram bucket.
 
@@ -139,7 +223,7 @@ class Metrics(Record):
 
     The two write amplifications divide all flash programs by the pages that the host wrote (`waf_host`) and by the
     pages that arrived at the FTL (`waf_ftl`); a cache that absorbs writes lowers the first and not the second.
-    They are None where nothing was written.
+    They are None where nothing was written. `host` is there where the cache is in the host.
     """
 
     requests: int
@@ -159,6 +243,8 @@ class Metrics(Record):
     waf_host: float | None
     waf_ftl: float | None
     cache: CacheCounts
+    host: HostSide
+    hybrid: Hybrid
     response_ns: Responses
     erase_count: EraseCount
     simulated_ns: int
@@ -201,5 +287,6 @@ def _short(name: str) -> str:
 
 @cache
 def _kinds(record: type[Record]) -> dict[str, type[Record]]:
-    hints = get_type_hints(record)
-    return {name: kind for name, kind in hints.items() if isinstance(kind, type) and issubclass(kind, Record)}
+    """The fields that are records, where they are not None."""
+    kinds = [(name, kind) for name, hint in get_type_hints(record).items() for kind in get_args(hint) or (hint,)]
+    return {name: kind for name, kind in kinds if isinstance(kind, type) and issubclass(kind, Record)}

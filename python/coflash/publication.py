@@ -7,13 +7,16 @@ differ in nothing else are averaged, with an interval. Needs matplotlib: `pip in
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from coflash import whole
 from coflash._core import CoflashError
 from coflash.measures import CAUSES
 from coflash.report import palette
@@ -30,8 +33,8 @@ Format = Literal["pdf", "svg", "png"]
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
 COLUMN_INCHES = 3.4
 
-_DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
-_MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
+DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
+MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
 _STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.size": 8,
@@ -132,23 +135,61 @@ def write_figures(
     Raises:
         CoflashError: matplotlib is missing, a metric or key is unknown, or the folder cannot be written.
     """
-    try:
-        from matplotlib import rc_context
-    except ImportError as error:
-        msg = "figures for papers need matplotlib: pip install 'coflash[plots]'"
-        raise CoflashError(msg) from error
-    written = []
+    with style():
+        figures = _figures(study, metrics, Plan.of(study, over, by))
+        return write_pictures(folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures))
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """The look of every figure that is made inside.
+
+    Raises:
+        CoflashError: matplotlib is missing.
+    """
+    needs_matplotlib()
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE):
+        yield
+
+
+def picture(figure: Figure, format: Format) -> bytes:
+    """What a figure is as a file; the same figure is the same file."""
+    file = BytesIO()
+    figure.savefig(file, format=format, metadata=_METADATA[format])
+    return file.getvalue()
+
+
+def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[Path]:
+    """Writes pictures into a folder, which is made; gives the files.
+
+    Raises:
+        CoflashError: The folder cannot be written.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with rc_context(_STYLE):
-            for name, figure in _figures(study, metrics, Plan.of(study, over, by)):
-                file = folder / f"{name}.{format}"
-                figure.savefig(file, format=format, metadata=_METADATA[format])
-                written.append(file)
     except OSError as error:
         msg = f"{folder}: cannot be written: {error.strerror or error}"
         raise CoflashError(msg) from error
+    written = []
+    for name, content in pictures:
+        whole.write_file(folder / name, content)
+        written.append(folder / name)
     return written
+
+
+def needs_matplotlib() -> None:
+    """Raises before the work what drawing would raise after it.
+
+    Raises:
+        CoflashError: matplotlib is missing.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        msg = "figures for papers need matplotlib: pip install 'coflash[plots]'"
+        raise CoflashError(msg) from error
 
 
 def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple[str, Figure]]:
@@ -167,7 +208,8 @@ def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple
     yield "programs-by-cause", _programs(study)
 
 
-def _new(height_inches: float) -> tuple[Figure, Axes]:
+def new_figure(height_inches: float) -> tuple[Figure, Axes]:
+    """A figure as wide as a column, with one plot."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(COLUMN_INCHES, height_inches), layout="constrained")
@@ -191,10 +233,10 @@ def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int
 
 
 def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
-    figure, axes = _new(2.3)
+    figure, axes = new_figure(2.3)
     lines = points(study, values, plan)
     most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
-    factor, unit = _unit(what.unit, most)
+    factor, unit = axis_unit(what.unit, most)
     places = _places(over)
     for line, of in lines.items():
         x = [places[code] for code in of]
@@ -206,8 +248,8 @@ def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: P
             yerr=spread if spread.any() else None,
             label=plan.by.texts[line] if plan.by else None,
             color=palette.LINES[line % len(palette.LINES)],
-            linestyle=_DASHES[line % len(_DASHES)],
-            marker=_MARKERS[line % len(_MARKERS)],
+            linestyle=DASHES[line % len(DASHES)],
+            marker=MARKERS[line % len(MARKERS)],
             capsize=2,
             elinewidth=0.8,
         )
@@ -222,7 +264,7 @@ def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: P
 
 
 def _tail(study: Study, plan: Plan) -> Figure:
-    figure, axes = _new(2.5)
+    figure, axes = new_figure(2.5)
     for place, run in enumerate(typical(study, plan)):
         histogram = study.results[run].histogram()
         beyond = histogram.exceeded_by()
@@ -234,7 +276,7 @@ def _tail(study: Study, plan: Plan) -> Figure:
             where="post",
             label=study.labels[run],
             color=palette.LINES[code % len(palette.LINES)],
-            linestyle=_DASHES[code % len(_DASHES)],
+            linestyle=DASHES[code % len(DASHES)],
         )
     axes.set_xscale("log")
     axes.set_yscale("log")
@@ -248,10 +290,10 @@ def _tail(study: Study, plan: Plan) -> Figure:
 
 def _programs(study: Study) -> Figure:
     shown = study.results[:_BARS_MAX]
-    figure, axes = _new(0.75 + 0.19 * len(shown))
+    figure, axes = new_figure(0.75 + 0.19 * len(shown))
     labels = study.labels[: len(shown)]
     pages = {cause: np.array([_pages(result, cause) for result in shown]) for cause in CAUSES}
-    factor, unit = _unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))
+    factor, unit = axis_unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))
     left = np.zeros(len(shown))
     places = np.arange(len(shown))
     for cause, name in CAUSES.items():
@@ -296,7 +338,7 @@ def _places(key: Key) -> list[float]:
     return [math.log2(number or positive[0] / step) for number in key.numbers]
 
 
-def _unit(unit: str, most: float) -> tuple[float, str]:
+def axis_unit(unit: str, most: float) -> tuple[float, str]:
     """The factor and the name of the unit in which an axis is labelled."""
     if unit == "ns":
         return next(((f, u) for f, u in ((1e9, "s"), (1e6, "ms"), (1e3, "µs")) if most >= f), (1.0, "ns"))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, final, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, final, get_args
 
-import numpy as np
-from numpy.typing import NDArray
-
-from coflash import _core, whole
+from coflash import _core, remote, whole
 from coflash.metrics import Metrics
 from coflash.scenario import Scenario
 from coflash.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Kind = Literal["all", "read", "write"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -38,6 +40,8 @@ class Histogram(NamedTuple):
 
     def exceeded_by(self) -> NDArray[np.float64]:
         """The share of requests that took longer than each of `values_ns`; shape (buckets,), descending to 0."""
+        import numpy as np
+
         through = np.cumsum(self.counts, dtype=np.float64)
         return (through[-1:] - through) / through[-1:]
 
@@ -139,14 +143,25 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Writes the result to a folder: JSON, the scenario as TOML, Parquet. A result already there is replaced.
 
+        Args:
+            path: The folder, or a URL that fsspec knows; there files are put one by one, the JSON last.
+
         Raises:
             CoflashError: The folder cannot be written, or holds files that are no result.
         """
+        if remote.is_url(path):
+            with tempfile.TemporaryDirectory() as folder:
+                self.write_files(Path(folder))
+                remote.Tree(str(path)).put_folder("", Path(folder), last=DOCUMENT)
+            return
+        path = remote.path_of(path)
         with whole.folder(Path(path), replaces=FILES) as new:
             self.write_files(new)
 
     def write_files(self, place: Path) -> None:
         """Writes the files of `save` into a folder that is there."""
+        import numpy as np
+
         (place / DOCUMENT).write_text(self.to_json(), encoding="utf-8")
         (place / _SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
         self._series.write_parquet(place / _SERIES)
@@ -188,6 +203,8 @@ class Result:
 
 def _stacked(histograms: Mapping[Kind, Histogram]) -> Table:
     """The histograms one under another, in one table."""
+    import numpy as np
+
     kinds = [np.full(len(histogram.counts), kind) for kind, histogram in histograms.items()]
     return Table(
         {

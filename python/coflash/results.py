@@ -15,9 +15,9 @@ from coflash import whole
 from coflash._core import CoflashError
 from coflash.metrics import Metrics
 from coflash.quantity import read
-from coflash.result import TABLES, Result
+from coflash.result import FILES, TABLES, Result
 from coflash.scenario import flat
-from coflash.store import Run, runs_below
+from coflash.store import Run, RunFolder, store_at
 from coflash.table import Table
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+
+_NOT_OF_A_POINT = ("seed", "name", "description")
+"""Keys of a scenario in which runs of one point may differ."""
 
 
 @final
@@ -36,18 +40,20 @@ class Results:
     simulator was (`simulator.`). What a run does not have is null.
     """
 
-    __slots__ = ("_folders", "_keys", "_metrics", "_rows", "path")
+    __slots__ = ("_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
 
-    def __init__(self, path: Path, runs: Iterable[Run]) -> None:
-        self.path = path
-        self._folders: dict[str, Path] = {}
+    def __init__(self, place: str, runs: Iterable[Run]) -> None:
+        self.place = place
+        self._folders: dict[str, RunFolder] = {}
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
         self._keys: dict[str, None] = {}
+        self._remarks: dict[str, None] = {}
         for name, folder, document in runs:
             scenario = dict(flat(document["scenario"]))
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
+            self._remarks |= dict.fromkeys(document["workload"]["remarks"])
             metrics = self._metrics[name] = Metrics(document["metrics"])
             self._rows.append(
                 {
@@ -81,12 +87,20 @@ class Results:
         return Result.load(self.folder(run))
 
     def folder(self, run: str) -> Path:
-        """The folder of a run; the beginning of its name is enough.
+        """The folder of a run, or a copy of it where results were named by a URL; the beginning of its name is enough.
 
         Raises:
             CoflashError: No run is called so, or several are.
         """
-        return self._folders[self.name(run)]
+        return self._folders[self.name(run)].here(*sorted(FILES))
+
+    def where(self, run: str) -> str:
+        """The path or the URL of a run; the beginning of its name is enough.
+
+        Raises:
+            CoflashError: No run is called so, or several are.
+        """
+        return str(self._folders[self.name(run)])
 
     def name(self, run: str) -> str:
         """The whole name of a run of which the beginning is given.
@@ -102,12 +116,27 @@ class Results:
         else:
             near = difflib.get_close_matches(run, self._folders, 1)
             meant = f"; did you mean {near[0]!r}?" if near else ""
-            msg = f"{self.path}: no run {run!r}{meant} ({len(self)} runs are there: coflash results list)"
+            msg = f"{self.place}: no run {run!r}{meant} ({len(self)} runs are there: coflash results list)"
         raise CoflashError(msg)
 
     def varied(self) -> tuple[str, ...]:
         """The keys of the scenario that differ between the runs."""
         return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
+
+    def of_one_point(self) -> list[tuple[str, ...]]:
+        """The names of the runs that have all but their seed in common, together: the same scenario and inputs."""
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        for row in self._rows:
+            key = tuple(
+                repr(row.get(name)) for name in (*self._keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT
+            )
+            groups.setdefault(key, []).append(row["run"])
+        return [tuple(runs) for runs in groups.values()]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What had to be assumed of the workloads, or must be known of them, each once."""
+        return tuple(self._remarks)
 
     def metrics(self, run: str) -> Metrics | None:
         """What the run of that full name counted; None where there is none."""
@@ -170,7 +199,7 @@ class Results:
         import pyarrow as pa
 
         # Named one by one: a pattern would match what another process is writing.
-        files = {str(folder / file): run for run, folder in self._folders.items()}
+        files = {str(folder.here(file) / file): run for run, folder in self._folders.items()}
         connection.register(f"{table}_files", pa.table({"filename": list(files), "run": list(files.values())}))
         names = ", ".join("'" + name.replace("'", "''") + "'" for name in files)
         connection.execute(
@@ -187,20 +216,20 @@ class Results:
         export_table(self.to_arrow(), file)
 
     def __repr__(self) -> str:
-        return f"<Results of {len(self):,} runs in {self.path}>"
+        return f"<Results of {len(self):,} runs in {self.place}>"
 
 
 def results(path: str | os.PathLike[str] = "results") -> Results:
     """The results of all runs in a folder or anywhere below it: of sweeps, of `run --out`, of the demo.
 
+    Args:
+        path: The folder, or its URL, such as `s3://bucket/oltp`.
+
     Raises:
         CoflashError: There is no such folder, or a result in it is broken.
     """
-    place = Path(path)
-    if not place.is_dir():
-        msg = f"{place}: there is no such folder; give one that `coflash sweep` or `coflash run --out` wrote"
-        raise CoflashError(msg)
-    return Results(place, runs_below(place))
+    store = store_at(path)
+    return Results(store.place, store.all_runs())
 
 
 def export_table(table: pa.Table, file: Path) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from coflash import _core
+from coflash.inputs import credited, fetched
 from coflash.metrics import SoFar
 from coflash.progress import shown
 from coflash.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, Progress, info, paths
 from coflash.warming import Warm
+from coflash.workload_info import TraceInfo
 
 
 def run(
@@ -26,7 +28,8 @@ def run(
 
     Args:
         scenario: The scenario, or the name or file of one.
-        trace: The trace to replay instead of the scenario's own workload; several files are parts of one trace.
+        trace: The trace to replay instead of the scenario's own workload: a path, or a URL that fsspec knows; several
+            files are parts of one trace.
         progress: True shows a progress bar on the standard error stream; a function is called some ten times a second
             with the phase, how much of it is done (0 to 1, None where that is unknown) and the requests so far.
         measured: Called as often while the workload is replayed, with what was measured so far: write amplification,
@@ -39,15 +42,18 @@ def run(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
-    files = paths(trace)
+    sources = paths(trace) or scenario.to_dict()["workload"]["trace"]
+    files = [fetched(source) for source in sources]
     if warm is not None and not isinstance(warm, Warm):
         warm = Warm.load(warm)
     device = warm.core if warm else None
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
     if progress is True:
         with shown(scenario.name) as report:
-            return Result.from_core(_core.run(scenario.core, files, report, tell, device))
-    return Result.from_core(_core.run(scenario.core, files, progress or None, tell, device))
+            core = _core.run(scenario.core, files, report, tell, device)
+    else:
+        core = _core.run(scenario.core, files, progress or None, tell, device)
+    return credited(Result.from_core(core), files, sources)
 
 
 def trace_info(
@@ -55,7 +61,7 @@ def trace_info(
     format: str | None = None,
     on_error: Literal["stop", "skip"] = "stop",
     progress: Progress | None = None,
-) -> dict[str, Any]:
+) -> TraceInfo:
     """What is in a trace; [`coflash.trace.info`][coflash.trace.info] with the two commonest options.
 
     Args:

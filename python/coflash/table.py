@@ -8,13 +8,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-import numpy as np
-from numpy.typing import NDArray
-
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from numpy.typing import NDArray
 
 _ROWS_SHOWN = 10
 
@@ -120,4 +118,6 @@ class Table:
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:
     """Whether two columns are the same; a gap equals a gap."""
+    import numpy as np  # as everywhere in the package where it is used first: `coflash --help` needs none
+
     return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == theirs.dtype.kind == "f")

@@ -7,6 +7,7 @@ Sizes and times are texts with their unit.
 >>> import coflash
 >>> coflash.trace.convert("web1.spc", "web1.parquet")  # doctest: +SKIP
 >>> coflash.trace.slice("web1.parquet", "minute.parquet", time_to="1min")  # doctest: +SKIP
+>>> coflash.trace.generate("zipf", "zipf.parquet", {"read_share": "30%"}, requests=10_000)  # doctest: +SKIP
 """
 
 from __future__ import annotations
@@ -14,14 +15,15 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path as FilePath
 from typing import Any, Literal
-
-import numpy as np
 
 from coflash import _core
 from coflash._core import CoflashError
-from coflash.scenario import toml_value
+from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
+from coflash.whole import write_file
+from coflash.workload_info import TraceInfo
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
@@ -31,18 +33,39 @@ Options = Mapping[str, Any]
 _NO_OPTIONS: Options = {}
 
 
-def info(trace: Paths, options: Options = _NO_OPTIONS, progress: Progress | None = None) -> dict[str, Any]:
-    """What is in a trace: its format, requests, sizes, footprint, duration, and what had to be assumed.
+def info(
+    trace: Paths,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+    *,
+    page: str = "4KiB",
+    sample: int | str = "auto",
+) -> TraceInfo:
+    """What a trace is like: requests, sizes, footprint, working sets, popularity, reuse distances, growth, course.
+
+    One pass, from standard input too, in memory that does not grow with the length of the trace: some 10 MB, up to
+    80 MB for the pages that are followed one by one, and two bits for each page of the footprint (at most 512 MiB).
+
+    Popularity and the miss ratios of LRU caches are exact while no more pages are touched than `sample` allows. Beyond,
+    they are estimates from so many pages, chosen by a hash of their place, after "Efficient MRC construction with
+    SHARDS" (Waldspurger et al., FAST 2015; its fixed-size variant, with the correction SHARDS-adj). `sampling` says
+    which of both it was. Over 80 Zipf workloads of 53,000 and 83,000 pages, from 8,192 of them, miss ratios were off by
+    0.003 on the average over all cache sizes, by 0.011 in the worst workload; a cache for which but a few pages of the
+    sample stand may be off by 0.1.
 
     Args:
         trace: Its file, or its files in order.
         options: How to read it.
         progress: Called as for [`run`][coflash.run].
+        page: The size of a page, in which all but requests and bytes is counted: a power of two of at least 512 bytes.
+        sample: The most pages that are followed one by one, at least 64, in some 80 bytes each; `auto` is 1,048,576
+            (4 GiB of footprint), `exact` as many as there are.
 
     Raises:
-        CoflashError: The trace cannot be read.
+        CoflashError: The trace cannot be read, or `page` or `sample` means nothing.
     """
-    return _object(_core.trace_info_json(paths(trace), _settings(options), progress))
+    what = _settings({"page": page, "sample": str(sample)})
+    return TraceInfo(_object(_core.trace_info_json(paths(trace), _settings(options), what, progress)))
 
 
 def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table:
@@ -55,6 +78,8 @@ def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table
         msg = f"head: a count of {count} was given; 0 or more is allowed"
         raise CoflashError(msg)
     columns = _core.trace_head(paths(trace), _settings(options), count)
+    import numpy as np
+
     return Table({name: np.asarray(column) for name, column in columns.items()})
 
 
@@ -174,6 +199,84 @@ def remap(
     return _rewrite(trace, out, steps, format, options, progress)
 
 
+def generate(
+    workload: str | os.PathLike[str] | Scenario,
+    out: Path,
+    settings: Mapping[str, Any] | None = None,
+    *,
+    requests: int | None = None,
+    seed: int | None = None,
+    space: str | None = None,
+    format: str | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Writes a workload that is made up as a trace: the very requests that a run of its scenario would be given.
+
+    Args:
+        workload: A generator (`zipf`), a workload that is ready made (`jesd219-enterprise`), `disksim`, or a scenario
+            (its name, its file or itself), of which the workload is taken: phases, tenants, or whatever else is in it.
+        out: The file to write; see [`convert`][coflash.trace.convert].
+        settings: Keys and values: of a generator those of `workload.synthetic`, such as `{"generator.exponent": 0.9,
+            "read_share": "30%"}`; of a ready-made workload its parameters; of a scenario its keys.
+        requests: How many; of phases and tenants at most so many.
+        seed: Another seed than the scenario's, which is 0 for a workload that is named.
+        space: The addresses it is laid out over: what the scenario's device exports, or else `64GiB`.
+        format: As for `convert`.
+        progress: Called as for [`run`][coflash.run].
+
+    Returns:
+        What was written, as `convert` does. `remarks` say what a reader of the trace must know.
+
+    Raises:
+        CoflashError: There is no such workload, a setting is not allowed, or the file cannot be written.
+    """
+    if isinstance(workload, Scenario):
+        made_up = _core.MadeUp.of(workload.with_(settings).core)
+    else:
+        made_up = _core.MadeUp.named(os.fspath(workload), _settings(settings or {}))
+    return _object(made_up.with_(requests, seed, space).write_json(os.fspath(out), format, progress))
+
+
+def like(
+    trace: Paths,
+    out: Path | None = None,
+    *,
+    requests: int | None = None,
+    seed: int = 0,
+    page: str = "4KiB",
+    format: str | None = None,
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """Makes up a workload like a trace, and measures both the same way.
+
+    Args:
+        trace: Its file, or its files in order.
+        out: Where the workload is written: a trace, as for [`convert`][coflash.trace.convert], or with `.toml` at its
+            end a scenario with the workload as `workload.synthetic`.
+        requests: How many are written; as many as the trace has if None.
+        seed: Of the workload that is written.
+        page: Popularity and footprint are counted in pages of this size.
+        format: As for `convert`.
+        options: How to read the trace.
+        progress: Called as for [`run`][coflash.run].
+
+    Returns:
+        `workload`, the keys of `workload.synthetic`; `original` and `fitted`, measured the same way; `remarks` on the
+        trace; and `written`, where `out` is a trace.
+
+    Raises:
+        CoflashError: The trace cannot be read, it asks for no address, or the file cannot be written.
+    """
+    likeness = _core.trace_like(paths(trace), _settings(options), page, requests, progress)
+    found = _object(likeness.to_json())
+    if out is not None and os.fspath(out).endswith(".toml"):
+        write_file(FilePath(out), likeness.to_toml(seed))
+    elif out is not None:
+        found["written"] = _object(likeness.made_up(seed).write_json(os.fspath(out), format, progress))
+    return found
+
+
 def targets() -> list[str]:
     """The formats that can be written."""
     return _core.trace_targets()
@@ -200,8 +303,11 @@ def _rewrite(
 
 
 def _settings(given: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Keys and values as the core reads them; None is not given."""
-    return [(key, toml_value(value)) for key, value in given.items() if value is not None]
+    """Keys and values as the core reads them, a text as it is; None is not given."""
+    texts = {
+        key: value if isinstance(value, str) else toml_value(value) for key, value in given.items() if value is not None
+    }
+    return list(texts.items())
 
 
 def _object(text: str) -> dict[str, Any]:

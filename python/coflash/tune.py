@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from coflash._core import CoflashError, __version__
+from coflash.inputs import inputs_of
 from coflash.measures import named
 from coflash.metrics import Metrics, metric
 from coflash.scenario import Scenario
-from coflash.store import Store
+from coflash.store import FolderStore, Store, store_at
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
-from coflash.sweep.inputs import inputs_of
 from coflash.sweep.plan import Job, Point
 from coflash.sweep.progress import Watch
 from coflash.sweep.summary import Estimate, estimate
@@ -110,7 +110,7 @@ def tune(
         scenario, axes_of(over), trace, goal(minimise, maximise), seeds=seeds, trials=trials, seed=tune_seed
     )
     place = Place(engine, workers, address, search.inputs)
-    return search.run(Store(Path(out)), place, Console(stderr=True) if progress else None)
+    return search.run(folder_for(out), place, Console(stderr=True) if progress else None)
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,19 @@ def goal(minimise: str | None, maximise: str | None) -> Goal:
         msg = "tune: minimise or maximise is needed, one of them, such as minimise response.p99"
         raise CoflashError(msg)
     return Goal(metric(minimise or maximise or ""), minimise is not None)
+
+
+def folder_for(out: str | os.PathLike[str]) -> FolderStore:
+    """The store of a search.
+
+    Raises:
+        CoflashError: It is none that lies in a folder.
+    """
+    store = store_at(out)
+    if not isinstance(store, FolderStore):
+        msg = f"tune: {store.place} was given; the course of a search is a file that grows, so only a folder is allowed"
+        raise CoflashError(msg)
+    return store
 
 
 @dataclass
@@ -169,7 +182,7 @@ class Search:
         self._trials, self._seed = trials, seed
         self._open: dict[str, list[_Open]] = {}
 
-    def run(self, store: Store, place: Place, console: Console | None) -> Tuning:
+    def run(self, store: FolderStore, place: Place, console: Console | None) -> Tuning:
         """Tries what is left to try.
 
         Raises:
@@ -207,7 +220,7 @@ class Search:
             opened = _Open(trial, tried, len(tried.jobs))
             for job in tried.jobs:
                 self._open.setdefault(job.key, []).append(opened)
-            yield from tried.jobs
+            yield from (job.shares(None) for job in tried.jobs)
 
     def _tell(self, study: optuna.Study, opened: _Open, store: Store) -> None:
         keys = [job.key for job in opened.point.jobs]

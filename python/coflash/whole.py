@@ -17,21 +17,22 @@ from pathlib import Path
 from coflash._core import CoflashError
 
 
-def write_file(path: Path, text: str) -> None:
-    """Writes `text` to `path`, UTF-8. A pipe or a device is written to as it stands.
+def write_file(path: Path, content: str | bytes) -> None:
+    """Writes `content` to `path`, text as UTF-8. A pipe or a device is written to as it stands.
 
     Raises:
         CoflashError: The file cannot be written.
     """
     path = path.resolve()
+    content = content.encode("utf-8") if isinstance(content, str) else content
     with _named(path):
         if _is_special(path):
-            path.write_text(text, encoding="utf-8")
+            path.write_bytes(content)
             return
         descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
         try:
-            with os.fdopen(descriptor, "w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(content)
                 file.flush()
                 os.fsync(descriptor)
             Path(name).chmod(_mode(0o666))

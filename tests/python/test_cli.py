@@ -106,3 +106,10 @@ def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
     assert "ok" in coflash("scenario", "check", "demo").stdout
     assert "400,000" in coflash("trace", "info", TRACE).stdout
     assert json.loads(coflash("trace", "info", TRACE, "--json").stdout)["requests"] == 400_000
+
+
+def test_help_is_shown_without_loading_what_only_work_needs() -> None:
+    heavy = ["duckdb", "fsspec", "matplotlib", "numpy", "optuna", "pandas", "polars", "psutil", "pyarrow", "scipy"]
+    look = f"import sys, coflash.cli; print([name for name in {heavy} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

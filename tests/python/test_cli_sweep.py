@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -35,11 +36,21 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     listed = coflash("results", "list", "--in", out)
     assert one in listed.stdout
     assert "cooperation.name" in listed.stdout
+    narrow = coflash("results", "list", "--in", out, COLUMNS="40").stdout  # nothing is left out
+    assert all(word in narrow for word in (one, "cooperation.name", "cache.size", "1MiB", "p99"))
     assert len(json.loads(coflash("results", "list", "--in", out, "--json").stdout)) == 8
     assert "WAF" in coflash("results", "show", one[:8], "--in", out).stdout
     compared = coflash("results", "compare", one, other, "--in", out)
     assert "change" in compared.stdout
     assert "cdm" in compared.stdout
+    # Over the seeds, as the sweep itself has shown it.
+    intervals = re.compile(r"[0-9.]+ \w+ ± [0-9.]+\s%")
+    p99 = intervals.findall(done.stderr)
+    assert len(p99) == 4
+    together = coflash("results", "list", "--seeds", "--measure", "response.p99", "--in", out)
+    assert sorted(intervals.findall(together.stdout)) == sorted(p99)
+    beside = coflash("results", "compare", one, other, "--seeds", "--measure", "response.p99", "--in", out)
+    assert intervals.findall(beside.stdout) == p99[:2]
     queried = coflash("results", "sql", 'select "cache.size", count(*) from runs group by 1', "--in", out)
     assert "1MiB" in queried.stdout
     assert coflash("results", "export", str(tmp_path / "all.csv"), "--in", out).returncode == 0

@@ -1,20 +1,29 @@
-"""The engines of clusters, each with a cluster of its own of two worker processes on this machine."""
+"""The engines of clusters, on clusters of two workers on this machine: of their own, and such as are there."""
 
 from __future__ import annotations
 
+import secrets
+import subprocess
+import tempfile
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import clusters
 import coflash
 from coflash import CoflashError
 from coflash.demo import find_trace
 from coflash.sweep.engine import EngineName, Place, open_engine
+from sweeps import SMALL, command
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask and Ray warn of is theirs
 
 SOME = coflash.Scenario.load("demo").with_(workload__requests_max=2000)
+
+DEVICES_KEPT = "len(__import__('coflash.sweep.engine_dask', fromlist=['_'])._DEVICES)"
+"""For a worker, which knows no function of a test."""
 
 
 @pytest.fixture
@@ -38,6 +47,9 @@ def test_a_cluster_gives_what_this_process_gives(engine: EngineName, tmp_path: P
         assert theirs.series() == ours.series()
     assert {failure.error for failure in there.failures} == {failure.error for failure in here.failures}
     assert all("the device exports" in failure.error for failure in there.failures)
+    # All on one device, which each worker warms up for itself; what failed is not counted.
+    for swept in (here, there):
+        assert swept.warming.devices + swept.warming.runs == 2
     (shipped,) = kept.iterdir()
     assert shipped.read_bytes() == find_trace().read_bytes()
 
@@ -45,21 +57,45 @@ def test_a_cluster_gives_what_this_process_gives(engine: EngineName, tmp_path: P
 def test_dask_takes_the_address_of_a_scheduler_and_a_trace_by_url(tmp_path: Path, kept: Path) -> None:
     distributed = pytest.importorskip("distributed")
     trace = find_trace().resolve().as_uri()
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        swept = coflash.sweep(
-            SOME, {"seed": "1..4"}, trace, out=tmp_path, engine="dask", address=cluster.scheduler_address
-        )
-        assert len(swept.results) == 4
+
+    def swept(vary: Any) -> coflash.Sweep:
+        return coflash.sweep(SOME, vary, trace, out=tmp_path, engine="dask", address=address)
+
+    with clusters.dask() as address:
+        found = swept({"cache.size": "8MiB..64MiB*2"})
+        assert len(found.results) == 4
+        assert found.warming.devices + found.warming.runs == 4
+        assert found.warming.devices <= 2
+        with distributed.Client(address) as client:  # the workers stay, their devices do not
+            assert list(client.run(eval, DEVICES_KEPT).values()) == [0, 0]
         with pytest.raises(CoflashError, match="memory"):
-            coflash.sweep(
-                SOME,
-                {"flash.blocks_per_plane": [8_000_000]},
-                trace,
-                out=tmp_path,
-                engine="dask",
-                address=cluster.scheduler_address,
-            )
+            swept({"flash.blocks_per_plane": [8_000_000]})
     assert not kept.exists()
+
+
+def test_ray_takes_the_address_of_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray")
+    token = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secrets.token_hex(32)}
+    for name, value in token.items():
+        monkeypatch.setenv(name, value)
+    with (
+        tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as place,
+        clusters.ray(Path(place), token) as address,
+    ):
+        # In a process of its own: Ray keeps to what it read of its environment first.
+        done = subprocess.run(
+            command(tmp_path / "out", "--vary", "seed=1..4", "--engine", "ray", "--address", address),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    here = coflash.sweep(SMALL, {"seed": "1..4"}, out=tmp_path / "here")
+    there = coflash.results(tmp_path / "out")
+    assert len(there) == 4
+    for run in here.results:
+        ours, theirs = here.results[run], there[run]
+        assert {**theirs.document, "simulator": None} == {**ours.document, "simulator": None}
 
 
 @pytest.mark.parametrize(("engine", "module"), [("dask", "distributed"), ("ray", "ray")])

@@ -49,3 +49,5 @@ def test_an_example_runs(file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for value in shown:
         assert "<table" in value._repr_html_()
     assert list(tmp_path.glob("results/*/report.html"))
+    if "savefig" in file.read_text("utf-8"):
+        assert list(tmp_path.glob("results/*/*.png"))

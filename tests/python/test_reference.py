@@ -12,11 +12,21 @@ SCHEMA: dict[str, Any] = {
         "seed": {"type": "integer", "default": 1, "description": "Of every\nrandom stream."},
         "cache": {"anyOf": [{"$ref": "#/$defs/Cache"}, {"type": "null"}]},
         "victim": {"$ref": "#/$defs/Victim", "description": "What GC cleans | next."},
+        "phases": {"type": "array", "items": {"$ref": "#/$defs/Part"}, "description": "In time."},
+        "tenants": {"type": "array", "items": {"$ref": "#/$defs/Part"}},
     },
     "$defs": {
         "Cache": {
             "description": "The device cache.",
             "properties": {"size": {"$ref": "#/$defs/Size", "default": "64MiB"}, "eviction": {"$ref": "#/$defs/When"}},
+        },
+        "Part": {
+            "type": "object",
+            "description": "A part.",
+            "properties": {
+                "cache": {"anyOf": [{"$ref": "#/$defs/Cache"}, {"type": "null"}]},
+                "phases": {"type": "array", "items": {"$ref": "#/$defs/Part"}},
+            },
         },
         "Size": {"type": "string", "description": "Bytes or a share."},
         "When": {"oneOf": [{"const": "foreground", "description": "It waits."}, {"const": "background"}]},
@@ -35,6 +45,15 @@ def test_every_key_has_its_path_type_default_and_meaning() -> None:
     assert "## `[cache]`\n\nThe device cache.\n" in page
     assert '| `cache.size` | text | `"64MiB"` | Bytes or a share. |' in page
     assert '| `cache.eviction` | `"foreground"`, `"background"` | – | `"foreground"`: It waits. |' in page
+
+
+def test_the_tables_of_a_list_are_told_once_with_all_their_places() -> None:
+    page = reference.scenario_page(SCHEMA)
+    assert "| `phases` | list of table | – | In time. |" in page
+    assert page.count("A part.") == 1
+    assert "## `[[phases]]`, `[[tenants]]`\n\nA part.\n" in page
+    assert "| `cache` | table, as `[cache]` | – |  |" in page
+    assert "| `phases` | list of such tables | – |  |" in page
 
 
 def test_every_policy_has_a_line() -> None:

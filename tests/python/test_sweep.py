@@ -4,7 +4,9 @@ import hashlib
 import math
 import os
 import signal
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +17,13 @@ from hypothesis import strategies as st
 import coflash
 from coflash import CoflashError, Sweep
 from coflash.demo import find_trace
+from coflash.inputs import inputs_of
 from coflash.measures import HEADLINE, named
 from coflash.metrics import metric, metric_names
-from coflash.store import Store
-from coflash.sweep import engine_local, memory, plan
+from coflash.store import store_at
+from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
-from coflash.sweep.inputs import inputs_of
+from coflash.sweep.devices import Sharing
 from coflash.sweep.summary import estimate
 from sweeps import SMALL, command, start
 
@@ -134,9 +137,15 @@ def test_a_trace_by_url_is_read_in_place_or_fetched_once(tmp_path: Path, monkeyp
     assert "memory://oltp.iolog.zst" in result.workload["description"]
     assert result.scenario.to_dict()["workload"]["trace"] == ["memory://oltp.iolog.zst"]
     assert result.scenario.hash == result.scenario_hash
+    # A single run as well.
+    alone = coflash.run(some.with_(workload__trace=["memory://oltp.iolog.zst"]))
+    assert {**alone.document, "simulator": 0} == {**result.document, "simulator": 0}
+    assert list((tmp_path / "kept").iterdir()) == [kept]
+    with pytest.raises(CoflashError, match="nowhere"):
+        coflash.run(some, "memory://nowhere")
     with pytest.raises(CoflashError, match="nowhere"):
         coflash.sweep(some, {}, "memory://nowhere", out=tmp_path / "b")
-    with pytest.raises(CoflashError, match="cannot be read"):
+    with pytest.raises(CoflashError, match="Protocol not known"):
         coflash.sweep(some, {}, "nosuch://x", out=tmp_path / "b")
 
 
@@ -148,12 +157,12 @@ def test_a_run_that_fails_is_reported_and_the_others_go_on(tmp_path: Path) -> No
     assert "the device exports" in failure.error
     assert len(swept.results) == 2
     assert [found.runs for found in swept.estimates("waf_host")] == [0, 1, 1]
-    assert Store(tmp_path).failures() == [failure]
+    assert store_at(tmp_path).failures() == [failure]
     # It is tried again, and is no failure any more once it succeeds.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan, "run", lambda scenario, *rest: coflash.run(scenario.with_(workload__remap="dense"), *rest))
         assert not coflash.sweep(some, {"workload.remap": "none,dense"}, TRACE, out=tmp_path).failures
-    assert Store(tmp_path).failures() == []
+    assert store_at(tmp_path).failures() == []
 
 
 def test_a_point_that_is_no_scenario_is_reported_but_nothing_else_is_an_error(tmp_path: Path) -> None:
@@ -218,10 +227,130 @@ def test_the_estimate_of_memory_is_above_the_devices_state(change: dict[str, Any
     assert 0 < memory.available_bytes() < 2**50
 
 
-def test_jobs_of_one_device_are_next_to_each_other() -> None:
-    points = assignments([axis("replay.queue_depth=1,2"), axis("cache.size=1MiB,2MiB")])
-    devices = [job.device for job in plan.Plan.of(SMALL, (), points, 1).jobs()]
-    assert devices[0] == devices[1] != devices[2] == devices[3]
+def test_jobs_of_one_device_are_next_to_each_other_and_share_it() -> None:
+    points = assignments([axis("cache.size=1MiB,2MiB"), axis("gc.victim=greedy,fifo")])
+    jobs = plan.sharing(plan.Plan.of(SMALL, (), points, 1).jobs())
+    keys = [job.scenario.warm_key for job in jobs]
+    assert keys[0] == keys[1] != keys[2] == keys[3]
+    assert [job.sharing for job in jobs] == [Sharing(key, 2) for key in keys]
+    # Each a device of its own; one that is not warmed up at all.
+    points = assignments([axis("gc.victim=greedy,fifo")])
+    assert [job.sharing for job in plan.sharing(plan.Plan.of(SMALL, (), points, 1).jobs())] == [None, None]
+    points = assignments([axis("cache.size=1MiB,2MiB")])
+    fresh = SMALL.with_(precondition__fill="none", precondition__random_passes=0)
+    assert [job.sharing for job in plan.sharing(plan.Plan.of(fresh, (), points, 1).jobs())] == [None, None]
+
+
+@pytest.fixture
+def warmed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The devices that are warmed up for sharing, as they are."""
+    keys: list[str] = []
+
+    def warm(scenario: coflash.Scenario, **rest: Any) -> coflash.Warm:
+        keys.append(scenario.warm_key)
+        return coflash.warm(scenario, **rest)
+
+    monkeypatch.setattr(devices, "warm", warm)
+    return keys
+
+
+def test_runs_that_share_a_device_give_what_bare_runs_give(
+    tmp_path: Path, warmed: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started_from: list[str] = []
+
+    def run_from(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+        assert rest[-1] is not None
+        started_from.append(rest[-1].key)
+        return coflash.run(scenario, *rest)
+
+    monkeypatch.setattr(plan, "run", run_from)
+    vary = {
+        "cooperation.name": ["none", "cdm", "cdm-consistent"],
+        "cache.size": "1MiB,4MiB",
+        "timing.page_read": "25us,50us",
+    }
+    swept = coflash.sweep(SMALL, vary, out=tmp_path, seeds=2, workers=3)
+    assert len(started_from) == 24
+    assert set(started_from) == set(warmed)
+    monkeypatch.setattr(plan, "run", coflash.run)
+    assert len(warmed) == len(set(warmed)) == 4  # for each seed, with costs in whole pages and in fractions
+    assert swept.warming[:2] == (4, 20)
+    assert swept.warming.seconds_saved > 0
+    for run in swept.results:
+        ours, alone = swept.results[run], coflash.run(swept.results[run].scenario)
+        assert {**ours.document, "simulator": None} == {**alone.document, "simulator": None}
+        assert ours.series() == alone.series()
+        assert (ours.erase_counts() == alone.erase_counts()).all()
+        assert ours.histogram("write").counts.tolist() == alone.histogram("write").counts.tolist()
+    # What is left of a sweep shares, too; a run that has its device alone warms its own.
+    assert coflash.sweep(SMALL, {"cache.size": "1MiB,8MiB"}, out=tmp_path).warming.devices == 0
+    assert len(warmed) == 4
+
+
+def test_a_search_shares_devices_too(tmp_path: Path, warmed: list[str]) -> None:
+    coflash.tune(SMALL, {"cache.size": "1MiB..16MiB"}, minimise="waf_host", out=tmp_path, trials=6, workers=2)
+    assert warmed == [SMALL.warm_key]
+
+
+def test_a_device_is_let_go_when_its_last_run_has_had_it() -> None:
+    kept = devices.Devices()
+    for use in range(3):
+        with kept.lent(SMALL, Sharing(SMALL.warm_key, 3)) as lent:
+            assert lent.is_new == (use == 0)
+            assert lent.seconds > 0
+            assert len(kept) == 1
+    assert len(kept) == 0
+    # Of those of which nobody knows, the one used last is kept.
+    for seed in (1, 2, 1, 3):
+        some = SMALL.with_(seed=seed)
+        with kept.lent(some, Sharing(some.warm_key, None)) as lent:
+            assert lent.is_new
+            kept.clear()
+        assert len(kept) == 1
+    with kept.lent(some, Sharing(some.warm_key, None)) as lent:
+        assert not lent.is_new
+    kept.clear()
+    assert len(kept) == 0
+
+
+def test_a_device_that_cannot_be_warmed_up_fails_each_run_and_holds_up_none(tmp_path: Path) -> None:
+    # Its flash is too small, which only building it shows.
+    few = SMALL.with_({"flash.blocks_per_plane": 50, "ftl.spare.share": "20%"})
+    swept = coflash.sweep(few, {"ftl.spare.share": "1%,20%", "cache.size": "1MiB,2MiB"}, out=tmp_path, workers=4)
+    assert len(swept.failures) == 2
+    assert all("too small" in failure.error for failure in swept.failures)
+    assert len(swept.results) == 2
+    assert swept.warming[:2] == (1, 1)
+
+
+def test_who_needs_a_device_meanwhile_waits_for_it_and_can_be_stopped() -> None:
+    class Stopped(Exception):  # noqa: N818
+        pass
+
+    def stop(*_: object) -> None:
+        raise Stopped
+
+    kept, begun, go_on = devices.Devices(), threading.Event(), threading.Event()
+
+    def slowly(*_: object) -> None:
+        begun.set()
+        go_on.wait(30)
+
+    def is_new(progress: Any) -> bool:
+        with kept.lent(SMALL, Sharing(SMALL.warm_key, 2), progress) as lent:
+            return lent.is_new
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(is_new, slowly)
+        assert begun.wait(30)
+        second = pool.submit(is_new, None)
+        with pytest.raises(Stopped):
+            is_new(stop)
+        go_on.set()
+        assert first.result(30)
+        assert not second.result(30)
+    assert len(kept) == 0
 
 
 def test_a_metric_is_called_by_its_path_or_by_less() -> None:

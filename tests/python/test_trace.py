@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import signal
@@ -9,6 +10,7 @@ import struct
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -53,9 +55,8 @@ def test_what_is_converted_is_the_same_trace(tmp_path: Path) -> None:
     written = trace.convert(RECORDED, out)
     assert (written["format"], written["requests"], written["bytes"]) == ("parquet", 400_000, out.stat().st_size)
     before, after = trace.info(RECORDED), trace.info(out)
-    assert after.pop("formats") == ["parquet"]
-    before.pop("formats")
-    assert before == after
+    assert (before.formats, after.formats) == (["fio"], ["parquet"])
+    assert {**before, "formats": []} == {**after, "formats": []}
     back = trace.convert(out, tmp_path / "t.iolog.zst")
     assert back["remarks"] == []
     assert trace.head(tmp_path / "t.iolog.zst", 1000) == trace.head(RECORDED, 1000)
@@ -188,6 +189,81 @@ def test_control_c_ends_a_conversion_even_while_it_waits(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_run_refuses_standard_input() -> None:
-    with pytest.raises(coflash.CoflashError, match="give a file"):
-        coflash.run("demo", "-")
+def run_cli(*arguments: str, content: bytes) -> subprocess.CompletedProcess[bytes]:
+    command = [sys.executable, "-m", "coflash", "run", "demo", "--json", "-", "--quiet", *arguments]
+    return subprocess.run(command, input=content, capture_output=True, timeout=300, check=False)
+
+
+def test_a_run_reads_the_standard_input_and_names_it_by_its_digest(tmp_path: Path) -> None:
+    content = RECORDED.read_bytes()
+    by_file = coflash.run("demo", RECORDED)
+    result = json.loads(run_cli("--trace", "-", content=content).stdout)
+    assert result["metrics"] == by_file.document["metrics"]
+    (file,) = by_file.workload["inputs"]
+    assert result["workload"]["inputs"] == [{**file, "file": "-"}]
+    # The digest is that of the whole, also where the run ends before it, and behind a file.
+    small = tmp_path / "small.iolog"
+    small.write_text(SMALL)
+    cut = ["--set", "workload.requests_max=1000"]
+    both = json.loads(run_cli("--trace", str(small), "--trace", "-", *cut, content=content).stdout)
+    assert both["metrics"]["requests"] == 1000
+    assert both["workload"]["inputs"][1] == {**file, "file": "-"}
+
+
+def test_a_pipe_is_read_once_and_what_is_wrong_with_it_is_said(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    scenario = coflash.Scenario.load("demo")
+    with ThreadPoolExecutor() as pool:
+        writing = pool.submit(pipe.write_text, SMALL)
+        result = coflash.run(scenario, pipe)
+        writing.result()
+    assert result.metrics.requests == 4
+    assert result.workload["inputs"][0]["sha256"] == hashlib.sha256(SMALL.encode()).hexdigest()
+    for content, problem in (
+        (b"", "error: standard input: the file is empty"),
+        (SMALL.encode() + b"nonsense\n", "error: standard input:6: "),
+        (RECORDED.read_bytes()[:100_000], "standard input: the zstd data ends early"),
+    ):
+        done = run_cli("--trace", "-", content=content)
+        assert done.returncode == 2
+        assert done.stdout == b""
+        assert problem in done.stderr.decode()
+    # One request is asked for, and the first file has it; what is read ahead ends with the second.
+    small = tmp_path / "small.iolog"
+    small.write_text(SMALL)
+    cut = ["--set", "workload.requests_max=1"]
+    done = run_cli("--trace", str(small), "--trace", str(small), "--trace", "-", *cut, content=SMALL.encode())
+    assert "the run ended before it was" in done.stderr.decode()
+
+
+def test_control_c_ends_a_run_that_waits_for_its_trace() -> None:
+    command = [sys.executable, "-m", "coflash", "run", "demo", "--trace", "-"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stderr=pipe, stdout=pipe) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        requests = (f"{time_us} d write 0 4096\n" for time_us in range(50_000))
+        process.stdin.write("".join(["fio version 3 iolog\n", *requests]).encode())
+        process.stdin.flush()
+        time.sleep(3)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(30) == 130
+        assert b"Traceback" not in process.stderr.read()
+
+
+def test_columns_say_how_to_read_a_text_in_no_known_format(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("when;what;where;size\n5;R;8;4096\n15;W;16;512\n")
+    columns = ["--columns", "time:us,op,offset:sectors,size:bytes", "--option", "header_lines=1"]
+    done = coflash_cli("head", str(path), *columns)
+    assert done.stdout.splitlines()[2].split() == ["10000", "write", "8192", "512"]
+    for command in ("info", "like"):
+        assert coflash_cli(command, str(path), *columns, "--json").returncode == 0
+    assert coflash_cli("convert", str(path), "-o", str(tmp_path / "t.parquet"), *columns).returncode == 0
+    header = ["--set", "workload.trace_options.header_lines=1"]
+    ran = run_cli("--trace", "-", *columns[:2], *header, content=path.read_bytes())
+    assert json.loads(ran.stdout)["metrics"]["requests"] == 2
+    done = coflash_cli("head", str(path), "--columns", "time:us,opp,offset:sectors,size:bytes")
+    assert done.returncode == 2
+    assert 'did you mean "op"?' in done.stderr

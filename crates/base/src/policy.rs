@@ -278,12 +278,66 @@ impl<'de, E: de::Error> MapAccess<'de> for ParameterTable<E> {
     }
 }
 
+/// What the deserializers of a scenario's values have in common, whatever holds the value. They implement
+/// `deserialize_any` themselves, and have two more methods: `unexpected`, the value as an error shows it, and `into_text`,
+/// which gives the value back where it is no text.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! forward_scenario_value {
+    ($error:ty) => {
+        fn deserialize_option<V: ::serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, $error> {
+            visitor.visit_some(self)
+        }
+
+        fn deserialize_newtype_struct<V: ::serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            visitor: V,
+        ) -> Result<V::Value, $error> {
+            visitor.visit_newtype_struct(self)
+        }
+
+        fn deserialize_enum<V: ::serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            names: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, $error> {
+            match self.into_text() {
+                Ok(name) => visitor.visit_enum(::serde::de::IntoDeserializer::into_deserializer(name)),
+                Err(other) => {
+                    let names = format!("one of {}", names.join(", "));
+                    Err(::serde::de::Error::invalid_type(other.unexpected(), &names.as_str()))
+                }
+            }
+        }
+
+        /// A table by its keys only: a list of its values in order would mean something else in the next version.
+        fn deserialize_struct<V: ::serde::de::Visitor<'de>>(
+            self,
+            _: &'static str,
+            _: &'static [&'static str],
+            visitor: V,
+        ) -> Result<V::Value, $error> {
+            match self.unexpected() {
+                list @ ::serde::de::Unexpected::Seq => Err(::serde::de::Error::invalid_type(list, &visitor)),
+                _ => self.deserialize_any(visitor),
+            }
+        }
+
+        ::serde::forward_to_deserialize_any! {
+            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
+            seq tuple tuple_struct map identifier ignored_any
+        }
+    };
+}
+
 pub use value::Parameters;
 
 /// A value of a scenario between its file and its type.
 mod value {
+    use serde::Deserialize;
     use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor, value};
-    use serde::{Deserialize, forward_to_deserialize_any};
     use std::fmt;
     use std::marker::PhantomData;
 
@@ -361,6 +415,19 @@ mod value {
         }
     }
 
+    impl<E> Loose<E> {
+        fn unexpected(&self) -> Unexpected<'_> {
+            self.0.unexpected()
+        }
+
+        fn into_text(self) -> Result<String, Self> {
+            match self.0 {
+                Parameters::Text(text) => Ok(text),
+                other => Err(Self(other, PhantomData)),
+            }
+        }
+    }
+
     impl<'de, E: Error> IntoDeserializer<'de, E> for Parameters {
         type Deserializer = Loose<E>;
         fn into_deserializer(self) -> Loose<E> {
@@ -384,45 +451,7 @@ mod value {
                 Parameters::Table(v) => visitor.visit_map(value::MapDeserializer::new(v.into_iter())),
             }
         }
-        fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-            visitor.visit_some(self)
-        }
-        fn deserialize_newtype_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            visitor: V,
-        ) -> Result<V::Value, E> {
-            visitor.visit_newtype_struct(self)
-        }
-        fn deserialize_enum<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            names: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, E> {
-            match self.0 {
-                Parameters::Text(v) => visitor.visit_enum(v.into_deserializer()),
-                other => {
-                    Err(E::invalid_type(other.unexpected(), &format!("one of {}", names.join(", ")).as_str()))
-                }
-            }
-        }
-        /// A table by its keys only, never a list of its values in order.
-        fn deserialize_struct<V: Visitor<'de>>(
-            self,
-            _: &'static str,
-            _: &'static [&'static str],
-            visitor: V,
-        ) -> Result<V::Value, E> {
-            match self.0 {
-                Parameters::List(_) => Err(E::invalid_type(Unexpected::Seq, &visitor)),
-                _ => self.deserialize_any(visitor),
-            }
-        }
-        forward_to_deserialize_any! {
-            bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-            seq tuple tuple_struct map identifier ignored_any
-        }
+        crate::forward_scenario_value! { E }
     }
 }
 

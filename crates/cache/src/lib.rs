@@ -9,9 +9,11 @@ pub mod evict;
 mod groups;
 pub mod list;
 pub mod slots;
+pub mod split;
 
 pub use cache::Cache;
 pub use evict::{Eviction, EvictionConfig, EvictionPolicy, Shape};
 pub use groups::BlocksConfig;
 pub use list::{List, Lists};
 pub use slots::{SlotId, SlotTable};
+pub use split::{Orders, SplitCache};

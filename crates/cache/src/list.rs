@@ -98,6 +98,14 @@ impl<I: Index + Debug> List<I> {
         self.rings.back(self.sentinel)
     }
 
+    /// The id before one of the list, nearer to the front.
+    #[inline]
+    #[must_use]
+    pub fn before(&self, id: I) -> Option<I> {
+        let before = self.rings.0[id].prev;
+        (before != self.sentinel).then_some(before)
+    }
+
     /// Whether `id` is in the list.
     #[inline]
     #[must_use]

@@ -79,7 +79,19 @@ pub enum Eviction {
     Background,
 }
 
-/// The device cache (NVM): non-volatile, page-sized slots.
+/// Where the cache is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// In the device: cache and FTL share one controller, and telling each other is free.
+    #[default]
+    InStorage,
+    /// In the host: what is not cached crosses the link, and so does all that cache and flash tell each other, as `[host]`
+    /// says. Not with `cdm-consistent`.
+    Host,
+}
+
+/// The cache: page-sized slots, of NVM or, as a write buffer, of DRAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheConfig {
@@ -87,6 +99,10 @@ pub struct CacheConfig {
     pub size: CacheSize,
     /// Which page leaves when it is full.
     pub policy: EvictionConfig,
+    /// Whether a restart loses it: then a flush writes every dirty page to flash, and waits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub volatile: bool,
     /// Reading a page from the cache.
     pub page_read: Duration,
     /// Writing a page into the cache.
@@ -97,6 +113,16 @@ pub struct CacheConfig {
     pub write_allocate: bool,
     /// Whether a write that needs a slot waits until the page that had it lies in flash.
     pub eviction: Eviction,
+    /// Where the cache is.
+    #[serde(skip_serializing_if = "is_in_storage")]
+    #[schemars(extend("default" = "in-storage"))]
+    pub placement: Placement,
+}
+
+// Left out at its default, so that scenarios older than this option keep their hashes.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_in_storage(placement: &Placement) -> bool {
+    *placement == Placement::InStorage
 }
 
 impl Default for CacheConfig {
@@ -104,11 +130,13 @@ impl Default for CacheConfig {
         Self {
             size: CacheSize::Bytes(Bytes::ZERO),
             policy: EvictionConfig::default(),
+            volatile: false,
             page_read: Duration { ns: 1_000 },
             page_write: Duration { ns: 1_000 },
             read_allocate: true,
             write_allocate: true,
             eviction: Eviction::default(),
+            placement: Placement::default(),
         }
     }
 }

@@ -1,55 +1,19 @@
 //! The path of one page through cache and FTL.
 
-use crate::config::{CacheConfig, Eviction};
+use crate::config::CacheConfig;
 use crate::consistent::Device;
-use crate::cooperation::{Answers, CdmConsistent, CommitTally, Cooperation, CooperationConfig};
+use crate::cooperation::{CdmConsistent, CommitTally, Cooperation, CooperationConfig, ShadowTally};
+use crate::write_back::{CacheTally, Extent, WriteBack};
 use coflash_base::{Lpn, Seed, Time};
-use coflash_cache::{Cache, SlotId};
-use coflash_flash::{Access, Cause, DieId, Geometry, Media, Place};
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io, Stream};
-
-/// How much of a page a request covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it.
-    Whole,
-    /// A part: the rest must be kept.
-    Part,
-}
-
-/// What the cache has done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CacheTally {
-    /// Pages read by the host and found in the cache.
-    pub read_hits: u64,
-    /// Pages read by the host and not found.
-    pub read_misses: u64,
-    /// Pages written by the host and found in the cache.
-    pub write_hits: u64,
-    /// Pages written by the host and not found.
-    pub write_misses: u64,
-    /// Page reads of the cache memory (hits and evictions).
-    pub nvm_reads_pages: u64,
-    /// Page writes of the cache memory (host writes and fills).
-    pub nvm_writes_pages: u64,
-    /// Pages that left without a write.
-    pub clean_evictions_pages: u64,
-    /// Pages that were written to flash when they left.
-    pub dirty_evictions_pages: u64,
-    /// Pages that were written to flash and stayed, so that there could be another sole copy.
-    pub cleaned_pages: u64,
-    /// Of both, pages that were dirty only because GC had dropped their flash copy.
-    pub drop_rewrites_pages: u64,
-}
+use coflash_cache::Cache;
+use coflash_flash::{DieId, Geometry, Media};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io, Tier};
 
 /// Device cache, FTL and the scheme between them.
 #[derive(Clone)]
 pub struct Controller {
-    cache: Cache,
-    ftl: Ftl,
-    scheme: Cooperation,
-    config: CacheConfig,
-    tally: CacheTally,
+    pub(crate) front: WriteBack,
+    pub(crate) ftl: Ftl,
 }
 
 impl Controller {
@@ -65,7 +29,7 @@ impl Controller {
         cooperation: &CooperationConfig,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        let ftl = Ftl::new(geometry, ftl, gc, cooperation.fractional(), seed)?;
+        let ftl = Ftl::new(geometry, ftl, gc, cooperation.demands(), seed)?;
         Self::over(ftl, geometry, cache, cooperation)
     }
 
@@ -79,26 +43,17 @@ impl Controller {
         cache: &CacheConfig,
         cooperation: &CooperationConfig,
     ) -> Result<Self, (&'static str, String)> {
-        let most = u64::from(ftl.logical_pages());
-        let slots = cache.size.pages(geometry.page_size.count, most);
-        if slots > most {
-            let problem = format!("{} is {slots} pages, more than the {most} of the device", cache.size);
-            return Err(("cache.size", problem));
+        let pages = ftl.logical_pages();
+        let mut front = WriteBack::new(cache, cooperation, geometry.page_size.count, pages)?;
+        if let Cooperation::CdmConsistent(consistent) = &mut front.scheme {
+            consistent.fit(pages, cache)?;
         }
-        let mut scheme = cooperation.build(slots as u32);
-        if let Cooperation::CdmConsistent(consistent) = &mut scheme {
-            consistent.fit(most as u32, cache)?;
+        front.fit(&ftl);
+        let mut ftl = ftl;
+        if front.knows_host() {
+            ftl.track_host();
         }
-        if let Cooperation::Cdm(cdm) = &mut scheme {
-            cdm.fit(slots as u32, geometry.page_size, &ftl)?;
-        }
-        Ok(Self {
-            cache: Cache::new(&cache.policy, slots as u32, ftl.logical_pages() as usize),
-            ftl,
-            scheme,
-            config: cache.clone(),
-            tally: CacheTally::default(),
-        })
+        Ok(Self { front, ftl })
     }
 
     /// The FTL, to look at.
@@ -116,37 +71,27 @@ impl Controller {
     /// The cache, to look at.
     #[must_use]
     pub fn cache(&self) -> &Cache {
-        &self.cache
+        self.front.cache()
     }
 
     /// What the cache has done so far.
     #[inline]
     #[must_use]
     pub fn tally(&self) -> &CacheTally {
-        &self.tally
+        self.front.tally()
     }
 
     /// The bytes of state on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.ftl.heap_bytes() + self.cache.heap_bytes()
+        self.ftl.heap_bytes() + self.front.cache.heap_bytes() + self.front.scheme.heap_bytes()
     }
 
     /// What a commit of the consistent scheme has done so far; none for other schemes.
     #[must_use]
     pub fn commits(&self) -> Option<&CommitTally> {
-        match &self.scheme {
+        match &self.front.scheme {
             Cooperation::CdmConsistent(consistent) => Some(&consistent.tally),
-            _ => None,
-        }
-    }
-
-    /// The most sole copies (cached pages of which flash has no valid copy) at any time; none where the scheme keeps no
-    /// account of them.
-    #[must_use]
-    pub fn sole_copies_peak(&self) -> Option<u32> {
-        match &self.scheme {
-            Cooperation::Cdm(cdm) => Some(cdm.sole_copies_peak()),
             _ => None,
         }
     }
@@ -154,7 +99,7 @@ impl Controller {
     /// The consistent scheme, which has a page path of its own, and the rest of the device.
     #[inline(always)]
     pub(crate) fn consistent(&mut self) -> Option<(&mut CdmConsistent, Device<'_>)> {
-        let Self { cache, ftl, scheme, config, tally } = self;
+        let Self { front: WriteBack { cache, scheme, config, tally, .. }, ftl, .. } = self;
         match scheme {
             Cooperation::CdmConsistent(consistent) => {
                 Some((consistent, Device { cache, ftl, tally, config }))
@@ -163,9 +108,41 @@ impl Controller {
         }
     }
 
-    /// Passes simulated time: commits that are due are done. To be called before each request.
+    /// What a scheme of ShadowGC has made of shadows so far; none for other schemes.
+    #[must_use]
+    pub fn shadows(&self) -> Option<&ShadowTally> {
+        self.front.scheme.shadows().map(|(_, tally)| tally)
+    }
+
+    /// As [`WriteBack::sole_copies_peak`].
+    #[must_use]
+    pub fn sole_copies_peak(&self) -> Option<u32> {
+        self.front.sole_copies_peak()
+    }
+
+    /// Whether a restart loses the cache.
+    #[must_use]
+    pub fn is_volatile(&self) -> bool {
+        self.front.config.volatile
+    }
+
+    /// The host tells that a page became dirty in its buffer, or that it dropped the page and does not hold it any more.
+    /// What it writes it holds dirty no more, which needs no telling.
     #[inline]
-    pub fn pass_time<M: Media>(&mut self, now: Time, media: &mut M) {
+    pub fn host_holds(&mut self, lpn: Lpn, dirty: bool) {
+        if self.front.knows_host() {
+            self.ftl.set_mark(lpn, Tier::Host, dirty);
+        }
+    }
+
+    /// Passes simulated time: what is due by then, a commit or a refresh, is done at `start`. To be called before each
+    /// request.
+    #[inline]
+    pub fn pass_time<M: Media>(&mut self, now: Time, start: M::When, media: &mut M) {
+        if self.ftl.refreshes() {
+            let advisor = &mut self.front.answers();
+            self.ftl.pass_time(now, &mut Io { media, advisor, start });
+        }
         if let Some((consistent, mut device)) = self.consistent()
             && consistent.is_due(now)
         {
@@ -178,7 +155,7 @@ impl Controller {
         if let Some((consistent, mut device)) = self.consistent() {
             return consistent.work_idle(die, start, &mut device, media);
         }
-        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
+        let advisor = &mut self.front.answers();
         self.ftl.work_idle(die, &mut Io { media, advisor, start })
     }
 
@@ -188,26 +165,7 @@ impl Controller {
         if let Some((consistent, mut device)) = self.consistent() {
             return consistent.read(lpn, start, &mut device, media);
         }
-        if let Some(slot) = self.cache.lookup(lpn) {
-            self.tally.read_hits += 1;
-            self.tally.nvm_reads_pages += 1;
-            self.cache.touch(slot);
-            self.scheme.used(slot, &self.cache, &mut self.ftl);
-            return media.access(slot.get(), Access::Read, start);
-        }
-        self.tally.read_misses += 1;
-        let Some(done) = self.read_flash(lpn, Place::Host, start, start, media) else {
-            return start;
-        };
-        if self.config.read_allocate && self.cache.capacity() > 0 {
-            // The host has its data: neither the eviction nor the fill delays it, but both occupy the device.
-            self.make_room(start, media);
-            let slot = self.cache.insert(lpn, false);
-            self.tally.nvm_writes_pages += 1;
-            media.access(slot.get(), Access::Fill, start);
-            self.scheme.cached_clean(slot, lpn, &mut self.ftl);
-        }
-        done
+        self.front.read(lpn, start, &mut self.ftl, media)
     }
 
     /// Writes a page, or a part of it.
@@ -216,20 +174,7 @@ impl Controller {
         if let Some((consistent, mut device)) = self.consistent() {
             return consistent.write(lpn, extent, start, &mut device, media);
         }
-        if let Some(slot) = self.cache.lookup(lpn) {
-            self.tally.write_hits += 1;
-            self.cache.touch(slot);
-            self.scheme.overwritten(slot, &self.cache);
-            let ready = if self.cache.is_dirty(slot) { start } else { self.clean_for_another(start, media) };
-            self.cache.set_dirty(slot, true);
-            return self.write_slot(slot, Access::Write, ready, media);
-        }
-        self.tally.write_misses += 1;
-        if self.config.write_allocate && self.cache.capacity() > 0 {
-            self.write_allocating(lpn, extent, start, media)
-        } else {
-            self.write_flash(lpn, extent, start, media)
-        }
+        self.front.write(lpn, extent, start, &mut self.ftl, media)
     }
 
     /// Forgets a page, cached or not.
@@ -238,143 +183,22 @@ impl Controller {
         if let Some((consistent, mut device)) = self.consistent() {
             return consistent.trim(lpn, &mut device, media);
         }
-        if let Some(slot) = self.cache.lookup(lpn) {
-            self.scheme.trimmed(slot, &self.cache);
-            self.cache.remove(slot);
-        }
-        self.ftl.invalidate(lpn);
+        self.front.trim(lpn, &mut self.ftl);
     }
 
-    /// Makes everything written so far durable: the cache is, and so is flash. The consistent scheme commits, which
-    /// takes a few stores and no I/O.
-    pub fn flush<M: Media>(&mut self, start: M::When, media: &mut M) -> M::When {
+    /// Makes everything written so far durable; the parts that the answer waits for are appended. A non-volatile cache is
+    /// durable, as flash is; of a volatile one every dirty page is written. The consistent scheme commits, which takes a few
+    /// stores and no I/O.
+    pub fn flush<M: Media>(&mut self, start: M::When, media: &mut M, parts: &mut Vec<M::When>) {
         if let Some((consistent, mut device)) = self.consistent() {
-            consistent.commit(&mut device, media);
+            return consistent.commit(&mut device, media);
         }
-        start
-    }
-
-    fn write_allocating<M: Media>(
-        &mut self,
-        lpn: Lpn,
-        extent: Extent,
-        start: M::When,
-        media: &mut M,
-    ) -> M::When {
-        // A sole copy that leaves in the background is one until it is in flash.
-        let waits = self.config.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
-        let evicted = self.make_room(start, media).filter(|_| waits).unwrap_or(start);
-        let mut ready = self.clean_for_another(evicted, media);
-        let slot = self.cache.insert(lpn, true);
-        let mut access = Access::WriteNew;
-        if extent == Extent::Part
-            && let Some(filled) = self.read_flash(lpn, Place::Cache { slot: slot.get() }, ready, start, media)
-        {
-            ready = filled;
-            access = Access::Write;
-            self.tally.nvm_writes_pages += 1;
-        }
-        self.write_slot(slot, access, ready, media)
-    }
-
-    #[inline]
-    fn write_slot<M: Media>(
-        &mut self,
-        slot: SlotId,
-        access: Access,
-        after: M::When,
-        media: &mut M,
-    ) -> M::When {
-        self.tally.nvm_writes_pages += 1;
-        let done = media.access(slot.get(), access, after);
-        self.scheme.written(slot, &self.cache, &mut self.ftl);
-        done
-    }
-
-    /// Writes past the cache: read, modify, write where only a part of a mapped page is given.
-    #[inline]
-    fn write_flash<M: Media>(&mut self, lpn: Lpn, extent: Extent, start: M::When, media: &mut M) -> M::When {
-        let (mut from, mut ready) = (Place::Host, start);
-        if extent == Extent::Part
-            && let Some(read) = self.read_flash(lpn, Place::Merged, start, start, media)
-        {
-            (from, ready) = (Place::Merged, read);
-        }
-        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
-        self.ftl.write(lpn, from, Cause::Host, ready, &mut Io { media, advisor, start })
-    }
-
-    #[inline]
-    fn read_flash<M: Media>(
-        &mut self,
-        lpn: Lpn,
-        to: Place,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> Option<M::When> {
-        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
-        self.ftl.read(lpn, to, Cause::Host, after, &mut Io { media, advisor, start })
-    }
-
-    /// Empties a slot if none is free; tells when, if that took a program.
-    #[inline]
-    fn make_room<M: Media>(&mut self, start: M::When, media: &mut M) -> Option<M::When> {
-        if !self.cache.is_full() {
-            return None;
-        }
-        let slot = self.cache.victim().expect("a full cache has a victim");
-        self.scheme.evicted(slot, &self.cache, &mut self.ftl);
-        let mut written = None;
-        if self.cache.is_dirty(slot) {
-            self.tally.dirty_evictions_pages += 1;
-            written = Some(self.write_back(slot, start, start, media));
-        } else {
-            self.tally.clean_evictions_pages += 1;
-        }
-        self.cache.remove(slot);
-        written
-    }
-
-    /// Before another page becomes a sole copy: where there may be no more, the oldest is written to flash. Tells when there
-    /// is room.
-    #[inline]
-    fn clean_for_another<M: Media>(&mut self, start: M::When, media: &mut M) -> M::When {
-        if !self.scheme.is_at_bound(&self.cache) {
-            return start;
-        }
-        let slot = self.scheme.next_to_clean();
-        let written = self.write_back(slot, start, start, media);
-        self.tally.cleaned_pages += 1;
-        self.cache.set_dirty(slot, false);
-        self.scheme.cleaned(slot, self.cache.page_of(slot), &mut self.ftl);
-        written
-    }
-
-    /// Programs a dirty slot.
-    fn write_back<M: Media>(
-        &mut self,
-        slot: SlotId,
-        after: M::When,
-        start: M::When,
-        media: &mut M,
-    ) -> M::When {
-        self.tally.nvm_reads_pages += 1;
-        let mut stream = Stream::Evict;
-        if self.cache.is_orphan(slot) {
-            self.tally.drop_rewrites_pages += 1;
-            stream = self.scheme.rewrite_stream();
-        }
-        let lpn = self.cache.page_of(slot);
-        let from = Place::Cache { slot: slot.get() };
-        let advisor = &mut Answers { scheme: &mut self.scheme, cache: &mut self.cache };
-        self.ftl.write_among(stream, lpn, from, Cause::Evict, after, &mut Io { media, advisor, start })
+        self.front.flush(start, &mut self.ftl, media, parts);
     }
 
     /// Panics unless cache and FTL agree with themselves, and with each other as the scheme promises. For tests.
     pub fn assert_invariants(&self) {
         self.ftl.assert_invariants();
-        self.cache.assert_invariants();
-        self.scheme.assert_invariants(&self.cache, &self.ftl);
+        self.front.assert_invariants(&self.ftl);
     }
 }

@@ -7,8 +7,10 @@ mod config;
 mod consistent;
 mod controller;
 pub mod cooperation;
+mod write_back;
 
-pub use config::{CacheConfig, CacheSize, Eviction};
+pub use config::{CacheConfig, CacheSize, Eviction, Placement};
 pub use consistent::nvm;
-pub use controller::{CacheTally, Controller, Extent};
-pub use cooperation::{CommitTally, Cooperation, CooperationConfig};
+pub use controller::Controller;
+pub use cooperation::{Answers, CommitTally, Cooperation, CooperationConfig, ShadowTally};
+pub use write_back::{Below, CacheTally, Cached, Extent, WriteBack};

@@ -1,6 +1,6 @@
 //! What the FTL knows of each page and block, as arrays.
 
-use crate::advisor::Grade;
+use crate::advisor::{Grade, Weight, Weights};
 use coflash_base::{IdVec, Index};
 use coflash_flash::{BlockId, Geometry, Ppn};
 
@@ -26,6 +26,17 @@ pub(crate) struct PageBits {
 }
 
 impl PageBits {
+    /// A bit for no page: all of them are clear.
+    pub(crate) fn none() -> Self {
+        Self { words: Vec::new(), words_per_block: 0, pages_per_block: 0 }
+    }
+
+    /// Whether there is no bit for any page.
+    #[inline(always)]
+    pub(crate) fn is_none(&self) -> bool {
+        self.words_per_block == 0
+    }
+
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let words_per_block = geometry.pages_per_block.div_ceil(64) as usize;
         let words = vec![0; words_per_block * geometry.blocks() as usize];
@@ -96,65 +107,15 @@ impl PageBits {
     }
 }
 
-/// The marks of physical pages: two bits each, 0 for none, or the grade plus one.
-#[derive(Clone, Debug)]
-pub(crate) struct Marks {
-    low: PageBits,
-    high: PageBits,
-}
-
-impl Marks {
-    pub(crate) fn new(geometry: &Geometry) -> Self {
-        Self { low: PageBits::new(geometry), high: PageBits::new(geometry) }
-    }
-
-    #[inline(always)]
-    pub(crate) fn get(&self, block: BlockId, page: Ppn) -> Option<Grade> {
-        let code = u8::from(self.low.get(block, page)) | u8::from(self.high.get(block, page)) << 1;
-        code.checked_sub(1).map(Grade::at)
-    }
-
-    #[inline(always)]
-    pub(crate) fn set(&mut self, block: BlockId, page: Ppn, mark: Option<Grade>) {
-        let code = mark.map_or(0, |grade| grade.index() + 1);
-        for (bits, bit) in [(&mut self.low, 1), (&mut self.high, 2)] {
-            if code & bit != 0 { bits.set(block, page) } else { bits.clear(block, page) }
-        }
-    }
-
-    /// As [`PageBits::word`]: the pages with any mark.
-    pub(crate) fn word(&self, block: BlockId, word: usize) -> u64 {
-        self.low.word(block, word) | self.high.word(block, word)
-    }
-
-    pub(crate) fn clear_block(&mut self, block: BlockId) {
-        self.low.clear_block(block);
-        self.high.clear_block(block);
-    }
-
-    /// Marked pages of a block by grade.
-    pub(crate) fn count(&self, block: BlockId) -> [u32; Grade::COUNT] {
-        let mut counts = [0; Grade::COUNT];
-        for word in 0..self.low.words_per_block() {
-            let (low, high) = (self.low.word(block, word), self.high.word(block, word));
-            for (count, bits) in counts.iter_mut().zip([low & !high, high & !low, low & high]) {
-                *count += bits.count_ones();
-            }
-        }
-        counts
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        self.low.heap_bytes() + self.high.heap_bytes()
-    }
-}
+/// Marked pages of a block, for each grade after the first.
+pub(crate) type Graded = [u32; Grade::COUNT - 1];
 
 /// What the FTL knows of each block.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     pub(crate) state: IdVec<BlockId, State>,
     pub(crate) valid: IdVec<BlockId, u32>,
-    pub(crate) marked: IdVec<BlockId, Marked>,
+    pub(crate) marked: IdVec<BlockId, u32>,
     pub(crate) erases: IdVec<BlockId, u32>,
     /// The program count of the device when the block was sealed.
     pub(crate) sealed_at: IdVec<BlockId, u64>,
@@ -167,7 +128,7 @@ impl Blocks {
         Self {
             state: IdVec::filled(State::Free, blocks),
             valid: IdVec::filled(0, blocks),
-            marked: IdVec::filled(Marked::default(), blocks),
+            marked: IdVec::filled(0, blocks),
             erases: IdVec::filled(0, blocks),
             sealed_at: IdVec::filled(0, blocks),
             cost: IdVec::filled(0, blocks),
@@ -184,38 +145,6 @@ impl Blocks {
     }
 }
 
-/// Marked pages of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Marked {
-    pub(crate) by_grade: [u32; Grade::COUNT],
-}
-
-impl Marked {
-    #[inline(always)]
-    pub(crate) fn any(self) -> bool {
-        self.by_grade != [0; Grade::COUNT]
-    }
-
-    /// With a page more, or one less, where it is marked.
-    #[inline(always)]
-    #[must_use]
-    pub(crate) fn with(mut self, mark: Option<Grade>) -> Self {
-        if let Some(grade) = mark {
-            self.by_grade[grade.index()] += 1;
-        }
-        self
-    }
-
-    #[inline(always)]
-    #[must_use]
-    pub(crate) fn without(mut self, mark: Option<Grade>) -> Self {
-        if let Some(grade) = mark {
-            self.by_grade[grade.index()] -= 1;
-        }
-        self
-    }
-}
-
 /// The unit of a victim's cost: whole pages while a marked page counts all or nothing, sixteenths otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Scale {
@@ -223,17 +152,53 @@ pub(crate) struct Scale {
     pub(crate) valid: u32,
     /// What a marked page counts, by its grade.
     pub(crate) marked: [u32; Grade::COUNT],
+    /// A block with so many valid pages costs `full_cost`, marked or not; out of reach unless marked pages count more than
+    /// others: then it must come last, since it has nothing to gain.
+    pub(crate) full_pages: u32,
+    pub(crate) full_cost: u32,
 }
 
 impl Scale {
+    /// A valid page counts `valid`, a marked one its weight of that, in a block of so many data pages.
+    pub(crate) fn new(valid: u32, weights: Weights, pages: u32) -> Self {
+        let marked = weights.0.map(|weight| weight.0 * valid / Weight::SIXTEENTHS);
+        let dearest = marked.into_iter().fold(valid, u32::max);
+        let full_pages = if dearest > valid { pages } else { u32::MAX };
+        Self { valid, marked, full_pages, full_cost: pages * dearest }
+    }
+
     #[inline(always)]
-    pub(crate) fn cost(self, valid: u32, marked: Marked) -> u32 {
-        let mut cost = valid * self.valid;
-        if marked.any() {
-            for (count, weight) in marked.by_grade.into_iter().zip(self.marked) {
-                cost = cost + count * weight - count * self.valid;
-            }
+    pub(crate) fn cost(self, valid: u32, marked: u32, graded: Graded) -> u32 {
+        if valid == self.full_pages {
+            return self.full_cost;
+        }
+        let mut cost = (valid - marked) * self.valid + marked * self.marked[0];
+        for (count, weight) in graded.into_iter().zip(&self.marked[1..]) {
+            cost = cost + count * weight - count * self.marked[0];
         }
         cost
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a weight above one, shadows put a block off, but not behind one that has nothing to gain.
+    #[test]
+    fn a_block_without_an_invalid_page_comes_last() {
+        let scale = Scale::new(1, Weights::all(Weight(32)), 4);
+        let costs = [(1, 0), (2, 0), (1, 1), (3, 0), (2, 2), (3, 3), (4, 0), (4, 4)]
+            .map(|(valid, marked)| scale.cost(valid, marked, [0; 2]));
+        assert_eq!(costs, [1, 2, 2, 3, 4, 6, 8, 8]);
+        assert_eq!(scale.full_cost, 8);
+        let plain = Scale::new(16, Weights::all(Weight(8)), 4);
+        let cost = |valid, marked, graded| plain.cost(valid, marked, graded);
+        assert_eq!([cost(4, 0, [0; 2]), cost(4, 4, [0; 2]), plain.full_cost], [64, 32, 64]);
+        let graded = Scale::new(16, Weights([Weight(8), Weight(0), Weight(16)]), 4);
+        assert_eq!(
+            [graded.cost(4, 4, [0, 0]), graded.cost(4, 4, [1, 2]), graded.cost(4, 2, [2, 0])],
+            [32, 40, 32]
+        );
     }
 }

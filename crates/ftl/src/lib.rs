@@ -10,17 +10,22 @@ mod column;
 mod config;
 mod ftl;
 mod gc;
+mod grades;
+mod marks;
 mod pool;
 mod recovery;
+mod refresh;
 mod snapshot;
 pub mod victim;
 mod wear;
 
-pub use advisor::{Advisor, CopyAll, Fate, Grade, Weight, Weights};
+pub use advisor::{Advisor, CopyAll, Demands, Fate, Grade, Source, Weight, Weights};
 pub use config::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
     WearLevelling,
 };
 pub use ftl::{Ftl, Io, Tally};
+pub use marks::{Marks, Tier};
 pub use pool::Stream;
+pub use refresh::RefreshConfig;
 pub use victim::{Victim, VictimConfig};

@@ -2,10 +2,13 @@
 //! `_core.pyi`.
 #![allow(missing_docs, reason = "documented on the Python side")]
 
+mod costmodel;
 mod observer;
 
 use coflash_sim::scenario::settings;
-use coflash_sim::{PRESETS, RunError, RunResult};
+use coflash_sim::{Likeness, MadeUp, PRESETS, RunError, RunResult};
+use coflash_workload::info::InfoOptions;
+use coflash_workload::like::FitOptions;
 use coflash_workload::tools::{Steps, head::head, targets};
 use coflash_workload::{Request, TraceOptions, trace};
 use numpy::{IntoPyArray, PyArray1};
@@ -25,7 +28,11 @@ fn refused(error: impl std::fmt::Display) -> PyErr {
 }
 
 /// What the run ended with: an exception of the callback goes through as it was.
-fn ended(error: RunError, observer: PythonObserver) -> PyErr {
+fn ended(py: Python<'_>, error: RunError, observer: PythonObserver) -> PyErr {
+    // A read that Control-C broke off ends as an error of its own.
+    if let Err(interrupted) = py.check_signals() {
+        return interrupted;
+    }
     match error {
         RunError::Cancelled(_) => observer.raised().unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
         other => refused(other),
@@ -202,14 +209,14 @@ fn run(
         Some(warm) => coflash_sim::run_from(warm, &scenario, &mut observer),
         None => coflash_sim::run(&scenario, &mut observer),
     });
-    result.map(PyRunResult).map_err(|error| ended(error, observer))
+    result.map(PyRunResult).map_err(|error| ended(py, error, observer))
 }
 
 #[pyfunction]
 fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {
     let mut observer = PythonObserver::new(progress, None);
     let warm = py.detach(|| coflash_sim::warm(&scenario.0, &mut observer));
-    warm.map(Warm).map_err(|error| ended(error, observer))
+    warm.map(Warm).map_err(|error| ended(py, error, observer))
 }
 
 /// Keys and their values as text.
@@ -220,12 +227,13 @@ fn trace_info_json(
     py: Python<'_>,
     trace: Vec<String>,
     options: Settings,
+    info: Settings,
     progress: Option<Py<PyAny>>,
 ) -> PyResult<String> {
     let options: TraceOptions = settings(&options).map_err(refused)?;
+    let info: InfoOptions = settings(&info).map_err(refused)?;
     let mut observer = PythonObserver::new(progress, None);
-    let page = coflash_base::Bytes { count: 4096 };
-    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, page, &mut observer));
+    let summary = py.detach(|| coflash_sim::inspect(&trace, &options, info, &mut observer));
     finish(py, summary, observer)
 }
 
@@ -244,6 +252,85 @@ fn trace_rewrite_json(
     let mut observer = PythonObserver::new(progress, None);
     let written = py.detach(|| coflash_sim::rewrite(&trace, &options, &steps, (out, format), &mut observer));
     finish(py, written, observer)
+}
+
+/// A workload that can be written as a trace.
+#[pyclass(frozen, module = "coflash._core", name = "MadeUp")]
+struct PyMadeUp(MadeUp);
+
+#[pymethods]
+impl PyMadeUp {
+    #[staticmethod]
+    fn of(scenario: &Scenario) -> PyResult<Self> {
+        MadeUp::of(scenario.0.clone()).map(Self).map_err(refused)
+    }
+
+    #[staticmethod]
+    fn named(name: &str, settings: Settings) -> PyResult<Self> {
+        MadeUp::named(name, &settings).map(Self).map_err(refused)
+    }
+
+    /// The same with some of it changed.
+    fn with_(&self, requests: Option<u64>, seed: Option<u64>, space: Option<&str>) -> PyResult<Self> {
+        let mut changed = self.0.clone();
+        if let Some(requests) = requests {
+            changed = changed.with_requests(requests).map_err(refused)?;
+        }
+        if let Some(seed) = seed {
+            changed.scenario.seed = seed;
+        }
+        if let Some(space) = space {
+            changed.space = space.parse().map_err(|error| refused(format!("space: {error}")))?;
+        }
+        Ok(Self(changed))
+    }
+
+    fn write_json(
+        &self,
+        py: Python<'_>,
+        out: &str,
+        format: Option<&str>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<String> {
+        let mut observer = PythonObserver::new(progress, None);
+        let written = py.detach(|| coflash_sim::generate(&self.0, (out, format), &mut observer));
+        finish(py, written, observer)
+    }
+}
+
+#[pyclass(frozen, module = "coflash._core", name = "Likeness")]
+struct PyLikeness(Likeness);
+
+#[pymethods]
+impl PyLikeness {
+    fn to_json(&self) -> String {
+        serde_json::to_string(&self.0).expect("it is plain data")
+    }
+
+    fn to_toml(&self, seed: u64) -> String {
+        self.0.to_toml(seed)
+    }
+
+    fn made_up(&self, seed: u64) -> PyMadeUp {
+        PyMadeUp(self.0.made_up(seed))
+    }
+}
+
+#[pyfunction]
+fn trace_like(
+    py: Python<'_>,
+    trace: Vec<String>,
+    options: Settings,
+    page: &str,
+    requests: Option<u64>,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyLikeness> {
+    let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
+    let options = settings(&options).map_err(refused)?;
+    let options = FitOptions { trace: options, page, ..FitOptions::default() };
+    let mut observer = PythonObserver::new(progress, None);
+    let found = py.detach(|| coflash_sim::like(&trace, &options, requests, &mut observer));
+    found.map(PyLikeness).map_err(|error| ended(py, error, observer))
 }
 
 #[pyfunction]
@@ -280,14 +367,8 @@ fn finish(
     result: Result<impl Serialize, RunError>,
     observer: PythonObserver,
 ) -> PyResult<String> {
-    match result {
-        Ok(value) => Ok(serde_json::to_string(&value).expect("it is plain data")),
-        Err(error) => {
-            // A read that Control-C broke off ends as an error of its own.
-            py.check_signals()?;
-            Err(ended(error, observer))
-        }
-    }
+    let json = |value| serde_json::to_string(&value).expect("it is plain data");
+    result.map(json).map_err(|error| ended(py, error, observer))
 }
 
 #[pymodule]
@@ -297,6 +378,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<PyRunResult>()?;
     module.add_class::<Warm>()?;
+    module.add_class::<PyMadeUp>()?;
+    module.add_class::<PyLikeness>()?;
+    module.add_class::<costmodel::CostModel>()?;
+    module.add_class::<costmodel::PyDemand>()?;
+    module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(policies_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;
@@ -304,6 +390,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(warm, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info_json, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rewrite_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_like, module)?)?;
     module.add_function(wrap_pyfunction!(trace_head, module)?)?;
     module.add_function(wrap_pyfunction!(trace_targets, module)?)?;
     Ok(())

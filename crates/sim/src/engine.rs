@@ -389,6 +389,11 @@ impl<T: Target> Engine<T> {
             cache: CacheMetrics::of(&cache, cache_pages),
             consistency: None,
             sole_copies: None,
+            host: None,
+            hybrid: None,
+            shadows: None,
+            device_buffer: None,
+            host_buffer: None,
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

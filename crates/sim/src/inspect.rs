@@ -2,23 +2,22 @@
 
 use crate::run::{Observer, RunError};
 use crate::watched::Watched;
-use coflash_base::Bytes;
-use coflash_workload::info::{WorkloadInfo, summarise};
+use coflash_workload::info::{InfoOptions, WorkloadInfo, summarise};
 use coflash_workload::tools::{Steps, Written, write};
 use coflash_workload::{TraceOptions, trace};
 
-/// Reads the trace in `paths` once and tells what it is like, in pages of `page` bytes.
+/// Reads the trace in `paths` once and tells what it is like.
 ///
 /// # Errors
 /// What is wrong with the trace; or the observer stopped it.
 pub fn inspect(
     paths: &[String],
     options: &TraceOptions,
-    page: Bytes,
+    info: InfoOptions,
     observer: &mut dyn Observer,
 ) -> Result<WorkloadInfo, RunError> {
     let mut watched = Watched::new(trace::open(paths, options)?, observer);
-    let summary = summarise(&mut watched, page);
+    let summary = summarise(&mut watched, info);
     let (source, summary) = watched.finish(summary);
     Ok(WorkloadInfo { formats: source.formats().iter().map(ToString::to_string).collect(), ..summary? })
 }

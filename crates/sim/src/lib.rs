@@ -5,8 +5,12 @@
 //! are its two halves, for devices that many runs start from.
 
 mod address;
+mod buffered;
 mod device;
 mod engine;
+mod generate;
+mod hybrid;
+mod input;
 mod inspect;
 mod latency;
 mod memory;
@@ -20,9 +24,11 @@ mod target;
 mod warm;
 mod watched;
 
+pub use generate::{Likeness, MadeUp, generate, like};
+pub use input::Input;
 pub use inspect::{inspect, rewrite};
 pub use metrics::{Metrics, SoFar};
-pub use result::{Input, RunResult, Simulator, Workload};
+pub use result::{RunResult, Simulator, Workload};
 pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;
@@ -51,6 +57,12 @@ pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyIn
             "what cache and flash tell each other",
             coflash_controller::CooperationConfig::table(),
         ),
+        (
+            "hybrid.scheme",
+            "how a flash cache before disks divides its flash",
+            coflash_hybrid::SchemeConfig::table(),
+        ),
+        ("hybrid.disks.model", "how long a disk takes", coflash_hybrid::disk::DiskConfig::table()),
         ("workload.synthetic.generator", "where made-up requests go", GeneratorConfig::table()),
         ("workload.synthetic.size", "how long made-up requests are", SizeConfig::table()),
         (

@@ -2,6 +2,9 @@
 
 use crate::scenario::{Scenario, ScenarioError};
 use coflash_base::Bytes;
+use coflash_controller::{CooperationConfig, Placement};
+use coflash_ftl::Weight;
+use coflash_hybrid::HybridConfig;
 use std::fs;
 
 /// Refuses a device whose state does not fit into memory, where the system tells how much there is.
@@ -33,17 +36,39 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         coflash_ftl::Pools::Die => dies,
     };
     // A policy may keep a list for each possible cost of a block: two numbers a sixteenth of a page.
-    let costs = 2 * 4 * 16 * (u64::from(flash.pages_per_block) + 1);
-    // Three bits a page: valid, and the two of a mark.
+    let dearest = u64::from(scenario.cooperation.demands().weight_max.0.max(Weight::SIXTEENTHS));
+    let costs = 2 * 4 * dearest * (u64::from(flash.pages_per_block) + 1);
+    // Valid, and a mark for each tier.
     let block_bits = 3 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
+    // Two bits a page more, and their counts.
+    let grades = if scenario.cooperation.demands().grades { block_bits * 2 / 3 + 8 } else { 0 };
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
+    // What the device was told of each, and the notices that wait.
+    let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
+    let cooperation = match &scenario.cooperation {
+        CooperationConfig::CdmConsistent(config) => {
+            12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
+        }
+        // The age of each page, and a list of sole copies.
+        CooperationConfig::Cdm(_) => 9 * slots,
+        _ => 0,
+    };
     4 * pages
         + 4 * logical_pages
-        + (56 + block_bits) * blocks
+        + (48 + block_bits + grades) * blocks
         + (512 + costs) * pools
         + 256 * dies
         + index
-        + 24 * slots
+        + (24 + told) * slots
+        + cooperation
+        + scenario.hybrid.as_ref().map_or(0, |hybrid| tier_bytes(hybrid, pages))
+}
+
+/// About what a flash cache takes beside its FTL: an index and two ghost lists over the pages of disks, and slots, orders,
+/// versions and ghosts for those of flash.
+fn tier_bytes(hybrid: &HybridConfig, flash_pages: u64) -> u64 {
+    let disk_pages = hybrid.disks.sectors() / 8;
+    13 * disk_pages + 80 * flash_pages
 }
 
 /// The memory that this process may still take.
@@ -98,6 +123,9 @@ mod tests {
                 ("cooperation.removable_weight", "adaptive"),
             ],
             &[("gc.victim", "cost-benefit"), ("ftl.pools", "die")],
+            &[("cache.size", "70%"), ("cooperation", "cdm-consistent")],
+            &[("cooperation", "delay"), ("cooperation.lambda", "3.5"), ("cache.size", "1%")],
+            &[("cooperation", "sgc"), ("cache.size", "1%"), ("cache.volatile", "true"), ("gc.low_mark", "3")],
         ] {
             let scenario = Scenario::default().set(changes).unwrap();
             let taken = build(&scenario).unwrap().heap_bytes() as u64;

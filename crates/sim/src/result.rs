@@ -1,69 +1,11 @@
 //! A result: what ran, what was measured, and how fast the simulator was.
 
 use crate::engine::{Histograms, Measured};
+use crate::input::Input;
 use crate::metrics::Metrics;
-use crate::run::{Observer, Phase, RunError};
 use crate::scenario::Scenario;
 use crate::series::Series;
-use coflash_workload::WorkloadError;
 use serde::Serialize;
-use sha2::{Digest, Sha256};
-use std::fs::File;
-use std::io::Read;
-
-/// An input file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Input {
-    /// As the user named it.
-    pub file: String,
-    /// Its size.
-    pub bytes: u64,
-    /// The digest of its bytes.
-    pub sha256: String,
-}
-
-impl Input {
-    /// Refuses what cannot be read twice, first for its digest: a pipe would give the run what the digest left.
-    pub(crate) fn check(files: &[String]) -> Result<(), WorkloadError> {
-        if files.iter().any(|file| file == "-") {
-            let problem = "a run reads its trace twice, once for its digest: give a file".to_owned();
-            return Err(WorkloadError::Trace { file: "standard input".to_owned(), problem });
-        }
-        // What is not there, or is a folder, is refused where it is opened.
-        let special =
-            |file: &&String| std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir());
-        files.iter().find(special).map_or(Ok(()), |file| {
-            let problem = "a pipe or a device; a file is expected, which can be read twice".to_owned();
-            Err(WorkloadError::Trace { file: file.clone(), problem })
-        })
-    }
-
-    pub(crate) fn digest(files: &[String], observer: &mut dyn Observer) -> Result<Vec<Self>, RunError> {
-        files.iter().map(|file| Self::digest_one(file, observer)).collect()
-    }
-
-    fn digest_one(file: &str, observer: &mut dyn Observer) -> Result<Self, RunError> {
-        let failed = |error: std::io::Error| WorkloadError::Trace {
-            file: file.to_owned(),
-            problem: error.to_string(),
-        };
-        let mut reader = File::open(file).map_err(failed)?;
-        let mut digest = Sha256::new();
-        let mut buffer = vec![0; 1 << 20];
-        let mut bytes = 0;
-        loop {
-            observer.progress(Phase::Inputs, None, 0)?;
-            let read = reader.read(&mut buffer).map_err(failed)?;
-            if read == 0 {
-                break;
-            }
-            digest.update(&buffer[..read]);
-            bytes += read as u64;
-        }
-        let sha256 = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Ok(Self { file: file.to_owned(), bytes, sha256 })
-    }
-}
 
 /// What was replayed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -91,13 +33,10 @@ pub struct Simulator {
 
 impl Simulator {
     pub(crate) fn new(wall_seconds: f64, metrics: &Metrics, state_bytes_per_page: f64) -> Self {
-        let programs = &metrics.programs_pages;
-        let all = programs.host + programs.evict + programs.gc + programs.metadata;
-        let others = programs.refresh + programs.wear_levelling + programs.destage;
         Self {
             wall_seconds,
             requests_per_second: metrics.requests as f64 / wall_seconds,
-            programs_per_second: (all + others) as f64 / wall_seconds,
+            programs_per_second: metrics.programs_pages.all() as f64 / wall_seconds,
             state_bytes_per_page,
             peak_rss_bytes: peak_rss_bytes(),
         }

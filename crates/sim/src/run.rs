@@ -1,19 +1,27 @@
 //! A run: warm up, replay, measure.
 
-use crate::device::Device;
+use crate::buffered::Buffered;
+use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
+use crate::hybrid::Hybrid;
+use crate::input::Inputs;
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
 use crate::precondition::precondition;
-use crate::result::{Input, RunResult, Simulator, Workload};
+use crate::result::{RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
 use crate::target::Target;
 use crate::warm::{WarmDevice, WarmError};
+use crate::watched::Watched;
 use coflash_base::{Seed, Time};
-use coflash_controller::Controller;
+use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
-use coflash_workload::disksim_generator::DiskSimGenerator;
-use coflash_workload::{BATCH_REQUESTS, ReadAhead, Request, Source, WorkloadError, trace};
+use coflash_host::write_buffer::WriteBufferConfig;
+use coflash_host::{HostCache, Toll};
+use coflash_hybrid::HybridConfig;
+use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
+use coflash_workload::like::{FitOptions, config_like};
+use coflash_workload::{BATCH_REQUESTS, Part, ReadAhead, Repeat, Request, Source, WorkloadError, trace};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -92,8 +100,10 @@ pub enum RunError {
 /// What is wrong with scenario or workload; or the observer stopped it.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let erased = build(scenario)?;
-    simulate(scenario, erased, observer, |ftl, observer| {
+    if let Some(config) = &scenario.hybrid {
+        return run_hybrid(scenario, config, observer);
+    }
+    on_device(scenario, build_ftl(scenario)?, observer, |ftl, observer| {
         precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
     })
 }
@@ -108,26 +118,99 @@ pub fn run_from(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let device = with_cache(scenario, warm.device(scenario)?)?;
-    simulate(scenario, device, observer, |_, _| Ok(()))
+    let ftl = warm.device(scenario)?;
+    // Whatever it was warmed up to: a flash cache is empty at first.
+    if let Some(config) = &scenario.hybrid {
+        return run_hybrid(scenario, config, observer);
+    }
+    on_device(scenario, ftl, observer, |_, _| Ok(()))
 }
 
-/// Opens the workload, brings the device into its state, and measures.
-fn simulate(
+/// Puts the cache before the FTL, on whichever side of the link, and runs.
+fn on_device(
     scenario: &Scenario,
-    mut controller: Controller,
+    ftl: Ftl,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
-    let logical_bytes = controller.ftl().logical_bytes();
-    Input::check(&scenario.workload.trace)?;
-    // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) = open_workload(scenario, logical_bytes, Seed(scenario.seed))?;
-    let inputs = Input::digest(&scenario.workload.trace, observer)?;
-    warm_up(controller.ftl_mut(), observer)?;
+    let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
+    match scenario.cache.placement {
+        Placement::InStorage if has_host_buffer(scenario) => {
+            let buffered = |scenario: &_, firmware| Buffered::new(scenario, Device::new(scenario, firmware));
+            simulate(scenario, with_cache(scenario, ftl)?, buffered, observer, warm_up)
+        }
+        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, device, observer, warm_up),
+        Placement::Host => {
+            let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
+            simulate(scenario, with_host_cache(scenario, ftl)?, device, observer, warm_up)
+        }
+    }
+}
 
-    let logical_pages = controller.ftl().logical_pages();
-    let mut engine = Engine::new(scenario, Device::new(scenario, controller), logical_pages);
+fn has_host_buffer(scenario: &Scenario) -> bool {
+    scenario.host_buffer.size != WriteBufferConfig::default().size
+}
+
+/// Opens the workload, brings the device into its state, and measures.
+fn simulate<F: Firmware, T: Target>(
+    scenario: &Scenario,
+    mut firmware: F,
+    target: impl FnOnce(&Scenario, F) -> Result<T, ScenarioError>,
+    observer: &mut dyn Observer,
+    warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
+) -> Result<RunResult, RunError> {
+    let logical_pages = firmware.ftl().logical_pages();
+    // A workload that cannot be opened should say so before the device is warmed up.
+    let workload = Opened::new(scenario, logical_pages, observer)?;
+    warm_up(firmware.ftl_mut(), observer)?;
+    let engine = Engine::new(scenario, target(scenario, firmware)?, logical_pages);
+    measure(scenario, engine, workload, observer)
+}
+
+/// Runs a scenario of a flash cache in front of disks.
+fn run_hybrid(
+    scenario: &Scenario,
+    config: &HybridConfig,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    memory::check(scenario)?;
+    let hybrid = Hybrid::new(scenario, config)?;
+    let logical_pages = hybrid.logical_pages();
+    let workload = Opened::new(scenario, logical_pages, observer)?;
+    measure(scenario, Engine::new(scenario, hybrid, logical_pages), workload, observer)
+}
+
+/// A workload that is about to be replayed.
+struct Opened<'a> {
+    source: Box<dyn Source>,
+    description: String,
+    inputs: Inputs<'a>,
+    logical_bytes: u64,
+}
+
+impl<'a> Opened<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        logical_pages: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, RunError> {
+        let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
+        let mut inputs = Inputs::of(scenario.workload.files());
+        let (source, description) =
+            open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+        inputs.digest_files(observer)?;
+        Ok(Self { source, description, inputs, logical_bytes })
+    }
+}
+
+/// Replays the workload, and puts together what was measured.
+fn measure<T: Target>(
+    scenario: &Scenario,
+    mut engine: Engine<T>,
+    workload: Opened<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let Opened { mut source, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
@@ -135,14 +218,14 @@ fn simulate(
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
     let measured = engine.finish();
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
-    let workload = Workload { description, logical_bytes, inputs, remarks: source.remarks() };
+    let remarks = source.remarks();
+    drop(source);
+    let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
     Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
 }
 
-/// Builds the device of a scenario, erased.
-///
-/// # Errors
-/// What does not fit together.
+/// Builds the device of a scenario, erased, its cache in it.
+#[cfg(test)]
 pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
     with_cache(scenario, build_ftl(scenario)?)
 }
@@ -169,12 +252,18 @@ pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
         return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
     }
     memory::check(scenario)?;
-    let fractional = scenario.cooperation.fractional();
-    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, fractional, Seed(scenario.seed)).map_err(refused)
+    let demands = scenario.cooperation.demands();
+    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, demands, Seed(scenario.seed)).map_err(refused)
 }
 
 fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
     Controller::over(ftl, &scenario.flash, &scenario.cache, &scenario.cooperation).map_err(refused)
+}
+
+fn with_host_cache(scenario: &Scenario, ftl: Ftl) -> Result<HostCache, ScenarioError> {
+    let Scenario { flash, cache, cooperation, host, link, .. } = scenario;
+    let toll = Toll::new(link.per_command, link.ns_per_byte());
+    HostCache::over(ftl, flash, cache, cooperation, host, &toll, Seed(scenario.seed)).map_err(refused)
 }
 
 fn refused((key, problem): (&str, String)) -> ScenarioError {
@@ -185,21 +274,76 @@ fn open_workload(
     scenario: &Scenario,
     logical_bytes: u64,
     seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
 ) -> Result<(Box<dyn Source>, String), RunError> {
     let workload = &scenario.workload;
-    if !workload.trace.is_empty() {
-        let source = trace::open(&workload.trace, &workload.trace_options)
-            .map_err(|error| error.inside("trace_options"))?;
-        let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
-        return Ok((Box::new(ReadAhead::new(source)?), description));
+    if workload.trace.is_empty() {
+        return open_made_up(scenario, logical_bytes, seed, inputs, observer);
     }
+    let source = trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
+        .map_err(|error| error.inside("trace_options"))?;
+    let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
+    if let Some(stream) = inputs.stream() {
+        if workload.repeat.is_some_and(|rounds| rounds > 1) {
+            let problem = format!("{stream} can be read only once, so it cannot be repeated");
+            return Err(ScenarioError::new("workload.repeat", problem).into());
+        }
+        // A signal ends a read that waits only on the thread that the signal comes to, which is this one.
+        return Ok((Box::new(source), description));
+    }
+    let (files, options) = (workload.trace.clone(), workload.trace_options.clone());
+    let open = move || trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
+    Ok(repeated(scenario, source, open, description)?)
+}
+
+/// The workload of a scenario without a trace to replay, over `space_bytes`, and what it is in words.
+pub(crate) fn open_made_up(
+    scenario: &Scenario,
+    space_bytes: u64,
+    seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Box<dyn Source>, String), RunError> {
+    let workload = &scenario.workload;
     if let Some(config) = &workload.disksim {
-        let source = DiskSimGenerator::new(config).map_err(|error| error.inside("disksim"))?;
-        return Ok((Box::new(source), format!("disksim generator, {:?}", config.pattern)));
+        let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
+        let config = DiskSimConfig { requests, ..config.clone() };
+        let description = format!("disksim generator, {:?}", config.pattern);
+        let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
+        return Ok(repeated(scenario, open()?, open, description)?);
     }
-    let made_up = workload.made_up();
-    let source = made_up.open(logical_bytes, seed.child("workload"))?;
-    Ok((Box::new(ReadAhead::new(source)?), made_up.description()))
+    let seed = seed.child("workload");
+    let (part, space_bytes, like) = if workload.like.is_empty() {
+        (workload.made_up(), space_bytes, String::new())
+    } else {
+        let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
+        let source = trace::open_tapped(&workload.like, &options.trace, inputs.tap())
+            .map_err(|error| error.inside("trace_options"))?;
+        let mut watched = Watched::new(source, observer);
+        let config = config_like(&mut watched, &options);
+        let (_, config) = watched.finish(config);
+        let config = config?;
+        // As a trace has: what lies beyond the device is the concern of `remap`.
+        let own_bytes = config.space.map_or(space_bytes, |space| space.count);
+        let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
+        (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
+    };
+    let description = part.description() + &like;
+    let open = move || part.open(space_bytes, seed.clone());
+    Ok(repeated(scenario, open()?, open, description)?)
+}
+
+/// A workload on a thread of its own, gone through as often as the scenario says.
+fn repeated<S: Source + 'static>(
+    scenario: &Scenario,
+    first: S,
+    open: impl FnMut() -> Result<S, WorkloadError> + Send + 'static,
+    description: String,
+) -> Result<(Box<dyn Source>, String), WorkloadError> {
+    let rounds = scenario.workload.repeat.unwrap_or(1);
+    let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
+    Ok((Box::new(ReadAhead::new(Repeat::new(first, rounds, open))?), description + &times))
 }
 
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.
@@ -416,23 +560,48 @@ impl Scenario {
     /// What does not fit together, or cannot be opened.
     pub fn describe(&self) -> Result<Vec<String>, RunError> {
         self.check()?;
-        let controller = build(self)?;
-        let logical_bytes = controller.ftl().logical_bytes();
-        Input::check(&self.workload.trace)?;
-        let (_, workload) = open_workload(self, logical_bytes, Seed(self.seed))?;
+        if let Some(config) = &self.hybrid {
+            let hybrid = Hybrid::new(self, config)?;
+            let workload = self.describe_workload(hybrid.logical_pages())?;
+            return Ok([hybrid.describe(), vec![workload]].concat());
+        }
+        let ftl = build_ftl(self)?;
+        if has_host_buffer(self) {
+            Buffered::buffer(self, ftl.logical_pages())?;
+        }
+        match self.cache.placement {
+            Placement::InStorage => self.describe_on(&with_cache(self, ftl)?, ""),
+            Placement::Host => self.describe_on(&with_host_cache(self, ftl)?, " in the host"),
+        }
+    }
+
+    fn describe_workload(&self, logical_pages: u32) -> Result<String, RunError> {
+        let logical_bytes = u64::from(logical_pages) * self.flash.page_size.count;
+        let inputs = Inputs::of(self.workload.files());
+        let workload = match inputs.stream() {
+            // Looking at it would take it from the run.
+            Some(stream) => format!("trace {stream}, which can be read only once"),
+            None => open_workload(self, logical_bytes, Seed(self.seed), &inputs, &mut Silent)?.1,
+        };
+        Ok(format!("workload: {workload}"))
+    }
+
+    fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
+        let logical_bytes = firmware.ftl().logical_bytes();
+        let workload = self.describe_workload(firmware.ftl().logical_pages())?;
         Ok(vec![
             format!(
                 "exports {} ({} pages) of {}",
                 human(logical_bytes),
-                controller.ftl().logical_pages(),
+                firmware.ftl().logical_pages(),
                 human(self.flash.capacity().count)
             ),
-            format!("cache of {} pages, {}", controller.cache().capacity(), self.cooperation.name()),
-            format!("workload: {workload}"),
+            format!("cache of {} pages{place}, {}", firmware.cache().1, self.cooperation.name()),
+            workload,
             format!(
                 "state of {}, {:.2} bytes a physical page",
-                human(controller.heap_bytes() as u64),
-                controller.heap_bytes() as f64 / f64::from(self.flash.pages())
+                human(firmware.heap_bytes() as u64),
+                firmware.heap_bytes() as f64 / f64::from(self.flash.pages())
             ),
         ])
     }

@@ -13,12 +13,15 @@ pub mod parts;
 mod place;
 pub mod read_ahead;
 pub mod ready_made;
+mod repeat;
 mod request;
 pub mod synthetic;
 pub mod tools;
 pub mod trace;
 
 pub use parts::{Part, PartSource};
+pub use place::STANDARD_INPUT;
 pub use read_ahead::ReadAhead;
+pub use repeat::Repeat;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 pub use trace::{OnError, TraceOptions, TraceSource};

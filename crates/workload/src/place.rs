@@ -8,6 +8,7 @@
 use crate::compressed::{Compression, decompress};
 use crate::formats::Input;
 use crate::request::WorkloadError;
+use crate::trace::Tap;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::FileExt;
@@ -15,7 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// The name by which a user asks for the standard input.
-pub(crate) const STANDARD_INPUT: &str = "-";
+pub const STANDARD_INPUT: &str = "-";
 
 /// The first bytes of an archive that tell it is one.
 const TAR_BYTES: usize = 512;
@@ -131,16 +132,29 @@ fn member<R: Read>(
 }
 
 impl Place {
-    /// Opens the file; what is read of it, as far as progress goes, is added to `consumed_bytes`.
-    pub(crate) fn open(&self, consumed_bytes: &Arc<AtomicU64>) -> Result<Input, WorkloadError> {
+    /// Opens the file; what is read of it, as far as progress goes, is added to `consumed_bytes`. What can be read only
+    /// once goes through `tap`.
+    pub(crate) fn open(
+        &self,
+        consumed_bytes: &Arc<AtomicU64>,
+        tap: Option<&Tap>,
+    ) -> Result<Input, WorkloadError> {
         let refused = |error: io::Error| unusable(&self.name, explain(&error));
         let counted =
             |input: Input| Box::new(Counted { input, consumed_bytes: Arc::clone(consumed_bytes) }) as Input;
+        let once = |path: &str, input: Input| match tap {
+            Some(tap) => tap(path, input),
+            None => input,
+        };
         match &self.kind {
-            Kind::Input => Ok(Box::new(Waiting(io::stdin()))),
+            Kind::Input => Ok(once(STANDARD_INPUT, Box::new(Waiting(io::stdin())))),
             Kind::Path(path) => {
                 let file = File::open(path).map_err(refused)?;
-                Ok(counted(if self.bytes.is_some() { Box::new(file) } else { Box::new(Waiting(file)) }))
+                let whole: Input = match self.bytes {
+                    Some(_) => Box::new(file),
+                    None => once(path, Box::new(Waiting(file))),
+                };
+                Ok(counted(whole))
             }
             Kind::Member { path, offset, bytes, compression } => {
                 let mut file = File::open(path).map_err(refused)?;

@@ -22,6 +22,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use crate::formats::Columns;
 
+/// Is handed what can be read only once (the standard input as `-`, a pipe by its path), and hands back what is read
+/// in its place: for whoever must see all its bytes.
+pub type Tap = Arc<dyn Fn(&str, Box<dyn Read + Send>) -> Box<dyn Read + Send> + Send + Sync>;
+
 /// What to do with a record that is not what its format says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -167,7 +171,15 @@ impl TraceOptions {
 /// A file that is missing, not a file, not readable, empty or of no known format; options that mean nothing. What is
 /// wrong further inside a file shows when it is read.
 pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
-    open_at(paths, &[], options)
+    open_at(paths, &[], options, None)
+}
+
+/// As [`open`]; of a pipe among the files, `tap` is handed what is read.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_tapped(paths: &[String], options: &TraceOptions, tap: Tap) -> Result<TraceSource, WorkloadError> {
+    open_at(paths, &[], options, Some(tap))
 }
 
 /// As [`open`], with the requests of `paths[i]` moved up by `offsets[i]`, and merged by time unless the options say
@@ -176,6 +188,7 @@ pub(crate) fn open_at(
     paths: &[String],
     offsets: &[Bytes],
     options: &TraceOptions,
+    tap: Option<Tap>,
 ) -> Result<TraceSource, WorkloadError> {
     options.check()?;
     if paths.is_empty() {
@@ -194,7 +207,7 @@ pub(crate) fn open_at(
     }
     let sizes = waiting.iter().map(|(place, _)| place.bytes);
     let total_bytes = sizes.sum();
-    let mut source = TraceSource { waiting, total_bytes, ..TraceSource::empty(options) };
+    let mut source = TraceSource { waiting, total_bytes, tap, ..TraceSource::empty(options) };
     source.begin()?;
     Ok(source)
 }
@@ -228,6 +241,7 @@ pub struct TraceSource {
     /// What has been read of all files, as it lies on disk.
     consumed_bytes: Arc<AtomicU64>,
     total_bytes: Option<u64>,
+    tap: Option<Tap>,
     /// Nothing follows, because of the end or of an error.
     ended: bool,
 }
@@ -264,6 +278,7 @@ impl TraceSource {
             earlier_remarks: Vec::new(),
             consumed_bytes: Arc::new(AtomicU64::new(0)),
             total_bytes: None,
+            tap: None,
             ended: false,
         }
     }
@@ -287,7 +302,7 @@ impl TraceSource {
     fn is_per_processor(&mut self) -> bool {
         let place = self.waiting.iter().map(|(place, _)| place).find(|place| place.bytes > Some(0)).cloned();
         let found = place.and_then(|place| {
-            let input = place.open(&Arc::default()).ok()?;
+            let input = place.open(&Arc::default(), None).ok()?;
             self.recognise(&place.name, input, Some(&place)).ok()
         });
         found.is_some_and(|found| found.format.per_processor)
@@ -323,7 +338,7 @@ impl TraceSource {
 
     /// Opens the file and finds out what it is.
     fn find(&mut self, place: &Place) -> Result<Found, WorkloadError> {
-        let input = place.open(&self.consumed_bytes)?;
+        let input = place.open(&self.consumed_bytes, self.tap.as_ref())?;
         self.recognise(&place.name, input, Some(place))
     }
 

@@ -179,6 +179,27 @@ fn srt_has_the_sectors_of_its_header_and_a_device_for_each_unit() {
     assert_eq!(offsets, [512, 512]);
 }
 
+#[test]
+fn arrow_is_read_as_a_file_and_as_a_stream_compressed_or_not() {
+    let expected = [
+        (5, 4096, 512, Op::Read),
+        (10, 8192, 4096, Op::Write),
+        (10, 0, 0, Op::Flush),
+        (20, 0, 8192, Op::Trim),
+    ];
+    for name in ["file", "file_lz4", "stream", "stream_zstd"] {
+        let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/format_arrow/");
+        let data = std::fs::read(format!("{seeds}{name}")).unwrap();
+        assert_eq!(requests(&data), expected, "{name}");
+        let source = from_reader("x", Box::new(Cursor::new(data.clone())), &TraceOptions::default());
+        assert_eq!(source.unwrap().formats(), ["arrow"]);
+        // A stream may end without a word; a file says where.
+        let end = data.len() / 2;
+        let error = parse(&data[..end], &named("arrow")).unwrap_err();
+        assert_eq!(error, "t: the Arrow data ends early: the file is truncated", "{name}");
+    }
+}
+
 /// `record` behind the first of the sample is refused as `field`.
 fn refuses(sample: usize, record: Vec<u8>, field: &str, part: &str) {
     let (format, records) = &samples()[sample];

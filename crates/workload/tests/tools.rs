@@ -94,6 +94,14 @@ proptest! {
     }
 
     #[test]
+    fn arrow_reads_back_as_written(requests in any_requests(300)) {
+        let path = format!("{}/any.arrow", env!("CARGO_TARGET_TMPDIR"));
+        let written = write(&mut fixed(&requests), &path, None).unwrap();
+        prop_assert_eq!((written.format, written.requests), ("arrow", requests.len() as u64));
+        prop_assert_eq!(read(&path), requests);
+    }
+
+    #[test]
     fn an_iolog_reads_back_to_the_microsecond(requests in any_requests(300), compressed: bool) {
         let name = if compressed { "any.iolog.zst" } else { "any.iolog" };
         let path = format!("{}/{name}", env!("CARGO_TARGET_TMPDIR"));

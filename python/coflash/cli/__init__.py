@@ -9,8 +9,9 @@ from typing import Annotated, NoReturn
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, policies, report, results, run, scenario, sweep, trace, tune, warm
+from coflash.cli import demo, made_up, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
 from coflash.cli.console import errors
+from coflash.cli.usage import UsageError, problem
 
 app = typer.Typer(
     name="coflash",
@@ -23,9 +24,12 @@ app.command("run")(run.run)
 app.command("warm")(warm.warm)
 app.add_typer(scenario.app, name="scenario")
 app.command("policies")(policies.policies)
+trace.app.command("generate")(made_up.generate)
+trace.app.command("like")(made_up.like)
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("tune")(tune.tune)
 app.add_typer(results.app, name="results")
@@ -49,7 +53,12 @@ def _coflash(
 def main() -> None:
     """Runs the command line. Exit status 2: what was given cannot be used; 130: Control-C."""
     try:
-        app()
+        status = app(standalone_mode=False)  # or Typer would show errors in a way of its own
+        sys.exit(status if isinstance(status, int) else 0)
+    except UsageError as error:
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help has been shown
+            sys.exit(2)
+        _refuse(problem(error))
     except CoflashError as error:
         _refuse(str(error))
     except UnicodeEncodeError as error:

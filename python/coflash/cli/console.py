@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from coflash import whole
@@ -14,6 +16,8 @@ from coflash._core import CoflashError
 from coflash.scenario import Scenario
 
 STANDARD_OUTPUT = Path("-")
+
+_WIDEST = 10_000
 
 ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name, or a TOML file.")]
 Assignments = Annotated[
@@ -81,6 +85,23 @@ def write_json(file: Path | None, text: str) -> None:
 def show_json(value: Any) -> None:
     """Prints JSON, in colour on a terminal and plainly anywhere else."""
     output().print_json(data=value)
+
+
+def show_table(table: Table, console: Console) -> None:
+    """Prints a table whole: where the terminal is too narrow for it, its lines go on in the next."""
+    wide = console.options.update(max_width=_WIDEST)
+    before, needed = console.width, Measurement.get(console, wide, table).minimum
+    console.width = max(before, needed)
+    try:
+        console.print(table, crop=False)
+    finally:
+        console.width = before
+
+
+def notes(remarks: Iterable[str]) -> None:
+    """Says what had to be assumed or left out, on the standard error stream."""
+    for remark in remarks:
+        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def plain_table(*columns: str) -> Table:

@@ -12,7 +12,6 @@ from coflash import demo as job
 from coflash.cli.console import errors, output
 from coflash.cli.summary import comparison_table
 from coflash.progress import Display
-from coflash.report import Study, write_report
 
 
 def demo(
@@ -23,6 +22,8 @@ def demo(
     ] = None,
 ) -> None:
     """Compare no cache, a cache that flash knows nothing of, and cooperative data management on an OLTP trace."""
+    from coflash.report import Study, write_report  # takes a while to load, and no other command needs it
+
     sizes_bytes = job.QUICK_CACHE_SIZES_BYTES if quick else job.CACHE_SIZES_BYTES
     trace = trace or job.find_trace()
     whole.check_folder(out, comparison.FILES)

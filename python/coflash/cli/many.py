@@ -12,6 +12,7 @@ from coflash.measures import HEADLINE, Measure, named
 from coflash.quantity import change, show, show_change
 from coflash.results import Results
 from coflash.sweep import Estimate, Sweep
+from coflash.sweep.summary import estimate
 from coflash.tune import Tuning
 
 _TRIALS_SHOWN = 10
@@ -28,21 +29,31 @@ def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
     return table
 
 
-def runs_table(results: Results, measures: Sequence[Measure]) -> Table:
-    """A row for each run: its name, what sets it apart, and the measures."""
-    keys = results.varied()
-    table = _table(["run", *keys], measures)
-    for row in results.rows():
-        metrics = results.metrics(row["run"])
-        assert metrics is not None
-        values = ["" if row.get(key) is None else str(row[key]) for key in keys]
-        table.add_row(row["run"], *values, *(measure.shown(metrics) for measure in measures))
+def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
+    """A row for each run, or for each point with means over its seeds: what sets it apart, and the measures."""
+    groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results]
+    keys = [key for key in results.varied() if not (over_seeds and key == "seed")]
+    table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
+    rows = {row["run"]: row for row in results.rows()}
+    for runs in groups:
+        values = ["" if rows[runs[0]].get(key) is None else str(rows[runs[0]][key]) for key in keys]
+        count = [str(len(runs))] if over_seeds else []
+        cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
+        table.add_row(runs[0], *values, *count, *cells)
     return table
 
 
-def runs_beside(results: Results, runs: Sequence[str], measures: Sequence[Measure] = HEADLINE) -> Table:
-    """A column for each run: where they differ, and every measure with its change from the first run."""
+def runs_beside(
+    results: Results, runs: Sequence[str], measures: Sequence[Measure] = HEADLINE, *, over_seeds: bool = False
+) -> Table:
+    """A column for each run: where they differ, and every measure with its change from the first run.
+
+    Each run may stand for all seeds of its point; then means are shown, and the changes are those of the means.
+    """
     rows = {row["run"]: row for row in results.rows()}
+    groups: dict[str, tuple[str, ...]] = {run: (run,) for run in runs}
+    if over_seeds:
+        groups = {run: next(group for group in results.of_one_point() if run in group) for run in runs}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     for run in runs:
@@ -50,16 +61,21 @@ def runs_beside(results: Results, runs: Sequence[str], measures: Sequence[Measur
         if run != runs[0]:
             table.add_column("change", justify="right", no_wrap=True)
     for key in results.varied():
+        if over_seeds and key == "seed":
+            continue
         values = [str(rows[run].get(key, "–")) for run in runs]
         if len(set(values)) > 1:
             table.add_row(key, values[0], *(cell for value in values[1:] for cell in (value, "")))
+    if over_seeds:
+        counts = [str(len(groups[run])) for run in runs]
+        table.add_row("seeds", counts[0], *(cell for count in counts[1:] for cell in (count, "")))
     table.add_section()
     for measure in measures:
         reference, cells = None, list[str | Text]()
         for run in runs:
-            metrics = results.metrics(run)
-            value = None if metrics is None else measure.read(metrics)
-            cells.append(show(value, measure.unit))
+            found = _over(results, groups[run], measure)
+            value = found.mean
+            cells.append(_estimate(found, measure))
             if run == runs[0]:
                 reference = value
             else:
@@ -83,10 +99,14 @@ def trials_table(tuning: Tuning) -> Table:
 def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for key in keys:
-        table.add_column(key, overflow="fold", no_wrap=key == "run")
+        table.add_column(key, overflow="fold", no_wrap=key == "run", min_width=len(key))
     for measure in measures:
         table.add_column(measure.label.replace(", ", ",\n"), justify="right", no_wrap=True)
     return table
+
+
+def _over(results: Results, runs: Sequence[str], measure: Measure) -> Estimate:
+    return estimate([measure.read(metrics) for run in runs if (metrics := results.metrics(run)) is not None])
 
 
 def _estimate(found: Estimate, measure: Measure) -> str:

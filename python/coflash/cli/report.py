@@ -8,8 +8,6 @@ from typing import Annotated, Literal
 import typer
 
 from coflash import whole
-from coflash.publication import METRICS, write_figures
-from coflash.report import Study, report_html
 
 _OUTPUT = "The page [report.html], or the folder of figures [figures]."
 _METRIC = "For figures: a metric to draw, such as waf_host. May be repeated."
@@ -37,6 +35,10 @@ def report(
     by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY)] = None,
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network to be read; or figures for a paper."""
+    # What draws takes a while to load, and no other command needs it.
+    from coflash.publication import METRICS, write_figures
+    from coflash.report import Study, report_html
+
     if format != "html":
         for file in write_figures(Study.read(results), output or Path("figures"), format, metrics or METRICS, over, by):
             typer.echo(file)

@@ -8,33 +8,41 @@ from typing import Annotated
 import typer
 
 from coflash import whole
-from coflash.cli.console import errors, output, plain_table, show_json
+from coflash.cli.console import errors, notes, output, plain_table, show_json, show_table
 from coflash.cli.many import runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
 from coflash.measures import BRIEF, HEADLINE, named
 from coflash.results import export_table, results
-from coflash.store import Store
+from coflash.store import store_at
 
 app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
 
 Folder = Annotated[
-    Path, typer.Option("--in", metavar="DIR", help="The folder of results; those in folders below it count.")
+    str,
+    typer.Option("--in", metavar="DIR", help="The folder of results, or its URL; those in folders below it count."),
+]
+OverSeeds = Annotated[
+    bool, typer.Option("--seeds", help="Take the seeds of a point together: means, with 95 % confidence intervals.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 RunName = typer.Argument(metavar="RUN", help="Its name, or as much of the beginning as is needed.")
-DEFAULT = Path("results")
+DEFAULT = "results"
 
 
 @app.command("list")
-def list_(folder: Folder = DEFAULT, measures: Measures = None, json: AsJson = False) -> None:
+def list_(
+    folder: Folder = DEFAULT, measures: Measures = None, over_seeds: OverSeeds = False, json: AsJson = False
+) -> None:
     """List the runs: what sets them apart, and what they measured."""
     found = results(folder)
     if json:
         show_json(found.rows())
         return
-    output().print(runs_table(found, [named(name) for name in measures] if measures else BRIEF))
-    for failure in Store(folder).failures():
+    notes(found.remarks)
+    shown = [named(name) for name in measures] if measures else BRIEF
+    show_table(runs_table(found, shown, over_seeds=over_seeds), output())
+    for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
 
@@ -46,8 +54,9 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
     if json:
         show_json(result.document)
         return
+    notes(result.workload["remarks"])
     output().print(run_table(result))
-    output().print(f"in {found.folder(run)}", highlight=False, soft_wrap=True)
+    output().print(f"in {found.where(run)}", highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -57,11 +66,14 @@ def compare(
     ],
     folder: Folder = DEFAULT,
     measures: Measures = None,
+    over_seeds: OverSeeds = False,
 ) -> None:
     """Put runs beside each other: where their scenarios differ, and by how much what they measured."""
     found = results(folder)
     names = [found.name(run) for run in runs]
-    output().print(runs_beside(found, names, [named(name) for name in measures] if measures else HEADLINE))
+    notes(found.remarks)
+    shown = [named(name) for name in measures] if measures else HEADLINE
+    show_table(runs_beside(found, names, shown, over_seeds=over_seeds), output())
 
 
 @app.command()

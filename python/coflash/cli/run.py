@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from coflash import whole
+from coflash import remote, whole
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -16,6 +16,7 @@ from coflash.cli.console import (
     ScenarioName,
     check_json,
     errors,
+    notes,
     output,
     scenario_with,
     write_json,
@@ -31,16 +32,28 @@ def run(
     scenario: ScenarioName,
     trace: Annotated[
         list[str] | None,
-        typer.Option("--trace", metavar="FILE", help="Replay this trace; repeat for one that has several files."),
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="Replay this trace, a path or a URL; - is the standard input; repeat for one of several files.",
+        ),
     ] = None,
     assignments: Assignments = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            "--columns",
+            metavar="WHAT,WHAT...",
+            help="What the columns of a trace in no known format mean: time:us,op,offset:sectors,size:bytes.",
+        ),
+    ] = None,
     on_error: Annotated[
         Literal["stop", "skip"] | None,
         typer.Option("--on-error", help="At a malformed record of the trace: stop, or skip it and say how many were."),
     ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option("--out", metavar="DIR", help="Write the result's folder: JSON, TOML, Parquet."),
+        str | None,
+        typer.Option("--out", metavar="DIR", help="Write the result's folder, or to its URL: JSON, TOML, Parquet."),
     ] = None,
     warm: Annotated[
         Path | None,
@@ -54,9 +67,13 @@ def run(
     chosen = scenario_with(scenario, assignments)
     if on_error:
         chosen = chosen.with_({"workload.trace_options.on_error": on_error})
+    if columns:
+        chosen = chosen.with_({"workload.trace_options.columns": columns})
     check_json(json)
-    if out is not None:
-        whole.check_folder(out, FILES)
+    if out is not None and remote.is_url(out):
+        remote.Tree(out).check()
+    elif out is not None:
+        whole.check_folder(remote.path_of(out), FILES)
     if quiet:
         result = simulate(chosen, trace or (), warm=warm)
     elif live:
@@ -70,6 +87,5 @@ def run(
     write_json(json, result.to_json())
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        for remark in result.workload["remarks"]:
-            errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+        notes(result.workload["remarks"])
         console.print(run_table(result))

@@ -36,6 +36,16 @@ def run_table(result: Result) -> Table:
     table.add_row("requests", show(metrics.requests, "requests"))
     table.add_row("pages written by the host", show(metrics.host_writes_pages, "pages"))
     table.add_row("cache hits", show(metrics.cache.hit_ratio, "share"))
+    if "host" in metrics:
+        link = metrics.host
+        table.add_section()
+        table.add_row("commands across the link", show(link.commands, "requests"))
+        table.add_row("messages between cache and flash", show(link.messages, "requests"))
+        table.add_row("bytes between cache and flash", show(link.bytes, "bytes"))
+        table.add_row("delay of notices to the device, mean", show(link.to_device.delay_mean_ns, "ns"))
+        table.add_row("delay of notices to the device, longest", show(link.to_device.delay_max_ns, "ns"))
+        table.add_row("answers waited for these", show(link.waited_ns, "ns"))
+        table.add_section()
     table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
     table.add_row("simulated requests per second", show(result.simulator["requests_per_second"], "requests"))
     return table

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -16,19 +15,22 @@ from coflash.cli.console import (
     ScenarioName,
     check_json,
     errors,
+    notes,
     output,
     scenario_with,
+    show_table,
     write_json,
 )
 from coflash.cli.many import points_table
+from coflash.inputs import inputs_of
 from coflash.measures import BRIEF, named
 from coflash.metrics import metric
-from coflash.store import Store
+from coflash.store import store_at
 from coflash.sweep import Sweep, swept
 from coflash.sweep.design import Design, assignments, axis
 from coflash.sweep.engine import EngineName, Place
-from coflash.sweep.inputs import inputs_of
 from coflash.sweep.plan import Plan
+from coflash.sweep.progress import Warming, span
 
 Traces = Annotated[
     list[str] | None,
@@ -78,7 +80,9 @@ def sweep(
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/sweep"),
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="The folder of results, or its URL.")
+    ] = "results/sweep",
     measures: Measures = None,
     json: JsonFile = None,
     quiet: Quiet = False,
@@ -90,18 +94,28 @@ def sweep(
     chosen = scenario_with(scenario, assignments_)
     inputs = inputs_of(chosen, trace or ())
     place = Place(engine, workers, address, inputs)
-    found = swept(Plan.of(chosen, inputs, points, seeds), Store(out), place, None if quiet else errors())
+    found = swept(Plan.of(chosen, inputs, points, seeds), store_at(out), place, None if quiet else errors())
     names = [metric(name) for name in measures or ()] or ["waf_host", "response_ns.all.p99"]
     write_json(json, json_text.dumps(_document(found, names), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        console.print(points_table(found, shown))
+        notes(found.results.remarks)
+        show_table(points_table(found, shown), console)
         done = f"{len(found.results)} runs, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
+        if found.warming.runs:
+            console.print(warmed(found.warming), highlight=False, soft_wrap=True)
     if found.failures:
         if not quiet:
             errors().print(f"{len(found.failures)} runs failed, see above", style="red")
         raise typer.Exit(1)
+
+
+def warmed(warming: Warming) -> str:
+    """What runs saved by sharing warm devices, in a line."""
+    devices = "1 device" if warming.devices == 1 else f"{warming.devices} devices"
+    runs = "1 more run" if warming.runs == 1 else f"{warming.runs} more runs"
+    return f"warm-up: {devices} warmed up for {runs}, which saved {span(warming.seconds_saved)} of processor time"
 
 
 def _document(found: Sweep, names: list[str]) -> dict[str, Any]:
@@ -116,4 +130,5 @@ def _document(found: Sweep, names: list[str]) -> dict[str, Any]:
             for index, point in enumerate(found.points)
         ],
         "failures": [vars(failure) for failure in found.failures],
+        "warming": found.warming._asdict(),
     }

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from coflash import trace as traces
-from coflash.cli.console import assigned, errors, output, plain_table, show_json
+from coflash import trace_figures
+from coflash.cli.console import assigned, errors, notes, output, plain_table, show_json
+from coflash.cli.trace_table import rows
 from coflash.progress import shown
-from coflash.quantity import Unit, show
+from coflash.quantity import show
 
 app = typer.Typer(help="Block traces: what is in them, and what can be done to them.", no_args_is_help=True)
-
-_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "pages": "pages", "share": "share", "requests": "requests"}
 
 Trace = Annotated[
     list[str],
@@ -25,6 +26,14 @@ Format = Annotated[
 ]
 OnError = Annotated[
     Literal["stop", "skip"], typer.Option("--on-error", help="What to do at a record that is malformed.")
+]
+Columns = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="WHAT,WHAT...",
+        help="What the columns of a text in no known format mean: time:us,op,offset:sectors,size:bytes.",
+    ),
 ]
 Options = Annotated[
     list[str] | None,
@@ -38,23 +47,44 @@ Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it 
 To = Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="What to write; as FILE ends in if left out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
+_SAMPLE = (
+    "The most pages followed one by one for popularity and miss ratios, which are estimates where there are more: "
+    "auto (1,048,576), exact (no bound), or a number."
+)
+_PLOT = "Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel."
+
 
 @app.command()
 def info(
-    trace: Trace, format: Format = None, on_error: OnError = "stop", option: Options = None, json: AsJson = False
+    trace: Trace,
+    format: Format = None,
+    on_error: OnError = "stop",
+    columns: Columns = None,
+    option: Options = None,
+    page: Annotated[
+        str, typer.Option("--page", metavar="SIZE", help="The size of the pages that are counted.")
+    ] = "4KiB",
+    sample: Annotated[str, typer.Option("--sample", metavar="PAGES", help=_SAMPLE)] = "auto",
+    plot: Annotated[Path | None, typer.Option("--plot", metavar="PATH", help=_PLOT)] = None,
+    json: AsJson = False,
 ) -> None:
-    """Say what is in a trace: format, requests, sizes, footprint, duration, and what had to be assumed."""
-    options = _options(format, on_error, option)
+    """Say what a trace is like: requests, sizes, footprint, popularity, LRU miss ratios, and what had to be assumed."""
+    options = options_of(format, on_error, option, columns)
+    if plot is not None:
+        trace_figures.check_place(plot)
     with shown("reading", errors()) as report:
-        found = traces.info(trace, options, report)
+        found = traces.info(trace, options, report, page=page, sample=sample)
+    written = [] if plot is None else trace_figures.draw(found, plot)
     if json:
-        show_json(found)
+        show_json(found.to_dict())
         return
     table = plain_table("", "")
     table.show_header = False
-    for label, text in _rows(found):
+    for label, text in rows(found):
         table.add_row(label, text)
     output().print(table)
+    for file in written:
+        output().print(str(file), markup=False, highlight=False, soft_wrap=True)
 
 
 @app.command()
@@ -63,10 +93,11 @@ def head(
     count: Annotated[int, typer.Option("--count", "-n", help="How many.")] = 10,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
 ) -> None:
     """Show the first requests of a trace."""
-    first = traces.head(trace, count, _options(format, on_error, option))
+    first = traces.head(trace, count, options_of(format, on_error, option, columns))
     table = plain_table("time ns", "operation", "offset bytes", "length bytes")
     for index, column in enumerate(table.columns):
         column.justify = "left" if index == 1 else "right"
@@ -82,12 +113,13 @@ def convert(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write a trace in another format; Parquet is the quickest to read."""
-    options = _options(format, on_error, option)
-    _write(json, lambda report: traces.convert(trace, out, to, options, report))
+    options = options_of(format, on_error, option, columns)
+    write_shown(json, lambda report: traces.convert(trace, out, to, options, report))
 
 
 @app.command("slice")
@@ -111,12 +143,13 @@ def slice_(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write a part of a trace: by time, then address, then count. Its first request is at zero."""
-    options = _options(format, on_error, option)
-    _write(
+    options = options_of(format, on_error, option, columns)
+    write_shown(
         json,
         lambda report: traces.slice(
             trace,
@@ -145,12 +178,13 @@ def merge(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write several traces as one, by time."""
-    options = _options(format, on_error, option)
-    _write(json, lambda report: traces.merge(trace, out, offset, to, options, report))
+    options = options_of(format, on_error, option, columns)
+    write_shown(json, lambda report: traces.merge(trace, out, offset, to, options, report))
 
 
 @app.command()
@@ -166,16 +200,22 @@ def remap(
     to: To = None,
     format: Format = None,
     on_error: OnError = "stop",
+    columns: Columns = None,
     option: Options = None,
     json: AsJson = False,
 ) -> None:
     """Write a trace with its addresses moved, so that it fits a smaller device."""
-    options = _options(format, on_error, option)
-    _write(json, lambda report: traces.remap(trace, out, place, page, size, to, options, report))
+    options = options_of(format, on_error, option, columns)
+    write_shown(json, lambda report: traces.remap(trace, out, place, page, size, to, options, report))
 
 
-def _options(format: str | None, on_error: str, assignments: list[str] | None) -> dict[str, str]:
+def options_of(
+    format: str | None, on_error: str, assignments: list[str] | None, columns: str | None = None
+) -> dict[str, str]:
+    """How to read a trace, as its options say."""
     given = dict(assigned("--option", assignments, "units.size=4KiB"))
+    if columns is not None:
+        given["columns"] = columns
     if format is not None:
         given["format"] = format
     if on_error != "stop":
@@ -183,41 +223,13 @@ def _options(format: str | None, on_error: str, assignments: list[str] | None) -
     return given
 
 
-def _write(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -> None:
+def write_shown(json: bool, work: Callable[[traces.Progress], dict[str, Any]]) -> None:
     """Lets a tool work, and says what it wrote."""
     with shown("writing", errors()) as report:
         written = work(report)
     if json:
         show_json(written)
         return
-    for remark in written["remarks"]:
-        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False)
+    notes(written["remarks"])
     requests, size = f"{written['requests']:,} requests", show(written["bytes"], "bytes")
     output().print(f"{written['file']}: {written['format']}, {requests}, {size}", markup=False, highlight=False)
-
-
-def _rows(found: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    """A row for each fact; the last word of its name is its unit. A distribution of something is one fact."""
-    for name, value in found.items():
-        *words, last = name.split("_")
-        unit = _UNITS.get(last)
-        if isinstance(value, dict) and unit is None:
-            yield from _rows(value, f"{prefix}{name} ")
-        else:
-            label = " ".join(words) if words and unit is not None else name.replace("_", " ")
-            yield prefix + label, _shown(value, unit)
-
-
-def _shown(value: Any, unit: Unit | None) -> str:
-    match value:
-        case None | []:
-            return "–"
-        case dict():
-            return " · ".join(f"{name} {_shown(part, unit)}" for name, part in value.items())
-        case list():
-            return "\n".join(_shown(item, unit) for item in value)
-        case int() | float() if unit is not None:
-            return show(value, unit)
-        case int():
-            return f"{value:,}"
-    return str(value)

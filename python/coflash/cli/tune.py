@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json as json_text
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,16 +16,18 @@ from coflash.cli.console import (
     ScenarioName,
     check_json,
     errors,
+    notes,
     output,
     scenario_with,
+    show_table,
     write_json,
 )
 from coflash.cli.many import trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
-from coflash.store import Store
+from coflash.results import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
-from coflash.tune import Search, goal
+from coflash.tune import Search, folder_for, goal
 
 
 def tune(
@@ -49,7 +50,7 @@ def tune(
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/tune"),
+    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder of results.")] = "results/tune",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
@@ -64,7 +65,7 @@ def tune(
         trials=trials,
         seed=tune_seed,
     )
-    found = search.run(Store(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
+    found = search.run(folder_for(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
     document = {
         "objective": found.objective,
         "trials": [asdict(trial) for trial in found.trials],
@@ -73,7 +74,8 @@ def tune(
     write_json(json, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        console.print(trials_table(found))
+        notes(results(out).remarks)
+        show_table(trials_table(found), console)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         console.print(f"best:    {best}", highlight=False, soft_wrap=True)
         console.print(f"results: {out}", highlight=False, soft_wrap=True)

@@ -100,7 +100,8 @@ def _tail(result: Result) -> str:
     """How many requests take longer than a given time, both axes logarithmic."""
     histogram = result.histogram()
     beyond = histogram.exceeded_by() if len(histogram.counts) else np.zeros(0)
-    seen = beyond > 0
+    # A flush that nothing waits for takes no time, which no logarithmic axis shows.
+    seen = (beyond > 0) & (histogram.values_ns > 0)
     if seen.sum() < 2:
         return ""
     times, shares = np.log10(histogram.values_ns[seen]), np.log10(beyond[seen])

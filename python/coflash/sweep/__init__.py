@@ -10,23 +10,21 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
-import numpy as np
 from rich.console import Console
 
 from coflash._core import CoflashError
+from coflash.inputs import inputs_of
 from coflash.measures import Measure, named
 from coflash.metrics import metric
 from coflash.results import Results
 from coflash.scenario import Scenario, toml_value
-from coflash.store import Failure, Store
+from coflash.store import Failure, Store, store_at
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import EngineName, Place, open_engine
-from coflash.sweep.inputs import inputs_of
-from coflash.sweep.plan import Plan, Point
-from coflash.sweep.progress import Watch
+from coflash.sweep.plan import Plan, Point, sharing
+from coflash.sweep.progress import Warming, Watch
 from coflash.sweep.summary import Estimate, estimate
 from coflash.table import Table
 from coflash.trace import Paths
@@ -38,20 +36,22 @@ __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 class Sweep:
     """A sweep that was done."""
 
-    path: Path
-    """The folder of its results."""
+    place: str
+    """The folder of its results, or their URL."""
     points: tuple[Point, ...]
     """The points of its design, in the design's order."""
     failures: tuple[Failure, ...]
     """The runs that failed, and the points at which there is no scenario."""
     from_before: int
     """Runs that were there already."""
+    warming: Warming
+    """What runs saved by sharing warm devices."""
 
     @cached_property
     def results(self) -> Results:
         """Its runs as a table, and the database over them; other runs in the folder are left out."""
         keys = dict.fromkeys(job.key for point in self.points for job in point.jobs)
-        return Results(self.path, Store(self.path).runs(keys))
+        return Results(self.place, store_at(self.place).runs(keys))
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
         """A measure, or a metric by its name, at each point, over its seeds.
@@ -73,6 +73,8 @@ class Sweep:
         Raises:
             CoflashError: There is no such metric.
         """
+        import numpy as np
+
         keys = self.points[0].values
         columns = {key: np.array([point.values[key] for point in self.points]) for key in keys}
         for measure in measures or ("waf_host", "response.p99"):
@@ -108,7 +110,8 @@ def sweep(
         vary: Values by key, such as `{"cooperation.name": ["none", "cdm"], "cache.size": "64MiB..1GiB*2"}`; or the
             points themselves, a dictionary each.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
-        out: The folder of results; several sweeps may share one, even at the same time.
+        out: The folder of results, or a URL that fsspec knows, such as `"s3://bucket/oltp"`; several sweeps may share
+            one, even at the same time.
         design: `"grid"`: every combination; `"list"`: the first values of all keys, then the second, and so on;
             `"random"`: independent draws; `"lhs"`: a Latin hypercube.
         samples: How many points are drawn, where they are drawn.
@@ -128,7 +131,7 @@ def sweep(
     inputs = inputs_of(scenario, trace)
     planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds)
     place = Place(engine, workers, address, inputs)
-    return swept(planned, Store(Path(out)), place, Console(stderr=True) if progress else None)
+    return swept(planned, store_at(out), place, Console(stderr=True) if progress else None)
 
 
 def swept(planned: Plan, store: Store, place: Place, console: Console | None) -> Sweep:
@@ -144,15 +147,16 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
     with Watch(console, len(jobs) + len(refused)) as watch:
         for point in refused:
             watch.refused(point)
-        if all(job.key in store for job in jobs):  # no need of an engine
-            return Sweep(store.path, planned.points, tuple(watch.failures), len(jobs))
-        with open_engine(place) as opened:
-            for _ in work(iter(jobs), opened, store, watch):
-                pass
+        missing = sharing([job for job in jobs if job.key not in store])
+        watch.kept(len(jobs) - len(missing))
+        if missing:
+            with open_engine(place) as opened:
+                for _ in work(iter(missing), opened, store, watch):
+                    pass
     if jobs and len(watch.failures) == watch.runs:
         msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
         raise CoflashError(msg)
-    return Sweep(store.path, planned.points, tuple(watch.failures), watch.from_before)
+    return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming)
 
 
 def points_of(vary: Vary, design: Design, samples: int, seed: int) -> list[Assignment]:

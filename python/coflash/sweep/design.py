@@ -13,13 +13,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Literal, get_args
-
-import numpy as np
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coflash._core import CoflashError
 from coflash.quantity import QUANTITY, read
 from coflash.scenario import toml_value
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Assignment = tuple[tuple[str, str], ...]
 """A value for each varied key, as `Scenario.set` takes them."""
@@ -215,10 +216,13 @@ def _list(axes: Sequence[Axis], _samples: int, _seed: int) -> list[tuple[str, ..
 
 
 def _random(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ...]]:
+    import numpy as np
+
     return _at(axes, np.random.default_rng(seed).random((samples, len(axes))))
 
 
 def _latin_hypercube(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ...]]:
+    import numpy as np
     from scipy.stats import qmc  # takes a while, and most designs need none
 
     return _at(axes, qmc.LatinHypercube(len(axes), rng=np.random.default_rng(seed)).random(samples))

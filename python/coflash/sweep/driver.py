@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coflash._core import CoflashError
 from coflash.quantity import show
-from coflash.result import Result
 from coflash.store import Failure, Store
 from coflash.sweep.engine import Engine
-from coflash.sweep.memory import needed_bytes
-from coflash.sweep.plan import Job
+from coflash.sweep.plan import Job, Ran
 from coflash.sweep.progress import Watch
 
 
@@ -43,8 +41,7 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
         CoflashError: A result cannot be kept.
     """
     at_once = engine.slots if ahead else engine.workers
-    under_way: dict[Future[Result], Job] = {}
-    needs: dict[str, int] = {}
+    under_way: dict[Future[Ran], Job] = {}
     held: Job | None = None  # asked for, but there is no room for it yet
     try:
         while True:
@@ -54,13 +51,14 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
                     watch.kept()
                     yield Outcome(job)
                     continue
-                needed = needs[job.key] = needed_bytes(job.scenario)
+                if _taken([job], engine) > engine.largest_bytes:
+                    job = replace(job, sharing=None)  # it warms its own, which takes no room twice
+                needed = _taken([job], engine)
                 if needed > engine.largest_bytes:
                     much, room = show(needed, "bytes"), show(engine.largest_bytes, "bytes")
                     yield _failed(job, f"it needs up to {much} of memory; {room} are free", store, watch)
                     continue
-                taken = sum(needs[other.key] for other in under_way.values())
-                if under_way and needed + taken > engine.memory_bytes:
+                if under_way and _taken([job, *under_way.values()], engine) > engine.memory_bytes:
                     held = job
                     break
                 under_way[engine.submit(job, needed)] = job
@@ -76,18 +74,26 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
         for future, job in under_way.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 with suppress(CoflashError):
-                    store.add(job.key, future.result())
+                    store.add(job.key, future.result().result)
 
 
-def _settled(job: Job, future: Future[Result], store: Store, watch: Watch) -> Outcome:
+def _taken(jobs: Sequence[Job], engine: Engine) -> int:
+    """The memory that runs take together, the devices included from which they start."""
+    shared = [(job.sharing.key, job.shared_bytes) for job in jobs if job.sharing is not None]
+    devices = dict(shared).values() if engine.shares_memory else [size for _, size in shared]
+    return sum(job.needed_bytes for job in jobs) + sum(devices)
+
+
+def _settled(job: Job, future: Future[Ran], store: Store, watch: Watch) -> Outcome:
     error = future.exception()
     if isinstance(error, KeyboardInterrupt):
         raise error
     if error is not None:
         text = str(error) if isinstance(error, CoflashError) else f"{type(error).__name__}: {error}"
         return _failed(job, text, store, watch)
-    store.add(job.key, future.result())
-    watch.done(job.label)
+    ran = future.result()
+    store.add(job.key, ran.result)
+    watch.done(job.label, ran)
     return Outcome(job)
 
 

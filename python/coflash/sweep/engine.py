@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
 from coflash._core import CoflashError
-from coflash.result import Result
-from coflash.sweep.inputs import Input
-from coflash.sweep.plan import Job
+from coflash.inputs import Input
+from coflash.sweep.plan import Job, Ran
 
 EngineName = Literal["local", "dask", "ray"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -42,7 +41,12 @@ class Engine(Protocol):
         """What one run may take."""
         ...
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Result]:
+    @property
+    def shares_memory(self) -> bool:
+        """Whether all runs see the same warm devices; otherwise each worker has its own."""
+        ...
+
+    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
         """Begins a run. The future raises what the run raised."""
         ...
 

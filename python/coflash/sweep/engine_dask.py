@@ -14,13 +14,16 @@ from typing import Any
 import distributed
 
 from coflash._core import CoflashError
-from coflash.result import Result
+from coflash.inputs import Input
+from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
-from coflash.sweep.inputs import Input
 from coflash.sweep.memory import available_bytes
-from coflash.sweep.plan import Job, execute
+from coflash.sweep.plan import Job, Ran, execute
 
 _SECONDS_TO_CONNECT = 30
+
+_DEVICES = Devices()
+"""Of a worker."""
 
 
 class ShippedInputs(distributed.WorkerPlugin):  # type: ignore[misc]
@@ -39,6 +42,8 @@ class ShippedInputs(distributed.WorkerPlugin):  # type: ignore[misc]
 class DaskEngine:
     """The workers that a scheduler has now."""
 
+    shares_memory = False
+
     def __init__(self, client: Any) -> None:
         workers = client.scheduler_info(n_workers=-1)["workers"].values()
         if not workers:
@@ -51,9 +56,9 @@ class DaskEngine:
         self.largest_bytes = max(limits)
         self._executor = client.get_executor(pure=False)
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Result]:  # noqa: ARG002 - the driver sees to it
+    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
         """Hands a run to the scheduler."""
-        future: Future[Result] = self._executor.submit(_execute, job)
+        future: Future[Ran] = self._executor.submit(_execute, job)
         return future
 
 
@@ -72,6 +77,8 @@ def opened(place: Place) -> Iterator[DaskEngine]:
             client.register_plugin(plugin)
         yield DaskEngine(client)
     finally:
+        if place.address is not None:  # its workers stay
+            client.run(_clear, on_error="ignore")
         client.close()
         if place.address is None:
             target.close()
@@ -97,5 +104,9 @@ def _deaf() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _execute(job: Job) -> Result:
-    return execute(job, shipped=True)
+def _execute(job: Job) -> Ran:
+    return execute(job, _DEVICES, shipped=True)
+
+
+def _clear() -> None:
+    _DEVICES.clear()

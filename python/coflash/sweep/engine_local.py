@@ -1,7 +1,7 @@
 """Runs on the cores of this machine, as threads of this process.
 
 The core gives the interpreter up while it simulates, so threads keep all cores busy: they start at once, hand results
-over without copying them, and may share what is in memory, such as a warm device. What processes would add, that a
+over without copying them, and share what is in memory, such as warm devices. What processes would add, that a
 crash of one run takes no other with it, resuming gives as well: only what was under way is done again.
 """
 
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 
-from coflash.result import Result
+from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
 from coflash.sweep.memory import available_bytes
-from coflash.sweep.plan import Job, execute
+from coflash.sweep.plan import Job, Ran, execute
 
 
 class Stopped(Exception):  # noqa: N818 - nothing is wrong
@@ -26,15 +26,18 @@ class Stopped(Exception):  # noqa: N818 - nothing is wrong
 class LocalEngine:
     """A pool of threads."""
 
+    shares_memory = True
+
     def __init__(self, pool: ThreadPoolExecutor, workers: int) -> None:
         self.workers, self.slots = workers, workers + 1
         self.memory_bytes = self.largest_bytes = available_bytes()
         self._pool = pool
+        self._devices = Devices()
         self._stop = threading.Event()
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Result]:  # noqa: ARG002 - the driver sees to it
+    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
         """Begins a run as soon as a thread is free."""
-        return self._pool.submit(execute, job, self._look)
+        return self._pool.submit(execute, job, self._devices, self._look)
 
     def stop(self) -> None:
         """Gives up what is under way; within a twentieth of a second, as that is how often the core reports."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -12,15 +13,20 @@ from typing import Any
 import ray
 
 from coflash._core import CoflashError
-from coflash.result import Result
+from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
-from coflash.sweep.plan import Job, execute
+from coflash.sweep.plan import Job, Ran, execute
 
 _SECONDS_TO_CONNECT = 30
+
+_DEVICES = Devices()
+"""Of a worker, which Ray ends with the sweep."""
 
 
 class RayEngine:
     """What the cluster has now. Ray itself keeps a run back until its memory is free on one node."""
+
+    shares_memory = False
 
     def __init__(self, place: Place) -> None:
         nodes = [node["Resources"] for node in ray.nodes() if node["Alive"]]
@@ -32,10 +38,10 @@ class RayEngine:
         self._content = [None if file.is_url else ray.put(Path(file.source).read_bytes()) for file in place.inputs]
         self._execute = ray.remote(max_retries=2)(_execute)
 
-    def submit(self, job: Job, needed_bytes: int) -> Future[Result]:
+    def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
         """Hands a run to Ray."""
         reference = self._execute.options(num_cpus=1, memory=needed_bytes).remote(job, self._content)
-        future: Future[Result] = Future()
+        future: Future[Ran] = Future()
         reference.future().add_done_callback(lambda ended: _hand_on(ended, future))
         return future
 
@@ -53,11 +59,13 @@ def opened(place: Place) -> Iterator[RayEngine]:
             log_to_driver=False,
             logging_level="ERROR",
         )
-    except (ConnectionError, ValueError, RuntimeError) as error:
-        msg = f"address: no Ray cluster answers at {place.address}: {error}"
+        engine = RayEngine(place)
+    except (ConnectionError, ValueError, RuntimeError, ImportError) as error:
+        ray.shutdown()
+        msg = f"address: no Ray cluster answers at {place.address}: {error}{_hint(place.address)}"
         raise CoflashError(msg) from error
     try:
-        yield RayEngine(place)
+        yield engine
     finally:
         ray.shutdown()
 
@@ -73,7 +81,14 @@ def _check(address: str) -> None:
             raise CoflashError(msg) from error
 
 
-def _hand_on(ended: Future[Result], to: Future[Result]) -> None:
+def _hint(address: str | None) -> str:
+    """Ray sends no token to an address that it was given unless it is told to."""
+    if address in (None, "auto") or "RAY_AUTH_MODE" in os.environ:
+        return ""
+    return " (a cluster that wants a token gets it with RAY_AUTH_MODE=token in the environment)"
+
+
+def _hand_on(ended: Future[Ran], to: Future[Ran]) -> None:
     error = ended.exception()
     if error is None:
         to.set_result(ended.result())
@@ -82,8 +97,8 @@ def _hand_on(ended: Future[Result], to: Future[Result]) -> None:
         to.set_exception(getattr(error, "cause", None) or error)
 
 
-def _execute(job: Job, content: list[Any]) -> Result:
+def _execute(job: Job, content: list[Any]) -> Ran:
     for file, reference in zip(job.inputs, content, strict=True):
         if reference is not None and not file.kept.exists():
             file.keep(ray.get(reference))
-    return execute(job, shipped=True)
+    return execute(job, _DEVICES, shipped=True)

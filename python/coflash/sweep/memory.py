@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from contextlib import suppress
+from decimal import Decimal
 from pathlib import Path
-
-import psutil
+from typing import Any
 
 from coflash.quantity import read
 from coflash.scenario import Scenario
 
-_BYTES_PER_PAGE, _BYTES_PER_BLOCK, _BYTES_PER_SLOT = 20, 64, 24
+_BYTES_PER_PAGE, _BYTES_PER_BLOCK, _BYTES_PER_SLOT = 20, 64, 36
 """Of the device's state, at most: for each physical page, for each block, for each page of the cache."""
 _BYTES_APART = 48 * 2**20
 """What a run takes whatever its device: read-ahead, decompression, histograms, series."""
@@ -29,16 +30,29 @@ _GROUPS = (
 def needed_bytes(scenario: Scenario) -> int:
     """What a run of the scenario takes at most, told from the size of its device without building it."""
     values = scenario.to_dict()
-    flash = values["flash"]
-    blocks = math.prod(flash[name] for name in _BLOCKS)
-    pages = blocks * flash["pages_per_block"]
+    pages, _ = _size(values["flash"])
     cache, unit, _ = read(values["cache"]["size"])
-    slots = pages * cache / 100 if unit == "%" else min(pages, cache / read(flash["page_size"])[0])
-    return int(pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK + slots * _BYTES_PER_SLOT) + _BYTES_APART
+    share = cache / 100 if unit == "%" else cache / read(values["flash"]["page_size"])[0] / pages
+    slots = pages * min(share, Decimal(1))
+    return device_bytes(scenario) + int(slots * _BYTES_PER_SLOT) + _BYTES_APART
+
+
+def device_bytes(scenario: Scenario) -> int:
+    """What the device takes of it, without its cache: what a warm one takes that runs share."""
+    pages, blocks = _size(scenario.to_dict()["flash"])
+    return pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK
+
+
+def _size(flash: Mapping[str, Any]) -> tuple[int, int]:
+    """Pages and blocks."""
+    blocks = math.prod(flash[name] for name in _BLOCKS)
+    return blocks * flash["pages_per_block"], blocks
 
 
 def available_bytes() -> int:
     """What runs may take on this machine now, within the limit of the container if there is one."""
+    import psutil
+
     free = psutil.virtual_memory().available
     for limit, used in _GROUPS:
         with suppress(OSError, ValueError):  # another version, no container, or no limit ("max")

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import json
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from coflash._core import CoflashError, __version__
+from coflash.inputs import Input, credited
 from coflash.result import Result
 from coflash.running import run
 from coflash.scenario import Scenario, flat
 from coflash.sweep.design import Assignment
-from coflash.sweep.inputs import Input
+from coflash.sweep.devices import Devices, Sharing
+from coflash.sweep.memory import device_bytes, needed_bytes
 from coflash.trace import Progress
-
-_DEVICE = ("flash", "ftl", "gc", "cache", "cooperation", "precondition", "seed")
 
 
 @dataclass(frozen=True)
@@ -26,17 +28,37 @@ class Job:
     """Equal for equal results: made of the scenario, the digests of its inputs and the version."""
     label: str
     scenario: Scenario
-    """Without its trace, which is in `inputs`."""
+    """Without the names of its files, which are in `inputs`."""
     inputs: tuple[Input, ...]
+    sharing: Sharing | None = None
+    """That it starts from a device that is warmed up once for several runs; None: it warms its own."""
 
-    @property
-    def device(self) -> str:
-        """Equal for runs that warm up the same device; a sweep does them one after another.
+    @cached_property
+    def needed_bytes(self) -> int:
+        """The memory that it takes at most, without a device that it shares."""
+        return needed_bytes(self.scenario)
 
-        An engine that keeps warm devices would keep them under this name, and hand them to `execute`.
-        """
-        values = self.scenario.to_dict()
-        return json.dumps([values[table] for table in _DEVICE], sort_keys=True)
+    @cached_property
+    def shared_bytes(self) -> int:
+        """The memory of the device that it shares, if it does."""
+        return 0 if self.sharing is None else device_bytes(self.scenario)
+
+    def shares(self, runs: int | None) -> Job:
+        """The same run, from a device that so many runs share; its own if there is nothing to warm up."""
+        if self.scenario.to_dict()["precondition"]["fill"] == "none":
+            return self
+        return replace(self, sharing=Sharing(self.scenario.warm_key, runs))
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What came of a run."""
+
+    result: Result
+    saved_seconds: float | None = None
+    """The processor time that warming up its device took, if that was done for another run."""
+    has_warmed: bool = False
+    """Whether it warmed up a device for others as well."""
 
 
 @dataclass(frozen=True)
@@ -107,21 +129,40 @@ class Plan:
         jobs = {job.key: job for point in self.points for job in point.jobs}
         devices: dict[str, list[Job]] = {}
         for job in jobs.values():
-            devices.setdefault(job.device, []).append(job)
+            devices.setdefault(job.scenario.warm_key, []).append(job)
         return [job for group in devices.values() for job in group]
 
 
-def execute(job: Job, progress: Progress | None = None, *, shipped: bool = False) -> Result:
+def sharing(jobs: Sequence[Job]) -> list[Job]:
+    """The same runs; those that warm up the same device share it."""
+    runs = Counter(job.scenario.warm_key for job in jobs)
+    return [job.shares(count) if (count := runs[job.scenario.warm_key]) > 1 else job for job in jobs]
+
+
+def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Ran:
     """Does a run, on whatever machine this is; the result names its inputs as they were given.
+
+    Args:
+        job: What to do.
+        devices: The warm devices of this process.
+        progress: Called while it goes on; may raise.
+        shipped: Whether this is another machine than the one where the inputs were named.
 
     Raises:
         CoflashError: The scenario or the trace cannot be used.
         RuntimeError: The simulator is at fault.
     """
     local = [file.local(shipped=shipped) for file in job.inputs]
+    lent = None
     try:
-        # A warm device that is shared by the runs of `job.device` would be given to this call.
-        result = run(job.scenario, local, progress or False)
+        with ExitStack() as stack:
+            if job.sharing is not None:
+                lent = stack.enter_context(devices.lent(job.scenario, job.sharing, progress))
+            warm = lent.warm if lent else None
+            if job.scenario.to_dict()["workload"].get("like"):
+                result = run(job.scenario.with_(workload__like=local), (), progress or False, None, warm)
+            else:
+                result = run(job.scenario, local, progress or False, None, warm)
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
@@ -132,22 +173,16 @@ def execute(job: Job, progress: Progress | None = None, *, shipped: bool = False
     if found != [file.sha256 for file in job.inputs]:
         msg = f"{', '.join(file.source for file in job.inputs)}: has changed since the sweep began"
         raise CoflashError(msg)
-    return _credited(result, local, [file.source for file in job.inputs])
+    result = credited(result, local, [file.source for file in job.inputs])
+    if lent is None:
+        return Ran(result)
+    return Ran(result, has_warmed=True) if lent.is_new else Ran(result, lent.seconds)
 
 
 def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
-    bare = scenario.with_(workload__trace=[])
+    workload = scenario.to_dict()["workload"]
+    # Files are known by their content, wherever they lie. A trace that is replayed leaves none to be like.
+    is_like = bool(inputs) and [file.source for file in inputs] == workload.get("like")
+    bare = scenario.with_(workload__trace=[], workload__like=["input"] * len(inputs) if is_like else [])
     content = [bare.hash, *(file.sha256 for file in inputs), __version__]
     return Job(hashlib.sha256("\n".join(content).encode()).hexdigest()[:16], label, bare, inputs)
-
-
-def _credited(result: Result, local: Sequence[str], sources: Sequence[str]) -> Result:
-    """The result with the names of its inputs as they were given, not as they are called on this machine."""
-    if list(local) == list(sources):
-        return result
-    text = json.dumps(result.document)
-    for here, given in zip(local, sources, strict=True):
-        text = text.replace(json.dumps(here)[1:-1], json.dumps(given)[1:-1])
-    document = json.loads(text)
-    document["scenario_hash"] = Scenario.from_dict(document["scenario"]).hash
-    return result.with_document(document)

@@ -3,13 +3,31 @@
 from __future__ import annotations
 
 import time
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
 from coflash.store import Failure
-from coflash.sweep.plan import Point
+from coflash.sweep.plan import Point, Ran
+
+
+class Warming(NamedTuple):
+    """What became of the devices that runs shared."""
+
+    devices: int
+    """How many were warmed up, on all workers."""
+    runs: int
+    """Runs that started from one that had been warmed up for another."""
+    seconds_saved: float
+    """The processor time that these would have spent on warming up their own."""
+
+    def with_run(self, ran: Ran) -> Warming:
+        """With one more."""
+        if ran.saved_seconds is not None:
+            return Warming(self.devices, self.runs + 1, self.seconds_saved + ran.saved_seconds)
+        return self._replace(devices=self.devices + ran.has_warmed)
 
 
 class Watch:
@@ -22,6 +40,7 @@ class Watch:
 
     def __init__(self, console: Console | None, runs: int) -> None:
         self.runs, self.from_before, self.ran, self.failures = runs, 0, 0, list[Failure]()
+        self.warming = Warming(0, 0, 0.0)
         self._console = console or Console(quiet=True)
         self._busy = 0
         self._start = time.monotonic()
@@ -60,9 +79,9 @@ class Watch:
         todo = self.runs - self.settled - len(self.failures)
         return (time.monotonic() - self._start) / self.ran * todo
 
-    def kept(self) -> None:
-        """A run was done by an earlier sweep."""
-        self.from_before += 1
+    def kept(self, runs: int = 1) -> None:
+        """So many runs were done by an earlier sweep."""
+        self.from_before += runs
         self._show()
 
     def under_way(self, runs: int) -> None:
@@ -70,9 +89,10 @@ class Watch:
         self._busy = runs
         self._show()
 
-    def done(self, label: str) -> None:
+    def done(self, label: str, ran: Ran) -> None:
         """A run was done."""
         self.ran += 1
+        self.warming = self.warming.with_run(ran)
         if not self._console.is_terminal:
             self._say(f"{self._count()} {label}{self._left()}")
         self._show()
@@ -99,13 +119,16 @@ class Watch:
 
     def _left(self) -> str:
         seconds = self.seconds_left
-        return "" if not seconds else f" · {_span(seconds)} left"
+        return "" if not seconds else f" · {span(seconds)} left"
 
     def _say(self, line: str) -> None:
         self._console.print(Text(line, style="dim"), soft_wrap=True, highlight=False)
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A length of time as people say it."""
+    if seconds < 9.5:
+        return f"{seconds:.1f} s"
     if seconds < 90:
         return f"{seconds:.0f} s"
     minutes = seconds / 60

@@ -16,15 +16,16 @@
 //! | any | trim | deleted | an uncommitted deletion; the committed version goes at the commit |
 //!
 //! **Order.** A slot is labelled with its new page and the uncommitted epoch, and that is made durable, before its data is
-//! touched: a crash in between leaves a label that is void. (The label of a clean page is void already.) A commit makes everything durable, then stores one word, the
-//! committed epoch: the atomic switch for all pages at once. A slot is freed only after what replaces it is durable.
+//! touched: a crash in between leaves a label that is void. (The label of a clean page is void already.) A commit makes
+//! everything durable, then stores one word, the committed epoch: the atomic switch for all pages at once. A slot is freed
+//! only after what replaces it is durable.
 
 pub mod nvm;
 mod recovery;
 
 use crate::config::CacheConfig;
-use crate::controller::{CacheTally, Extent};
 use crate::cooperation::{Answers, CdmConsistent, Deletion};
+use crate::write_back::{CacheTally, Extent};
 use coflash_base::{Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, DieId, Media, Place};

@@ -24,10 +24,11 @@ use super::outlook::Outlook;
 use super::sole_copies::SoleCopies;
 use super::{CooperationScheme, GcAnswers};
 use crate::config::CacheSize;
-use coflash_base::{Bytes, Lpn, Policy};
+use crate::write_back::{Below, Cached};
+use coflash_base::{Lpn, Policy};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::Media;
-use coflash_ftl::{Fate, Ftl, Grade, Stream, Weight, Weights};
+use coflash_ftl::{Demands, Fate, Ftl, Grade, Marks, Stream, Weight, Weights};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -152,27 +153,44 @@ impl Policy for Cdm {
 }
 
 impl Cdm {
-    /// Enters what depends on the device.
-    pub(crate) fn fit(
-        &mut self,
-        slots: u32,
-        page_size: Bytes,
-        ftl: &Ftl,
-    ) -> Result<(), (&'static str, String)> {
-        // It takes the place of the copy; elsewhere than with GC's copies it is copied there sooner or later.
-        let apart = !ftl.share_blocks(self.config.rewrite_stream, Stream::Gc);
-        self.rewrite_copies = if apart { 2.0 } else { 1.0 };
-        if let Some(size) = self.config.sole_copies_max {
-            let max = size.pages(page_size.count, slots.into());
-            if max == 0 {
-                let problem = format!("{size} is less than a page: there must be room for one sole copy");
-                return Err(("cooperation.sole_copies_max", problem));
-            }
-            if max <= slots.into() {
-                self.sole_copies = SoleCopies::bounded(max as u32, slots);
-            }
+    /// Enters what depends on the cache.
+    pub(crate) fn bound(&mut self, slots: u32, page_bytes: u64) -> Result<(), (&'static str, String)> {
+        let Some(size) = self.config.sole_copies_max else { return Ok(()) };
+        let max = size.pages(page_bytes, slots.into());
+        if max == 0 {
+            let problem = format!("{size} is less than a page: there must be room for one sole copy");
+            return Err(("cooperation.sole_copies_max", problem));
+        }
+        if max <= slots.into() {
+            self.sole_copies = SoleCopies::bounded(max as u32, slots);
         }
         Ok(())
+    }
+
+    /// Enters what depends on the FTL: a rewrite takes the place of the copy, and elsewhere than with GC's copies it is copied
+    /// there sooner or later.
+    pub(crate) fn fit(&mut self, ftl: &Ftl) {
+        let apart = !ftl.share_blocks(self.config.rewrite_stream, Stream::Gc);
+        self.rewrite_copies = if apart { 2.0 } else { 1.0 };
+    }
+
+    /// What is not told across a link, as (key in the scenario, problem).
+    pub(crate) fn refuses_link(&self) -> Option<(&'static str, String)> {
+        let only = "works only where cache and flash share a controller: cache.placement \"in-storage\"";
+        if self.config.sole_copies_max.is_some() {
+            return Some(("cooperation.sole_copies_max", format!("a bound {only}")));
+        }
+        (self.config.removable_weight == RemovableWeight::ByAge).then(|| {
+            (
+                "cooperation.removable_weight",
+                format!("\"by-age\" {only}; \"adaptive\" and numbers are allowed"),
+            )
+        })
+    }
+
+    /// A copy has become the only one, which GC did not ask about.
+    pub(crate) fn is_sole(&mut self, slot: SlotId, cache: &Cache) {
+        self.sole_copies.added(slot, cache);
     }
 
     /// The most sole copies that there have been.
@@ -187,7 +205,7 @@ impl Cdm {
             let copies = unmodified * self.rewrite_copies;
             let changed = (copies * f64::from(Weight::SIXTEENTHS) - f64::from(weight.0)).abs();
             if copies > 1.0 || changed > STEP_SIXTEENTHS {
-                *weight = Weight::nearest(copies);
+                *weight = Weight::nearest(copies.min(1.0));
             }
         }
     }
@@ -204,13 +222,13 @@ const STEP_SIXTEENTHS: f64 = 0.75;
 impl GcAnswers for Cdm {
     /// S1 → S2 without a copy; S0 is copied.
     #[inline(always)]
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, _: &mut M) -> Fate {
-        if !marked {
-            return Fate::Copy;
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, _: &mut M) -> Fate {
+        if !marks.device {
+            return Fate::COPY;
         }
         let slot = cache.lookup(lpn).expect("a removable page is cached");
         if self.sole_copies.are_at_bound(cache) || !self.pays(slot) {
-            return Fate::Copy;
+            return Fate::COPY;
         }
         cache.orphan(slot);
         self.sole_copies.added(slot, cache);
@@ -239,27 +257,29 @@ impl CooperationScheme for Cdm {
         }
     }
 
-    fn fractional(&self) -> bool {
-        self.outlook.is_some() || ![Weight::NONE, Weight::FULL].contains(&self.weights.0[0])
+    fn demands(&self) -> Demands {
+        let whole = [Weight::NONE, Weight::FULL].contains(&self.weights.0[0]);
+        let grades = self.config.removable_weight == RemovableWeight::ByAge;
+        Demands { fractional: self.outlook.is_some() || !whole, grades, ..Demands::NONE }
     }
 
     /// S0 → S1.
     #[inline(always)]
-    fn cached_clean(&mut self, slot: SlotId, lpn: Lpn, ftl: &mut Ftl) {
-        ftl.mark(lpn);
+    fn cached_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        below.mark(page);
         if let Some(outlook) = &mut self.outlook {
-            outlook.entered(slot);
+            outlook.entered(page.slot);
         }
     }
 
     #[inline(always)]
-    fn used(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
+    fn used<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
         if let Some(outlook) = &mut self.outlook
-            && cache.is_unmodified(slot)
-            && outlook.used(slot)
-            && !cache.is_dirty(slot)
+            && cache.is_unmodified(page.slot)
+            && outlook.used(page.slot)
+            && !cache.is_dirty(page.slot)
         {
-            ftl.grade(cache.page_of(slot), Grade::FIRST);
+            below.grade(page.lpn, Grade::FIRST);
         }
     }
 
@@ -274,9 +294,9 @@ impl CooperationScheme for Cdm {
 
     /// S0, S1 → S2: the flash page is invalid at once. In S2 there is none.
     #[inline(always)]
-    fn written(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
-        ftl.invalidate(cache.page_of(slot));
-        self.sole_copies.added(slot, cache);
+    fn written<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        below.invalidate(page);
+        self.sole_copies.added(page.slot, cache);
     }
 
     fn trimmed(&mut self, slot: SlotId, cache: &Cache) {
@@ -286,14 +306,14 @@ impl CooperationScheme for Cdm {
 
     /// S1 → S0, S2 → S0.
     #[inline(always)]
-    fn evicted(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
+    fn evicted<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
         if let Some(outlook) = &mut self.outlook {
-            outlook.evicted(slot, cache, ftl);
+            outlook.evicted(page.slot, cache, below);
         }
-        if !cache.is_dirty(slot) {
-            ftl.unmark(cache.page_of(slot));
+        if !cache.is_dirty(page.slot) {
+            below.unmark(page);
         }
-        self.sole_copies.removed(slot);
+        self.sole_copies.removed(page.slot);
     }
 
     #[inline(always)]
@@ -306,13 +326,21 @@ impl CooperationScheme for Cdm {
     }
 
     /// S2 → S1.
-    fn cleaned(&mut self, slot: SlotId, lpn: Lpn, ftl: &mut Ftl) {
-        self.sole_copies.removed(slot);
-        self.cached_clean(slot, lpn, ftl);
+    fn cleaned<B: Below>(&mut self, page: Cached, below: &mut B) {
+        self.sole_copies.removed(page.slot);
+        self.cached_clean(page, below);
     }
 
     fn rewrite_stream(&self) -> Stream {
         self.config.rewrite_stream
+    }
+
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        volatile.then(|| super::needs_durable("cdm"))
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.outlook.as_ref().map_or(0, Outlook::heap_bytes) + self.sole_copies.heap_bytes()
     }
 
     /// Every page is in S0, S1 or S2, or nowhere.
@@ -344,7 +372,7 @@ mod tests {
     #[test]
     fn only_fractions_need_fine_costs() {
         let fractional = |weight| {
-            Cdm::new(&CdmConfig { removable_weight: weight, ..CdmConfig::default() }, 0).fractional()
+            Cdm::new(&CdmConfig { removable_weight: weight, ..CdmConfig::default() }, 0).demands().fractional
         };
         assert!(!fractional(RemovableWeight::Fixed(0.0)) && !fractional(RemovableWeight::Fixed(1.0)));
         assert!(

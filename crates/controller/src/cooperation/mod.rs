@@ -1,14 +1,16 @@
 //! Cooperation schemes: what cache and flash tell each other. One file each, one line in the list below.
 
+use crate::write_back::{Below, Cached};
 use coflash_base::Lpn;
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::Media;
-use coflash_ftl::{Advisor, Fate, Ftl, Stream, Weight, Weights};
+use coflash_ftl::{Advisor, Demands, Fate, Ftl, Marks, Stream, Weight, Weights};
 
 mod cdm;
 mod cdm_consistent;
 mod none;
 mod outlook;
+mod shadow;
 mod sole_copies;
 
 coflash_base::policy_family! { ($)
@@ -17,17 +19,25 @@ coflash_base::policy_family! { ($)
         "none" => None(none::None),
         "cdm" => Cdm(cdm::Cdm),
         "cdm-consistent" => CdmConsistent(cdm_consistent::CdmConsistent),
+        "ggc" => Ggc(shadow::Shadow<shadow::Ggc>),
+        "separation" => Separation(shadow::Shadow<shadow::Separation>),
+        "delay" => Delay(shadow::Shadow<shadow::Delay>),
+        "zgc" => Zgc(shadow::Shadow<shadow::Zgc>),
+        "hgc" => Hgc(shadow::Shadow<shadow::Hgc>),
+        "dgc" => Dgc(shadow::Shadow<shadow::Dgc>),
+        "sgc" => Sgc(shadow::Shadow<shadow::Sgc>),
     }
 }
 
 pub(crate) use cdm_consistent::Deletion;
 pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitTally};
+pub use shadow::{SgcConfig, ShadowTally, Shadows, Twins};
 
 /// What GC asks of a scheme.
 pub trait GcAnswers {
     /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
     /// makes the cached copy an orphan first: it must be written when it is evicted.
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, media: &mut M) -> Fate;
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate;
 
     /// What was dropped must be durable elsewhere when this returns: the block is about to be erased.
     fn before_erase<M: Media>(&mut self, media: &mut M) {
@@ -46,23 +56,23 @@ pub trait GcAnswers {
 ///
 /// A page's life in the cache: it enters by [`cached_clean`](Self::cached_clean) or [`written`](Self::written); while it
 /// is there it may be [`used`](Self::used) and `written` any number of times, [`cleaned`](Self::cleaned) where the scheme
-/// asks for that, and GC may ask its [`fate`](GcAnswers::fate); it leaves by [`evicted`](Self::evicted) or
-/// [`trimmed`](Self::trimmed).
+/// asks for that, and GC may ask its [`fate`](GcAnswers::fate); it leaves by [`evicted`](Self::evicted), unless the scheme
+/// [`discards`](Self::discards) it, or by [`trimmed`](Self::trimmed).
 pub trait CooperationScheme: GcAnswers + coflash_base::Policy {
     /// The scheme with its parameters, for a cache of `slots` pages.
     fn new(config: &Self::Config, slots: u32) -> Self;
 
-    /// Whether marked pages may come to count in part in a victim's cost.
-    fn fractional(&self) -> bool;
+    /// What it asks of the FTL.
+    fn demands(&self) -> Demands;
 
     /// A read miss was cached: cache and flash hold the same.
-    fn cached_clean(&mut self, slot: SlotId, lpn: Lpn, ftl: &mut Ftl) {
-        let _ = (slot, lpn, ftl);
+    fn cached_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        let _ = (page, below);
     }
 
     /// A cached page was read.
-    fn used(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
-        let _ = (slot, cache, ftl);
+    fn used<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
     }
 
     /// The host is about to overwrite a cached page; `written` follows.
@@ -71,8 +81,8 @@ pub trait CooperationScheme: GcAnswers + coflash_base::Policy {
     }
 
     /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
-    fn written(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
-        let _ = (slot, cache, ftl);
+    fn written<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
     }
 
     /// A cached page is about to be trimmed.
@@ -80,9 +90,10 @@ pub trait CooperationScheme: GcAnswers + coflash_base::Policy {
         let _ = (slot, cache);
     }
 
-    /// A page is about to be evicted. Where it is dirty, a program that replaces its flash copy follows.
-    fn evicted(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
-        let _ = (slot, cache, ftl);
+    /// A page is about to be evicted. Where it is dirty, a program that replaces its flash copy follows, unless the scheme
+    /// discards it.
+    fn evicted<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
     }
 
     /// Whether there may be no more sole copies (pages of which flash has no valid copy).
@@ -97,13 +108,34 @@ pub trait CooperationScheme: GcAnswers + coflash_base::Policy {
     }
 
     /// That page was written to flash and stays cached: cache and flash hold the same.
-    fn cleaned(&mut self, slot: SlotId, lpn: Lpn, ftl: &mut Ftl) {
-        let _ = (slot, lpn, ftl);
+    fn cleaned<B: Below>(&mut self, page: Cached, below: &mut B) {
+        let _ = (page, below);
     }
 
     /// Where an orphan is written.
     fn rewrite_stream(&self) -> Stream {
         Stream::Evict
+    }
+
+    /// The dirty copy of a page is about to be written to flash, by an eviction or a flush. Whether it need not be, since
+    /// newer data is held elsewhere and nobody has been promised this: it is lost then.
+    fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
+        let _ = (page, in_flush, below);
+        false
+    }
+
+    /// Which shadows it knows of, and what it made of them; none for a scheme that has no such thing.
+    fn shadows(&self) -> Option<(Marks, &ShadowTally)> {
+        None
+    }
+
+    /// What is wrong with its parameters, or why it does not go with a cache that is volatile, or is not, as (key in the
+    /// scenario, problem).
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)>;
+
+    /// The bytes of its own tables on the heap.
+    fn heap_bytes(&self) -> usize {
+        0
     }
 
     /// Panics unless cache and flash agree as the scheme promises. Called between requests, by tests only.
@@ -117,23 +149,23 @@ impl CooperationConfig {
         cooperation_build!(self, config => CooperationScheme::new(config, slots))
     }
 
-    /// Whether marked pages may come to count in part in a victim's cost. No cache is so large that this changes.
+    /// What the scheme asks of the FTL. No cache is so large that this changes.
     #[must_use]
-    pub fn fractional(&self) -> bool {
+    pub fn demands(&self) -> Demands {
         let scheme = self.build(0);
-        cooperation_dispatch!(scheme, scheme => scheme.fractional())
+        cooperation_dispatch!(scheme, scheme => scheme.demands())
     }
 }
 
 impl Cooperation {
     #[inline(always)]
-    pub(crate) fn cached_clean(&mut self, slot: SlotId, lpn: Lpn, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.cached_clean(slot, lpn, ftl));
+    pub(crate) fn cached_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.cached_clean(page, below));
     }
 
     #[inline(always)]
-    pub(crate) fn used(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.used(slot, cache, ftl));
+    pub(crate) fn used<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.used(page, cache, below));
     }
 
     #[inline(always)]
@@ -142,18 +174,13 @@ impl Cooperation {
     }
 
     #[inline(always)]
-    pub(crate) fn written(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.written(slot, cache, ftl));
+    pub(crate) fn written<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.written(page, cache, below));
     }
 
     #[inline(always)]
     pub(crate) fn trimmed(&mut self, slot: SlotId, cache: &Cache) {
         cooperation_dispatch!(self, scheme => scheme.trimmed(slot, cache));
-    }
-
-    #[inline(always)]
-    pub(crate) fn evicted(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.evicted(slot, cache, ftl));
     }
 
     #[inline(always)]
@@ -165,12 +192,34 @@ impl Cooperation {
         cooperation_dispatch!(self, scheme => scheme.next_to_clean())
     }
 
-    pub(crate) fn cleaned(&mut self, slot: SlotId, lpn: Lpn, ftl: &mut Ftl) {
-        cooperation_dispatch!(self, scheme => scheme.cleaned(slot, lpn, ftl));
+    pub(crate) fn cleaned<B: Below>(&mut self, page: Cached, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.cleaned(page, below));
     }
 
     pub(crate) fn rewrite_stream(&self) -> Stream {
         cooperation_dispatch!(self, scheme => scheme.rewrite_stream())
+    }
+
+    #[inline(always)]
+    pub(crate) fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
+        cooperation_dispatch!(self, scheme => scheme.discards(page, in_flush, below))
+    }
+
+    pub(crate) fn shadows(&self) -> Option<(Marks, &ShadowTally)> {
+        cooperation_dispatch!(self, scheme => scheme.shadows())
+    }
+
+    pub(crate) fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        cooperation_dispatch!(self, scheme => scheme.refuses(volatile))
+    }
+
+    #[inline(always)]
+    pub(crate) fn evicted<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.evicted(page, cache, below));
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        cooperation_dispatch!(self, scheme => scheme.heap_bytes())
     }
 
     pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
@@ -180,36 +229,57 @@ impl Cooperation {
 
 impl GcAnswers for Cooperation {
     #[inline(always)]
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, media: &mut M) -> Fate {
-        cooperation_dispatch!(self, scheme => scheme.fate(lpn, marked, cache, media))
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate {
+        cooperation_dispatch!(self, scheme => scheme.fate(lpn, marks, cache, media))
     }
 
     fn before_erase<M: Media>(&mut self, media: &mut M) {
         cooperation_dispatch!(self, scheme => scheme.before_erase(media));
     }
 
+    #[inline(always)]
     fn weights(&mut self, cache: &Cache) -> Weights {
         cooperation_dispatch!(self, scheme => scheme.weights(cache))
     }
 }
 
 /// A scheme with the cache at hand, as GC asks it.
-pub(crate) struct Answers<'a, S> {
+pub struct Answers<'a, S = Cooperation> {
     pub(crate) scheme: &'a mut S,
     pub(crate) cache: &'a mut Cache,
 }
 
+impl<S> Answers<'_, S> {
+    /// Where a page is cached.
+    #[inline]
+    #[must_use]
+    pub fn cached_at(&self, lpn: Lpn) -> Option<SlotId> {
+        self.cache.lookup(lpn)
+    }
+}
+
 impl<S: GcAnswers> Advisor for Answers<'_, S> {
     #[inline(always)]
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, media: &mut M) -> Fate {
-        self.scheme.fate(lpn, marked, self.cache, media)
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Fate {
+        self.scheme.fate(lpn, marks, self.cache, media)
     }
 
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
         self.scheme.before_erase(media);
+        after
     }
 
+    #[inline(always)]
     fn weights(&mut self) -> Weights {
         self.scheme.weights(self.cache)
     }
+}
+
+/// Why a scheme by which the cache holds the only copy of a page refuses a volatile one.
+fn needs_durable(scheme: &str) -> (&'static str, String) {
+    let problem = format!(
+        "true was given; with {scheme} GC drops what the cache holds, which must survive a restart: false is allowed, or \
+         cooperation \"none\" or one of ShadowGC's"
+    );
+    ("cache.volatile", problem)
 }

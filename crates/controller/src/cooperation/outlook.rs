@@ -9,6 +9,7 @@
 //! Every unmodified page is counted, and not only those that were dropped: what GC did with the flash copy changes nothing
 //! of what the host does with the page, and where no drop pays there would be nothing left to learn from.
 
+use crate::write_back::Below;
 use coflash_base::IdVec;
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Ftl, Grade};
@@ -105,11 +106,11 @@ impl Outlook {
     }
 
     /// A page is evicted.
-    pub(crate) fn evicted(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
+    pub(crate) fn evicted<B: Below>(&mut self, slot: SlotId, cache: &Cache, below: &mut B) {
         self.evictions_before = self.evictions_before.saturating_sub(1);
         if !self.grades.is_empty() {
             for _ in 0..Grade::COUNT {
-                self.look(SlotId::new(self.hand), cache, ftl);
+                self.look(SlotId::new(self.hand), cache, below);
                 self.hand = (self.hand + 1) % cache.capacity();
             }
         }
@@ -119,7 +120,7 @@ impl Outlook {
     }
 
     /// The hand comes by.
-    fn look(&mut self, slot: SlotId, cache: &Cache, ftl: &mut Ftl) {
+    fn look<B: Below>(&mut self, slot: SlotId, cache: &Cache, below: &mut B) {
         let grade = self.grades[slot];
         if grade == Grade::LAST || !cache.is_occupied(slot) || !cache.is_unmodified(slot) {
             return;
@@ -127,7 +128,7 @@ impl Outlook {
         self.count(grade, |moves| &mut moves.aged);
         self.grades[slot] = grade.next();
         if !cache.is_dirty(slot) {
-            ftl.grade(cache.page_of(slot), grade.next());
+            below.grade(cache.page_of(slot), grade.next());
         }
     }
 
@@ -164,10 +165,17 @@ impl Outlook {
         }
     }
 
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.grades.heap_bytes()
+    }
+
     pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
+        if self.grades.is_empty() {
+            return;
+        }
         for slot in cache.occupied().filter(|&slot| !cache.is_dirty(slot)) {
             let lpn = cache.page_of(slot);
-            assert_eq!(ftl.mark_of(lpn), Some(self.grade(slot)), "{lpn:?}: the grade of its mark");
+            assert_eq!(ftl.grade_of(lpn), Some(self.grade(slot)), "{lpn:?}: the grade of its mark");
         }
     }
 }

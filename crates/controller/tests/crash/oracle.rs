@@ -162,10 +162,10 @@ impl Subject {
                 self.controller.trim(Lpn::new(page), &mut self.media);
                 self.now[page as usize] = [0; 2];
             }
-            Operation::Flush => self.controller.flush((), &mut self.media),
+            Operation::Flush => self.controller.flush((), &mut self.media, &mut Vec::new()),
             Operation::Wait => {
                 self.clock += 1000;
-                self.controller.pass_time(Time { ns: self.clock }, &mut self.media);
+                self.controller.pass_time(Time { ns: self.clock }, (), &mut self.media);
             }
             Operation::Idle(steps) => self.idle(steps),
         }

@@ -3,8 +3,8 @@
 mod consistent_states;
 mod consistent_storms;
 mod media;
-
 mod oracle;
+mod shadow_states;
 mod sole_copies;
 mod states;
 mod statistics;

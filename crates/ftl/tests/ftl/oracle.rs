@@ -6,7 +6,7 @@ use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Index, Lpn};
 use coflash_flash::image::{Done, Image};
 use coflash_flash::{Access, Cause, DieId, Media, Oob, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Grade, Io, Trigger, Weight, Weights};
+use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Grade, Io, Marks, Trigger, Weight, Weights};
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
@@ -38,9 +38,9 @@ struct Tier {
 }
 
 impl Advisor for Tier {
-    fn fate<M: Media>(&mut self, page: Lpn, marked: bool, _: &mut M) -> Fate {
+    fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Fate {
         let mark = self.marked[page.index()];
-        assert_eq!(marked, mark.is_some(), "{page:?}: the FTL's mark");
+        assert_eq!(marks.any(), mark.is_some(), "{page:?}: the FTL's mark");
         // What counts in full may be copied: the last grade is.
         let is_dropped = |grade: Grade| grade != Grade::LAST || self.weights.0[grade.index()] < Weight::FULL;
         if self.drops && mark.is_some_and(is_dropped) {
@@ -48,7 +48,7 @@ impl Advisor for Tier {
             self.dropped.push(page);
             return Fate::Drop;
         }
-        Fate::Copy
+        Fate::COPY
     }
 
     fn weights(&mut self) -> Weights {
@@ -262,7 +262,7 @@ impl Checked {
             let page = Lpn::from_index(index);
             let place = self.ftl.lookup(page);
             assert_eq!(place.is_some(), truth.data.is_some() && !truth.elsewhere, "{page:?}: {truth:?}");
-            assert_eq!(self.ftl.mark_of(page), self.tier.marked[index], "{page:?}: mark");
+            assert_eq!(self.ftl.grade_of(page), self.tier.marked[index], "{page:?}: mark");
             if let (Some(place), Some(data)) = (place, truth.data) {
                 mapped.push(page);
                 assert_eq!(rebuilt[index], Some(place), "{page:?}: out-of-band data gives the map");
@@ -277,7 +277,7 @@ impl Checked {
 
 /// How the tier beside flash behaves in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Marks {
+enum Marking {
     None,
     /// There are marks, but GC copies the pages all the same.
     Copied,
@@ -285,21 +285,21 @@ enum Marks {
 }
 
 /// Pages copied and dropped by GC.
-fn storm(seed: u64, marks: Marks) -> (u64, u64) {
+fn storm(seed: u64, marks: Marking) -> (u64, u64) {
     let mut sum = (0, 0);
     for victim in victims() {
         let mut stream = Seed(seed).stream("storm");
         let setup = Setup::draw(&mut stream, victim);
         let _reproduce = Reproduce(&setup);
-        let mut checked = Checked::new(&setup, marks == Marks::Dropped);
+        let mut checked = Checked::new(&setup, marks == Marking::Dropped);
         let pages = setup.geometry.pages();
         // Full first, so that GC has something to do.
         for page in 0..checked.ftl.logical_pages() {
             checked.apply(Operation::Write(Lpn::new(page)), &mut stream);
         }
         for step in 0..pages * 3 {
-            let mut operation = checked.draw(&mut stream, marks != Marks::None);
-            if let (Operation::Weigh(_), Marks::Copied) = (operation, marks) {
+            let mut operation = checked.draw(&mut stream, marks != Marking::None);
+            if let (Operation::Weigh(_), Marking::Copied) = (operation, marks) {
                 // Marked pages count less only where they are dropped.
                 operation = Operation::Weigh(Weights::all(Weight::FULL));
             }
@@ -318,22 +318,22 @@ fn storm(seed: u64, marks: Marks) -> (u64, u64) {
 }
 
 /// Storms of these seeds; GC must have copied, and dropped or not, as the marks say.
-fn storms(seeds: std::ops::Range<u64>, marks: Marks) {
+fn storms(seeds: std::ops::Range<u64>, marks: Marking) {
     let (copies, drops) = seeds.map(|seed| storm(seed, marks)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    assert!(copies > 1000 && (drops > 1000) == (marks == Marks::Dropped), "{copies} copies, {drops} drops");
+    assert!(copies > 1000 && (drops > 1000) == (marks == Marking::Dropped), "{copies} copies, {drops} drops");
 }
 
 #[test]
 fn what_is_written_reads_back() {
-    storms(0..200, Marks::None);
+    storms(0..200, Marking::None);
 }
 
 #[test]
 fn marked_pages_that_are_copied_stay_marked() {
-    storms(1000..1060, Marks::Copied);
+    storms(1000..1060, Marking::Copied);
 }
 
 #[test]
 fn dropped_pages_live_elsewhere() {
-    storms(2000..2120, Marks::Dropped);
+    storms(2000..2120, Marking::Dropped);
 }

@@ -22,7 +22,16 @@ macro_rules! presets {
     };
 }
 
-presets!("demo", "random-5g", "msr-ssd", "cdm-64g");
+presets!(
+    "demo",
+    "random-5g",
+    "msr-ssd",
+    "cdm-64g",
+    "shadowgc-1t",
+    "shadowgc-64g",
+    "opfcl-config1",
+    "opfcl-config2",
+);
 
 impl Scenario {
     /// A scenario that ships, by name.
@@ -43,14 +52,25 @@ impl Scenario {
     /// # Errors
     /// No such scenario or file, or what is wrong with it.
     pub fn load(name_or_path: &str) -> Result<Self, ScenarioError> {
-        let is_path = name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\']);
-        if !is_path {
+        if !is_path(name_or_path) {
             return Self::preset(name_or_path);
         }
         let text = std::fs::read_to_string(name_or_path)
             .map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))?;
         Self::from_toml(&text).map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))
     }
+}
+
+impl Scenario {
+    /// Whether a user who says this means a scenario: one that ships, or a file.
+    #[must_use]
+    pub fn is_named(name_or_path: &str) -> bool {
+        is_path(name_or_path) || PRESETS.iter().any(|preset| preset.name == name_or_path)
+    }
+}
+
+fn is_path(name_or_path: &str) -> bool {
+    name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\'])
 }
 
 #[cfg(test)]

@@ -3,7 +3,6 @@
 use super::Scenario;
 use coflash_base::suggest;
 use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-use serde::forward_to_deserialize_any;
 use std::fmt;
 use toml::{Table, Value};
 
@@ -133,6 +132,27 @@ impl<'de> IntoDeserializer<'de, ScenarioError> for Node {
     }
 }
 
+impl Node {
+    fn unexpected(&self) -> de::Unexpected<'_> {
+        match &self.0 {
+            Value::String(value) => de::Unexpected::Str(value),
+            Value::Integer(value) => de::Unexpected::Signed(*value),
+            Value::Float(value) => de::Unexpected::Float(*value),
+            Value::Boolean(value) => de::Unexpected::Bool(*value),
+            Value::Datetime(_) => de::Unexpected::Other("a date"),
+            Value::Array(_) => de::Unexpected::Seq,
+            Value::Table(_) => de::Unexpected::Map,
+        }
+    }
+
+    fn into_text(self) -> Result<String, Self> {
+        match self.0 {
+            Value::String(text) => Ok(text),
+            other => Err(Self(other)),
+        }
+    }
+}
+
 impl<'de> Deserializer<'de> for Node {
     type Error = ScenarioError;
 
@@ -148,53 +168,7 @@ impl<'de> Deserializer<'de> for Node {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, ScenarioError> {
-        visitor.visit_some(self)
-    }
-
-    fn deserialize_newtype_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        visitor: V,
-    ) -> Result<V::Value, ScenarioError> {
-        visitor.visit_newtype_struct(self)
-    }
-
-    fn deserialize_enum<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        names: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ScenarioError> {
-        match self.0 {
-            Value::String(name) => visitor.visit_enum(name.into_deserializer()),
-            Value::Array(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &expected(names).as_str())),
-            Value::Table(_) => Err(de::Error::invalid_type(de::Unexpected::Map, &expected(names).as_str())),
-            other => Err(ScenarioError::whole(format!("{other} was given; {} is allowed", expected(names)))),
-        }
-    }
-
-    /// A table by its keys only: a list of its values in order would mean something else in the next version.
-    fn deserialize_struct<V: Visitor<'de>>(
-        self,
-        _: &'static str,
-        _: &'static [&'static str],
-        visitor: V,
-    ) -> Result<V::Value, ScenarioError> {
-        match self.0 {
-            Value::Array(_) => Err(de::Error::invalid_type(de::Unexpected::Seq, &visitor)),
-            _ => self.deserialize_any(visitor),
-        }
-    }
-
-    forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct
-        seq tuple tuple_struct map identifier ignored_any
-    }
-}
-
-fn expected(names: &[&str]) -> String {
-    format!("one of {}", names.join(", "))
+    coflash_base::forward_scenario_value! { ScenarioError }
 }
 
 struct Entries {
@@ -272,6 +246,12 @@ mod tests {
                 "timing.channel: \"shard\" is not known; did you mean \"shared\"?",
             ),
             ("[flash]\nchannels = -1", "flash.channels: -1 was given; a whole number from 0 to 4294967295"),
+            (
+                "[timing]\nchannel = 2026-01-01",
+                "timing.channel: a date was given; one of private, shared is allowed",
+            ),
+            ("[timing]\nchannel = {}", "timing.channel: a table was given; one of"),
+            ("[timing]\nchannel = 3", "timing.channel: 3 was given; one of"),
             ("flash = [1, 2]", "flash: a list was given; a table is allowed"),
             ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
             ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),

@@ -10,6 +10,7 @@
 //! `tests/binary.rs`); a fuzz target.
 
 mod alibaba;
+mod arrow;
 mod biotracer;
 mod blkparse;
 mod blktrace;
@@ -73,6 +74,13 @@ const FORMATS: &[Entry] = &[
     Entry::packed::<vscsi::Vscsi>(),
     Entry::packed::<oracle_general::OracleGeneral>(),
     Entry::packed::<srt::Srt>(),
+    Entry {
+        info: arrow::INFO,
+        dated: false,
+        per_processor: false,
+        look: Look::Bytes(arrow::recognises),
+        open: Open::Stream(arrow::open),
+    },
     Entry {
         info: parquet::INFO,
         dated: false,

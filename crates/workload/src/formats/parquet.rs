@@ -8,7 +8,7 @@
 //! | length  | uint64 | dictionary          | bytes; of a flush zero                              |
 //!
 //! All compressed by zstd. The file's metadata has the version of coflash (`coflash.version`) and of this layout
-//! (`coflash.trace`). Files that others write are read as well: the columns are found by name, may be signed and may be
+//! (`coflash.trace`), and what was remarked on the trace it was made from (`coflash.remarks`). Files that others write are read as well: the columns are found by name, may be signed and may be
 //! nullable as long as nothing is null, and further columns are passed over.
 
 use super::reader::{Reader, Records, Trouble};
@@ -40,6 +40,8 @@ pub(crate) const VERSION_KEY: &str = "coflash.version";
 pub(crate) const LAYOUT_KEY: &str = "coflash.trace";
 /// This layout.
 pub(crate) const LAYOUT_VERSION: &str = "1";
+/// The key under which it hands on what had to be remarked on where it comes from, a line each.
+pub(crate) const REMARKS_KEY: &str = "coflash.remarks";
 /// The key under which it says what the numbers of operations mean.
 pub(crate) const OPS_KEY: &str = "coflash.ops";
 
@@ -57,6 +59,18 @@ const OPS: [(Op, &str); 4] =
 /// The number of an operation.
 pub(crate) fn op_code(op: Op) -> i32 {
     OPS.iter().position(|(known, _)| *known == op).map_or(0, |code| code as i32)
+}
+
+/// The operation of a number.
+#[inline]
+pub(super) fn op_of(code: u64) -> Result<Op, Fault> {
+    let known = usize::try_from(code).ok().and_then(|code| OPS.get(code));
+    known.map(|&(op, _)| op).ok_or_else(|| unknown_op(code))
+}
+
+#[cold]
+fn unknown_op(code: impl std::fmt::Display) -> Fault {
+    Fault::number("op", code, &format!("an operation ({})", ops()))
 }
 
 /// What the numbers of operations mean.
@@ -94,6 +108,8 @@ struct Rows {
     /// The row behind the last one handed out, among those decoded.
     next: usize,
     number: u64,
+    /// Those that came with the file.
+    remarks: Vec<String>,
 }
 
 /// A column in its file.
@@ -150,14 +166,18 @@ impl Rows {
             Trouble::Record(fault) | Trouble::Lost(fault) => fault.problem,
         })?;
         let about = file.metadata().file_metadata();
-        let layout = about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == LAYOUT_KEY);
-        if let Some(given) = layout.and_then(|pair| pair.value.as_deref())
+        let about_key = |key: &str| {
+            let pair = about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == key);
+            pair.and_then(|pair| pair.value.as_deref())
+        };
+        if let Some(given) = about_key(LAYOUT_KEY)
             && given != LAYOUT_VERSION
         {
             return Err(format!(
                 "its layout is version {given}, this coflash reads version {LAYOUT_VERSION}"
             ));
         }
+        let remarks = about_key(REMARKS_KEY).into_iter().flat_map(str::lines).map(str::to_owned).collect();
         let columns = about.schema_descr().columns();
         let place = |name: &'static str, expected: Type| {
             let found = columns.iter().enumerate().find(|(_, column)| column.path().parts() == [name]);
@@ -181,6 +201,7 @@ impl Rows {
             group: None,
             next: 0,
             number: 0,
+            remarks,
         })
     }
 
@@ -295,9 +316,7 @@ impl Records for Rows {
         self.next += 1;
         self.number += 1;
         let op = group.op.values[row];
-        let Some(&(op, _)) = usize::try_from(op).ok().and_then(|code| OPS.get(code)) else {
-            return Err(Fault::number("op", op, &format!("an operation ({})", ops())).into());
-        };
+        let op = u64::try_from(op).map_err(|_| unknown_op(op)).and_then(op_of)?;
         Ok(Some(Record {
             time_ns: self.time_ns.value(group.time_ns.values[row])?,
             device: 0,
@@ -312,7 +331,7 @@ impl Records for Rows {
     }
 
     fn remarks(&self) -> Vec<String> {
-        Vec::new()
+        self.remarks.clone()
     }
 }
 

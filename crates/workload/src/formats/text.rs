@@ -85,6 +85,15 @@ impl Lines {
         self.start = (self.start + bytes).min(self.end);
     }
 
+    /// Takes the next `bytes`, or all that is left; memory grows as it is read, whatever is asked for.
+    pub(crate) fn take(&mut self, bytes: u64) -> io::Result<Vec<u8>> {
+        let ahead = &self.buffer[self.start..self.end];
+        let mut taken = ahead[..usize::try_from(bytes).unwrap_or(usize::MAX).min(ahead.len())].to_vec();
+        self.pass(taken.len());
+        self.input.by_ref().take(bytes - taken.len() as u64).read_to_end(&mut taken)?;
+        Ok(taken)
+    }
+
     /// Reads more behind what is there, making room first.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {

@@ -42,7 +42,7 @@ pub struct FitOptions {
     pub trace: TraceOptions,
     /// Popularity and footprint are counted in pages of this size, a power of two of at least 512 bytes.
     pub page: Bytes,
-    /// The seed with which the fitted workload is run for the comparison.
+    /// The seed with which candidates are tried, and the fitted workload is run for the comparison.
     pub seed: u64,
 }
 
@@ -83,18 +83,32 @@ pub fn fit(paths: &[String], options: &FitOptions) -> Result<Fitted, WorkloadErr
 /// # Errors
 /// What is wrong with the source; a source that asks for no address.
 pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitted, WorkloadError> {
+    let original = tally(source, options)?;
+    let seed = Seed(options.seed);
+    let config = config(&original, seed)?;
+    let mut fitted = Tally::new(options.page.count);
+    fitted.read(&mut run(&config, seed)?)?;
+    Ok(Fitted { config, comparison: Comparison { original: original.profile(), fitted: fitted.profile() } })
+}
+
+/// The workload alone, without the pass that measures it.
+///
+/// # Errors
+/// As [`fit_source`].
+pub fn config_like(source: &mut dyn Source, options: &FitOptions) -> Result<SyntheticConfig, WorkloadError> {
+    config(&tally(source, options)?, Seed(options.seed))
+}
+
+/// What is counted in one pass.
+fn tally(source: &mut dyn Source, options: &FitOptions) -> Result<Tally, WorkloadError> {
     let page = options.page;
     if page.count < 512 || !page.count.is_power_of_two() {
         let problem = format!("{page} was given; a power of two of at least 512B is allowed");
         return Err(WorkloadError::Parameters { key: "page", problem });
     }
-    let mut original = Tally::new(page.count);
-    original.read(source)?;
-    let seed = Seed(options.seed);
-    let config = config(&original, seed)?;
-    let mut fitted = Tally::new(page.count);
-    fitted.read(&mut run(&config, seed)?)?;
-    Ok(Fitted { config, comparison: Comparison { original: original.profile(), fitted: fitted.profile() } })
+    let mut tally = Tally::new(page.count);
+    tally.read(source)?;
+    Ok(tally)
 }
 
 /// The requests of a fitted workload.

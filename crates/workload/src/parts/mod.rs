@@ -143,7 +143,7 @@ impl Part {
         };
         match (&self.synthetic, &self.preset) {
             (Some(synthetic), _) => format!("synthetic, {}", synthetic.generator.name()),
-            (_, Some(preset)) => preset.name().to_owned(),
+            (_, Some(preset)) => preset.title().to_owned(),
             _ if self.phases.is_empty() => list(&self.tenants, " and "),
             _ => list(&self.phases, ", then "),
         }

@@ -56,6 +56,8 @@ impl Policy for JedecClient {
 }
 
 impl ReadyMade for JedecClient {
+    const TITLE: Option<&'static str> = Some("jedec-client (a substitute for JEDEC's trace)");
+
     fn new(config: &JedecClientConfig) -> Self {
         Self(config.clone())
     }

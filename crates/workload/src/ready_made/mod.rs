@@ -22,6 +22,9 @@ pub trait ReadyMade: Policy {
     /// so a parameter that goes to a part unchanged has the name that it has there.
     fn part(&self, space_bytes: u64) -> Result<Part, WorkloadError>;
 
+    /// What it is called where there is room for a few words only; nothing where its name says enough.
+    const TITLE: Option<&'static str> = None;
+
     /// What a reader of its results must know, in sentences.
     fn remarks(&self) -> Vec<String> {
         Vec::new()
@@ -40,6 +43,15 @@ coflash_base::policy_family! { ($)
 impl PresetConfig {
     pub(crate) fn build(&self) -> Preset {
         build_preset!(self, config => ReadyMade::new(config))
+    }
+
+    /// What it is, in a few words.
+    #[must_use]
+    pub fn title(&self) -> &'static str {
+        fn of<P: ReadyMade>(_: &P) -> Option<&'static str> {
+            P::TITLE
+        }
+        with_preset!(&self.build(), preset => of(preset)).unwrap_or(self.name())
     }
 }
 

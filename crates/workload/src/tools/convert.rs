@@ -3,7 +3,7 @@
 //! To add a format: a file beside this with a type that implements `Target`, and its line in `TARGETS`.
 
 use super::whole::Whole;
-use super::{fio, parquet};
+use super::{arrow, fio, parquet};
 use crate::place::unusable;
 use crate::request::{Request, Source, WorkloadError};
 use serde::Serialize;
@@ -13,8 +13,9 @@ use std::io::{self, Write};
 pub(super) trait Target {
     /// Adds requests.
     fn write(&mut self, batch: &[Request]) -> io::Result<()>;
-    /// Writes what is left; returns what could not be kept, in sentences for the user.
-    fn finish(self: Box<Self>) -> io::Result<Vec<String>>;
+    /// Writes what is left, and `remarks` where the format has room for them; returns what could not be kept, in
+    /// sentences for the user.
+    fn finish(self: Box<Self>, remarks: &[String]) -> io::Result<Vec<String>>;
 }
 
 /// Where a target writes to.
@@ -36,6 +37,12 @@ const TARGETS: &[TargetEntry] = &[
         extensions: &["parquet"],
         is_plain: false,
         create: |output| Ok(Box::new(parquet::ToParquet::new(output)?)),
+    },
+    TargetEntry {
+        name: "arrow",
+        extensions: &["arrow", "feather", "ipc"],
+        is_plain: false,
+        create: |output| Ok(Box::new(arrow::ToArrow::new(output)?)),
     },
     TargetEntry {
         name: "fio",
@@ -102,7 +109,8 @@ pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Resul
             requests += batch.len() as u64;
         }
         remarks = source.remarks();
-        remarks.extend(target.finish().map_err(failed)?);
+        let lost = target.finish(&remarks).map_err(failed)?;
+        remarks.extend(lost);
     }
     if let Some(Ok(encoder)) = encoder {
         encoder.finish().map_err(failed)?;

@@ -40,7 +40,7 @@ impl Target for ToFio<'_> {
         Ok(())
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Vec<String>> {
+    fn finish(mut self: Box<Self>, _: &[String]) -> io::Result<Vec<String>> {
         writeln!(self.output, "{} coflash close", self.latest_us)?;
         self.output.flush()?;
         let shortened = self.shortened;

@@ -4,6 +4,7 @@
 //! A transformation is a [`Source`] that reads from another one; `convert` writes whatever comes out of the last. So the
 //! tools of the command line are one thing: [`rewrite`] with different [`Steps`].
 
+mod arrow;
 mod convert;
 mod fio;
 pub mod head;

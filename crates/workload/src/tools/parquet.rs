@@ -1,7 +1,9 @@
 //! The project's own format: its layout is in `crate::formats::parquet`.
 
 use super::convert::{Output, Target};
-use crate::formats::parquet::{LAYOUT_KEY, LAYOUT_VERSION, OPS_KEY, SCHEMA, VERSION_KEY, op_code, ops};
+use crate::formats::parquet::{
+    LAYOUT_KEY, LAYOUT_VERSION, OPS_KEY, REMARKS_KEY, SCHEMA, VERSION_KEY, op_code, ops,
+};
 use crate::request::Request;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::data_type::{DataType, Int32Type, Int64Type};
@@ -100,8 +102,11 @@ impl Target for ToParquet<'_> {
         if self.ops.len() >= GROUP_ROWS { self.write_group().map_err(failed) } else { Ok(()) }
     }
 
-    fn finish(mut self: Box<Self>) -> io::Result<Vec<String>> {
+    fn finish(mut self: Box<Self>, remarks: &[String]) -> io::Result<Vec<String>> {
         self.write_group().map_err(failed)?;
+        if !remarks.is_empty() {
+            self.writer.append_key_value_metadata(KeyValue::new(REMARKS_KEY.to_owned(), remarks.join("\n")));
+        }
         // Closes and flushes.
         self.writer.into_inner().map_err(failed)?.into_inner().map_err(|error| error.into_error())?;
         Ok(Vec::new())

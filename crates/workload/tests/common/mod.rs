@@ -53,7 +53,7 @@ pub(crate) fn refuses_with(options: &TraceOptions, beginning: &str, line: &str, 
 }
 
 /// The binary formats, whose samples are in `binary.rs`.
-pub(crate) const BINARY: [&str; 5] = ["blktrace", "vscsi", "oracle-general", "srt", "parquet"];
+pub(crate) const BINARY: [&str; 6] = ["blktrace", "vscsi", "oracle-general", "srt", "arrow", "parquet"];
 
 /// A new file of that name and content; a directory per test keeps them apart.
 pub(crate) fn file(test: &str, name: &str, content: impl AsRef<[u8]>) -> String {

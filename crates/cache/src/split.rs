@@ -1,0 +1,262 @@
+//! A cache in two classes, clean and dirty pages, which leave by orders of their own and share slots and index.
+
+use crate::evict::{Eviction, EvictionConfig, Shape};
+use crate::slots::{SlotId, SlotTable};
+use coflash_base::{IdVec, Lpn};
+use std::ops::Deref;
+
+/// Whether the classes leave by orders of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Orders {
+    /// Clean and dirty pages each by their own.
+    Own,
+    /// All pages by one.
+    Common,
+}
+
+/// A cache of logical pages in two classes. It reads as its [`SlotTable`], and changes only through the methods here.
+#[derive(Clone)]
+pub struct SplitCache {
+    table: SlotTable,
+    index: IdVec<Lpn, Option<SlotId>>,
+    /// Of clean pages, of dirty ones; the second is not used where the order is common.
+    policies: [Eviction; 2],
+    orders: Orders,
+    pinned: u32,
+}
+
+impl SplitCache {
+    /// An empty cache of `slots` pages out of `logical_pages`.
+    #[must_use]
+    pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize, orders: Orders) -> Self {
+        let shape = |slots| Shape { slots, pages: logical_pages as u32 };
+        let second = if orders == Orders::Own { slots } else { 0 };
+        Self {
+            table: SlotTable::new(slots),
+            index: IdVec::filled(None, logical_pages),
+            policies: [config.build(shape(slots)), config.build(shape(second))],
+            orders,
+            pinned: 0,
+        }
+    }
+
+    /// Where the page lies, if anywhere.
+    #[inline]
+    #[must_use]
+    pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
+        self.index[lpn]
+    }
+
+    #[inline]
+    fn class(&self, dirty: bool) -> usize {
+        usize::from(dirty && self.orders == Orders::Own)
+    }
+
+    /// Puts a page that is not cached into a free slot; panics where it is cached, or no slot is free.
+    #[inline]
+    pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
+        let slot = self.table.occupy(lpn, dirty);
+        self.enter(slot, lpn, dirty);
+        slot
+    }
+
+    /// As [`insert`](Self::insert), into a slot of the caller's choice, which must be free; for a cache that comes back
+    /// after a crash. It searches the free list.
+    pub fn insert_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
+        self.table.occupy_at(slot, lpn, dirty);
+        self.enter(slot, lpn, dirty);
+    }
+
+    #[inline]
+    fn enter(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
+        let before = self.index[lpn].replace(slot);
+        assert!(before.is_none(), "{lpn:?} is cached already");
+        let class = self.class(dirty);
+        self.policies[class].inserted(slot, &self.table);
+    }
+
+    /// The page in `slot` was used again; one that is pinned stays so.
+    #[inline]
+    pub fn touch(&mut self, slot: SlotId) {
+        if !self.table.is_pinned(slot) {
+            let class = self.class(self.table.is_dirty(slot));
+            self.policies[class].touched(slot, &self.table);
+        }
+    }
+
+    /// The page in `slot` was overwritten: it is dirty, used just now, and no longer pinned.
+    #[inline]
+    pub fn write(&mut self, slot: SlotId) {
+        let (pinned, dirty) = (self.table.is_pinned(slot), self.table.is_dirty(slot));
+        let to = self.class(true);
+        if !pinned && self.class(dirty) == to {
+            self.policies[to].touched(slot, &self.table);
+            self.table.set_dirty(slot, true);
+            if !dirty {
+                self.policies[to].flagged(slot, &self.table);
+            }
+            return;
+        }
+        if pinned {
+            self.table.set_pinned(slot, false);
+            self.pinned -= 1;
+        } else {
+            let from = self.class(dirty);
+            self.policies[from].removed(slot, &self.table);
+        }
+        self.table.set_dirty(slot, true);
+        self.policies[to].inserted(slot, &self.table);
+    }
+
+    /// Who of a class leaves next; with a common order the class is that of whoever it is.
+    #[inline]
+    pub fn victim(&mut self, dirty: bool) -> Option<SlotId> {
+        let class = self.class(dirty);
+        self.policies[class].victim(&self.table)
+    }
+
+    /// Takes the page in `slot` out of its order: it is on its way out, and no victim. Panics where it is pinned already.
+    #[inline]
+    pub fn pin(&mut self, slot: SlotId) {
+        assert!(!self.table.is_pinned(slot), "{slot:?} is pinned already");
+        let class = self.class(self.table.is_dirty(slot));
+        self.policies[class].removed(slot, &self.table);
+        self.table.set_pinned(slot, true);
+        self.pinned += 1;
+    }
+
+    /// Forgets the page in `slot`.
+    #[inline]
+    pub fn remove(&mut self, slot: SlotId) {
+        if self.table.is_pinned(slot) {
+            self.pinned -= 1;
+        } else {
+            let class = self.class(self.table.is_dirty(slot));
+            self.policies[class].removed(slot, &self.table);
+        }
+        self.index[self.table.page_of(slot)] = None;
+        self.table.release(slot);
+    }
+
+    /// How many pages are pinned.
+    #[inline]
+    #[must_use]
+    pub fn pinned_len(&self) -> u32 {
+        self.pinned
+    }
+
+    /// How many pages are clean.
+    #[inline]
+    #[must_use]
+    pub fn clean_len(&self) -> u32 {
+        self.table.len() - self.table.dirty_len()
+    }
+
+    /// The bytes the cache holds on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        let policies: usize = self.policies.iter().map(Eviction::heap_bytes).sum();
+        self.table.heap_bytes() + self.index.heap_bytes() + policies
+    }
+
+    /// Recounts everything and panics where it does not agree; for tests, since it visits all slots and pages.
+    pub fn assert_invariants(&self) {
+        self.table.assert_invariants();
+        for slot in self.table.occupied() {
+            assert_eq!(self.index[self.table.page_of(slot)], Some(slot), "index of the page in {slot:?}");
+        }
+        let indexed = self.index.iter().flatten().count();
+        assert_eq!(indexed, self.table.len() as usize, "pages in the index and pages in slots");
+        let pinned = self.table.occupied().filter(|&slot| self.table.is_pinned(slot)).count();
+        assert_eq!(pinned, self.pinned as usize, "count of pinned pages");
+        let mut tracked = IdVec::<SlotId, bool>::filled(false, self.table.capacity() as usize);
+        for (class, policy) in self.policies.iter().enumerate() {
+            policy.tracked(&mut |slot| {
+                assert!(self.table.is_occupied(slot), "a policy tracks {slot:?}, which is free");
+                assert!(!self.table.is_pinned(slot), "a policy tracks {slot:?}, which is pinned");
+                assert_eq!(
+                    self.class(self.table.is_dirty(slot)),
+                    class,
+                    "{slot:?} is in the order of the other class"
+                );
+                assert!(!std::mem::replace(&mut tracked[slot], true), "{slot:?} is tracked twice");
+            });
+        }
+        let listed = tracked.iter().filter(|&&tracked| tracked).count();
+        assert_eq!(listed + pinned, self.table.len() as usize, "every page is in an order or pinned");
+    }
+}
+
+impl Deref for SplitCache {
+    type Target = SlotTable;
+    #[inline]
+    fn deref(&self) -> &SlotTable {
+        &self.table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coflash_base::Seed;
+    use coflash_base::seed::RngExt;
+
+    #[test]
+    fn classes_leave_by_their_own_orders() {
+        let mut cache = SplitCache::new(&EvictionConfig::default(), 4, 9, Orders::Own);
+        let slots: Vec<_> = [(1, false), (2, true), (3, false), (4, true)]
+            .map(|(page, dirty)| cache.insert(Lpn::new(page), dirty))
+            .into();
+        assert_eq!((cache.victim(false), cache.victim(true)), (Some(slots[0]), Some(slots[1])));
+        cache.write(slots[0]);
+        assert_eq!((cache.victim(false), cache.dirty_len(), cache.clean_len()), (Some(slots[2]), 3, 1));
+        cache.pin(slots[1]);
+        assert_eq!(cache.victim(true), Some(slots[3]));
+        cache.write(slots[1]);
+        cache.remove(slots[3]);
+        assert_eq!((cache.victim(true), cache.pinned_len()), (Some(slots[0]), 0));
+        cache.assert_invariants();
+    }
+
+    #[test]
+    fn a_common_order_is_that_of_all() {
+        let mut cache = SplitCache::new(&EvictionConfig::default(), 3, 9, Orders::Common);
+        let first = cache.insert(Lpn::new(1), true);
+        let second = cache.insert(Lpn::new(2), false);
+        assert_eq!((cache.victim(false), cache.victim(true)), (Some(first), Some(first)));
+        cache.touch(first);
+        assert_eq!(cache.victim(true), Some(second));
+        cache.write(second);
+        assert_eq!(cache.victim(false), Some(first));
+        cache.assert_invariants();
+    }
+
+    #[test]
+    fn whatever_is_done_every_page_keeps_its_place() {
+        for (policy, orders) in
+            EvictionConfig::NAMES.iter().flat_map(|name| [(name, Orders::Own), (name, Orders::Common)])
+        {
+            let config = EvictionConfig::by_name(policy).unwrap();
+            let mut cache = SplitCache::new(&config, 8, 20, orders);
+            let mut stream = Seed(1).stream("split");
+            for _ in 0..5000 {
+                let lpn = Lpn::new(stream.random_range(0..20));
+                match (cache.lookup(lpn), stream.random_range(0..5)) {
+                    (None, _) if cache.is_full() => {
+                        if let Some(slot) = cache.victim(stream.random_range(0..2) == 0) {
+                            cache.remove(slot);
+                        }
+                    }
+                    (None, draw) => {
+                        cache.insert(lpn, draw < 2);
+                    }
+                    (Some(slot), 0) => cache.remove(slot),
+                    (Some(slot), 1) if !cache.is_pinned(slot) => cache.pin(slot),
+                    (Some(slot), 2) => cache.write(slot),
+                    (Some(slot), _) => cache.touch(slot),
+                }
+            }
+            cache.assert_invariants();
+        }
+    }
+}

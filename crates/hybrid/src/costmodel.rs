@@ -1,0 +1,278 @@
+//! What a page request costs a hybrid of flash and disk, as a function of how its flash is divided: equations 1 to 6 and
+//! Algorithm 1 of the paper.
+//!
+//! The legend:
+//!
+//! - `u`: caching space / flash. The rest, 1 − u, is over-provisioned space, in which garbage collection works.
+//! - `r`: read cache / caching space. The rest, 1 − r, is write cache.
+//! - `u′`: valid pages / pages of the block that GC cleans, at best u and at worst what [`victim_utilisation`] says.
+//!
+//! Results are nanoseconds as numbers with a fraction, since they are means.
+
+use coflash_base::Duration;
+
+const NS_PER_S: f64 = 1e9;
+
+/// What flash operations take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlashCosts {
+    /// N_P, pages of a block.
+    pub pages_per_block: u32,
+    /// C_PROG, a page program.
+    pub page_program: Duration,
+    /// C_PR, a page read.
+    pub page_read: Duration,
+    /// C_CP, a page copy by GC.
+    pub page_copy: Duration,
+    /// C_E, a block erase.
+    pub block_erase: Duration,
+}
+
+impl FlashCosts {
+    /// Equation 1: C_GC, cleaning a block when every block is as full as all of flash. The worst case.
+    #[must_use]
+    pub fn gc_worst_ns(&self, u: f64) -> f64 {
+        (u * self.pages()).ceil() * self.page_copy.ns as f64 + self.block_erase.ns as f64
+    }
+
+    /// Equation 2: C_PW, programming a page with its share of [`gc_worst_ns`](Self::gc_worst_ns). Infinite where a block
+    /// gives up no page.
+    #[must_use]
+    pub fn write_worst_ns(&self, u: f64) -> f64 {
+        self.gc_worst_ns(u) / ((1.0 - u) * self.pages()).floor() + self.page_program.ns as f64
+    }
+
+    /// Equation 3: C_GC, cleaning the block with the fewest valid pages under uniform updates. The mean.
+    #[must_use]
+    pub fn gc_ns(&self, u: f64) -> f64 {
+        victim_utilisation(u) * self.pages() * self.page_copy.ns as f64 + self.block_erase.ns as f64
+    }
+
+    /// Equation 4: C_PW, programming a page with its share of [`gc_ns`](Self::gc_ns). Infinite at u = 1.
+    #[must_use]
+    pub fn write_ns(&self, u: f64) -> f64 {
+        self.gc_ns(u) / ((1.0 - victim_utilisation(u)) * self.pages()) + self.page_program.ns as f64
+    }
+
+    fn pages(&self) -> f64 {
+        f64::from(self.pages_per_block)
+    }
+}
+
+/// What a page at a random place of a disk takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskCosts {
+    /// C_RPOS, seek and rotation before a read.
+    pub read_positioning: Duration,
+    /// C_WPOS, seek and rotation before a write.
+    pub write_positioning: Duration,
+    /// B, in bytes a second.
+    pub bandwidth_bytes_per_s: u64,
+    /// P, the size of a page.
+    pub page_bytes: u64,
+}
+
+impl DiskCosts {
+    /// C_DR = C_RPOS + P/B.
+    #[must_use]
+    pub fn read_ns(&self) -> f64 {
+        self.read_positioning.ns as f64 + self.transfer_ns()
+    }
+
+    /// C_DW = C_WPOS + P/B.
+    #[must_use]
+    pub fn write_ns(&self) -> f64 {
+        self.write_positioning.ns as f64 + self.transfer_ns()
+    }
+
+    fn transfer_ns(&self) -> f64 {
+        self.page_bytes as f64 / self.bandwidth_bytes_per_s as f64 * NS_PER_S
+    }
+}
+
+/// U(u), the table of equation 3: the u′ that solves u = (u′ − 1) / ln u′, from 0 at u = 0 to 1 at u = 1.
+///
+/// J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995. The paper keeps a table; halving an
+/// interval is quick enough for the few values that are asked for.
+///
+/// # Panics
+/// Where u is outside 0 to 1.
+#[must_use]
+pub fn victim_utilisation(u: f64) -> f64 {
+    assert!((0.0..=1.0).contains(&u), "u is {u}; 0 to 1 is allowed");
+    if u == 0.0 || u == 1.0 {
+        return u;
+    }
+    let (mut low, mut high) = (0.0_f64, 1.0_f64);
+    loop {
+        let middle = f64::midpoint(low, high);
+        if middle <= low || middle >= high {
+            return middle;
+        }
+        // (x − 1) / ln x grows with x; ln_1p keeps its accuracy near 1, and at 0 it is 0.
+        let value = if middle == 0.0 { 0.0 } else { (middle - 1.0) / (middle - 1.0).ln_1p() };
+        if value < u { low = middle } else { high = middle }
+    }
+}
+
+/// The share of requests that a cache would hit, as a function of its size: straight lines between points that are one
+/// segment apart. It grows with the size, and stays as it is past the last point.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HitCurve {
+    /// At no cache (0 hits), one segment, two …
+    hit_rates: Vec<f64>,
+    /// The size of a segment as a share of flash.
+    segment: f64,
+}
+
+impl HitCurve {
+    /// The hit rates of caches of one, two … segments; a segment is this share of flash.
+    ///
+    /// # Panics
+    /// Where the rates fall, leave 0 to 1, or a segment is nothing.
+    #[must_use]
+    pub fn new(hit_rates: impl IntoIterator<Item = f64>, segment: f64) -> Self {
+        let hit_rates: Vec<_> = std::iter::once(0.0).chain(hit_rates).collect();
+        assert!(hit_rates.is_sorted(), "hit rates fall: {hit_rates:?}");
+        assert!(
+            hit_rates.iter().all(|rate| (0.0..=1.0).contains(rate)),
+            "hit rates outside 0 to 1: {hit_rates:?}"
+        );
+        assert!(segment > 0.0, "a segment is {segment} of flash; more than 0 is allowed");
+        Self { hit_rates, segment }
+    }
+
+    /// The hit rate of a cache of this share of flash.
+    #[must_use]
+    pub fn at(&self, share: f64) -> f64 {
+        let place = (share / self.segment).max(0.0);
+        let last = self.hit_rates.len() - 1;
+        let before = (place as usize).min(last);
+        let after = (before + 1).min(last);
+        let fraction = (place - before as f64).min(1.0);
+        self.hit_rates[before] + (self.hit_rates[after] - self.hit_rates[before]) * fraction
+    }
+}
+
+/// What is asked of the cache.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Demand {
+    /// IO_R, the share of page requests that go to the read cache: reads, but for those that hit the write cache.
+    pub reads: f64,
+    /// IO_W, the share that goes to the write cache: writes, and reads that hit there.
+    pub writes: f64,
+    /// H_R, how many of `reads` a read cache hits.
+    pub read_hits: HitCurve,
+    /// H_W, how many of `writes` a write cache hits.
+    pub write_hits: HitCurve,
+    /// h′, the share of the write cache's hits that are reads.
+    pub reads_of_write_hits: f64,
+}
+
+/// The costs of a hybrid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Costs {
+    /// Of its flash.
+    pub flash: FlashCosts,
+    /// Of its disk.
+    pub disk: DiskCosts,
+}
+
+/// One step, two …, up to `most`, rounding aside.
+fn steps(step: f64, most: f64) -> impl Iterator<Item = f64> {
+    (1..).map(move |n| f64::from(n) * step).take_while(move |&at| at <= most + step * 1e-9)
+}
+
+/// How flash is divided.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Partition {
+    /// u, caching space / flash.
+    pub caching: f64,
+    /// r, read cache / caching space.
+    pub read: f64,
+}
+
+impl Partition {
+    /// S_R / S_F, the read cache as a share of flash.
+    #[must_use]
+    pub fn read_share(self) -> f64 {
+        self.caching * self.read
+    }
+
+    /// S_W / S_F, the write cache as a share of flash.
+    #[must_use]
+    pub fn write_share(self) -> f64 {
+        self.caching * (1.0 - self.read)
+    }
+}
+
+impl Costs {
+    /// Equation 5: C_HR, a request to the read cache, of which `hit_rate` are hits and `write_ns` is C_PW.
+    #[must_use]
+    pub fn read_ns(&self, hit_rate: f64, write_ns: f64) -> f64 {
+        hit_rate * self.flash.page_read.ns as f64 + (1.0 - hit_rate) * (self.disk.read_ns() + write_ns)
+    }
+
+    /// C_HW, a request to the write cache: a miss destages a page to make room, a hit overwrites or, as often as h′ says,
+    /// reads. `write_ns` is C_PW.
+    #[must_use]
+    pub fn write_ns(&self, hit_rate: f64, reads_of_hits: f64, write_ns: f64) -> f64 {
+        let page_read = self.flash.page_read.ns as f64;
+        let hit = (1.0 - reads_of_hits) * write_ns + reads_of_hits * page_read;
+        (1.0 - hit_rate) * (page_read + self.disk.write_ns() + write_ns) + hit_rate * hit
+    }
+
+    /// Equation 6: C_HY(u, r), the mean cost of a page request.
+    #[must_use]
+    pub fn hybrid_ns(&self, demand: &Demand, partition: Partition) -> f64 {
+        self.divided_ns(demand, partition, self.flash.write_ns(partition.caching))
+    }
+
+    fn divided_ns(&self, demand: &Demand, partition: Partition, write_ns: f64) -> f64 {
+        let read = self.read_ns(demand.read_hits.at(partition.read_share()), write_ns);
+        let hit_rate = demand.write_hits.at(partition.write_share());
+        let write = self.write_ns(hit_rate, demand.reads_of_write_hits, write_ns);
+        // A class that is not asked for costs nothing, even where its requests would cost without end.
+        let of = |cost: f64, share: f64| if share > 0.0 { cost * share } else { 0.0 };
+        of(read, demand.reads) + of(write, demand.writes)
+    }
+
+    /// Algorithm 1: the partition of least cost, u from `step` to below 1 and at most `caching_max`, r from 0 to 1. Of
+    /// equals the first: the smallest cache, and in it the smallest read cache.
+    ///
+    /// The paper takes the size of a segment as a share of flash for the step, which gives 16 × 17 partitions.
+    ///
+    /// # Panics
+    /// Where the step is not above 0, or no u is allowed.
+    #[must_use]
+    pub fn best(&self, demand: &Demand, step: f64, caching_max: f64) -> Partition {
+        assert!(
+            step > 0.0 && step <= caching_max,
+            "step {step}; above 0 and at most {caching_max} is allowed"
+        );
+        let candidates = steps(step, caching_max)
+            .filter(|&u| u < 1.0 - step * 1e-9)
+            .map(|caching| self.least_within(demand, caching, step));
+        let least = candidates.reduce(|least, next| if next.0 < least.0 { next } else { least });
+        least.expect("some u is allowed").1
+    }
+
+    /// The inner loop of Algorithm 1: the r of least cost for a caching space that is given.
+    #[must_use]
+    pub fn best_within(&self, demand: &Demand, caching: f64, step: f64) -> Partition {
+        self.least_within(demand, caching, step).1
+    }
+
+    fn least_within(&self, demand: &Demand, caching: f64, step: f64) -> (f64, Partition) {
+        let write_ns = self.flash.write_ns(caching);
+        let candidates = std::iter::once(0.0).chain(steps(step, 1.0)).map(|read| {
+            let partition = Partition { caching, read: f64::min(read, 1.0) };
+            (self.divided_ns(demand, partition, write_ns), partition)
+        });
+        let least = candidates.reduce(|least, next| if next.0 < least.0 { next } else { least });
+        least.expect("r may be 0")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,337 @@
+//! Mapping Manager: what flash says of itself, so that after a power failure no dirty page is lost and no old one comes back.
+//!
+//! Every page in flash bears a [`Label`]; the mapping page at the end of each block repeats those of its block. That tells
+//! what was put into flash, but not what was taken out again: a page that was destaged, or overwritten past the cache, lies
+//! in flash until its block is erased. So what leaves is written down in a *journal* before the block can be erased, or the
+//! disk be overwritten; the clean pages that only give way to others need not be, for the disk holds the same. From time to
+//! time a *checkpoint* names all that is cached, and the journal begins anew (as in M. Rosenblum & J. K. Ousterhout, "The
+//! design and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
+//!
+//! Flash pages of the tier, by their number for the FTL:
+//!
+//! ```text
+//! 0 … slots          what is cached: slot n is flash page n
+//!   … + journal      version, how many, and the pages of the disk that are gone
+//!   … + checkpoint   version, its number, and two words for each slot: its page and whether it is dirty, its version
+//!   … + checkpoint   the one before, until the next is whole
+//! ```
+//!
+//! Versions count all labels, journal pages and checkpoints. Of a slot the copy programmed last counts; it is live if the
+//! last checkpoint that is whole names it, or it is newer than that, and no journal page that is newer names its page; of
+//! two slots with the same page, the one with the newer label.
+
+use crate::media::{Label, TierMedia};
+use crate::store::Store;
+use coflash_base::{IdVec, Index, Lpn};
+use coflash_cache::{SlotId, SplitCache};
+use coflash_flash::{Cause, Oob, Place};
+
+const WORD_BYTES: u64 = 8;
+const HEADER_WORDS: usize = 2;
+const WORDS_PER_SLOT: usize = 2;
+
+/// Where everything lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Pages that may be cached.
+    pub slots: u32,
+    /// Pages of the journal; as many as of a checkpoint, so that one of the latter costs no more than what it ends.
+    pub journal_pages: u32,
+    /// Pages of one checkpoint.
+    pub checkpoint_pages: u32,
+    page_words: usize,
+}
+
+impl Layout {
+    /// The most slots that fit into so many pages of the FTL; none where nothing does.
+    #[must_use]
+    pub fn new(logical_pages: u32, page_bytes: u64) -> Option<Self> {
+        let page_words = (page_bytes / WORD_BYTES) as usize;
+        let slots_per_page = page_words.checked_sub(HEADER_WORDS)? / WORDS_PER_SLOT;
+        let slots_per_page = u64::try_from(slots_per_page).ok().filter(|&slots| slots > 0)?;
+        // A page of the FTL in `slots_per_page + 3` holds metadata: journal and two checkpoints.
+        let most = u64::from(logical_pages) * slots_per_page / (slots_per_page + 3);
+        let fits =
+            |slots: &u64| slots + 3 * slots.div_ceil(slots_per_page).max(2) <= u64::from(logical_pages);
+        let slots = (1..=most).rev().find(fits)?;
+        let checkpoint_pages = slots.div_ceil(slots_per_page).max(2) as u32;
+        Some(Self { slots: slots as u32, journal_pages: checkpoint_pages, checkpoint_pages, page_words })
+    }
+
+    fn journal(&self, page: u32) -> Lpn {
+        Lpn::new(self.slots + page)
+    }
+
+    fn checkpoint(&self, area: u32, page: u32) -> Lpn {
+        Lpn::new(self.slots + self.journal_pages + area * self.checkpoint_pages + page)
+    }
+
+    fn journal_entries(&self) -> usize {
+        self.page_words - HEADER_WORDS
+    }
+
+    fn slots_per_page(&self) -> usize {
+        self.journal_entries() / WORDS_PER_SLOT
+    }
+}
+
+/// A bit for each page of the disk.
+#[derive(Clone, Debug)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(len: usize) -> Self {
+        Self(vec![0; len.div_ceil(64)])
+    }
+
+    #[inline(always)]
+    fn get(&self, page: Lpn) -> bool {
+        self.0[page.index() / 64] >> (page.index() % 64) & 1 == 1
+    }
+
+    #[inline(always)]
+    fn set(&mut self, page: Lpn, value: bool) {
+        let mask = 1 << (page.index() % 64);
+        if value {
+            self.0[page.index() / 64] |= mask;
+        } else {
+            self.0[page.index() / 64] &= !mask;
+        }
+    }
+}
+
+/// What it has written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MappingTally {
+    /// Pages of the journal.
+    pub journal_pages: u64,
+    /// Checkpoints.
+    pub checkpoints: u64,
+}
+
+/// A flash page as recovery finds it.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// What the FTL wrote beside it.
+    pub oob: Oob,
+    /// What the tier wrote beside it: for a cached page.
+    pub label: Option<Label>,
+    /// What it holds: for a page of journal or checkpoint.
+    pub words: Vec<u64>,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct MappingManager {
+    layout: Layout,
+    versions: IdVec<SlotId, u64>,
+    next_version: u64,
+    /// Pages of the disk of which flash may hold a copy, live or not, that recovery would take for live.
+    recorded: Bits,
+    journal_used: u32,
+    /// The area that the next checkpoint is written to.
+    area: u32,
+    words: Vec<u64>,
+    tally: MappingTally,
+}
+
+impl MappingManager {
+    pub(crate) fn new(layout: Layout, disk_pages: usize) -> Self {
+        Self {
+            versions: IdVec::filled(0, layout.slots as usize),
+            next_version: 1,
+            recorded: Bits::new(disk_pages),
+            journal_used: 0,
+            area: 0,
+            words: Vec::with_capacity(layout.page_words),
+            tally: MappingTally::default(),
+            layout,
+        }
+    }
+
+    /// Where everything lies.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// What it has written so far.
+    #[must_use]
+    pub fn tally(&self) -> MappingTally {
+        self.tally
+    }
+
+    /// The bytes it holds on the heap.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.versions.heap_bytes() + (self.recorded.0.capacity() + self.words.capacity()) * size_of::<u64>()
+    }
+
+    /// Whether a copy of a page might come back that is not wanted.
+    pub(crate) fn is_recorded(&self, page: Lpn) -> bool {
+        self.recorded.get(page)
+    }
+
+    fn take_version(&mut self) -> u64 {
+        self.next_version += 1;
+        self.next_version - 1
+    }
+
+    /// Programs a slot with its label.
+    #[inline]
+    pub(crate) fn program<M: TierMedia>(
+        &mut self,
+        slot: SlotId,
+        from: Place,
+        cause: Cause,
+        after: M::When,
+        store: &mut Store<'_, M>,
+    ) -> M::When {
+        let version = self.take_version();
+        let label = Label { page: store.cache.page_of(slot), dirty: store.cache.is_dirty(slot), version };
+        self.versions[slot] = version;
+        self.recorded.set(label.page, true);
+        store.media.label(slot, label);
+        store.program(Lpn::new(slot.get()), from, cause, after)
+    }
+
+    /// Writes down that pages are gone: whatever flash holds of them is out of date. Durable at the time returned.
+    pub(crate) fn forget<M: TierMedia>(
+        &mut self,
+        pages: &[Lpn],
+        after: M::When,
+        store: &mut Store<'_, M>,
+    ) -> M::When {
+        let mut done = after;
+        for chunk in pages.chunks(self.layout.journal_entries()) {
+            if self.journal_used == self.layout.journal_pages {
+                done = self.checkpoint(done, store);
+            }
+            let version = self.take_version();
+            self.words.clear();
+            self.words.extend([version, chunk.len() as u64]);
+            self.words.extend(chunk.iter().map(|page| page.index() as u64));
+            let at = self.layout.journal(self.journal_used);
+            self.journal_used += 1;
+            self.tally.journal_pages += 1;
+            done = self.write_words(at, done, store);
+        }
+        for &page in pages {
+            self.recorded.set(page, false);
+        }
+        done
+    }
+
+    /// Names all that is cached; the journal begins anew.
+    pub(crate) fn checkpoint<M: TierMedia>(&mut self, after: M::When, store: &mut Store<'_, M>) -> M::When {
+        let version = self.take_version();
+        let slots_per_page = self.layout.slots_per_page();
+        let mut done = after;
+        for page in 0..self.layout.checkpoint_pages {
+            self.words.clear();
+            self.words.extend([version, u64::from(page)]);
+            let first = page as usize * slots_per_page;
+            let end = (first + slots_per_page).min(self.layout.slots as usize);
+            for slot in (first..end).map(SlotId::from_index) {
+                let cached = store.cache.is_occupied(slot);
+                let words = if cached {
+                    entry(store.cache.page_of(slot), store.cache.is_dirty(slot), self.versions[slot])
+                } else {
+                    [0, 0]
+                };
+                self.words.extend(words);
+            }
+            done = self.write_words(self.layout.checkpoint(self.area, page), done, store);
+        }
+        self.area = 1 - self.area;
+        self.journal_used = 0;
+        self.tally.checkpoints += 1;
+        self.recorded.0.fill(0);
+        for slot in store.cache.occupied() {
+            self.recorded.set(store.cache.page_of(slot), true);
+        }
+        done
+    }
+
+    fn write_words<M: TierMedia>(&mut self, at: Lpn, after: M::When, store: &mut Store<'_, M>) -> M::When {
+        store.media.words(&self.words);
+        store.program(at, Place::Merged, Cause::Metadata, after)
+    }
+
+    /// Finds out what is live among all pages that can be read: the label of each slot, and the rest of its own state.
+    /// Of a slot, or a page of metadata, that is there more than once, the copy with the highest sequence number counts.
+    pub(crate) fn recover(&mut self, found: &[Found]) -> IdVec<SlotId, Option<Label>> {
+        let Layout { slots, checkpoint_pages, journal_pages, .. } = self.layout;
+        let metadata = slots + journal_pages + 2 * checkpoint_pages;
+        let mut newest: IdVec<Lpn, Option<&Found>> = IdVec::filled(None, metadata as usize);
+        for page in found {
+            if let Some(lpn) = page.oob.lpn
+                && newest[lpn].is_none_or(|other| other.oob.sequence < page.oob.sequence)
+            {
+                newest[lpn] = Some(page);
+            }
+            let version = page.label.map(|label| label.version).or(page.words.first().copied());
+            self.next_version = self.next_version.max(version.unwrap_or(0) + 1);
+        }
+        let whole = |area: u32| {
+            let pages = || (0..checkpoint_pages).map(|page| newest[self.layout.checkpoint(area, page)]);
+            let version = pages().next()??.words[0];
+            pages().all(|page| page.is_some_and(|page| page.words[0] == version)).then_some((version, area))
+        };
+        let last = [0, 1].into_iter().filter_map(whole).max();
+        let since = last.map_or(0, |(version, _)| version);
+        self.area = last.map_or(0, |(_, area)| 1 - area);
+        let named = |slot: SlotId| {
+            let (page, at) =
+                (slot.index() / self.layout.slots_per_page(), slot.index() % self.layout.slots_per_page());
+            let words = &newest[self.layout.checkpoint(last?.1, page as u32)]?.words;
+            words.get(HEADER_WORDS + at * WORDS_PER_SLOT..)?.first_chunk::<WORDS_PER_SLOT>().copied()
+        };
+        let mut gone: Vec<(Lpn, u64)> = Vec::new();
+        for page in (0..journal_pages).filter_map(|page| newest[self.layout.journal(page)]) {
+            let (version, pages) =
+                (page.words[0], &page.words[HEADER_WORDS..HEADER_WORDS + page.words[1] as usize]);
+            if version > since {
+                gone.extend(pages.iter().map(|&page| (Lpn::from_index(page as usize), version)));
+            }
+        }
+        gone.sort_unstable();
+        let gone_at = |page: Lpn| {
+            let end = gone.partition_point(|&(other, _)| other <= page);
+            end.checked_sub(1)
+                .map(|last| gone[last])
+                .filter(|&(other, _)| other == page)
+                .map_or(0, |(_, at)| at)
+        };
+        let mut live: IdVec<SlotId, Option<Label>> = IdVec::filled(None, slots as usize);
+        let mut newer: Vec<(Lpn, u64, SlotId)> = Vec::new();
+        for slot in live.ids() {
+            let Some(label) = newest[Lpn::new(slot.get())].and_then(|page| page.label) else { continue };
+            let is_named = || named(slot) == Some(entry(label.page, label.dirty, label.version));
+            if label.version > gone_at(label.page) && (label.version > since || is_named()) {
+                live[slot] = Some(label);
+                newer.push((label.page, label.version, slot));
+            }
+        }
+        newer.sort_unstable();
+        for pair in newer.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+            live[pair[0].2] = None;
+        }
+        for slot in live.ids() {
+            self.versions[slot] = live[slot].map_or(0, |label| label.version);
+        }
+        live
+    }
+
+    /// Panics unless it knows of every page that is cached. For tests.
+    pub(crate) fn assert_invariants(&self, cache: &SplitCache) {
+        for slot in cache.occupied() {
+            assert!(self.recorded.get(cache.page_of(slot)), "{slot:?} holds a page that is not recorded");
+            assert!(self.versions[slot] < self.next_version, "{slot:?} has a version to come");
+        }
+    }
+}
+
+fn entry(page: Lpn, dirty: bool, version: u64) -> [u64; WORDS_PER_SLOT] {
+    [page.index() as u64 * 2 + u64::from(dirty), version]
+}

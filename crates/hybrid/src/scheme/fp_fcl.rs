@@ -1,0 +1,49 @@
+//! FP-FCL: one cache for clean and dirty pages, of a fixed share of flash.
+
+use super::PartitionScheme;
+use crate::costmodel::Partition;
+use coflash_base::{Policy, Share};
+use coflash_cache::Orders;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is fixed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FpFclConfig {
+    /// Caching space as a share of flash.
+    pub caching: Share,
+}
+
+impl Default for FpFclConfig {
+    fn default() -> Self {
+        Self { caching: Share::percent(80) }
+    }
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct FpFcl {
+    config: FpFclConfig,
+}
+
+impl Policy for FpFcl {
+    type Config = FpFclConfig;
+    const SUMMARY: &'static str = "One cache for clean and dirty pages, of a fixed share of flash.";
+    const SOURCE: &'static str = "Y. Oh et al., FAST 2012";
+}
+
+impl PartitionScheme for FpFcl {
+    fn new(config: &FpFclConfig) -> Self {
+        Self { config: config.clone() }
+    }
+
+    fn first(&self) -> Partition {
+        // What either class may hold is not told apart.
+        Partition { caching: self.config.caching.as_f64(), read: 0.5 }
+    }
+
+    fn orders(&self) -> Orders {
+        Orders::Common
+    }
+}

@@ -1,0 +1,56 @@
+//! Silent eviction: as FP-FCL, but GC drops clean pages instead of copying them, since the disk holds them too.
+//!
+//! M. Saxena, M. M. Swift & Y. Zhang, "FlashTier: a lightweight, consistent and durable storage cache", EuroSys 2012.
+
+use super::PartitionScheme;
+use crate::costmodel::Partition;
+use coflash_base::{Policy, Share};
+use coflash_cache::Orders;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is fixed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SilentEvictionConfig {
+    /// Caching space as a share of flash.
+    pub caching: Share,
+}
+
+impl Default for SilentEvictionConfig {
+    fn default() -> Self {
+        Self { caching: Share::percent(80) }
+    }
+}
+
+/// See the module.
+#[derive(Clone)]
+pub struct SilentEviction {
+    config: SilentEvictionConfig,
+}
+
+impl Policy for SilentEviction {
+    type Config = SilentEvictionConfig;
+    const SUMMARY: &'static str =
+        "One cache of a fixed share of flash, whose clean pages GC drops instead of copying them.";
+    const SOURCE: &'static str = "M. Saxena, M. M. Swift & Y. Zhang, EuroSys 2012";
+}
+
+impl PartitionScheme for SilentEviction {
+    fn new(config: &SilentEvictionConfig) -> Self {
+        Self { config: config.clone() }
+    }
+
+    fn first(&self) -> Partition {
+        // What either class may hold is not told apart.
+        Partition { caching: self.config.caching.as_f64(), read: 0.5 }
+    }
+
+    fn orders(&self) -> Orders {
+        Orders::Common
+    }
+
+    fn drops_clean(&self) -> bool {
+        true
+    }
+}

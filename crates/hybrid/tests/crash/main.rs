@@ -1,0 +1,122 @@
+//! The tier under power cuts: at every step of programs, erases and disk writes, with fetches, groups and overwrites at any
+//! stage. Recovery reads flash and disk only. After it every page reads back as what was last written and answered, or as
+//! something newer that was on its way; what it reads as then stays; and the tier works on.
+
+mod driver;
+mod media;
+
+use coflash_base::Seed;
+use coflash_base::seed::RngExt;
+use driver::{Driver, Setup};
+use media::Sabotage;
+
+/// Runs random operations, cuts power after `steps`, recovers and checks; again and again. What went wrong, if anything.
+fn storm(
+    setup: &Setup,
+    seed: u64,
+    cuts: u32,
+    operations: u32,
+    sabotage: Sabotage,
+) -> Result<[(&'static str, u64); 8], String> {
+    let mut stream = Seed(seed).stream("storm");
+    let mut driver = Driver::new(setup, sabotage);
+    for cut in 0..cuts {
+        driver.media.steps_left = stream.random_range(0..u64::from(operations) * 4);
+        for _ in 0..operations {
+            driver.operate(&mut stream).map_err(|problem| format!("cut {cut}: {problem}"))?;
+        }
+        driver.restart(&mut stream).map_err(|problem| format!("after cut {cut}: {problem}"))?;
+    }
+    Ok(driver.seen)
+}
+
+#[test]
+fn no_cut_loses_a_dirty_page_or_brings_an_old_one_back() {
+    let mut sums = [("", 0); 8];
+    for setup in Setup::all() {
+        for seed in 0..12 {
+            let seen = storm(&setup, seed, 30, 300, Sabotage::None)
+                .unwrap_or_else(|problem| panic!("{} with seed {seed}: {problem}", setup.name));
+            for (sum, (name, count)) in sums.iter_mut().zip(seen) {
+                *sum = (name, sum.1 + count);
+            }
+        }
+    }
+    assert!(sums.iter().all(|&(_, count)| count > 100), "what is to be tested happens: {sums:?}");
+}
+
+#[test]
+fn larger_devices_keep_their_pages_too() {
+    let setup = Setup::large();
+    for seed in 0..3 {
+        storm(&setup, seed, 6, 3000, Sabotage::None)
+            .unwrap_or_else(|problem| panic!("seed {seed}: {problem}"));
+    }
+}
+
+/// One sequence of operations, cut at each of its steps; again with each of a few sequences.
+#[test]
+fn every_step_may_be_the_last() {
+    for setup in Setup::all() {
+        for seed in 0..4 {
+            let mut stream = Seed(seed).stream("exhaustive");
+            let mut ready = Driver::new(&setup, Sabotage::None);
+            for _ in 0..150 {
+                ready.operate(&mut stream).unwrap();
+            }
+            let sequence = stream.clone();
+            let run = |driver: &mut Driver| {
+                let mut stream = sequence.clone();
+                (0..25).try_for_each(|_| driver.operate(&mut stream))
+            };
+            let mut whole = ready.clone();
+            whole.media.steps = 0;
+            run(&mut whole).unwrap();
+            for step in 0..=whole.media.steps {
+                let mut cut = ready.clone();
+                cut.media.steps_left = step;
+                let mut after = Seed(step).stream("after");
+                run(&mut cut).and_then(|()| cut.restart(&mut after)).unwrap_or_else(|problem| {
+                    panic!("{}, seed {seed}, cut at step {step}: {problem}", setup.name)
+                });
+            }
+        }
+    }
+}
+
+/// A second cut, at every step of the recovery from the first.
+#[test]
+fn recovery_may_be_cut_short() {
+    for setup in Setup::all() {
+        let mut stream = Seed(7).stream("recovery");
+        let mut driver = Driver::new(&setup, Sabotage::None);
+        for _ in 0..300 {
+            driver.operate(&mut stream).unwrap();
+        }
+        for step in 0..60 {
+            let mut again = driver.clone();
+            let mut after = Seed(step).stream("after");
+            again.power_off();
+            again.media.steps_left = step;
+            again.recover();
+            again
+                .restart(&mut after)
+                .unwrap_or_else(|problem| panic!("{}, step {step}: {problem}", setup.name));
+        }
+    }
+}
+
+#[test]
+fn mistakes_are_caught() {
+    for sabotage in [Sabotage::NoJournal, Sabotage::JournalLate, Sabotage::NoLabels, Sabotage::DestageNothing]
+    {
+        let caught = Setup::all().iter().any(|setup| {
+            (0..12).any(|seed| {
+                let run = || storm(setup, seed, 60, 60, sabotage).map(drop);
+                std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
+                    .map_or(true, |outcome| outcome.is_err())
+            })
+        });
+        assert!(caught, "{sabotage:?} passes");
+    }
+}

@@ -1,0 +1,79 @@
+"""What a trace is like, as rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from coflash.quantity import Unit, show
+from coflash.workload_info import MissRatioCurve, TraceInfo
+
+_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share", "requests": "requests"}
+_APART = frozenset({"sampling", "popularity", "reuse", "write_growth", "course", "remarks"})
+
+
+def rows(found: TraceInfo) -> Iterator[tuple[str, str]]:
+    """A row for each fact: what it is about, and what it is."""
+    page_bytes = found.page_bytes
+    yield from _facts({name: value for name, value in found.to_dict().items() if name not in _APART}, page_bytes)
+    for name, spread in (("read", found.popularity.read), ("write", found.popularity.write)):
+        if spread is not None:
+            shares = (
+                f"{key.split('_')[1]} % of pages {show(share, 'share')}" for key, share in spread.hottest_share.items()
+            )
+            yield f"{name} hottest", " · ".join(shares)
+    if found.reuse is not None:
+        yield "first accesses", show(found.reuse.first_share, "share")
+        yield "LRU miss ratio", _misses(found.reuse.curve, page_bytes)
+        yield "", _followed(found)
+    yield "remarks", "\n".join(found.remarks) or "–"
+
+
+def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Iterator[tuple[str, str]]:
+    """The last word of a fact's name is its unit. A distribution of something is one fact."""
+    for name, value in facts.items():
+        *words, last = name.split("_")
+        unit = _UNITS.get(last)
+        if isinstance(value, dict) and unit is None:
+            yield from _facts(value, page_bytes, f"{prefix}{name} ".replace("_", " "))
+        elif last == "pages":
+            pages = None if value is None else f"{show(value * page_bytes, 'bytes')} ({value:,} pages)"
+            yield prefix + " ".join(words), pages or "–"
+        else:
+            label = " ".join(words) if words and unit is not None else name.replace("_", " ")
+            yield prefix + label, _shown(value, unit)
+
+
+def _misses(curve: MissRatioCurve, page_bytes: int) -> str:
+    """At every fourth power of two that makes a difference, the last one included."""
+    sizes = curve.cache_pages
+    if not sizes:
+        return "100 % at any size"
+    first, last = (sizes[0] - 1).bit_length(), (sizes[-1] - 1).bit_length()
+    texts = []
+    for power in sorted({last, *range(first + (last - first) % 2, last, 2)})[-8:]:
+        ratio = max((row for row, size in enumerate(sizes) if size <= 2**power), default=None)
+        missed = 1.0 if ratio is None else curve.miss_ratio[ratio]
+        texts.append(f"{show(2**power * page_bytes, 'bytes')} {show(missed, 'share')}")
+    return " · ".join(texts)
+
+
+def _followed(found: TraceInfo) -> str:
+    if found.sampling.method == "exact":
+        return "exact: every page was followed"
+    return f"sampled: {found.sampling.pages:,} pages followed, {found.sampling.share * 100:.3g} % of all"
+
+
+def _shown(value: Any, unit: Unit | None) -> str:
+    match value:
+        case None | []:
+            return "–"
+        case dict():
+            return " · ".join(f"{name} {_shown(part, unit)}" for name, part in value.items() if name != "histogram")
+        case list():
+            return "\n".join(_shown(item, unit) for item in value)
+        case int() | float() if unit is not None:
+            return show(value, unit)
+        case int():
+            return f"{value:,}"
+    return str(value)

@@ -1,0 +1,21 @@
+"""What was wrong with a command line, in one line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+# Typer has brought its own Click along since 0.26; only this leads to the class in both cases.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+
+def problem(error: Any) -> str:
+    """What a `UsageError` says: what was given, the nearest match, and where to read what is allowed."""
+    text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
+    text = text[:1].lower() + text[1:]
+    text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
+    if near := getattr(error, "possibilities", None):
+        text += f"; did you mean {near[0]}?" if "did you mean" not in text else ""
+    help_of = error.ctx.command_path if error.ctx else "coflash"
+    return f"{text} ({help_of} --help says what is allowed)"

@@ -1,0 +1,92 @@
+"""Draws the figures of a paper, in the style of `publication`."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from coflash.publication import DASHES, MARKERS, Format, axis_unit, picture, style
+from coflash.report import palette
+from coflash.reproduce.paper import Experiment, Figure, Line, Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS: tuple[Format, ...] = ("png", "svg")
+_PANEL_INCHES, _HEIGHT_INCHES = 2.7, 2.5
+_ALONE_INCHES = 3.8
+_SHORT_LABEL = 28
+"""Letters of a label of which two fit beside each other."""
+
+
+def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
+    """The lines of a panel: each place has the value of one run."""
+    labels = dict.fromkeys(case.line for case in experiment.cases)
+    lines = []
+    for label in labels:
+        values = ((run.case.at, figure.measure.read(run.metrics)) for run in runs.of(experiment.name, label))
+        points = tuple(sorted((at, float(value)) for at, value in values if value is not None))
+        lines.append(Line(label, points))
+    return lines
+
+
+def draw(figure: Figure, runs: Runs) -> dict[Format, bytes]:
+    """The figure in each format; the same runs give the same bytes.
+
+    Raises:
+        CoflashError: matplotlib is missing.
+    """
+    panels = runs.experiments(figure.experiments)
+    with style():
+        from matplotlib.figure import Figure as Canvas
+
+        width = _ALONE_INCHES if len(panels) == 1 else _PANEL_INCHES * len(panels)
+        canvas = Canvas(figsize=(width, _HEIGHT_INCHES), layout="constrained")
+        several = canvas.subplots(1, len(panels), squeeze=False)[0]
+        beside = list(figure.beside(runs))
+        styles = {label: index for index, label in enumerate(_labels(runs, panels))}
+        for axes, experiment in zip(several, panels, strict=True):
+            _panel(axes, figure, lines_of(runs, experiment, figure), beside, styles)
+            if len(panels) > 1:
+                axes.set_title(experiment.title, fontsize=8)
+        found = {
+            label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        if len(found) > 1:
+            columns = len(found) if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
+            canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
+        return {kind: picture(canvas, kind) for kind in FORMATS}
+
+
+def _labels(runs: Runs, panels: Sequence[Experiment]) -> list[str]:
+    return list(dict.fromkeys(run.case.line for panel in panels for run in runs.of(panel.name)))
+
+
+def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[Line], styles: dict[str, int]) -> None:
+    most = max(value for line in itertools.chain(lines, beside) for _, value in line.points)
+    factor, unit = axis_unit(figure.measure.unit, most)
+    for line in lines:
+        style = styles[line.label]
+        axes.plot(
+            [at for at, _ in line.points],
+            [value / factor for _, value in line.points],
+            label=line.label,
+            color=palette.LINES[style % len(palette.LINES)],
+            linestyle=DASHES[style % len(DASHES)],
+            marker=MARKERS[style % len(MARKERS)],
+            fillstyle="full" if style < 2 else "none",  # or it would hide a line that it lies on
+        )
+    for line in beside:
+        at = [at for at, _ in line.points]
+        values = [value / factor for _, value in line.points]
+        axes.plot(at, values, label=line.label, color="#202020", marker="+", linestyle="none")
+    places = sorted({at for line in lines for at, _ in line.points})
+    if figure.axis.logarithmic:
+        axes.set_xscale("log", base=2)
+    axes.set_xticks(places, [f"{at:.2g}" if at < 10 else f"{at:g}" for at in places])
+    axes.minorticks_off()
+    axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
+    axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)
+    axes.set_ylim(bottom=0, top=most / factor * 1.06)
+    axes.grid(axis="y")

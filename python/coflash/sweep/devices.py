@@ -1,0 +1,116 @@
+"""Warm devices that runs share.
+
+The first run that needs a device warms it up, others that need it meanwhile wait, and all start from a copy. A device
+is let go when the last run that was announced has had it; where nobody knows how many there will be, when another was
+wanted since.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from coflash.scenario import Scenario
+from coflash.trace import Progress
+from coflash.warming import Warm, warm
+
+_IDLE_MAX = 1
+"""Devices that are kept although no run under way starts from them."""
+_SECONDS_BETWEEN_LOOKS = 0.05
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """That a run starts from a device that other runs start from too."""
+
+    key: str
+    """The `warm_key` of all of them."""
+    runs: int | None
+    """How many they are; None where that is not known."""
+
+
+@dataclass(frozen=True)
+class Lent:
+    """A device for one run."""
+
+    warm: Warm
+    seconds: float
+    """The processor time that warming it up took."""
+    is_new: bool
+    """Whether it was warmed up for this run."""
+
+
+@dataclass
+class _Kept:
+    """A device, or the place of one that is being warmed up."""
+
+    warm: Warm | None = None
+    seconds: float = 0.0
+    users: int = 0
+    uses: int = 0
+
+
+class Devices:
+    """The warm devices of a process."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, _Kept] = {}  # the one used last at the end
+        self._changed = threading.Condition()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    @contextmanager
+    def lent(self, scenario: Scenario, sharing: Sharing, progress: Progress | None = None) -> Iterator[Lent]:
+        """The device for one run of the scenario; warmed up now unless it is there.
+
+        Args:
+            scenario: The run's.
+            sharing: With which others it shares the device.
+            progress: Called while it is warmed up and while another run does that; may raise.
+
+        Raises:
+            CoflashError: The scenario cannot be used.
+        """
+        kept = self._taken(sharing.key, progress)
+        try:
+            if is_new := kept.warm is None:
+                begun = time.thread_time()
+                device = warm(scenario, progress=progress or False)
+                with self._changed:
+                    kept.warm, kept.seconds = device, time.thread_time() - begun
+                    self._changed.notify_all()
+            assert kept.warm is not None
+            yield Lent(kept.warm, kept.seconds, is_new)
+        finally:
+            self._given_back(sharing, kept)
+
+    def clear(self) -> None:
+        """Lets all of them go that no run under way starts from."""
+        with self._changed:
+            self._kept = {key: kept for key, kept in self._kept.items() if kept.users}
+
+    def _taken(self, key: str, progress: Progress | None) -> _Kept:
+        with self._changed:
+            while (kept := self._kept.get(key)) is not None and kept.warm is None:
+                self._changed.wait(_SECONDS_BETWEEN_LOOKS)
+                if progress:
+                    progress("precondition", None, 0)
+            kept = self._kept.pop(key) if key in self._kept else _Kept()
+            self._kept[key] = kept
+            kept.users += 1
+            return kept
+
+    def _given_back(self, sharing: Sharing, kept: _Kept) -> None:
+        with self._changed:
+            kept.users -= 1
+            kept.uses += 1
+            if kept.warm is None or kept.uses == sharing.runs:  # another may do what failed
+                self._kept.pop(sharing.key, None)
+            idle = [key for key, kept in self._kept.items() if not kept.users]
+            for key in idle[: len(idle) - _IDLE_MAX]:
+                del self._kept[key]
+            self._changed.notify_all()

@@ -1,0 +1,79 @@
+"""Clusters of two workers on this machine, begun as their users begin them, and ended for certain."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+_SECONDS_TO_START = 60
+_BIN = Path(sys.executable).parent
+
+
+@contextmanager
+def dask() -> Iterator[str]:
+    """`dask scheduler` and two times `dask worker`; yields the scheduler's address."""
+    with ExitStack() as stack:
+        scheduler = ("dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        address = stack.enter_context(_begun(scheduler, r"Scheduler at:\s+(tcp://\S+)"))
+        for _ in range(2):
+            worker = ("dask", "worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny")
+            stack.enter_context(_begun(worker, r"Registered to:\s+(tcp://\S+)"))
+        yield address
+
+
+@contextmanager
+def ray(place: Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """`ray start --head` with two processors; yields its address."""
+    head = ("ray", "start", "--head", "--block", "--num-cpus=2", "--include-dashboard=false", "--disable-usage-stats")
+    where = (f"--port={_free_port()}", f"--temp-dir={place}", "--node-ip-address=127.0.0.1")
+    with _begun((*head, *where), r"ray start --address='(\S+?)'", environment) as address:
+        yield address
+
+
+@contextmanager
+def _begun(command: tuple[str, ...], told: str, environment: Mapping[str, str] | None = None) -> Iterator[str]:
+    """A process, from when it has told its address until it and all that it began are killed."""
+    process = subprocess.Popen(
+        [_BIN / command[0], *command[1:]],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, **(environment or {})},
+        start_new_session=True,  # a group of its own, which can be killed as one
+    )
+    alarm = threading.Timer(_SECONDS_TO_START, lambda: os.killpg(process.pid, signal.SIGKILL))
+    alarm.start()
+    try:
+        assert process.stdout is not None
+        said = ""
+        for line in process.stdout:
+            said += line
+            if found := re.search(told, line):
+                break
+        else:
+            msg = f"{' '.join(command)} did not begin:\n{said}"
+            raise RuntimeError(msg)
+        alarm.cancel()
+        drain = threading.Thread(target=process.stdout.read, daemon=True)  # or it would wait for a reader
+        drain.start()
+        yield found[1]
+    finally:
+        alarm.cancel()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        port: int = listener.getsockname()[1]
+        return port

@@ -1,0 +1,215 @@
+"""What a trace is like: typed, as a table, as JSON and drawn."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+from coflash import CoflashError, trace, trace_figures
+from coflash.demo import find_trace
+from coflash.metrics import Record, _kinds
+from coflash.workload_info import Distribution, Reuse, Spread, TraceInfo
+
+# Pages 0, 1, 2, 0, 1, 2, and 5 once: a cache of three has half of all but the last.
+SMALL = "fio version 3 iolog\n" + "".join(
+    f"{time} d {op} {page * 4096} 4096\n"
+    for time, (op, page) in enumerate([*[("write", page) for page in (0, 1, 2) * 2], ("read", 2), ("read", 5)])
+)
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.iolog"
+    path.write_text(SMALL)
+    return path
+
+
+@pytest.fixture(scope="module")
+def recorded() -> TraceInfo:
+    return trace.info(find_trace())
+
+
+def coflash_cli(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "coflash", "trace", "info", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env={**os.environ, "COLUMNS": "200"},
+        input=stdin,
+        timeout=300,
+        check=False,
+    )
+
+
+def test_it_is_typed_all_the_way_down(small: Path) -> None:
+    info = trace.info(small)
+    assert isinstance(info, TraceInfo)
+    assert info.working_set is not None
+    assert (info.working_set.read_pages, info.working_set.written_pages, info.working_set.both_pages) == (2, 3, 1)
+    assert isinstance(info.reuse, Reuse)
+    assert (info.reuse.accesses_pages, info.reuse.first_share) == (8, 0.5)
+    curve = info.reuse.curve
+    assert (curve.cache_pages, curve.reuses, curve.miss_ratio) == ([1, 3], [1, 3], [7 / 8, 4 / 8])
+    assert (curve.read_miss_ratio, curve.write_miss_ratio) == ([0.5, 0.5], [1.0, 0.5])
+    assert isinstance(info.popularity.write, Spread)
+    assert info.popularity.write.hottest_share.of_1_percent == 1 / 3
+    assert info.write_growth is not None
+    assert info.write_growth.written_bytes[-1] == 6 * 4096
+    assert info.write_growth.written_pages == [0, 1, 2, 3, 4, 5, 6, 6]
+    assert info.write_growth.distinct_pages == [0, 1, 2, 3, 3, 3, 3, 3]
+    assert isinstance(info.write.size_bytes, Distribution)
+    assert info.write.size_bytes.histogram.to_dict() == {"through": [4096], "counts": [6]}
+    assert info.flush.size_bytes is None
+    assert sum(info.course.write_requests) == 6
+
+
+def test_every_declared_field_is_there_and_no_other(recorded: TraceInfo) -> None:
+    def compare(record: Record, path: str) -> None:
+        declared = {name for name in get_type_hints(type(record)) if not name.startswith("_")}
+        assert set(record) == declared, path
+        for name, kind in _kinds(type(record)).items():
+            if record[name] is not None:
+                assert type(record[name]) is kind
+                compare(record[name], f"{path}.{name}")
+
+    compare(recorded, "info")
+
+
+def test_the_recorded_trace_adds_up(recorded: TraceInfo) -> None:
+    assert recorded.sampling.to_dict() == {"method": "exact", "share": 1.0, "pages": recorded.footprint_pages}
+    sets = recorded.working_set
+    assert sets is not None
+    assert recorded.footprint_pages == sets.read_pages + sets.written_pages - sets.both_pages
+    reuse = recorded.reuse
+    assert reuse is not None
+    assert sum(reuse.curve.reuses) + recorded.sampling.pages == reuse.accesses_pages
+    assert reuse.curve.miss_ratio == sorted(reuse.curve.miss_ratio, reverse=True)
+    assert reuse.curve.miss_ratio[-1] == pytest.approx(reuse.first_share)
+    growth = recorded.write_growth
+    assert growth is not None
+    assert (growth.written_bytes[-1], growth.distinct_pages[-1]) == (recorded.write.bytes, sets.written_pages)
+    assert growth.written_pages[-1] == recorded.write.bytes // 4096
+    assert growth.requests[-1] == recorded.requests
+    assert sum(recorded.course.written_bytes) == recorded.write.bytes
+    assert sum(recorded.course.read_requests) == recorded.read.requests
+
+
+def test_a_sample_comes_near_what_is_exact(recorded: TraceInfo) -> None:
+    sampled = trace.info(find_trace(), sample=16_384)
+    assert sampled.sampling.method == "sampled"
+    assert sampled.sampling.pages <= 16_384
+    assert recorded.footprint_pages == pytest.approx(sampled.sampling.pages / sampled.sampling.share, rel=0.03)
+    assert recorded.reuse is not None
+    assert sampled.reuse is not None
+    exact, estimate = recorded.reuse.curve, sampled.reuse.curve
+    for size in (2**10, 2**13, 2**16):
+        at = [
+            max((row for row, pages in enumerate(curve.cache_pages) if pages <= size), default=0)
+            for curve in (exact, estimate)
+        ]
+        assert estimate.miss_ratio[at[1]] == pytest.approx(exact.miss_ratio[at[0]], abs=0.02)
+    assert sampled.working_set == recorded.working_set
+
+
+def test_pages_may_be_larger(small: Path) -> None:
+    info = trace.info(small, page="16KiB")
+    assert (info.page_bytes, info.footprint_pages) == (16_384, 2)
+    assert info.aligned_share == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sample": "some"}, '"some" was given; auto, exact, or a number of pages from 64'),
+        ({"sample": 63}, '"63" was given'),
+        ({"page": "3KiB"}, "a power of two of at least 512B expected"),
+        ({"page": "4"}, "the unit is missing"),
+    ],
+)
+def test_what_means_nothing_is_refused(small: Path, given: dict[str, str], message: str) -> None:
+    with pytest.raises(CoflashError, match=re.escape(message)):
+        trace.info(small, **given)  # type: ignore[arg-type]
+
+
+def test_the_table_says_what_is_known_and_how(small: Path) -> None:
+    done = coflash_cli(str(small))
+    assert done.returncode == 0, done.stderr
+    lines = {line[:20].strip(): line[20:].strip() for line in done.stdout.splitlines()}
+    assert lines["working set written"] == "12 KiB (3 pages)"
+    assert lines["write hottest"].startswith("1 % of pages 33.3\N{NO-BREAK SPACE}% · 5 % of pages 33.3")
+    assert lines["LRU miss ratio"] == "4 KiB 87.5\N{NO-BREAK SPACE}% · 16 KiB 50.0\N{NO-BREAK SPACE}%"
+    assert "exact" in done.stdout
+    assert "histogram" not in done.stdout
+    sampled = coflash_cli(str(find_trace()), "--sample", "4096")
+    assert re.search(r"sampled: [34],\d{3} pages followed, 1\.\d+ % of all", sampled.stdout), sampled.stdout
+
+
+def test_json_has_everything_also_from_standard_input(small: Path) -> None:
+    done = coflash_cli("-", "--json", "--page", "8KiB", stdin=SMALL)
+    expected = trace.info(small, page="8KiB").to_dict()
+    assert json.loads(done.stdout) == expected
+
+
+@pytest.mark.parametrize(("ending", "start"), [("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")])
+def test_a_picture_has_all_panels_and_is_the_same_each_time(
+    recorded: TraceInfo, tmp_path: Path, ending: str, start: bytes
+) -> None:
+    files = [tmp_path / f"{name}.{ending}" for name in ("a", "b")]
+    for file in files:
+        assert trace_figures.draw(recorded, file) == [file]
+    assert files[0].read_bytes().startswith(start)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    if ending == "svg":
+        texts = set(re.findall(r"<text[^>]*>([^<]*)</text>", files[0].read_text(encoding="utf-8")))
+        labels = {"request size", "time between arrivals", "LRU cache", "miss ratio (%)", "hottest pages (%)"}
+        assert labels | {"pages written (GiB)", "time (s)", "throughput asked for (MiB/s)", "reads", "writes"} <= texts
+
+
+def test_a_folder_gets_a_file_for_each_panel(small: Path, tmp_path: Path) -> None:
+    done = coflash_cli(str(small), "--plot", str(tmp_path / "figures"))
+    assert done.returncode == 0, done.stderr
+    files = sorted((tmp_path / "figures").iterdir())
+    assert {file.stem for file in files} == set(trace_figures.PANELS)
+    assert all(str(file) in done.stdout for file in files)
+
+
+def test_a_trace_without_anything_to_show_is_drawn(tmp_path: Path) -> None:
+    flushes = tmp_path / "flushes.iolog"
+    flushes.write_text("fio version 3 iolog\n5 d sync 0 0\n5 d sync 0 0\n")
+    out = tmp_path / "t.svg"
+    trace_figures.draw(trace.info(flushes), out)
+    assert out.read_text(encoding="utf-8").count("nothing to show") == len(trace_figures.PANELS)
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        ("t.jpg", "t.jpg: .jpg cannot be drawn; a name that ends in .pdf, .svg, .png, or a folder is allowed"),
+        ("small", "small: is a file; give a folder, or a name that ends in .pdf, .svg, .png"),
+        ("nowhere/t.svg", "nowhere/t.svg: cannot be written: No such file or directory"),
+    ],
+)
+def test_a_place_that_is_none_is_refused_before_the_trace_is_read(tmp_path: Path, place: str, message: str) -> None:
+    (tmp_path / "small").touch()
+    done = coflash_cli("/nowhere/t.iolog", "--plot", str(tmp_path / place))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"error: {tmp_path}/{message}" in done.stderr
+    assert [entry.name for entry in tmp_path.iterdir()] == ["small"]
+
+
+def test_without_matplotlib_it_is_named_first(
+    recorded: TraceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    for attempt in (trace_figures.check_place, lambda place: trace_figures.draw(recorded, place)):
+        with pytest.raises(CoflashError, match=r"pip install 'coflash\[plots\]'"):
+            attempt(tmp_path / "t.svg")
+    assert list(tmp_path.iterdir()) == []
