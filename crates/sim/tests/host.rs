@@ -71,7 +71,8 @@ fn ages_and_bounds_stay_in_the_device() {
     for (key, value) in [("removable_weight", "by-age"), ("sole_copies_max", "25%")] {
         let key = format!("cooperation.{key}");
         let settings = [IN_HOST, ("cooperation.name", "cdm"), (key.as_str(), value)];
-        let error = run(&scenario(&settings), &mut Silent).expect_err("it is refused").to_string();
+        let refused = run(&scenario(&settings), &mut Silent).err();
+        let error = refused.expect("it is refused").to_string();
         assert!(error.contains(&key) && error.contains("in-storage"), "{error}");
     }
 }
