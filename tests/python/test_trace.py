@@ -263,8 +263,8 @@ def test_columns_say_how_to_read_a_text_in_no_known_format(tmp_path: Path) -> No
         assert coflash_cli(command, str(path), *columns, "--json").returncode == 0
     assert coflash_cli("convert", str(path), "-o", str(tmp_path / "t.parquet"), *columns).returncode == 0
     header = ["--set", "workload.trace_options.header_lines=1"]
-    done = run_cli("--trace", "-", *columns[:2], *header, content=path.read_bytes())
-    assert json.loads(done.stdout)["metrics"]["requests"] == 2
+    result = run_cli("--trace", "-", *columns[:2], *header, content=path.read_bytes()).stdout
+    assert json.loads(result)["metrics"]["requests"] == 2
     done = coflash_cli("head", str(path), "--columns", "time:us,opp,offset:sectors,size:bytes")
     assert done.returncode == 2
     assert 'did you mean "op"?' in done.stderr

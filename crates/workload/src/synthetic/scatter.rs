@@ -16,6 +16,8 @@ use coflash_base::seed::Rng;
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     block_units: u64,
+    /// Its logarithm where it is a power of two, as it nearly always is: a division costs as much as a pass.
+    block_shift: Option<u32>,
     /// Whole blocks; what is left behind the last one stays where it is.
     blocks: u64,
     mask: u64,
@@ -53,12 +55,16 @@ impl Scatter {
         let mut stream = space.seed.stream("scatter");
         let rounds = [(); 3].map(|()| (stream.next_u64(), stream.next_u64() | 1));
         let (mask, fold) = ((1_u64 << bits) - 1, bits.div_ceil(2).max(1));
-        Ok(Some(Self { block_units, blocks, mask, fold, rounds }))
+        let block_shift = block_units.is_power_of_two().then(|| block_units.trailing_zeros());
+        Ok(Some(Self { block_units, block_shift, blocks, mask, fold, rounds }))
     }
 
     #[inline]
     pub(super) fn position(&self, rank: u64) -> u64 {
-        let (block, within) = (rank / self.block_units, rank % self.block_units);
+        let (block, within) = match self.block_shift {
+            Some(shift) => (rank >> shift, rank & (self.block_units - 1)),
+            None => (rank / self.block_units, rank % self.block_units),
+        };
         if block >= self.blocks {
             return rank;
         }
