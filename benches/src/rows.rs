@@ -50,6 +50,10 @@ pub(crate) fn rows() -> Vec<Row> {
         row("shipped trace, closed loop, cdm", || {
             simulate("demo", &[("workload.trace", &format!("[{TRACE:?}]"))])
         }),
+        row("ShadowGC, 1 TB, ggc", || simulate("shadowgc-1t", &[("cooperation", "ggc")])),
+        row("ShadowGC, 1 TB, sgc", || simulate("shadowgc-1t", &[])),
+        row("ShadowGC, 64 GB, ggc", || simulate("shadowgc-64g", &[("cooperation", "ggc")])),
+        row("ShadowGC, 64 GB, sgc", || simulate("shadowgc-64g", &[])),
         row("OP-FCL, 4 GiB, cache hits", op_fcl_hits),
         row("filling 5 GiB", fill),
         row("LRU, zipf 1.0 of 1 M keys", lru),

@@ -90,35 +90,6 @@ class CacheCounts(Record):
     dirty_evictions_pages: int
 
 
-class Hybrid(Record):
-    """What a flash cache in front of disks did; only where the scenario has `hybrid`.
-
-    `sizes`, a list, tells how large the caches were over time, and how large they might be: `at_ns`, `clean_pages`,
-    `dirty_pages`, `read_limit_pages`, `write_limit_pages`.
-    """
-
-    read_hit_ratio: float | None
-    write_hit_ratio: float | None
-    read_hits_clean_pages: int
-    read_hits_dirty_pages: int
-    bypassed_reads_pages: int
-    bypassed_writes_pages: int
-    overflowed_writes_pages: int
-    fills_pages: int
-    destages_pages: int
-    destage_groups: int
-    disk_read_transfers: int
-    disk_write_transfers: int
-    disk_reads_pages: int
-    disk_writes_pages: int
-    disk_time_ns: int
-    journal_pages: int
-    checkpoints: int
-    divisions: int
-    flash_pages: int
-    tracker_bytes: int
-
-
 class Notices(Record):
     """Notices that crossed the link in one direction: bytes that nobody waits for, unless each is a message of its own.
 
@@ -172,6 +143,35 @@ class HostSide(Record):
     grants_pages: int
     grants_used_pages: int
     revoke: Exchanges
+
+
+class Hybrid(Record):
+    """What a flash cache in front of disks did; only where the scenario has `hybrid`.
+
+    `sizes`, a list, tells how large the caches were over time, and how large they might be: `at_ns`, `clean_pages`,
+    `dirty_pages`, `read_limit_pages`, `write_limit_pages`.
+    """
+
+    read_hit_ratio: float | None
+    write_hit_ratio: float | None
+    read_hits_clean_pages: int
+    read_hits_dirty_pages: int
+    bypassed_reads_pages: int
+    bypassed_writes_pages: int
+    overflowed_writes_pages: int
+    fills_pages: int
+    destages_pages: int
+    destage_groups: int
+    disk_read_transfers: int
+    disk_write_transfers: int
+    disk_reads_pages: int
+    disk_writes_pages: int
+    disk_time_ns: int
+    journal_pages: int
+    checkpoints: int
+    divisions: int
+    flash_pages: int
+    tracker_bytes: int
 
 
 class Response(Record):
@@ -243,8 +243,8 @@ class Metrics(Record):
     waf_host: float | None
     waf_ftl: float | None
     cache: CacheCounts
-    hybrid: Hybrid
     host: HostSide
+    hybrid: Hybrid
     response_ns: Responses
     erase_count: EraseCount
     simulated_ns: int

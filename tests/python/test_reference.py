@@ -21,6 +21,7 @@ SCHEMA: dict[str, Any] = {
             "properties": {"size": {"$ref": "#/$defs/Size", "default": "64MiB"}, "eviction": {"$ref": "#/$defs/When"}},
         },
         "Part": {
+            "type": "object",
             "description": "A part.",
             "properties": {
                 "cache": {"anyOf": [{"$ref": "#/$defs/Cache"}, {"type": "null"}]},

@@ -91,7 +91,7 @@ pub enum Placement {
     Host,
 }
 
-/// The cache (NVM): non-volatile, page-sized slots.
+/// The cache: page-sized slots, of NVM or, as a write buffer, of DRAM.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CacheConfig {
@@ -99,6 +99,10 @@ pub struct CacheConfig {
     pub size: CacheSize,
     /// Which page leaves when it is full.
     pub policy: EvictionConfig,
+    /// Whether a restart loses it: then a flush writes every dirty page to flash, and waits.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub volatile: bool,
     /// Reading a page from the cache.
     pub page_read: Duration,
     /// Writing a page into the cache.
@@ -126,6 +130,7 @@ impl Default for CacheConfig {
         Self {
             size: CacheSize::Bytes(Bytes::ZERO),
             policy: EvictionConfig::default(),
+            volatile: false,
             page_read: Duration { ns: 1_000 },
             page_write: Duration { ns: 1_000 },
             read_allocate: true,

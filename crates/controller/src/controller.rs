@@ -2,18 +2,18 @@
 
 use crate::config::CacheConfig;
 use crate::consistent::Device;
-use crate::cooperation::{CdmConsistent, CommitTally, Cooperation, CooperationConfig};
+use crate::cooperation::{CdmConsistent, CommitTally, Cooperation, CooperationConfig, ShadowTally};
 use crate::write_back::{CacheTally, Extent, WriteBack};
 use coflash_base::{Lpn, Seed, Time};
 use coflash_cache::Cache;
 use coflash_flash::{DieId, Geometry, Media};
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, Io, Tier};
 
 /// Device cache, FTL and the scheme between them.
 #[derive(Clone)]
 pub struct Controller {
-    front: WriteBack,
-    ftl: Ftl,
+    pub(crate) front: WriteBack,
+    pub(crate) ftl: Ftl,
 }
 
 impl Controller {
@@ -29,7 +29,7 @@ impl Controller {
         cooperation: &CooperationConfig,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        let ftl = Ftl::new(geometry, ftl, gc, cooperation.fractional(), seed)?;
+        let ftl = Ftl::new(geometry, ftl, gc, cooperation.demands(), seed)?;
         Self::over(ftl, geometry, cache, cooperation)
     }
 
@@ -47,6 +47,10 @@ impl Controller {
         let mut front = WriteBack::new(cache, cooperation, geometry.page_size.count, pages)?;
         if let Cooperation::CdmConsistent(consistent) = &mut front.scheme {
             consistent.fit(pages, cache)?;
+        }
+        let mut ftl = ftl;
+        if front.knows_host() {
+            ftl.track_host();
         }
         Ok(Self { front, ftl })
     }
@@ -94,7 +98,7 @@ impl Controller {
     /// The consistent scheme, which has a page path of its own, and the rest of the device.
     #[inline(always)]
     pub(crate) fn consistent(&mut self) -> Option<(&mut CdmConsistent, Device<'_>)> {
-        let Self { front: WriteBack { cache, scheme, config, tally }, ftl } = self;
+        let Self { front: WriteBack { cache, scheme, config, tally, .. }, ftl, .. } = self;
         match scheme {
             Cooperation::CdmConsistent(consistent) => {
                 Some((consistent, Device { cache, ftl, tally, config }))
@@ -103,9 +107,35 @@ impl Controller {
         }
     }
 
-    /// Passes simulated time: commits that are due are done. To be called before each request.
+    /// What a scheme of ShadowGC has made of shadows so far; none for other schemes.
+    #[must_use]
+    pub fn shadows(&self) -> Option<&ShadowTally> {
+        self.front.scheme.shadows().map(|(_, tally)| tally)
+    }
+
+    /// Whether a restart loses the cache.
+    #[must_use]
+    pub fn is_volatile(&self) -> bool {
+        self.front.config.volatile
+    }
+
+    /// The host tells that a page became dirty in its buffer, or that it dropped the page and does not hold it any more.
+    /// What it writes it holds dirty no more, which needs no telling.
     #[inline]
-    pub fn pass_time<M: Media>(&mut self, now: Time, media: &mut M) {
+    pub fn host_holds(&mut self, lpn: Lpn, dirty: bool) {
+        if self.front.knows_host() {
+            self.ftl.set_mark(lpn, Tier::Host, dirty);
+        }
+    }
+
+    /// Passes simulated time: what is due by then, a commit or a refresh, is done at `start`. To be called before each
+    /// request.
+    #[inline]
+    pub fn pass_time<M: Media>(&mut self, now: Time, start: M::When, media: &mut M) {
+        if self.ftl.refreshes() {
+            let advisor = &mut self.front.answers();
+            self.ftl.pass_time(now, &mut Io { media, advisor, start });
+        }
         if let Some((consistent, mut device)) = self.consistent()
             && consistent.is_due(now)
         {
@@ -149,13 +179,14 @@ impl Controller {
         self.front.trim(lpn, &mut self.ftl);
     }
 
-    /// Makes everything written so far durable: the cache is, and so is flash. The consistent scheme commits, which
-    /// takes a few stores and no I/O.
-    pub fn flush<M: Media>(&mut self, start: M::When, media: &mut M) -> M::When {
+    /// Makes everything written so far durable; the parts that the answer waits for are appended. A non-volatile cache is
+    /// durable, as flash is; of a volatile one every dirty page is written. The consistent scheme commits, which takes a few
+    /// stores and no I/O.
+    pub fn flush<M: Media>(&mut self, start: M::When, media: &mut M, parts: &mut Vec<M::When>) {
         if let Some((consistent, mut device)) = self.consistent() {
-            consistent.commit(&mut device, media);
+            return consistent.commit(&mut device, media);
         }
-        start
+        self.front.flush(start, &mut self.ftl, media, parts);
     }
 
     /// Panics unless cache and FTL agree with themselves, and with each other as the scheme promises. For tests.

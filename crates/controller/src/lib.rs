@@ -12,5 +12,5 @@ mod write_back;
 pub use config::{CacheConfig, CacheSize, Eviction, Placement};
 pub use consistent::nvm;
 pub use controller::Controller;
-pub use cooperation::{Answers, CommitTally, Cooperation, CooperationConfig};
+pub use cooperation::{Answers, CommitTally, Cooperation, CooperationConfig, ShadowTally};
 pub use write_back::{Below, CacheTally, Cached, Extent, WriteBack};

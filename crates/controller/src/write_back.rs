@@ -5,7 +5,7 @@ use crate::cooperation::{Answers, Cooperation, CooperationConfig, DropOutcome};
 use coflash_base::Lpn;
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, Media, Place};
-use coflash_ftl::{Ftl, Io};
+use coflash_ftl::{Ftl, Io, Marks, Tier};
 
 /// How much of a page a request covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,6 +37,10 @@ pub struct CacheTally {
     pub dirty_evictions_pages: u64,
     /// Of those, pages that were dirty only because GC had dropped their flash copy.
     pub drop_rewrites_pages: u64,
+    /// Pages that were written to flash because of a flush; they stay.
+    pub flushed_pages: u64,
+    /// Pages that were read from flash because a part of them was written.
+    pub merged_pages: u64,
 }
 
 /// A page that has a copy in the cache.
@@ -62,6 +66,17 @@ pub trait Below {
 
     /// Whether flash still holds the data of a clean copy, and goes on doing so when that has left.
     fn keeps(&mut self, page: Cached) -> bool;
+
+    /// A tier holds newer data of a page than flash does, or does so no more (ShadowGC).
+    fn shadow(&mut self, lpn: Lpn, tier: Tier, newer: bool) {
+        let _ = (lpn, tier, newer);
+    }
+
+    /// The tiers that are known to hold newer data of a page.
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        let _ = lpn;
+        Marks::NONE
+    }
 
     /// Forgets a page, whose copy has left `slot` if it had one.
     fn trim(&mut self, lpn: Lpn, slot: Option<SlotId>);
@@ -109,6 +124,16 @@ impl Below for Ftl {
     }
 
     #[inline(always)]
+    fn shadow(&mut self, lpn: Lpn, tier: Tier, newer: bool) {
+        self.set_mark(lpn, tier, newer);
+    }
+
+    #[inline(always)]
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.marks(lpn).unwrap_or_default()
+    }
+
+    #[inline(always)]
     fn trim(&mut self, lpn: Lpn, _: Option<SlotId>) {
         Self::invalidate(self, lpn);
     }
@@ -151,6 +176,8 @@ pub struct WriteBack {
     pub(crate) scheme: Cooperation,
     pub(crate) config: CacheConfig,
     pub(crate) tally: CacheTally,
+    /// Whether the scheme knows of what is dirty in the host.
+    host_is_known: bool,
 }
 
 impl WriteBack {
@@ -170,9 +197,14 @@ impl WriteBack {
             let problem = format!("{} is {slots} pages, more than the {most} of the device", config.size);
             return Err(("cache.size", problem));
         }
+        let scheme = cooperation.build(slots as u32);
+        if let Some(refused) = scheme.refuses(config.volatile) {
+            return Err(refused);
+        }
         Ok(Self {
             cache: Cache::new(&config.policy, slots as u32, logical_pages as usize),
-            scheme: cooperation.build(slots as u32),
+            host_is_known: scheme.shadows().is_some_and(|(knows, _)| knows.host),
+            scheme,
             config: config.clone(),
             tally: CacheTally::default(),
         })
@@ -190,6 +222,12 @@ impl WriteBack {
     #[must_use]
     pub fn tally(&self) -> &CacheTally {
         &self.tally
+    }
+
+    /// Whether the scheme knows of what is dirty in the host.
+    #[inline(always)]
+    pub(crate) fn knows_host(&self) -> bool {
+        self.host_is_known
     }
 
     /// Flash has dropped the page of a clean copy, as it may: the copy is the only one now.
@@ -301,6 +339,7 @@ impl WriteBack {
             ready = filled;
             access = Access::Write;
             self.tally.nvm_writes_pages += 1;
+            self.tally.merged_pages += 1;
         }
         self.write_slot(Cached { lpn, slot }, access, ready, act)
     }
@@ -332,6 +371,7 @@ impl WriteBack {
             && let Some(read) = self.read_below(lpn, Place::Merged, act.start, act)
         {
             (from, ready) = (Place::Merged, read);
+            self.tally.merged_pages += 1;
         }
         self.program(lpn, from, Cause::Host, ready, act)
     }
@@ -374,19 +414,65 @@ impl WriteBack {
             self.is_sole(slot);
         }
         if self.cache.is_dirty(slot) {
-            if self.cache.is_orphan(slot) {
-                self.tally.drop_rewrites_pages += 1;
-                self.scheme.resolved(DropOutcome::Rewritten);
+            if !self.scheme.discards(Cached { lpn, slot }, false, act.below) {
+                if self.cache.is_orphan(slot) {
+                    self.tally.drop_rewrites_pages += 1;
+                    self.scheme.resolved(DropOutcome::Rewritten);
+                }
+                self.tally.dirty_evictions_pages += 1;
+                written = Some(self.write_out(Cached { lpn, slot }, act));
             }
-            self.tally.dirty_evictions_pages += 1;
-            self.tally.nvm_reads_pages += 1;
-            written =
-                Some(self.program(lpn, Place::Cache { slot: slot.get() }, Cause::Evict, act.start, act));
         } else {
             self.tally.clean_evictions_pages += 1;
             self.scheme.evicted_clean(Cached { lpn, slot }, act.below);
         }
         self.cache.remove(slot);
         written
+    }
+
+    /// Programs the copy of a page. If the host holds newer data, that is so of the new flash page too.
+    #[inline]
+    fn write_out<B: Below, M: Media>(&mut self, page: Cached, act: &mut Act<'_, B, M>) -> M::When {
+        self.tally.nvm_reads_pages += 1;
+        let in_host = self.host_is_known && act.below.shadows(page.lpn).host;
+        let from = Place::Cache { slot: page.slot.get() };
+        let done = self.program(page.lpn, from, Cause::Evict, act.start, act);
+        if in_host {
+            act.below.shadow(page.lpn, Tier::Host, true);
+        }
+        done
+    }
+
+    /// Makes everything written so far durable, which a non-volatile cache is: every dirty page goes to flash, and stays
+    /// as a clean copy. The parts that the answer waits for are appended. In the order of slots; the die of each page
+    /// decides when it is done.
+    pub fn flush<B: Below, M: Media>(
+        &mut self,
+        start: M::When,
+        below: &mut B,
+        media: &mut M,
+        parts: &mut Vec<M::When>,
+    ) {
+        if !self.config.volatile || self.cache.dirty_len() == 0 {
+            return;
+        }
+        let act = &mut Act { below, media, start };
+        for slot in (0..self.cache.capacity()).map(SlotId::new) {
+            if !self.cache.is_occupied(slot) || !self.cache.is_dirty(slot) {
+                continue;
+            }
+            let page = Cached { lpn: self.cache.page_of(slot), slot };
+            if self.scheme.discards(page, true, act.below) {
+                self.cache.remove(slot);
+            } else {
+                self.tally.flushed_pages += 1;
+                let written = self.write_out(page, act);
+                parts.push(written);
+                self.cache.set_dirty(slot, false);
+            }
+            if self.cache.dirty_len() == 0 {
+                break;
+            }
+        }
     }
 }

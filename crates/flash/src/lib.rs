@@ -11,6 +11,6 @@ mod timeline;
 mod timing;
 
 pub use geometry::{BlockId, DieId, Geometry, Ppn};
-pub use media::{Access, Cause, Media, Oob, Place, Untimed};
+pub use media::{Access, Cause, Media, Mode, Oob, Place, Untimed};
 pub use timeline::{Busy, Finished, Timeline, When};
 pub use timing::{CacheTiming, Channel, Planes, Timing};

@@ -68,6 +68,16 @@ pub enum Access {
     },
 }
 
+/// How a page is programmed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// To keep its data for long.
+    #[default]
+    Normal,
+    /// In coarser steps, which takes less time; data keeps for less long.
+    Fast,
+}
+
 /// What is programmed beside a page, and all that recovery has to go by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oob {
@@ -75,6 +85,8 @@ pub struct Oob {
     pub lpn: Option<Lpn>,
     /// Counts programs through the life of the device: of two copies of a page the higher one is current.
     pub sequence: u64,
+    /// How the page is programmed: after a restart nobody else knows which data has to be rewritten soon.
+    pub mode: Mode,
 }
 
 /// What carries out flash operations.

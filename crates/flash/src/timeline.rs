@@ -61,14 +61,21 @@ pub struct Busy {
 #[derive(Clone, Debug)]
 struct Costs {
     read: Phases,
-    program: Phases,
     summary: Phases,
+    erase: Phases,
+    ecc_decode: Duration,
+    /// By [`Mode`].
+    into: [CostsInto; 2],
+}
+
+/// What depends on how a page is programmed.
+#[derive(Clone, Copy, Debug)]
+struct CostsInto {
+    program: Phases,
     /// Between blocks of a plane.
     copy: Phases,
     /// Between planes: out to the controller and back in, copy-back or not.
     copy_across: Phases,
-    erase: Phases,
-    ecc_decode: Duration,
 }
 
 /// Simulated flash.
@@ -91,16 +98,21 @@ impl Timeline {
         let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
         let none = Duration::ZERO;
         let out_and_in = transfer * 2 + timing.ecc_decode;
-        let copy = |bus| Phases { array: timing.page_read, bus, finish: timing.page_program };
+        let into = |finish| {
+            let copy = |bus| Phases { array: timing.page_read, bus, finish };
+            CostsInto {
+                program: Phases { array: none, bus: transfer, finish },
+                copy: copy(if timing.copy_back { none } else { out_and_in }),
+                copy_across: copy(out_and_in),
+            }
+        };
         let costs = Costs {
             read: Phases { array: timing.page_read, bus: transfer, finish: none },
-            program: Phases { array: none, bus: transfer, finish: timing.page_program },
             // A summary is one sector long.
             summary: Phases { array: none, bus: timing.sector_transfer, finish: timing.page_program },
-            copy: copy(if timing.copy_back { none } else { out_and_in }),
-            copy_across: copy(out_and_in),
             erase: Phases { array: none, bus: none, finish: timing.block_erase },
             ecc_decode: timing.ecc_decode,
+            into: [timing.page_program, timing.page_program_fast.unwrap_or(timing.page_program)].map(into),
         };
         let (servers, per_die) = match timing.planes {
             Planes::Serial => (geometry.dies(), 1),
@@ -226,15 +238,17 @@ impl Media for Timeline {
     fn program(&mut self, page: Ppn, oob: Oob, from: Place, cause: Cause, after: When) -> When {
         let after = if let Place::Cache { .. } = from { after.plus(self.cache.read) } else { after };
         let block = self.geometry.block_of(page);
-        let phases = if oob.lpn.is_some() { self.costs.program } else { self.costs.summary };
+        let into = &self.costs.into[oob.mode as usize];
+        let phases = if oob.lpn.is_some() { into.program } else { self.costs.summary };
         self.issue(block, phases, cause, after)
     }
 
     #[inline]
-    fn copy(&mut self, from: Ppn, to: Ppn, _: Oob, cause: Cause, after: When) -> When {
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> When {
         let (source, block) = (self.geometry.block_of(from), self.geometry.block_of(to));
         let inside = self.geometry.plane_of(source) == self.geometry.plane_of(block);
-        let phases = if inside { self.costs.copy } else { self.costs.copy_across };
+        let into = &self.costs.into[oob.mode as usize];
+        let phases = if inside { into.copy } else { into.copy_across };
         self.issue(block, phases, cause, after)
     }
 
@@ -271,6 +285,7 @@ impl Media for Timeline {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Mode;
 
     const START: When = When { op: None, ns: 0 };
 
@@ -291,7 +306,7 @@ mod tests {
     }
 
     fn oob() -> Oob {
-        Oob { lpn: Some(coflash_base::Lpn::new(0)), sequence: 0 }
+        Oob { lpn: Some(coflash_base::Lpn::new(0)), sequence: 0, mode: Mode::Normal }
     }
 
     /// The first page of chip 0 or 1.
@@ -345,6 +360,49 @@ mod tests {
             finished.clear();
         }
         assert!(!flash.step(&mut finished), "nothing is left");
+    }
+
+    #[test]
+    fn a_fast_program_ends_sooner_alone_and_in_a_copy() {
+        let ns = |ns| Duration { ns };
+        let timing = Timing {
+            page_read: ns(10_000),
+            page_program: ns(20_000),
+            page_program_fast: Some(ns(7_000)),
+            sector_transfer: ns(500),
+            ecc_decode: ns(300),
+            copy_back: false,
+            ..Timing::default()
+        };
+        let geometry = Geometry { channels: 1, blocks_per_plane: 4, ..Geometry::default() };
+        for channel in [Channel::Private, Channel::Shared] {
+            let timing = Timing { channel, ..timing.clone() };
+            let cache = CacheTiming { read: ns(20), write: ns(20) };
+            let end = |operation: &dyn Fn(&mut Timeline) -> When| {
+                let mut flash = Timeline::new(&geometry, &timing, cache);
+                let when = operation(&mut flash);
+                let mut finished = Vec::new();
+                if when.known().is_none() {
+                    flash.tell(when, 0);
+                    while flash.step(&mut finished) {}
+                }
+                when.known().unwrap_or_else(|| finished[0].at).ns
+            };
+            let ends = [Mode::Normal, Mode::Fast].map(|mode| {
+                let oob = Oob { mode, ..oob() };
+                [
+                    end(&|flash| flash.program(on(0), oob, Place::Host, Cause::Host, START)),
+                    // A page that GC takes from a buffer is neither read from flash nor decoded.
+                    end(&|flash| flash.program(on(0), oob, Place::Cache { slot: 0 }, Cause::Gc, START)),
+                    end(&|flash| flash.copy(on(0), Ppn::new(64), oob, Cause::Gc, START)),
+                ]
+            });
+            assert_eq!(ends, [[24_000, 24_020, 38_300], [11_000, 11_020, 25_300]], "{channel:?}");
+            // A summary is never fast.
+            let summary = Oob { lpn: None, mode: Mode::Fast, ..oob() };
+            let summary = end(&|flash| flash.program(on(0), summary, Place::Host, Cause::Metadata, START));
+            assert_eq!(summary, 20_500);
+        }
     }
 
     #[test]

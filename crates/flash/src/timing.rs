@@ -34,6 +34,9 @@ pub struct Timing {
     pub page_read: Duration,
     /// Array time of a page program.
     pub page_program: Duration,
+    /// Array time of a fast page program, whose data keeps for less long; `page_program` unless given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page_program_fast: Option<Duration>,
     /// Time of a block erase.
     pub block_erase: Duration,
     /// Bus time of a sector, spare bytes included.
@@ -54,6 +57,7 @@ impl Default for Timing {
         Self {
             page_read: Duration { ns: 25_000 },
             page_program: Duration { ns: 200_000 },
+            page_program_fast: None,
             block_erase: Duration { ns: 1_500_000 },
             sector_transfer: Duration { ns: 13_200 },
             ecc_decode: Duration::ZERO,

@@ -2,7 +2,7 @@
 
 use coflash_base::{Bytes, Lpn};
 use coflash_flash::image::{Done, Image};
-use coflash_flash::{Access, BlockId, Cause, Geometry, Media, Oob, Place, Ppn};
+use coflash_flash::{Access, BlockId, Cause, Geometry, Media, Mode, Oob, Place, Ppn};
 
 /// Two blocks of three pages of four bytes, two cache slots.
 fn image() -> Image {
@@ -18,7 +18,7 @@ fn image() -> Image {
 }
 
 fn oob(lpn: u32, sequence: u64) -> Oob {
-    Oob { lpn: Some(Lpn::new(lpn)), sequence }
+    Oob { lpn: Some(Lpn::new(lpn)), sequence, mode: Mode::Normal }
 }
 
 fn program(image: &mut Image, page: u32, oob: Oob, data: &[u8]) {
@@ -98,7 +98,7 @@ fn out_of_band_data_gives_the_newest_copy_wherever_it_lies() {
     let mut image = image();
     program(&mut image, 0, oob(0, 0), &[1]);
     program(&mut image, 1, oob(1, 5), &[2]);
-    program(&mut image, 2, Oob { lpn: None, sequence: 6 }, &[]);
+    program(&mut image, 2, Oob { lpn: None, sequence: 6, mode: Mode::Normal }, &[]);
     image.copy(Ppn::new(0), Ppn::new(3), oob(0, 7), Cause::Gc, ());
     program(&mut image, 4, oob(1, 3), &[3]);
     assert_eq!(image.rebuild_map(3), [Some(Ppn::new(3)), Some(Ppn::new(1)), None]);

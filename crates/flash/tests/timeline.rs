@@ -3,7 +3,7 @@
 use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_flash::{
-    BlockId, CacheTiming, Cause, Channel, Finished, Geometry, Media, Oob, Place, Planes, Ppn, Timeline,
+    BlockId, CacheTiming, Cause, Channel, Finished, Geometry, Media, Mode, Oob, Place, Planes, Ppn, Timeline,
     Timing, When,
 };
 
@@ -53,6 +53,7 @@ fn timing(stream: &mut Stream, channel: Channel) -> Timing {
     Timing {
         page_read: ns(25_013),
         page_program: ns(200_017),
+        page_program_fast: None,
         block_erase: ns(1_500_007),
         sector_transfer: ns(stream.random_range(1000..30_000)),
         ecc_decode: ns(if stream.random() { 0 } else { 1_009 }),
@@ -194,8 +195,8 @@ impl Reference<'_> {
 
 fn issue(flash: &mut Timeline, geometry: &Geometry, operation: &Operation, after: When) -> When {
     let page = geometry.page(operation.block, 0);
-    let data = Oob { lpn: Some(Lpn::new(0)), sequence: 0 };
-    let summary = Oob { lpn: None, sequence: 0 };
+    let data = Oob { lpn: Some(Lpn::new(0)), sequence: 0, mode: Mode::Normal };
+    let summary = Oob { lpn: None, sequence: 0, mode: Mode::Normal };
     match operation.kind {
         Kind::Read => flash.read(page, Place::Host, Cause::Host, after),
         Kind::Program => flash.program(page, data, Place::Host, Cause::Host, after),
@@ -309,7 +310,7 @@ fn round(timing: Timing) -> (Geometry, Timeline) {
     (geometry, flash)
 }
 
-const DATA: Oob = Oob { lpn: Some(Lpn::new(0)), sequence: 0 };
+const DATA: Oob = Oob { lpn: Some(Lpn::new(0)), sequence: 0, mode: Mode::Normal };
 fn start() -> When {
     When::at(Time::ZERO)
 }

@@ -1,25 +1,75 @@
 //! The one question GC asks: what becomes of this valid page?
 
+use crate::marks::Marks;
+use crate::pool::Stream;
 use coflash_base::Lpn;
-use coflash_flash::Media;
+use coflash_flash::{Media, Mode};
+use serde::{Deserialize, Serialize};
 
 /// What becomes of a valid page of a GC victim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is copied: no other tier holds it.
-    Copy,
-    /// It is copied, and its mark was out of date: the copy has none.
+    /// It is written to another block.
+    Copy {
+        /// Where its data is taken from.
+        source: Source,
+        /// The stream whose active block takes it, [`Stream::Gc`] or [`Stream::Shadow`].
+        stream: Stream,
+        /// How it is programmed.
+        mode: Mode,
+    },
+    /// It is copied as [`COPY`](Self::COPY) says, and its marks were out of date: the copy has none.
     CopyUnmarked,
     /// It is dropped: another tier holds the data and has taken responsibility for it.
     Drop,
 }
 
+impl Fate {
+    /// No other tier holds it: copied from flash, to where GC's copies go.
+    pub const COPY: Self = Self::Copy { source: Source::Flash, stream: Stream::Gc, mode: Mode::Normal };
+}
+
+/// Where the data of a page that GC moves is taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The page of the victim.
+    Flash,
+    /// A slot of the device's cache, whose data is as new or newer: the mark of the device's tier is taken back.
+    Slot(u32),
+}
+
+/// What an advisor may ask for beyond copies of every valid page, and marked pages that count all or nothing. The FTL is
+/// built for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Demands {
+    /// Whether a marked page may count a fraction of a page in a victim's cost.
+    #[serde(rename = "fractional_costs")]
+    pub fractional: bool,
+    /// The most that a marked page may count.
+    #[serde(default, skip_serializing_if = "is_full")]
+    pub weight_max: Weight,
+    /// Whether [`Stream::Shadow`] is used, and needs an active block of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shadow_stream: bool,
+}
+
+impl Demands {
+    /// Nothing more.
+    pub const NONE: Self = Self { fractional: false, weight_max: Weight::FULL, shadow_stream: false };
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_full(weight: &Weight) -> bool {
+    *weight == Weight::FULL
+}
+
 /// Whoever knows of other copies: a cooperation scheme.
 pub trait Advisor {
-    /// Asked once for each valid page of a victim, when its turn to be copied comes. `marked` is what
-    /// [`Ftl::mark`](crate::Ftl::mark) said of the page. After [`Fate::Drop`] the page is no longer mapped: the advisor
+    /// Asked once for each valid page of a victim, when its turn to be copied comes. `marks` are what
+    /// [`Ftl::set_mark`](crate::Ftl::set_mark) said of the page. After [`Fate::Drop`] the page is no longer mapped: the advisor
     /// must have made sure that its data lives elsewhere. It must not call back into the FTL.
-    fn fate<M: Media>(&mut self, page: Lpn, marked: bool, media: &mut M) -> Fate;
+    fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Fate;
 
     /// Called before a block is erased from which pages were dropped: what the advisor has taken responsibility for must
     /// be durable when it returns. What it returns is when the erase may begin, `after` or later.
@@ -28,9 +78,10 @@ pub trait Advisor {
         after
     }
 
-    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time. Less than
-    /// [`Weight::FULL`] only where marked pages are dropped or lose their mark: blocks of marked pages that look cheap and are copied all
-    /// the same would be picked again and again, and GC would not end.
+    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time, within what was
+    /// [demanded](Demands). Less than [`Weight::FULL`] only where marked pages are dropped or lose their mark: blocks of
+    /// marked pages that look cheap and are copied all the same would be picked again and again, and GC would not end. More than it puts a
+    /// block off; one without an invalid page is then put off for longest, so that GC ends in any case.
     fn marked_weight(&self) -> Weight {
         Weight::FULL
     }
@@ -42,14 +93,20 @@ pub struct CopyAll;
 
 impl Advisor for CopyAll {
     #[inline(always)]
-    fn fate<M: Media>(&mut self, _: Lpn, _: bool, _: &mut M) -> Fate {
-        Fate::Copy
+    fn fate<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut M) -> Fate {
+        Fate::COPY
     }
 }
 
 /// How much of a page copy a marked page counts, in sixteenths: 0 is free, 16 counts as any valid page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Weight(pub u32);
+
+impl Default for Weight {
+    fn default() -> Self {
+        Self::FULL
+    }
+}
 
 impl Weight {
     /// Sixteenths in a whole page.
@@ -59,9 +116,12 @@ impl Weight {
     /// Counts nothing.
     pub const NONE: Self = Self(0);
 
-    /// The nearest weight to a number from 0 to 1.
+    /// Counts as sixteen valid pages.
+    pub const MAX: Self = Self(16 * Self::SIXTEENTHS);
+
+    /// The nearest weight to a number from 0 to 16.
     #[must_use]
     pub fn nearest(weight: f64) -> Self {
-        Self((weight.clamp(0.0, 1.0) * f64::from(Self::SIXTEENTHS)).round() as u32)
+        Self((weight.clamp(0.0, 16.0) * f64::from(Self::SIXTEENTHS)).round() as u32)
     }
 }

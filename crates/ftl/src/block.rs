@@ -1,5 +1,6 @@
 //! What the FTL knows of each page and block, as arrays.
 
+use crate::advisor::Weight;
 use coflash_base::{IdVec, Index};
 use coflash_flash::{BlockId, Geometry, Ppn};
 
@@ -25,6 +26,17 @@ pub(crate) struct PageBits {
 }
 
 impl PageBits {
+    /// A bit for no page: all of them are clear.
+    pub(crate) fn none() -> Self {
+        Self { words: Vec::new(), words_per_block: 0, pages_per_block: 0 }
+    }
+
+    /// Whether there is no bit for any page.
+    #[inline(always)]
+    pub(crate) fn is_none(&self) -> bool {
+        self.words_per_block == 0
+    }
+
     pub(crate) fn new(geometry: &Geometry) -> Self {
         let words_per_block = geometry.pages_per_block.div_ceil(64) as usize;
         let words = vec![0; words_per_block * geometry.blocks() as usize];
@@ -135,13 +147,44 @@ impl Blocks {
 pub(crate) struct Scale {
     /// What a valid page counts.
     pub(crate) valid: u32,
-    /// What a marked page counts; at most as much.
+    /// What a marked page counts.
     pub(crate) marked: u32,
+    /// A block with so many valid pages costs `full_cost`, marked or not; out of reach unless marked pages count more than
+    /// others: then it must come last, since it has nothing to gain.
+    pub(crate) full_pages: u32,
+    pub(crate) full_cost: u32,
 }
 
 impl Scale {
+    /// A valid page counts `valid`, a marked one `weight` of that, in a block of so many data pages.
+    pub(crate) fn new(valid: u32, weight: Weight, pages: u32) -> Self {
+        let marked = weight.0 * valid / Weight::SIXTEENTHS;
+        let full_pages = if marked > valid { pages } else { u32::MAX };
+        Self { valid, marked, full_pages, full_cost: pages * valid.max(marked) }
+    }
+
     #[inline(always)]
     pub(crate) fn cost(self, valid: u32, marked: u32) -> u32 {
+        if valid == self.full_pages {
+            return self.full_cost;
+        }
         (valid - marked) * self.valid + marked * self.marked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With a weight above one, shadows put a block off, but not behind one that has nothing to gain.
+    #[test]
+    fn a_block_without_an_invalid_page_comes_last() {
+        let scale = Scale::new(1, Weight(32), 4);
+        let costs = [(1, 0), (2, 0), (1, 1), (3, 0), (2, 2), (3, 3), (4, 0), (4, 4)]
+            .map(|(valid, marked)| scale.cost(valid, marked));
+        assert_eq!(costs, [1, 2, 2, 3, 4, 6, 8, 8]);
+        assert_eq!(scale.full_cost, 8);
+        let plain = Scale::new(16, Weight(8), 4);
+        assert_eq!([plain.cost(4, 0), plain.cost(4, 4), plain.full_cost], [64, 32, 64]);
     }
 }

@@ -35,11 +35,14 @@ impl Ftl {
     fn assert_block(&self, block: BlockId) {
         let (valid, marked) = (self.blocks.valid[block], self.blocks.marked[block]);
         assert_eq!(valid, self.valid.count(block), "{block:?}: valid pages");
-        assert_eq!(marked, self.marked.count(block), "{block:?}: marked pages");
+        let mut found = 0;
         for word in 0..self.valid.words_per_block() {
-            let stray = self.marked.word(block, word) & !self.valid.word(block, word);
-            assert_eq!(stray, 0, "{block:?}: a marked page is valid");
+            let host = if self.marked_host.is_none() { 0 } else { self.marked_host.word(block, word) };
+            let either = self.marked.word(block, word) | host;
+            assert_eq!(either & !self.valid.word(block, word), 0, "{block:?}: a marked page is valid");
+            found += either.count_ones();
         }
+        assert_eq!(marked, found, "{block:?}: marked pages");
         assert_eq!(self.blocks.cost[block], self.scale.cost(valid, marked), "{block:?}: cost");
         assert!(self.blocks.state[block] != State::Free || valid == 0, "{block:?}: free and not empty");
     }
@@ -69,6 +72,11 @@ impl Ftl {
         // One free block is enough to copy any victim into; where there is none, a victim has been copied into it in part.
         let room = |active: &Active| self.dims.data_pages_per_block - active.next;
         let gc = pool.actives[self.dims.group_of[Stream::Gc as usize] as usize];
+        // With a second one for shadows nobody can tell which of them what is left will go to.
+        if self.dims.group_of[Stream::Shadow as usize] != self.dims.group_of[Stream::Gc as usize] {
+            assert!(free >= 1 || pool.cleaning.is_some(), "pool {index}: GC has its reserve block");
+            return;
+        }
         let yet = pool.cleaning.map(|Cleaning { block, cause, .. }| match cause {
             Cause::WearLevelling => self.blocks.valid[block].saturating_sub(room(&pool.cold)),
             _ => self.blocks.valid[block].saturating_sub(gc.block.map_or(0, |_| room(&gc))),

@@ -1,6 +1,8 @@
 //! What a scenario says of the FTL.
 
+use crate::advisor::Demands;
 use crate::pool::Stream;
+use crate::refresh::RefreshConfig;
 use crate::victim::VictimConfig;
 use coflash_base::Share;
 use coflash_flash::Geometry;
@@ -246,10 +248,19 @@ fn is_default_gap(gap: &u32) -> bool {
 
 impl GcConfig {
     /// GC works in steps while a pool has this many free blocks or fewer, in whole victims at or under the second number.
-    fn marks(&self, blocks_per_pool: u32) -> Result<(u32, u32), (&'static str, String)> {
+    /// `reserve` blocks are enough to clean any victim.
+    fn marks(&self, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32), (&'static str, String)> {
         let low = self.low_mark.of(blocks_per_pool);
         if low == 0 {
             let problem = format!("{} of {blocks_per_pool} blocks is none: at least 1 block", self.low_mark);
+            return Err(("gc.low_mark", problem));
+        }
+        if low < reserve {
+            let problem = format!(
+                "{} of {blocks_per_pool} blocks is {low}: with this cooperation GC fills {reserve} blocks at once, so it \
+                 needs at least {reserve}",
+                self.low_mark
+            );
             return Err(("gc.low_mark", problem));
         }
         match self.mode {
@@ -267,23 +278,23 @@ impl GcConfig {
                 if self.steps_max == 0 {
                     return Err(("gc.steps_max", "0 was given; at least 1 is allowed".to_owned()));
                 }
-                if low < PREEMPTIVE_LOW_MARK_MIN {
+                let least = reserve + PREEMPTIVE_BLOCKS;
+                if low < least {
                     let problem = format!(
-                        "{} of {blocks_per_pool} blocks is {low}: preemptive GC needs at least \
-                         {PREEMPTIVE_LOW_MARK_MIN}, one to copy into, one for writes in between, one in reserve",
+                        "{} of {blocks_per_pool} blocks is {low}: preemptive GC needs at least {least}, one to copy into, \
+                         one for writes in between, {reserve} in reserve",
                         self.low_mark
                     );
                     return Err(("gc.low_mark", problem));
                 }
-                Ok((low, RESERVE_BLOCKS))
+                Ok((low, reserve))
             }
         }
     }
 }
 
-/// Free blocks of a pool at which preemptive GC gives way no longer: what it copies into to free the next.
-const RESERVE_BLOCKS: u32 = 1;
-const PREEMPTIVE_LOW_MARK_MIN: u32 = RESERVE_BLOCKS + 2;
+/// Free blocks of a pool that preemptive GC needs beside those at which it gives way no longer.
+const PREEMPTIVE_BLOCKS: u32 = 2;
 
 impl Default for GcConfig {
     fn default() -> Self {
@@ -311,7 +322,8 @@ pub struct FtlConfig {
     pub chips: Chips,
     /// Which blocks share one allocation pool.
     pub pools: Pools,
-    /// Which streams share an active block: a list of lists of "host", "evict" and "gc"; a stream not named has its own.
+    /// Which streams share an active block: a list of lists of "host", "evict", "gc" and "shadow"; a stream not
+    /// named has its own, but "shadow" only where the cooperation keeps it apart.
     pub shared_streams: StreamGroups,
     /// Whether the last page of a block holds a summary of the others.
     pub summary: Summary,
@@ -322,6 +334,9 @@ pub struct FtlConfig {
     #[serde(skip_serializing_if = "is_default_gap")]
     #[schemars(extend("default" = WEAR_GAP))]
     pub wear_gap: u32,
+    /// When data is rewritten so that it does not fade; never, unless told.
+    #[serde(skip_serializing_if = "RefreshConfig::is_default")]
+    pub refresh: RefreshConfig,
 }
 
 const WEAR_GAP: u32 = 16;
@@ -336,6 +351,7 @@ impl Default for FtlConfig {
             summary: Summary::default(),
             wear_levelling: WearLevelling::default(),
             wear_gap: WEAR_GAP,
+            refresh: RefreshConfig::default(),
         }
     }
 }
@@ -378,7 +394,9 @@ impl Dimensions {
         geometry: &Geometry,
         ftl: &FtlConfig,
         gc: &GcConfig,
+        demands: Demands,
     ) -> Result<Self, (&'static str, String)> {
+        ftl.refresh.check()?;
         let summary_pages = ftl.summary_pages();
         if geometry.pages_per_block <= summary_pages {
             return Err((
@@ -391,8 +409,10 @@ impl Dimensions {
             Pools::Plane => (geometry.planes_per_die, geometry.blocks_per_plane),
             Pools::Die => (1, geometry.blocks_per_die()),
         };
-        let (group_of, groups) = group_streams(&ftl.shared_streams)?;
-        let (step_mark_blocks, low_mark_blocks) = gc.marks(blocks_per_pool)?;
+        let (group_of, groups) = group_streams(&ftl.shared_streams, demands.shadow_stream)?;
+        // GC may find each block that it fills full when it begins, but not the same one twice.
+        let reserve = 1 + u32::from(group_of[Stream::Gc as usize] != group_of[Stream::Shadow as usize]);
+        let (step_mark_blocks, low_mark_blocks) = gc.marks(blocks_per_pool, reserve)?;
         if ftl.spare.share == Share::ZERO {
             return Err(("ftl.spare.share", "0% leaves GC no space to work in: more than 0%".to_owned()));
         }
@@ -431,7 +451,11 @@ impl Dimensions {
     }
 }
 
-fn group_streams(shared: &StreamGroups) -> Result<([u8; Stream::COUNT], u32), (&'static str, String)> {
+/// The group of each stream, and how many groups there are.
+fn group_streams(
+    shared: &StreamGroups,
+    shadow_apart: bool,
+) -> Result<([u8; Stream::COUNT], u32), (&'static str, String)> {
     let mut group_of = [u8::MAX; Stream::COUNT];
     let mut groups = 0;
     for group in shared {
@@ -444,9 +468,14 @@ fn group_streams(shared: &StreamGroups) -> Result<([u8; Stream::COUNT], u32), (&
         }
         groups += u8::from(!group.is_empty());
     }
-    for entry in group_of.iter_mut().filter(|entry| **entry == u8::MAX) {
+    let [known @ .., shadow] = &mut group_of;
+    for entry in known.iter_mut().filter(|entry| **entry == u8::MAX) {
         *entry = groups;
         groups += 1;
+    }
+    if *shadow == u8::MAX {
+        *shadow = if shadow_apart { groups } else { known[Stream::Gc as usize] };
+        groups += u8::from(shadow_apart);
     }
     Ok((group_of, u32::from(groups)))
 }
@@ -464,12 +493,15 @@ mod tests {
 
     #[test]
     fn streams_that_are_not_named_have_their_own_block() {
-        assert_eq!(group_streams(&vec![vec![Stream::Host, Stream::Evict]]).unwrap(), ([0, 0, 1], 2));
-        assert_eq!(
-            group_streams(&vec![vec![Stream::Host, Stream::Gc, Stream::Evict]]).unwrap(),
-            ([0, 0, 0], 1)
-        );
-        assert_eq!(group_streams(&vec![]).unwrap(), ([0, 1, 2], 3));
-        assert!(group_streams(&vec![vec![Stream::Gc], vec![Stream::Gc]]).is_err());
+        use Stream::{Evict, Gc, Host, Shadow};
+        let groups = |shared: &[&[Stream]], apart| {
+            group_streams(&shared.iter().map(|group| group.to_vec()).collect(), apart).ok()
+        };
+        assert_eq!(groups(&[&[Host, Evict]], false), Some(([0, 0, 1, 1], 2)));
+        assert_eq!(groups(&[&[Host, Evict]], true), Some(([0, 0, 1, 2], 3)));
+        assert_eq!(groups(&[&[Host, Gc, Evict]], false), Some(([0, 0, 0, 0], 1)));
+        assert_eq!(groups(&[&[Host, Shadow]], true), Some(([0, 1, 2, 0], 3)));
+        assert_eq!(groups(&[], false), Some(([0, 1, 2, 2], 3)));
+        assert_eq!(groups(&[&[Gc], &[Gc]], false), None);
     }
 }

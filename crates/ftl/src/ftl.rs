@@ -1,14 +1,16 @@
 //! The map, and how a logical page is read, written and forgotten.
 
-use crate::advisor::{Advisor, Weight};
+use crate::advisor::{Advisor, Demands, Weight};
 use crate::block::{Blocks, PageBits, Scale, State};
 use crate::config::{
     Chips, Dimensions, FreeMark, FtlConfig, GcConfig, GcMode, Summary, Trigger, WearLevelling,
 };
+use crate::marks::Marks;
 use crate::pool::{Active, FreeList, Pool, Stream};
+use crate::refresh::Refresh;
 use crate::victim;
 use coflash_base::{IdVec, Index, Lpn, Seed};
-use coflash_flash::{BlockId, Cause, DieId, Geometry, Media, Oob, Place, Ppn};
+use coflash_flash::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 
 /// What the FTL has done, in pages and blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,7 +81,8 @@ pub(crate) struct Die {
 
 /// The flash translation layer.
 ///
-/// Memory: 4 bytes a logical page, 4 and a quarter a physical page, about 40 a block.
+/// Memory: 4 bytes a logical page, 4 and a quarter a physical page (three eighths where the host is tracked), about 40 a
+/// block.
 #[derive(Clone)]
 pub struct Ftl {
     pub(crate) geometry: Geometry,
@@ -96,20 +99,23 @@ pub struct Ftl {
     pub(crate) owner: IdVec<Ppn, Option<Lpn>>,
     pub(crate) valid: PageBits,
     pub(crate) marked: PageBits,
+    pub(crate) marked_host: PageBits,
     pub(crate) blocks: Blocks,
     pub(crate) pools: Vec<Pool>,
     pub(crate) dies: IdVec<DieId, Die>,
     /// The die from which the search for the next write begins.
     pub(crate) next_die: u32,
     pub(crate) weight: Weight,
+    pub(crate) weight_max: Weight,
     pub(crate) scale: Scale,
+    pub(crate) refresh: Refresh,
     /// Programs of the device so far.
     pub(crate) sequence: u64,
     pub(crate) tally: Tally,
 }
 
 impl Ftl {
-    /// An erased device. `fractional` where the advisor may let marked pages count something other than all or nothing.
+    /// An erased device, for an advisor with such demands.
     ///
     /// # Errors
     /// What does not fit together, as (key in the scenario, problem).
@@ -117,11 +123,12 @@ impl Ftl {
         geometry: &Geometry,
         config: &FtlConfig,
         gc: &GcConfig,
-        fractional: bool,
+        demands: Demands,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        let dims = Dimensions::new(geometry, config, gc)?;
-        let unit = if fractional { Weight::SIXTEENTHS } else { 1 };
+        let dims = Dimensions::new(geometry, config, gc, demands)?;
+        let unit = if demands.fractional { Weight::SIXTEENTHS } else { 1 };
+        let dearest = Scale::new(unit, demands.weight_max, dims.data_pages_per_block);
         let pools = geometry.dies() * dims.pools_per_die;
         let pool = |index: u32| {
             let first_block = index * dims.blocks_per_pool;
@@ -133,7 +140,7 @@ impl Ftl {
                 actives: vec![Active::default(); dims.groups as usize],
                 victim: gc.victim.build(victim::Pool {
                     blocks: dims.blocks_per_pool,
-                    cost_max: dims.data_pages_per_block * unit,
+                    cost_max: dearest.full_cost,
                     seed: seed.child(&format!("pool/{index}")),
                 }),
                 valid_pages: 0,
@@ -147,12 +154,15 @@ impl Ftl {
             owner: IdVec::filled(None, geometry.pages() as usize),
             valid: PageBits::new(geometry),
             marked: PageBits::new(geometry),
+            marked_host: PageBits::none(),
             blocks: Blocks::new(geometry.blocks() as usize),
             pools: (0..pools).map(pool).collect(),
             dies: IdVec::filled(Die::default(), geometry.dies() as usize),
             next_die: 0,
             weight: Weight::FULL,
-            scale: Scale { valid: unit, marked: unit },
+            weight_max: demands.weight_max,
+            scale: Scale::new(unit, Weight::FULL, dims.data_pages_per_block),
+            refresh: Refresh::new(&config.refresh, geometry.blocks()),
             sequence: 0,
             tally: Tally::default(),
             geometry: geometry.clone(),
@@ -206,6 +216,8 @@ impl Ftl {
             + self.owner.heap_bytes()
             + self.valid.heap_bytes()
             + self.marked.heap_bytes()
+            + self.marked_host.heap_bytes()
+            + self.refresh.heap_bytes()
             + self.blocks.heap_bytes()
             + self.pools.iter().map(Pool::heap_bytes).sum::<usize>()
             + self.pools.capacity() * size_of::<Pool>()
@@ -257,9 +269,9 @@ impl Ftl {
         let group = self.dims.group_of[Stream::of(cause) as usize] as usize;
         let pool = self.choose_pool(die, group);
         let page = self.take_page(pool, group);
-        let oob = self.stamp(Some(lpn), cause);
+        let oob = self.stamp(Some(lpn), cause, Mode::Normal);
         let mut done = io.media.program(page, oob, from, cause, after);
-        self.put(lpn, page, pool, false);
+        self.put(lpn, page, pool, Marks::NONE);
         if self.seal_if_full(pool, group) && self.summary != Summary::Off {
             done = self.write_summary(page, done, io.media);
         }
@@ -272,34 +284,6 @@ impl Ftl {
         if let Some(page) = self.map[lpn].take() {
             self.invalidate_page(page);
         }
-    }
-
-    /// Marks the flash copy of a page: another tier holds the data too (CDM: the page is *removable*).
-    #[inline]
-    pub fn mark(&mut self, lpn: Lpn) {
-        if let Some(page) = self.map[lpn] {
-            let block = self.geometry.block_of(page);
-            debug_assert!(!self.marked.get(block, page), "{lpn:?} is marked twice");
-            self.marked.set(block, page);
-            self.recount(block, self.blocks.valid[block], self.blocks.marked[block] + 1);
-        }
-    }
-
-    /// Takes the mark back: flash holds the only copy again.
-    #[inline]
-    pub fn unmark(&mut self, lpn: Lpn) {
-        if let Some(page) = self.map[lpn] {
-            let block = self.geometry.block_of(page);
-            debug_assert!(self.marked.get(block, page), "{lpn:?} is not marked");
-            self.marked.clear(block, page);
-            self.recount(block, self.blocks.valid[block], self.blocks.marked[block] - 1);
-        }
-    }
-
-    /// Whether the flash copy of a page is marked.
-    #[must_use]
-    pub fn is_marked(&self, lpn: Lpn) -> bool {
-        self.map[lpn].is_some_and(|page| self.marked.get(self.geometry.block_of(page), page))
     }
 
     /// Maps every logical page at once, block by block, the blocks of a die dealt to its pools in turn: the state in
@@ -321,7 +305,7 @@ impl Ftl {
                 let page = self.geometry.page(block, active.next);
                 active.next += 1;
                 self.sequence += 1;
-                self.put(Lpn::new(local * dies + die), page, pool, false);
+                self.put(Lpn::new(local * dies + die), page, pool, Marks::NONE);
                 if active.next == self.dims.data_pages_per_block || local + 1 == pages {
                     self.seal(pool, block);
                 }
@@ -330,15 +314,15 @@ impl Ftl {
     }
 
     #[inline(always)]
-    pub(crate) fn stamp(&mut self, lpn: Option<Lpn>, cause: Cause) -> Oob {
-        let oob = Oob { lpn, sequence: self.sequence };
+    pub(crate) fn stamp(&mut self, lpn: Option<Lpn>, cause: Cause, mode: Mode) -> Oob {
+        let oob = Oob { lpn, sequence: self.sequence, mode };
         self.sequence += 1;
         self.tally.programs_pages[cause as usize] += 1;
         oob
     }
 
     pub(crate) fn write_summary<M: Media>(&mut self, last: Ppn, after: M::When, media: &mut M) -> M::When {
-        let oob = self.stamp(None, Cause::Metadata);
+        let oob = self.stamp(None, Cause::Metadata, Mode::Normal);
         media.program(Ppn::new(last.get() + 1), oob, Place::Host, Cause::Metadata, after)
     }
 
@@ -435,19 +419,20 @@ impl Ftl {
         die.low_pools += u32::from(free == self.dims.low_mark_blocks);
         die.due_pools += u32::from(free == self.dims.step_mark_blocks);
         self.blocks.state[block] = State::Open;
+        self.refresh.opened(block, self.blocks.erases[block]);
         block
     }
 
     /// Enters a programmed page into the map.
     #[inline(always)]
-    pub(crate) fn put(&mut self, lpn: Lpn, page: Ppn, pool: usize, marked: bool) {
+    pub(crate) fn put(&mut self, lpn: Lpn, page: Ppn, pool: usize, marks: Marks) {
         let block = self.geometry.block_of(page);
         self.map[lpn] = Some(page);
         self.owner[page] = Some(lpn);
         self.valid.set(block, page);
         let mut marked_count = self.blocks.marked[block];
-        if marked {
-            self.marked.set(block, page);
+        if marks.any() {
+            self.enter_marks(block, page, marks);
             marked_count += 1;
         }
         self.pools[pool].valid_pages += 1;
@@ -460,8 +445,7 @@ impl Ftl {
         debug_assert!(self.valid.get(block, page), "{page:?} is invalidated twice");
         self.valid.clear(block, page);
         let mut marked_count = self.blocks.marked[block];
-        if marked_count > 0 && self.marked.get(block, page) {
-            self.marked.clear(block, page);
+        if marked_count > 0 && self.take_marks(block, page).any() {
             marked_count -= 1;
         }
         let pool = self.pool_of(block);

@@ -8,14 +8,15 @@
 //! Preemptive GC: Lee, Kim, Oryol, Shipman & Wang, "A semi-preemptive garbage collector for solid state drives", ISPASS
 //! 2011. There GC goes on for as long as no request comes; here a request is always there, so the steps are counted.
 
-use crate::advisor::{Advisor, Fate, Weight};
+use crate::advisor::{Advisor, Fate, Source, Weight};
 use crate::block::{Scale, State};
 use crate::config::{GcMode, Summary};
 use crate::ftl::{Ftl, Io};
+use crate::marks::Marks;
 use crate::pool::{Cleaning, Pool, Stream};
 use crate::victim;
 use coflash_base::Index;
-use coflash_flash::{BlockId, Cause, DieId, Media, Ppn};
+use coflash_flash::{BlockId, Cause, DieId, Media, Mode, Place, Ppn};
 
 impl Ftl {
     /// Cleans while a pool of the die has too few free blocks, pools in turn.
@@ -115,7 +116,7 @@ impl Ftl {
     }
 
     /// Cleans one block of a pool; false where no block has anything to gain.
-    fn clean_one<M: Media, A: Advisor>(&mut self, pool: usize, io: &mut Io<'_, M, A>) -> bool {
+    pub(crate) fn clean_one<M: Media, A: Advisor>(&mut self, pool: usize, io: &mut Io<'_, M, A>) -> bool {
         let Some(cleaning) = self.pools[pool].cleaning.take().or_else(|| self.begin(pool, io)) else {
             return false;
         };
@@ -138,9 +139,15 @@ impl Ftl {
     }
 
     /// Cleans a block to its end. The cause is a constant where pages are copied.
-    fn clean<M: Media, A: Advisor>(&mut self, pool: usize, cleaning: Cleaning, io: &mut Io<'_, M, A>) {
+    pub(crate) fn clean<M: Media, A: Advisor>(
+        &mut self,
+        pool: usize,
+        cleaning: Cleaning,
+        io: &mut Io<'_, M, A>,
+    ) {
         match cleaning.cause {
             Cause::WearLevelling => self.clean_for(Cause::WearLevelling, pool, cleaning, io),
+            Cause::Refresh => self.clean_for(Cause::Refresh, pool, cleaning, io),
             _ => self.clean_for(Cause::Gc, pool, cleaning, io),
         }
     }
@@ -209,7 +216,7 @@ impl Ftl {
         let range = pool.first_block as usize..(pool.first_block + self.dims.blocks_per_pool) as usize;
         let view = victim::Blocks {
             cost: &(*self.blocks.cost)[range.clone()],
-            full_cost: self.dims.data_pages_per_block * self.scale.valid,
+            full_cost: self.scale.full_cost,
             sealed_at: &(*self.blocks.sealed_at)[range.clone()],
             erases: &(*self.blocks.erases)[range],
             now: self.sequence,
@@ -228,9 +235,10 @@ impl Ftl {
         let candidates = self.dims.blocks_per_pool - pool.free.len() - open().count() as u32;
         let first = pool.first_block as usize;
         pool.valid_pages - open_valid < candidates * self.dims.data_pages_per_block
-            || (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
-                .iter()
-                .any(|&marked| marked > 0)
+            || self.scale.marked <= self.scale.valid
+                && (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
+                    .iter()
+                    .any(|&marked| marked > 0)
     }
 
     /// Asks what becomes of a valid page of a victim, and does it.
@@ -244,16 +252,30 @@ impl Ftl {
         io: &mut Io<'_, M, A>,
     ) -> Fate {
         let lpn = self.owner[from].expect("a valid page has an owner");
-        let marked = self.marked.get(victim, from);
-        let fate = io.advisor.fate(lpn, marked, io.media);
+        let marks = self.marks_of(victim, from);
+        let fate = io.advisor.fate(lpn, marks, io.media);
         match fate {
-            Fate::Copy | Fate::CopyUnmarked => {
-                let group = self.dims.group_of[Stream::Gc as usize] as usize;
+            Fate::Copy { .. } | Fate::CopyUnmarked => {
+                let (source, stream, mode) = match fate {
+                    Fate::Copy { source, stream, mode } => (source, stream, mode),
+                    _ => (Source::Flash, Stream::Gc, Mode::Normal),
+                };
+                let group = self.dims.group_of[stream as usize] as usize;
                 let moves_cold = cause == Cause::WearLevelling;
                 let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
-                let oob = self.stamp(Some(lpn), cause);
-                io.media.copy(from, to, oob, cause, io.start);
-                self.put(lpn, to, pool, marked && fate == Fate::Copy);
+                // A block that takes over cold data is to keep it.
+                let mode = if moves_cold { Mode::Normal } else { mode };
+                let oob = self.stamp(Some(lpn), cause, mode);
+                match source {
+                    Source::Flash => io.media.copy(from, to, oob, cause, io.start),
+                    Source::Slot(slot) => io.media.program(to, oob, Place::Cache { slot }, cause, io.start),
+                };
+                let device = marks.device && source == Source::Flash;
+                let left = if fate == Fate::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
+                self.put(lpn, to, pool, left);
+                if mode == Mode::Fast {
+                    self.programmed_fast(to);
+                }
                 let sealed =
                     if moves_cold { self.seal_cold_if_full(pool) } else { self.seal_if_full(pool, group) };
                 if sealed && self.summary == Summary::On {
@@ -271,7 +293,10 @@ impl Ftl {
     /// Takes note that a block was erased.
     fn release(&mut self, pool: usize, block: BlockId) {
         self.valid.clear_block(block);
-        self.marked.clear_block(block);
+        if self.blocks.marked[block] > 0 {
+            self.clear_marks(block);
+        }
+        self.refresh.erased(block);
         self.pools[pool].valid_pages -= self.blocks.valid[block];
         self.recount(block, 0, 0);
         self.blocks.erases[block] += 1;
@@ -292,8 +317,8 @@ impl Ftl {
     /// Lets marked pages count `weight` from now on.
     fn reweigh(&mut self, weight: Weight) {
         self.weight = weight;
-        let marked = weight.0 * self.scale.valid / Weight::SIXTEENTHS;
-        self.scale = Scale { marked, ..self.scale };
+        assert!(weight <= self.weight_max, "{weight:?} is more than was demanded");
+        self.scale = Scale::new(self.scale.valid, weight, self.dims.data_pages_per_block);
         for block in self.blocks.cost.ids() {
             self.recount(block, self.blocks.valid[block], self.blocks.marked[block]);
         }

@@ -10,17 +10,21 @@ mod column;
 mod config;
 mod ftl;
 mod gc;
+mod marks;
 mod pool;
 mod recovery;
+mod refresh;
 mod snapshot;
 pub mod victim;
 mod wear;
 
-pub use advisor::{Advisor, CopyAll, Fate, Weight};
+pub use advisor::{Advisor, CopyAll, Demands, Fate, Source, Weight};
 pub use config::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
     WearLevelling,
 };
 pub use ftl::{Ftl, Io, Tally};
+pub use marks::{Marks, Tier};
 pub use pool::Stream;
+pub use refresh::RefreshConfig;
 pub use victim::{Victim, VictimConfig};

@@ -18,10 +18,12 @@ pub enum Stream {
     Evict,
     /// What GC copies.
     Gc,
+    /// What GC copies though the host is about to replace it; with GC's other copies, unless the cooperation keeps it apart.
+    Shadow,
 }
 
 impl Stream {
-    pub(crate) const COUNT: usize = 3;
+    pub(crate) const COUNT: usize = 4;
 
     /// The stream of a program by its cause.
     #[inline(always)]

@@ -4,9 +4,10 @@ use crate::advisor::Advisor;
 use crate::block::State;
 use crate::ftl::Ftl;
 use crate::ftl::Io;
+use crate::marks::Marks;
 use crate::pool::{Active, FreeList, Stream};
 use coflash_base::{IdVec, Lpn};
-use coflash_flash::{BlockId, Media, Oob, Ppn};
+use coflash_flash::{BlockId, Media, Mode, Oob, Ppn};
 
 /// How far a block was filled.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,6 +16,10 @@ struct Filled {
     pages: u32,
     /// The sequence number of the newest readable one.
     newest: u64,
+    /// The sequence number of the oldest readable one.
+    oldest: Option<u64>,
+    /// Something in it was programmed fast.
+    fast: bool,
 }
 
 impl Ftl {
@@ -39,7 +44,10 @@ impl Ftl {
             let index = page.get() - self.geometry.page(block, 0).get();
             filled[block].pages = filled[block].pages.max(index + 1);
             let Some(oob) = oob else { continue };
-            filled[block].newest = filled[block].newest.max(oob.sequence);
+            let block = &mut filled[block];
+            block.oldest = Some(block.oldest.map_or(oob.sequence, |oldest| oldest.min(oob.sequence)));
+            block.newest = block.newest.max(oob.sequence);
+            block.fast |= oob.mode == Mode::Fast;
             self.sequence = self.sequence.max(oob.sequence + 1);
             copies.extend(oob.lpn.filter(|&lpn| in_flash(lpn)).map(|lpn| (page, lpn, oob.sequence)));
         }
@@ -56,7 +64,7 @@ impl Ftl {
         for lpn in self.map.ids() {
             if let Some(page) = self.map[lpn] {
                 let pool = self.pool_of(self.geometry.block_of(page));
-                self.put(lpn, page, pool, false);
+                self.put(lpn, page, pool, Marks::NONE);
             }
         }
     }
@@ -92,8 +100,8 @@ impl Ftl {
         (first..first + self.dims.blocks_per_pool).map(BlockId::new)
     }
 
-    /// The block into which GC was copying, where it was the pool's last free one and no other can be erased. It holds
-    /// nothing but copies of one victim, since the erase of that victim would have freed a block.
+    /// The block that GC began last, where it was the pool's last free one and no other can be erased. It holds nothing but
+    /// copies of one victim, since the erase of that victim would have freed a block.
     fn last_reserve(&self, pool: usize, filled: &IdVec<BlockId, Filled>) -> Option<BlockId> {
         if self.blocks_of(pool).any(|block| filled[block].pages == 0) {
             return None;
@@ -103,7 +111,7 @@ impl Ftl {
             mapped[self.geometry.block_of(*page)] = true;
         }
         let needed = self.blocks_of(pool).all(|block| mapped[block]);
-        needed.then(|| self.blocks_of(pool).max_by_key(|&block| filled[block].newest)).flatten()
+        needed.then(|| self.blocks_of(pool).max_by_key(|&block| filled[block].oldest)).flatten()
     }
 
     /// Erases a block that holds nothing, for a pool that has no free one.
@@ -134,7 +142,8 @@ impl Ftl {
             (0..self.dims.groups as usize).filter(|&group| group != gc).chain([gc]).collect::<Vec<_>>();
         used.retain(|&block| {
             // A block that lacks only its summary takes no data any more.
-            let has_room = filled[block].pages < self.dims.data_pages_per_block;
+            // Nor does one that is to be refreshed.
+            let has_room = filled[block].pages < self.dims.data_pages_per_block && !filled[block].fast;
             let Some(group) = groups.pop_if(|_| has_room) else { return true };
             self.blocks.state[block] = State::Open;
             self.pools[pool].actives[group] = Active { block: Some(block), next: filled[block].pages };
@@ -144,6 +153,9 @@ impl Ftl {
         for &block in used.iter().rev() {
             self.seal(pool, block);
             self.blocks.sealed_at[block] = filled[block].newest;
+            if filled[block].fast {
+                self.refresh.found_fast(block);
+            }
         }
     }
 }

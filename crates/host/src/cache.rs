@@ -32,10 +32,24 @@ impl HostCache {
         toll: &Toll,
         seed: Seed,
     ) -> Result<Self, (&'static str, String)> {
-        if let CooperationConfig::CdmConsistent(_) = cooperation {
-            let problem = "\"host\" was given with cooperation \"cdm-consistent\", whose commits and recovery need the \
-                           device's map and labels at hand; with the cache in the host, \"none\" and \"cdm\" are allowed";
-            return Err(("cache.placement", problem.to_owned()));
+        if !matches!(cooperation, CooperationConfig::None(_) | CooperationConfig::Cdm(_)) {
+            let why = match cooperation {
+                CooperationConfig::CdmConsistent(_) => {
+                    "whose commits and recovery need the device's map and labels at hand"
+                }
+                _ => "which is for write buffers (host_buffer, and cache.volatile in the device)",
+            };
+            let problem = format!(
+                "\"host\" was given with cooperation \"{}\", {why}; with the cache in the host, \"none\" and \"cdm\" are \
+                 allowed",
+                cooperation.name()
+            );
+            return Err(("cache.placement", problem));
+        }
+        if cache.volatile {
+            let problem = "true was given with cache.placement \"host\", where a cache is non-volatile; a volatile one in \
+                           the host is host_buffer";
+            return Err(("cache.volatile", problem.to_owned()));
         }
         let page_bytes = geometry.page_size.count;
         let front = WriteBack::new(cache, cooperation, page_bytes, ftl.logical_pages())?;

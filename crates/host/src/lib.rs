@@ -9,6 +9,7 @@ mod config;
 mod link;
 mod notice;
 mod remote;
+pub mod write_buffer;
 
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@ use coflash_base::{Duration, IdVec, Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_controller::{Answers, Below, Cached};
 use coflash_flash::{Cause, DieId, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io, Weight};
+use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks, Weight};
 
 /// What the device was told of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -391,7 +391,7 @@ impl Wire {
             }
             (Copy::Clean, Some(slot)) => {
                 // The scheme may have reasons to keep the flash copy.
-                let fate = answers.fate(lpn, true, media);
+                let fate = answers.fate(lpn, Marks::DEVICE, media);
                 if fate == Fate::Drop {
                     self.set(slot, Copy::Dirty);
                 }
@@ -429,9 +429,9 @@ struct Gc<'a, 'b> {
 
 impl Advisor for Gc<'_, '_> {
     #[inline]
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, media: &mut M) -> Fate {
-        if !marked {
-            return Fate::Copy;
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Fate {
+        if !marks.device {
+            return Fate::COPY;
         }
         #[cfg(test)]
         if self.wire.sabotage == Sabotage::TrustMarks {

@@ -3,7 +3,7 @@
 use coflash_base::Lpn;
 use coflash_cache::{SlotId, SplitCache};
 use coflash_flash::{Cause, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io};
+use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks};
 
 /// The parts of the tier that a flash operation needs.
 pub(crate) struct Store<'a, M: Media> {
@@ -23,13 +23,13 @@ struct DiskHoldsIt<'a> {
 
 impl Advisor for DiskHoldsIt<'_> {
     #[inline(always)]
-    fn fate<M: Media>(&mut self, page: Lpn, _: bool, _: &mut M) -> Fate {
+    fn fate<M: Media>(&mut self, page: Lpn, _: Marks, _: &mut M) -> Fate {
         if !self.drops_clean || page.get() >= self.cache.capacity() {
-            return Fate::Copy;
+            return Fate::COPY;
         }
         let slot = SlotId::new(page.get());
         if !self.cache.is_occupied(slot) || self.cache.is_dirty(slot) || self.cache.is_pinned(slot) {
-            return Fate::Copy;
+            return Fate::COPY;
         }
         self.cache.remove(slot);
         Fate::Drop

@@ -378,11 +378,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<PyRunResult>()?;
     module.add_class::<Warm>()?;
+    module.add_class::<PyMadeUp>()?;
+    module.add_class::<PyLikeness>()?;
     module.add_class::<costmodel::CostModel>()?;
     module.add_class::<costmodel::PyDemand>()?;
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
-    module.add_class::<PyMadeUp>()?;
-    module.add_class::<PyLikeness>()?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(policies_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;

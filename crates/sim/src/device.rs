@@ -1,7 +1,7 @@
 //! A device at the end of a link: firmware over a timeline of busy dies. Where the cache is in the host, what decides is on
 //! both sides of the link, and knows itself what crosses.
 
-use crate::metrics::{Consistency, HostMetrics, Metrics};
+use crate::metrics::{Consistency, DeviceBuffer, HostMetrics, Metrics, Shadows};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::target::{Command, Target};
 use coflash_base::{Duration, Lpn, Time};
@@ -28,8 +28,8 @@ pub(crate) trait Firmware {
     /// Trims a page of it.
     fn trim(&mut self, lpn: Lpn, start: When, flash: &mut Timeline) -> When;
 
-    /// Makes everything written so far durable.
-    fn flush(&mut self, start: When, flash: &mut Timeline) -> When;
+    /// Makes everything written so far durable; the parts that the answer waits for are appended.
+    fn flush(&mut self, start: When, flash: &mut Timeline, parts: &mut Vec<When>);
 
     /// Lets a die that is idle at `start` do one step of GC; false where there is nothing to be done.
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool;
@@ -55,7 +55,7 @@ impl Firmware for Controller {
 
     #[inline]
     fn begin(&mut self, now: Time, flash: &mut Timeline) {
-        self.pass_time(now, flash);
+        self.pass_time(now, When::at(now), flash);
     }
 
     #[inline]
@@ -74,8 +74,8 @@ impl Firmware for Controller {
         start
     }
 
-    fn flush(&mut self, start: When, flash: &mut Timeline) -> When {
-        self.flush(start, flash)
+    fn flush(&mut self, start: When, flash: &mut Timeline, parts: &mut Vec<When>) {
+        self.flush(start, flash, parts);
     }
 
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool {
@@ -100,6 +100,8 @@ impl Firmware for Controller {
 
     fn add_sections(&self, metrics: &mut Metrics) {
         metrics.consistency = self.commits().map(Consistency::of);
+        metrics.shadows = self.shadows().map(Shadows::of);
+        metrics.device_buffer = self.is_volatile().then(|| DeviceBuffer::of(self.tally()));
     }
 }
 
@@ -127,9 +129,7 @@ impl Firmware for HostCache {
     }
 
     /// The cache is durable, and so is flash.
-    fn flush(&mut self, start: When, _: &mut Timeline) -> When {
-        start
-    }
+    fn flush(&mut self, _: When, _: &mut Timeline, _: &mut Vec<When>) {}
 
     fn work_idle(&mut self, die: DieId, start: When, flash: &mut Timeline) -> bool {
         if let Some(now) = start.known() {
@@ -161,9 +161,9 @@ impl Firmware for HostCache {
 
 /// Firmware, timeline, link.
 pub(crate) struct Device<F = Controller> {
-    firmware: F,
-    timeline: Timeline,
-    link: LinkConfig,
+    pub(crate) firmware: F,
+    pub(crate) timeline: Timeline,
+    pub(crate) link: LinkConfig,
     ns_per_byte: f64,
     gc: GcMode,
     dies: u32,
@@ -185,6 +185,11 @@ impl<F: Firmware> Device<F> {
             start: Time::ZERO,
             tail: Duration::ZERO,
         }
+    }
+
+    /// What a page takes to cross the link.
+    pub(crate) fn page_crossing(&self, page_bytes: u64) -> Duration {
+        Duration { ns: (page_bytes as f64 * self.ns_per_byte).round() as u64 }
     }
 
     /// Passes time up to just before `until`, and uses what is idle of it.
@@ -254,7 +259,7 @@ impl<F: Firmware> Target for Device<F> {
     }
 
     fn flush(&mut self, parts: &mut Vec<When>) {
-        parts.push(self.firmware.flush(When::at(self.start), &mut self.timeline));
+        self.firmware.flush(When::at(self.start), &mut self.timeline, parts);
     }
 
     #[inline]

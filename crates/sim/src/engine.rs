@@ -388,8 +388,11 @@ impl<T: Target> Engine<T> {
             waf_ftl: ratio(programs, ftl_writes),
             cache: CacheMetrics::of(&cache, cache_pages),
             consistency: None,
-            hybrid: None,
             host: None,
+            hybrid: None,
+            shadows: None,
+            device_buffer: None,
+            host_buffer: None,
             response_ns: Responses {
                 all: all.summary(),
                 read: self.meters.read.summary(),

@@ -11,7 +11,7 @@ use coflash_base::{Duration, Lpn, Seed, Time};
 use coflash_cache::SplitCache;
 use coflash_controller::{CacheTally, Extent};
 use coflash_flash::{Busy, CacheTiming, Channel, Finished, Timeline, Timing, When};
-use coflash_ftl::{Ftl, GcMode};
+use coflash_ftl::{Demands, Ftl, GcMode};
 use coflash_hybrid::costmodel::{Costs, FlashCosts};
 use coflash_hybrid::disk::{Answered, Direction, Disks};
 use coflash_hybrid::{Destaging, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier};
@@ -116,7 +116,7 @@ impl Hybrid {
                 let problem = format!("{} pages are too many: fewer than {}", disks.pages(), u32::MAX / 2);
                 ScenarioError::new("hybrid.disks", problem)
             })?;
-        let ftl = Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, false, Seed(scenario.seed))
+        let ftl = Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, Demands::NONE, Seed(scenario.seed))
             .map_err(|(key, problem)| ScenarioError::new(key, problem))?;
         let costs = Costs { flash: flash_costs(scenario), disk: disks.costs(page_bytes) };
         let tier = Tier::new(ftl, &scenario.flash, scenario.ftl.summary, config, costs, disk_pages)

@@ -5,6 +5,7 @@
 //! are its two halves, for devices that many runs start from.
 
 mod address;
+mod buffered;
 mod device;
 mod engine;
 mod generate;

@@ -3,6 +3,7 @@
 use crate::scenario::{Scenario, ScenarioError};
 use coflash_base::Bytes;
 use coflash_controller::{CooperationConfig, Placement};
+use coflash_ftl::Weight;
 use coflash_hybrid::HybridConfig;
 use std::fs;
 
@@ -35,8 +36,10 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         coflash_ftl::Pools::Die => dies,
     };
     // A policy may keep a list for each possible cost of a block: two numbers a sixteenth of a page.
-    let costs = 2 * 4 * 16 * (u64::from(flash.pages_per_block) + 1);
-    let block_bits = 2 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
+    let dearest = u64::from(scenario.cooperation.demands().weight_max.0.max(Weight::SIXTEENTHS));
+    let costs = 2 * 4 * dearest * (u64::from(flash.pages_per_block) + 1);
+    // Valid, and a mark for each tier.
+    let block_bits = 3 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
     // What the device was told of each, and the notices that wait.
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
@@ -44,7 +47,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         CooperationConfig::CdmConsistent(config) => {
             12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
         }
-        CooperationConfig::None(_) | CooperationConfig::Cdm(_) => 0,
+        _ => 0,
     };
     4 * pages
         + 4 * logical_pages
@@ -117,6 +120,8 @@ mod tests {
             ],
             &[("gc.victim", "cost-benefit"), ("ftl.pools", "die")],
             &[("cache.size", "70%"), ("cooperation", "cdm-consistent")],
+            &[("cooperation", "delay"), ("cooperation.lambda", "3.5"), ("cache.size", "1%")],
+            &[("cooperation", "sgc"), ("cache.size", "1%"), ("cache.volatile", "true"), ("gc.low_mark", "3")],
         ] {
             let scenario = Scenario::default().set(changes).unwrap();
             let taken = build(&scenario).unwrap().heap_bytes() as u64;

@@ -3,7 +3,7 @@
 use crate::run::{Cancelled, Observer, Phase};
 use crate::scenario::{Fill, PreconditionConfig, RandomPasses};
 use coflash_base::seed::{RngExt, Stream};
-use coflash_base::{Index, Lpn, Seed};
+use coflash_base::{Index, Lpn, Permutation, Seed};
 use coflash_flash::{Cause, Place, Untimed};
 use coflash_ftl::{CopyAll, Ftl, Io};
 
@@ -35,6 +35,7 @@ pub(crate) fn precondition(
         Fill::None => return Ok(()),
         Fill::Mapped => ftl.map_all(),
         Fill::Sequential => fill_in_order(ftl, config, observer)?,
+        Fill::Random => fill_at_random(ftl, &mut seed.stream("precondition/fill"), observer)?,
     }
     let mut draws = seed.stream("precondition");
     let passes = match config.random_passes {
@@ -67,6 +68,18 @@ fn fill_in_order(
             write(ftl, Lpn::from_index((page % pages) as usize));
         }
         written += chunk;
+    }
+    Ok(())
+}
+
+fn fill_at_random(ftl: &mut Ftl, draws: &mut Stream, observer: &mut dyn Observer) -> Result<(), Cancelled> {
+    let pages = u64::from(ftl.logical_pages());
+    let order = Permutation::new(pages, draws);
+    for number in 0..pages {
+        if number % CHUNK_PAGES == 0 {
+            observer.progress(Phase::Precondition, Some(number as f64 / pages as f64), number)?;
+        }
+        write(ftl, Lpn::new(order.at(number) as u32));
     }
     Ok(())
 }

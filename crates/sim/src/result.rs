@@ -33,13 +33,10 @@ pub struct Simulator {
 
 impl Simulator {
     pub(crate) fn new(wall_seconds: f64, metrics: &Metrics, state_bytes_per_page: f64) -> Self {
-        let programs = &metrics.programs_pages;
-        let all = programs.host + programs.evict + programs.gc + programs.metadata;
-        let others = programs.refresh + programs.wear_levelling + programs.destage;
         Self {
             wall_seconds,
             requests_per_second: metrics.requests as f64 / wall_seconds,
-            programs_per_second: (all + others) as f64 / wall_seconds,
+            programs_per_second: metrics.programs_pages.all() as f64 / wall_seconds,
             state_bytes_per_page,
             peak_rss_bytes: peak_rss_bytes(),
         }

@@ -1,5 +1,6 @@
 //! A run: warm up, replay, measure.
 
+use crate::buffered::Buffered;
 use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
 use crate::hybrid::Hybrid;
@@ -15,6 +16,7 @@ use crate::watched::Watched;
 use coflash_base::{Seed, Time};
 use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
+use coflash_host::write_buffer::WriteBufferConfig;
 use coflash_host::{HostCache, Toll};
 use coflash_hybrid::HybridConfig;
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
@@ -116,12 +118,12 @@ pub fn run_from(
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
+    let ftl = warm.device(scenario)?;
     // Whatever it was warmed up to: a flash cache is empty at first.
     if let Some(config) = &scenario.hybrid {
-        warm.device(scenario)?;
         return run_hybrid(scenario, config, observer);
     }
-    on_device(scenario, warm.device(scenario)?, observer, |_, _| Ok(()))
+    on_device(scenario, ftl, observer, |_, _| Ok(()))
 }
 
 /// Puts the cache before the FTL, on whichever side of the link, and runs.
@@ -131,24 +133,38 @@ fn on_device(
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
+    let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
     match scenario.cache.placement {
-        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, observer, warm_up),
-        Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, observer, warm_up),
+        Placement::InStorage if has_host_buffer(scenario) => {
+            let buffered = |scenario: &_, firmware| Buffered::new(scenario, Device::new(scenario, firmware));
+            simulate(scenario, with_cache(scenario, ftl)?, buffered, observer, warm_up)
+        }
+        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, device, observer, warm_up),
+        Placement::Host => {
+            let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
+            simulate(scenario, with_host_cache(scenario, ftl)?, device, observer, warm_up)
+        }
     }
 }
 
-/// Brings the device into its state, and measures.
-fn simulate<F: Firmware>(
+fn has_host_buffer(scenario: &Scenario) -> bool {
+    scenario.host_buffer.size != WriteBufferConfig::default().size
+}
+
+/// Opens the workload, brings the device into its state, and measures.
+fn simulate<F: Firmware, T: Target>(
     scenario: &Scenario,
     mut firmware: F,
+    target: impl FnOnce(&Scenario, F) -> Result<T, ScenarioError>,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
     let logical_pages = firmware.ftl().logical_pages();
-    measure(scenario, logical_pages, observer, |observer| {
-        warm_up(firmware.ftl_mut(), observer)?;
-        Ok(Device::new(scenario, firmware))
-    })
+    // A workload that cannot be opened should say so before the device is warmed up.
+    let workload = Opened::new(scenario, logical_pages, observer)?;
+    warm_up(firmware.ftl_mut(), observer)?;
+    let engine = Engine::new(scenario, target(scenario, firmware)?, logical_pages);
+    measure(scenario, engine, workload, observer)
 }
 
 /// Runs a scenario of a flash cache in front of disks.
@@ -159,23 +175,42 @@ fn run_hybrid(
 ) -> Result<RunResult, RunError> {
     memory::check(scenario)?;
     let hybrid = Hybrid::new(scenario, config)?;
-    measure(scenario, hybrid.logical_pages(), observer, |_| Ok(hybrid))
+    let logical_pages = hybrid.logical_pages();
+    let workload = Opened::new(scenario, logical_pages, observer)?;
+    measure(scenario, Engine::new(scenario, hybrid, logical_pages), workload, observer)
 }
 
-/// Opens the workload, has the target of so many pages made ready, replays, and puts together what was measured.
+/// A workload that is about to be replayed.
+struct Opened<'a> {
+    source: Box<dyn Source>,
+    description: String,
+    inputs: Inputs<'a>,
+    logical_bytes: u64,
+}
+
+impl<'a> Opened<'a> {
+    fn new(
+        scenario: &'a Scenario,
+        logical_pages: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, RunError> {
+        let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
+        let mut inputs = Inputs::of(scenario.workload.files());
+        let (source, description) =
+            open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+        inputs.digest_files(observer)?;
+        Ok(Self { source, description, inputs, logical_bytes })
+    }
+}
+
+/// Replays the workload, and puts together what was measured.
 fn measure<T: Target>(
     scenario: &Scenario,
-    logical_pages: u32,
+    mut engine: Engine<T>,
+    workload: Opened<'_>,
     observer: &mut dyn Observer,
-    ready: impl FnOnce(&mut dyn Observer) -> Result<T, Cancelled>,
 ) -> Result<RunResult, RunError> {
-    let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
-    let mut inputs = Inputs::of(scenario.workload.files());
-    // A workload that cannot be opened should say so before the device is warmed up.
-    let (mut source, description) =
-        open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
-    inputs.digest_files(observer)?;
-    let mut engine = Engine::new(scenario, ready(observer)?, logical_pages);
+    let Opened { mut source, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
@@ -217,8 +252,8 @@ pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
         return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
     }
     memory::check(scenario)?;
-    let fractional = scenario.cooperation.fractional();
-    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, fractional, Seed(scenario.seed)).map_err(refused)
+    let demands = scenario.cooperation.demands();
+    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, demands, Seed(scenario.seed)).map_err(refused)
 }
 
 fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
@@ -295,7 +330,7 @@ pub(crate) fn open_made_up(
         (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
     };
     let description = part.description() + &like;
-    let open = move || part.open(space_bytes, seed.clone());
+    let open = move || part.open(space_bytes, seed);
     Ok(repeated(scenario, open()?, open, description)?)
 }
 
@@ -527,18 +562,21 @@ impl Scenario {
         self.check()?;
         if let Some(config) = &self.hybrid {
             let hybrid = Hybrid::new(self, config)?;
-            let logical_bytes = u64::from(hybrid.logical_pages()) * self.flash.page_size.count;
-            let workload = self.describe_workload(logical_bytes)?;
+            let workload = self.describe_workload(hybrid.logical_pages())?;
             return Ok([hybrid.describe(), vec![workload]].concat());
         }
         let ftl = build_ftl(self)?;
+        if has_host_buffer(self) {
+            Buffered::buffer(self, ftl.logical_pages())?;
+        }
         match self.cache.placement {
             Placement::InStorage => self.describe_on(&with_cache(self, ftl)?, ""),
             Placement::Host => self.describe_on(&with_host_cache(self, ftl)?, " in the host"),
         }
     }
 
-    fn describe_workload(&self, logical_bytes: u64) -> Result<String, RunError> {
+    fn describe_workload(&self, logical_pages: u32) -> Result<String, RunError> {
+        let logical_bytes = u64::from(logical_pages) * self.flash.page_size.count;
         let inputs = Inputs::of(self.workload.files());
         let workload = match inputs.stream() {
             // Looking at it would take it from the run.
@@ -550,7 +588,7 @@ impl Scenario {
 
     fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
         let logical_bytes = firmware.ftl().logical_bytes();
-        let workload = self.describe_workload(logical_bytes)?;
+        let workload = self.describe_workload(firmware.ftl().logical_pages())?;
         Ok(vec![
             format!(
                 "exports {} ({} pages) of {}",

@@ -28,7 +28,7 @@ use crate::write_back::{CacheTally, Extent};
 use coflash_base::{Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, DieId, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io};
+use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks};
 use nvm::{Epoch, Label, Layout};
 
 /// The rest of the device, as the scheme acts on it.
@@ -46,8 +46,8 @@ struct Answers<'a> {
 }
 
 impl Advisor for Answers<'_> {
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, media: &mut M) -> Fate {
-        CooperationScheme::fate(self.scheme, lpn, marked, self.cache, media)
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Fate {
+        CooperationScheme::fate(self.scheme, lpn, marks, self.cache, media)
     }
 
     fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {

@@ -12,10 +12,11 @@ use coflash_ftl::{FtlConfig, GcConfig, Io};
 use std::collections::BTreeMap;
 
 impl Controller {
-    /// The device of `cdm-consistent` after a power cut: every page is as of the last commit that was completed, or of
-    /// the one under way if its one word was stored.
+    /// The device after a power cut. With a volatile cache every page is as flash has it: of what was programmed, the
+    /// newest. With `cdm-consistent` every page is as of the last commit that was completed, or of the one under way if its
+    /// one word was stored. Other non-volatile caches have nothing to recover from.
     ///
-    /// `words` are those of non-volatile memory in the order of [`Layout`]; `pages` every programmed page, in any order,
+    /// `words` are those of non-volatile memory in the order of [`Layout`], none where the cache is volatile; `pages` every programmed page, in any order,
     /// with its out-of-band data, none where it cannot be read (torn). Slots' data stay where they are. Labels that are
     /// void are erased through `media`, so that a later commit cannot revive them; being cut short there does no harm.
     ///
@@ -35,6 +36,12 @@ impl Controller {
         media: &mut M,
     ) -> Result<Self, (&'static str, String)> {
         let mut device = Self::new(geometry, ftl, gc, cache, cooperation, seed)?;
+        if cache.volatile {
+            device.ftl.recover(pages, |_| true);
+            let advisor = &mut device.front.answers();
+            device.ftl.finish_gc(&mut Io { media, advisor, start });
+            return Ok(device);
+        }
         let (consistent, mut parts) = device
             .consistent()
             .ok_or_else(|| ("cooperation", format!("{} does not recover", cooperation.name())))?;

@@ -18,7 +18,7 @@ use crate::write_back::{Below, Cached};
 use coflash_base::{Lpn, Policy};
 use coflash_cache::Cache;
 use coflash_flash::Media;
-use coflash_ftl::{Fate, Ftl, Weight};
+use coflash_ftl::{Demands, Fate, Ftl, Marks, Weight};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -118,8 +118,9 @@ impl CooperationScheme for Cdm {
         }
     }
 
-    fn fractional(&self) -> bool {
-        self.estimate.is_some() || ![Weight::NONE, Weight::FULL].contains(&self.weight)
+    fn demands(&self) -> Demands {
+        let whole = [Weight::NONE, Weight::FULL].contains(&self.weight);
+        Demands { fractional: self.estimate.is_some() || !whole, ..Demands::NONE }
     }
 
     /// S0 → S1.
@@ -142,9 +143,9 @@ impl CooperationScheme for Cdm {
 
     /// S1 → S2 without a copy; S0 is copied.
     #[inline(always)]
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, _: &mut M) -> Fate {
-        if !marked {
-            return Fate::Copy;
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, _: &mut M) -> Fate {
+        if !marks.device {
+            return Fate::COPY;
         }
         let slot = cache.lookup(lpn).expect("a removable page is cached");
         cache.orphan(slot);
@@ -161,6 +162,10 @@ impl CooperationScheme for Cdm {
         if let Some(estimate) = &mut self.estimate {
             self.weight = estimate.after(outcome, self.weight);
         }
+    }
+
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        volatile.then(|| super::needs_durable("cdm"))
     }
 
     /// Every page is in S0, S1 or S2, or nowhere.
@@ -233,7 +238,7 @@ mod tests {
 
     #[test]
     fn only_fractions_need_fine_costs() {
-        let fractional = |weight| Cdm::new(&CdmConfig { removable_weight: weight }, 0).fractional();
+        let fractional = |weight| Cdm::new(&CdmConfig { removable_weight: weight }, 0).demands().fractional;
         assert!(!fractional(RemovableWeight::Fixed(0.0)) && !fractional(RemovableWeight::Fixed(1.0)));
         assert!(fractional(RemovableWeight::Fixed(0.5)) && fractional(RemovableWeight::Adaptive));
     }

@@ -20,7 +20,7 @@ use crate::consistent::nvm::{Epoch, Label, Layout};
 use coflash_base::{Duration, IdVec, Lpn, Policy, Share, Time};
 use coflash_cache::{Cache, List, SlotId};
 use coflash_flash::Media;
-use coflash_ftl::{Fate, Ftl};
+use coflash_ftl::{Demands, Fate, Ftl, Marks};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -160,14 +160,14 @@ impl CooperationScheme for CdmConsistent {
         }
     }
 
-    fn fractional(&self) -> bool {
-        false
+    fn demands(&self) -> Demands {
+        Demands::NONE
     }
 
     /// S1 → S3: the copy is protected, its data made durable before its label, and its label before the erase.
-    fn fate<M: Media>(&mut self, lpn: Lpn, marked: bool, cache: &mut Cache, media: &mut M) -> Fate {
-        if !marked {
-            return Fate::Copy;
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate {
+        if !marks.device {
+            return Fate::COPY;
         }
         let slot = cache.lookup(lpn).expect("a removable page is cached");
         media.fence();
@@ -178,6 +178,10 @@ impl CooperationScheme for CdmConsistent {
 
     fn before_erase<M: Media>(&mut self, media: &mut M) {
         media.fence();
+    }
+
+    fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {
+        volatile.then(|| super::needs_durable("cdm-consistent"))
     }
 
     fn heap_bytes(&self) -> usize {

@@ -7,7 +7,7 @@ use coflash_base::Lpn;
 use coflash_base::policy::{NoParameters, Policy};
 use coflash_cache::Cache;
 use coflash_flash::Media;
-use coflash_ftl::{Fate, Ftl};
+use coflash_ftl::{Demands, Fate, Ftl, Marks};
 
 /// See the top of the file.
 #[derive(Clone, Debug)]
@@ -24,13 +24,17 @@ impl CooperationScheme for None {
         Self
     }
 
-    fn fractional(&self) -> bool {
-        false
+    fn demands(&self) -> Demands {
+        Demands::NONE
     }
 
     #[inline(always)]
-    fn fate<M: Media>(&mut self, _: Lpn, _: bool, _: &mut Cache, _: &mut M) -> Fate {
-        Fate::Copy
+    fn fate<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut Cache, _: &mut M) -> Fate {
+        Fate::COPY
+    }
+
+    fn refuses(&self, _: bool) -> Option<(&'static str, String)> {
+        Option::None
     }
 
     /// Nothing is marked or dropped, and a clean copy has a flash page behind it.

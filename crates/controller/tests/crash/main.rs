@@ -7,4 +7,5 @@ mod media;
 mod oracle;
 mod setup;
 mod storms;
+mod volatile;
 mod words;

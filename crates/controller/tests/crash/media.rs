@@ -199,7 +199,8 @@ impl Fragile {
         std::array::from_fn(|half| if self.covered[half] { self.host[half] } else { below[half] })
     }
 
-    fn data(&self, page: Ppn) -> Page {
+    /// What a page of flash holds.
+    pub(crate) fn data(&self, page: Ppn) -> Page {
         match self.pages[page.get() as usize] {
             Some(Programmed::Whole(data, _)) => data,
             // Without power nothing is written any more, and what the firmware reads does not matter.

@@ -155,10 +155,10 @@ impl Subject {
                 self.controller.trim(Lpn::new(page), &mut self.media);
                 self.now[page as usize] = [0; 2];
             }
-            Operation::Flush => self.controller.flush((), &mut self.media),
+            Operation::Flush => self.controller.flush((), &mut self.media, &mut Vec::new()),
             Operation::Wait => {
                 self.clock += 1000;
-                self.controller.pass_time(Time { ns: self.clock }, &mut self.media);
+                self.controller.pass_time(Time { ns: self.clock }, (), &mut self.media);
             }
         }
         for _ in before.0..self.media.commits_stored {

@@ -88,6 +88,7 @@ impl Setup {
             wear_levelling: [WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static]
                 [below(stream, 3)],
             wear_gap: 1,
+            ..FtlConfig::default()
         };
         let gc = GcConfig {
             victim: VictimConfig::by_name(VictimConfig::NAMES[number / evictions % victims])

@@ -301,10 +301,10 @@ impl Scene {
                 self.controller.trim(X, &mut self.media);
                 self.expected = [0; PAGE_BYTES];
             }
-            Flush => self.controller.flush((), &mut self.media),
+            Flush => self.controller.flush((), &mut self.media, &mut Vec::new()),
             Tick => {
                 self.clock += 1000;
-                self.controller.pass_time(Time { ns: self.clock }, &mut self.media);
+                self.controller.pass_time(Time { ns: self.clock }, (), &mut self.media);
             }
             Press => [Y, Z, W].into_iter().for_each(|page| assert_ne!(self.read(page), [0; PAGE_BYTES])),
             Crowd => [Y, Z, W].into_iter().for_each(|page| self.write(page, 9)),

@@ -37,7 +37,7 @@ impl Storm {
     fn apply(&mut self, operation: &Operation) {
         self.clock += 100;
         let before = *self.commits();
-        self.device.controller.pass_time(Time { ns: self.clock }, &mut self.device.image);
+        self.device.controller.pass_time(Time { ns: self.clock }, (), &mut self.device.image);
         self.seen.ticks += self.commits().commits - before.commits;
         match operation {
             Operation::Read(page) => {

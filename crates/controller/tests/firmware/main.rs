@@ -4,6 +4,7 @@ mod consistent_states;
 mod consistent_storms;
 mod media;
 mod oracle;
+mod shadow_states;
 mod states;
 mod statistics;
 mod support;

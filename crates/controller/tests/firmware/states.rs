@@ -448,8 +448,8 @@ fn every_hit_is_a_use() {
 fn the_tables_are_complete() {
     assert_eq!(
         CooperationConfig::NAMES,
-        ["none", "cdm", "cdm-consistent"],
-        "a new scheme needs a table here and storms"
+        ["none", "cdm", "cdm-consistent", "ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc"],
+        "a new scheme needs a table here, or in shadow_states.rs, and storms"
     );
     for (table, states) in
         [(CDM, &[Nowhere, Flash, Clean, Sole, Orphan]), (NONE, &[Nowhere, Flash, Clean, Sole, Stale])]

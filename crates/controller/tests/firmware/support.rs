@@ -172,7 +172,10 @@ impl Operation {
                 controller.trim(*page, media);
                 start
             }
-            Self::Flush => controller.flush(start, media),
+            Self::Flush => {
+                controller.flush(start, media, &mut Vec::new());
+                start
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Index, Lpn};
 use coflash_flash::image::{Done, Image};
 use coflash_flash::{Access, Cause, DieId, Media, Oob, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Io, Trigger, Weight};
+use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Io, Marks, Trigger, Weight};
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
@@ -20,7 +20,7 @@ enum Operation {
     WritePart(Lpn, usize, usize),
     Read(Lpn),
     Trim(Lpn),
-    /// Marks the page, or takes its mark back.
+    /// Marking the page, or takes its mark back.
     Mark(Lpn),
     Weigh(Weight),
     /// A die has nothing to do for so many steps of GC.
@@ -37,14 +37,14 @@ struct Tier {
 }
 
 impl Advisor for Tier {
-    fn fate<M: Media>(&mut self, page: Lpn, marked: bool, _: &mut M) -> Fate {
-        assert_eq!(marked, self.marked[page.index()], "{page:?}: the FTL's mark");
-        if self.drops && marked {
+    fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Fate {
+        assert_eq!(marks.any(), self.marked[page.index()], "{page:?}: the FTL's mark");
+        if self.drops && marks.any() {
             self.marked[page.index()] = false;
             self.dropped.push(page);
             return Fate::Drop;
         }
-        Fate::Copy
+        Fate::COPY
     }
 
     fn marked_weight(&self) -> Weight {
@@ -256,7 +256,7 @@ impl Checked {
 
 /// How the tier beside flash behaves in a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Marks {
+enum Marking {
     None,
     /// There are marks, but GC copies the pages all the same.
     Copied,
@@ -264,21 +264,21 @@ enum Marks {
 }
 
 /// Pages copied and dropped by GC.
-fn storm(seed: u64, marks: Marks) -> (u64, u64) {
+fn storm(seed: u64, marks: Marking) -> (u64, u64) {
     let mut sum = (0, 0);
     for victim in victims() {
         let mut stream = Seed(seed).stream("storm");
         let setup = Setup::draw(&mut stream, victim);
         let _reproduce = Reproduce(&setup);
-        let mut checked = Checked::new(&setup, marks == Marks::Dropped);
+        let mut checked = Checked::new(&setup, marks == Marking::Dropped);
         let pages = setup.geometry.pages();
         // Full first, so that GC has something to do.
         for page in 0..checked.ftl.logical_pages() {
             checked.apply(Operation::Write(Lpn::new(page)), &mut stream);
         }
         for step in 0..pages * 3 {
-            let mut operation = checked.draw(&mut stream, marks != Marks::None);
-            if let (Operation::Weigh(_), Marks::Copied) = (operation, marks) {
+            let mut operation = checked.draw(&mut stream, marks != Marking::None);
+            if let (Operation::Weigh(_), Marking::Copied) = (operation, marks) {
                 // Marked pages count less only where they are dropped.
                 operation = Operation::Weigh(Weight::FULL);
             }
@@ -297,22 +297,22 @@ fn storm(seed: u64, marks: Marks) -> (u64, u64) {
 }
 
 /// Storms of these seeds; GC must have copied, and dropped or not, as the marks say.
-fn storms(seeds: std::ops::Range<u64>, marks: Marks) {
+fn storms(seeds: std::ops::Range<u64>, marks: Marking) {
     let (copies, drops) = seeds.map(|seed| storm(seed, marks)).fold((0, 0), |a, b| (a.0 + b.0, a.1 + b.1));
-    assert!(copies > 1000 && (drops > 1000) == (marks == Marks::Dropped), "{copies} copies, {drops} drops");
+    assert!(copies > 1000 && (drops > 1000) == (marks == Marking::Dropped), "{copies} copies, {drops} drops");
 }
 
 #[test]
 fn what_is_written_reads_back() {
-    storms(0..200, Marks::None);
+    storms(0..200, Marking::None);
 }
 
 #[test]
 fn marked_pages_that_are_copied_stay_marked() {
-    storms(1000..1060, Marks::Copied);
+    storms(1000..1060, Marking::Copied);
 }
 
 #[test]
 fn dropped_pages_live_elsewhere() {
-    storms(2000..2120, Marks::Dropped);
+    storms(2000..2120, Marking::Dropped);
 }

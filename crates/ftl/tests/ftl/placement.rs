@@ -5,7 +5,8 @@ use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_flash::{Cause, DieId, Geometry, Media, Place, Untimed};
 use coflash_ftl::{
-    Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Stream, VictimConfig, WearLevelling, Weight,
+    Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Marks, Stream, VictimConfig, WearLevelling,
+    Weight,
 };
 
 fn write(ftl: &mut Ftl, page: u32) {
@@ -142,8 +143,8 @@ fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
 struct Drops(Weight);
 
 impl Advisor for Drops {
-    fn fate<M: Media>(&mut self, _: Lpn, marked: bool, _: &mut M) -> Fate {
-        if marked { Fate::Drop } else { Fate::Copy }
+    fn fate<M: Media>(&mut self, _: Lpn, marks: Marks, _: &mut M) -> Fate {
+        if marks.any() { Fate::Drop } else { Fate::COPY }
     }
 
     fn marked_weight(&self) -> Weight {
@@ -177,6 +178,6 @@ fn marked_pages_weigh_what_the_advisor_says() {
         assert_eq!(cleaned_first(Weight(sixteenths), true), first, "{sixteenths} sixteenths");
     }
     assert_eq!((cleaned_first(Weight::NONE, false), cleaned_first(Weight::FULL, false)), (0, 1));
-    let nearest = [0.0, 0.02, 0.04, 0.5, 0.99, 2.0, -1.0].map(|weight| Weight::nearest(weight).0);
-    assert_eq!(nearest, [0, 0, 1, 8, 16, 16, 0]);
+    let nearest = [0.0, 0.02, 0.04, 0.5, 0.99, 2.0, 99.0, -1.0].map(|weight| Weight::nearest(weight).0);
+    assert_eq!(nearest, [0, 0, 1, 8, 16, 32, 256, 0]);
 }

@@ -4,8 +4,8 @@ use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Bytes, Share};
 use coflash_flash::Geometry;
 use coflash_ftl::{
-    Chips, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Stream as DataStream,
-    Summary, Trigger, VictimConfig, WearLevelling,
+    Chips, Demands, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare,
+    Stream as DataStream, Summary, Trigger, VictimConfig, WearLevelling,
 };
 
 /// Everything an FTL is made of.
@@ -64,6 +64,7 @@ impl Setup {
                 &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static],
             ),
             wear_gap: stream.random_range(1..4),
+            ..FtlConfig::default()
         };
         let mode = pick(stream, &[GcMode::Foreground, GcMode::Background, GcMode::Preemptive]);
         let low_mark = if mode == GcMode::Preemptive { 3 } else { stream.random_range(1..=2) };
@@ -85,7 +86,8 @@ impl Setup {
 
     /// The device, or why not.
     pub(crate) fn build(&self) -> Result<Ftl, (&'static str, String)> {
-        Ftl::new(&self.geometry, &self.ftl, &self.gc, self.fractional, Seed(self.seed))
+        let demands = Demands { fractional: self.fractional, ..Demands::NONE };
+        Ftl::new(&self.geometry, &self.ftl, &self.gc, demands, Seed(self.seed))
     }
 
     /// With the smallest spare share that is accepted.

@@ -4,7 +4,7 @@ use crate::setup::{Reproduce, Setup, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_flash::{Cause, DieId, Media, Place, Untimed};
-use coflash_ftl::{Advisor, CopyAll, Fate, Ftl, Io, Weight};
+use coflash_ftl::{Advisor, CopyAll, Fate, Ftl, Io, Marks, Weight};
 
 /// Drops what is marked, and lets it count half: a weight that changes what blocks cost.
 struct Dropping {
@@ -12,8 +12,8 @@ struct Dropping {
 }
 
 impl Advisor for Dropping {
-    fn fate<M: Media>(&mut self, _: Lpn, marked: bool, _: &mut M) -> Fate {
-        if marked { Fate::Drop } else { Fate::Copy }
+    fn fate<M: Media>(&mut self, _: Lpn, marks: Marks, _: &mut M) -> Fate {
+        if marks.any() { Fate::Drop } else { Fate::COPY }
     }
 
     fn marked_weight(&self) -> Weight {

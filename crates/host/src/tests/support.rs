@@ -62,8 +62,8 @@ impl Setup {
     }
 
     pub(super) fn ftl(&self) -> Ftl {
-        let fractional = self.cooperation.fractional();
-        Ftl::new(&self.geometry, &self.ftl, &self.gc, fractional, self.seed)
+        let demands = self.cooperation.demands();
+        Ftl::new(&self.geometry, &self.ftl, &self.gc, demands, self.seed)
             .unwrap_or_else(|(key, problem)| panic!("{key}: {problem}\n{self:?}"))
     }
 

@@ -5,7 +5,9 @@ use crate::media::{Destage, Fragile, Sabotage};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Bytes, Duration, Lpn, Seed, Share};
 use coflash_flash::{Cause, Geometry};
-use coflash_ftl::{Chips, FreeMark, Ftl, FtlConfig, GcConfig, Pools, Provisioning, Spare, Summary, Trigger};
+use coflash_ftl::{
+    Chips, Demands, FreeMark, Ftl, FtlConfig, GcConfig, Pools, Provisioning, Spare, Summary, Trigger,
+};
 use coflash_hybrid::costmodel::{Costs, DiskCosts, FlashCosts};
 use coflash_hybrid::{HybridConfig, LeaveId, SchemeConfig, Served, Tier};
 
@@ -73,7 +75,8 @@ impl Setup {
     }
 
     fn tier(&self) -> Tier {
-        let ftl = Ftl::new(&self.geometry, &self.ftl, &self.gc, false, Seed(1)).expect("a device that fits");
+        let ftl = Ftl::new(&self.geometry, &self.ftl, &self.gc, Demands::NONE, Seed(1))
+            .expect("a device that fits");
         let us = |us: u64| Duration { ns: us * 1000 };
         let costs = Costs {
             flash: FlashCosts {

@@ -5,10 +5,11 @@ mod read;
 mod set;
 
 use coflash_base::{Bytes, Duration, Share};
-use coflash_controller::{CacheConfig, CooperationConfig};
+use coflash_controller::{CacheConfig, CooperationConfig, Placement};
 use coflash_flash::{Geometry, Timing};
 use coflash_ftl::{FreeMark, FtlConfig, GcConfig};
 use coflash_host::HostConfig;
+use coflash_host::write_buffer::WriteBufferConfig;
 use coflash_hybrid::HybridConfig;
 use coflash_workload::disksim_generator::DiskSimConfig;
 use coflash_workload::ready_made::PresetConfig;
@@ -41,8 +42,11 @@ pub struct Scenario {
     pub ftl: FtlConfig,
     /// Garbage collection.
     pub gc: GcConfig,
-    /// The cache (NVM).
+    /// The cache: NVM, or a volatile write buffer.
     pub cache: CacheConfig,
+    /// The host's write buffer, volatile.
+    #[serde(skip_serializing_if = "is_default_buffer")]
+    pub host_buffer: WriteBufferConfig,
     /// What cache and flash tell each other: its name, or a table of its name and its parameters.
     pub cooperation: CooperationConfig,
     /// A flash cache in front of disks; without it, flash is all there is.
@@ -59,6 +63,11 @@ pub struct Scenario {
     pub workload: WorkloadConfig,
     /// How the workload is replayed.
     pub replay: ReplayConfig,
+}
+
+/// Left out, as it is of scenarios older than the buffer, so that these keep their hashes.
+fn is_default_buffer(buffer: &WriteBufferConfig) -> bool {
+    *buffer == WriteBufferConfig::default()
 }
 
 /// The link between host and device: a cost for each request and each byte of it.
@@ -101,6 +110,8 @@ pub enum Fill {
     /// Every page is written once, in order.
     #[default]
     Sequential,
+    /// Every page is written once, in random order.
+    Random,
     /// Every page is mapped, block by block, as in the reference simulator at its start.
     Mapped,
 }
@@ -335,6 +346,18 @@ impl Scenario {
         if self.host.grants > Share::ONE {
             let problem = format!("{} was given; from 0% to 100% is allowed", self.host.grants);
             return refuse("host.grants", problem);
+        }
+        if !is_default_buffer(&self.host_buffer) {
+            let beside = match (&self.hybrid, self.cache.placement) {
+                (Some(_), _) => {
+                    Some("[hybrid]: a flash cache in front of disks has no write buffer above it")
+                }
+                (None, Placement::Host) => Some("cache.placement \"host\": one of them is in the host"),
+                (None, Placement::InStorage) => None,
+            };
+            if let Some(beside) = beside {
+                return refuse("host_buffer", format!("it was given with {beside}"));
+            }
         }
         let workload = &self.workload;
         if workload.requests_max == Some(0) {

@@ -22,7 +22,16 @@ macro_rules! presets {
     };
 }
 
-presets!("demo", "random-5g", "msr-ssd", "cdm-64g", "opfcl-config1", "opfcl-config2");
+presets!(
+    "demo",
+    "random-5g",
+    "msr-ssd",
+    "cdm-64g",
+    "shadowgc-1t",
+    "shadowgc-64g",
+    "opfcl-config1",
+    "opfcl-config2",
+);
 
 impl Scenario {
     /// A scenario that ships, by name.

@@ -3,7 +3,7 @@
 use crate::scenario::{PreconditionConfig, Scenario, ScenarioError};
 use coflash_base::Seed;
 use coflash_flash::Geometry;
-use coflash_ftl::{Ftl, FtlConfig, GcConfig};
+use coflash_ftl::{Demands, Ftl, FtlConfig, GcConfig};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -16,16 +16,9 @@ pub(super) struct Recipe {
     flash: Geometry,
     ftl: FtlConfig,
     gc: GcConfig,
-    cooperation: CostUnit,
+    /// All that warming up, which bypasses the cache, knows of the cooperation.
+    cooperation: Demands,
     precondition: PreconditionConfig,
-}
-
-/// All that warming up, which bypasses the cache, knows of the cooperation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct CostUnit {
-    /// Whether a victim's cost is kept in fractions of a page.
-    fractional_costs: bool,
 }
 
 impl Recipe {
@@ -40,6 +33,7 @@ impl Recipe {
             ftl,
             gc,
             cache: _,
+            host_buffer: _,
             cooperation,
             // A flash cache is empty at first.
             hybrid: _,
@@ -54,7 +48,7 @@ impl Recipe {
             flash: flash.clone(),
             ftl: ftl.clone(),
             gc: gc.clone(),
-            cooperation: CostUnit { fractional_costs: cooperation.fractional() },
+            cooperation: cooperation.demands(),
             precondition: precondition.clone(),
         }
     }
@@ -70,7 +64,7 @@ impl Recipe {
         let refused = |(key, problem): (&str, String)| ScenarioError::new(key, problem);
         self.flash.check().map_err(refused)?;
         let seed = Seed(self.seed);
-        Ftl::new(&self.flash, &self.ftl, &self.gc, self.cooperation.fractional_costs, seed).map_err(refused)
+        Ftl::new(&self.flash, &self.ftl, &self.gc, self.cooperation, seed).map_err(refused)
     }
 
     /// Every key whose value differs, in words.
@@ -97,8 +91,8 @@ fn compare(key: &str, warm: Option<&Value>, wanted: Option<&Value>, found: &mut 
 
 impl Scenario {
     /// A digest of everything that determines the warm device: scenarios with the same key can start from the same one.
-    /// It is the flash, the FTL, garbage collection, the preconditioning, the seed, and whether the cooperation lets pages
-    /// count in part; not the timing, the cache, the link, the workload or its replay.
+    /// It is the flash, the FTL, garbage collection, the preconditioning, the seed, and what the cooperation asks of
+    /// the FTL (pages that count in part or more than others, a stream of its own); not the timing, the cache, the link, the workload or its replay.
     #[must_use]
     pub fn warm_key(&self) -> String {
         Recipe::of(self).key()
@@ -122,6 +116,7 @@ mod tests {
             ("timing.page_read", "1us"),
             ("cache.size", "1MiB"),
             ("cooperation", "cdm"),
+            ("host_buffer.size", "1MiB"),
             ("link.lanes", "2"),
             ("cache.placement", "host"),
             ("host.notices", "each"),

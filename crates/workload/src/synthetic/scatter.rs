@@ -1,27 +1,15 @@
-//! Spreads ranks over the space: a bijection that looks random and needs no table.
-//!
-//! Each round multiplies by an odd number and folds the upper half of the bits into the lower one; both steps can be
-//! undone, so together they permute the numbers of so many bits. What lands outside the space is sent through again
-//! until it lands inside (cycle walking), which keeps the map a bijection of the space.
-//!
-//! Source: Black and Rogaway, "Ciphers with arbitrary finite domains" (2002), for the cycle walking.
-//! Cost: O(1), fewer than two passes on average.
+//! Spreads ranks over the space: a [`Permutation`] of the space's blocks.
 
 use super::{Space, refuse};
 use crate::WorkloadError;
-use coflash_base::Bytes;
-use coflash_base::seed::Rng;
+use coflash_base::{Bytes, Permutation};
 
 /// A bijection of the ranks and the positions of a space, chosen by the seed, that keeps blocks of ranks together.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     block_units: u64,
     /// Whole blocks; what is left behind the last one stays where it is.
-    blocks: u64,
-    mask: u64,
-    fold: u32,
-    /// What each round adds and multiplies by; without the addition zero would stay where it is.
-    rounds: [(u64, u64); 3],
+    blocks: Permutation,
 }
 
 impl Scatter {
@@ -48,30 +36,17 @@ impl Scatter {
             );
             return refuse(KEY, problem);
         }
-        let blocks = space.units / block_units;
-        let bits = u64::BITS - (blocks - 1).leading_zeros();
-        let mut stream = space.seed.stream("scatter");
-        let rounds = [(); 3].map(|()| (stream.next_u64(), stream.next_u64() | 1));
-        let (mask, fold) = ((1_u64 << bits) - 1, bits.div_ceil(2).max(1));
-        Ok(Some(Self { block_units, blocks, mask, fold, rounds }))
+        let blocks = Permutation::new(space.units / block_units, &mut space.seed.stream("scatter"));
+        Ok(Some(Self { block_units, blocks }))
     }
 
     #[inline]
     pub(super) fn position(&self, rank: u64) -> u64 {
         let (block, within) = (rank / self.block_units, rank % self.block_units);
-        if block >= self.blocks {
+        if block >= self.blocks.count() {
             return rank;
         }
-        let mut x = block;
-        loop {
-            for (add, multiply) in self.rounds {
-                x = x.wrapping_add(add).wrapping_mul(multiply) & self.mask;
-                x ^= x >> self.fold;
-            }
-            if x < self.blocks {
-                return x * self.block_units + within;
-            }
-        }
+        self.blocks.at(block) * self.block_units + within
     }
 }
 

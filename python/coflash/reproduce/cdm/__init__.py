@@ -26,6 +26,8 @@ _OPEN_QUESTIONS = (
     "**31.2 and 30.7 GB.** Taken as the address spaces here. They may be what is read and written: 30.7 GB over "
     "9,034,179 requests are 3.4 KB each, the mean size in Financial1. The footprints were then smaller, and so was "
     "WAF.",
+    "**Repeating.** Each workload is repeated ten times; here that is the same requests in the same order. What is "
+    "written together is then overwritten together, and cleaning is easier than with as many requests drawn anew.",
     "**Cache sizes.** Those of figures 6 to 9 are our choice: 256 MiB to 4 GiB on 64 GiB, and the same shares "
     "elsewhere.",
     "**What a removable page costs.** Not said. A removable page counts as any other in a victim's cost here "

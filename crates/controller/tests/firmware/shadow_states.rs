@@ -1,0 +1,314 @@
+//! SPEC's table of ShadowGC: every state of a flash page, every event, and what GC does with it under each scheme.
+
+use crate::support::{
+    FILLERS, PAGE_BYTES, Setup, W, X, Y, content, cooperation, set_the_scene, spare, write_past_cache,
+};
+use coflash_base::Bytes;
+use coflash_controller::{CacheSize, Controller, Extent};
+use coflash_flash::image::{Done, Image};
+use coflash_flash::{Cause, Mode};
+use coflash_ftl::{FreeMark, FtlConfig, Marks, Tier, Trigger};
+
+/// The state of X's flash page, as the paper writes it: dirty in the device, dirty in the host, valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    S000,
+    S001,
+    S011,
+    S101,
+    S111,
+}
+use State::{S000, S001, S011, S101, S111};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    HostDirties,
+    /// The host's copy goes to the device, or the host writes past its buffer: to the device it is the same.
+    HostWrites,
+    HostDrops,
+    DeviceEvicts,
+    Flush,
+    Trim,
+    Gc,
+    Restart,
+}
+use Event::{DeviceEvicts, Flush, Gc, HostDirties, HostDrops, HostWrites, Restart, Trim};
+
+/// Programs of X that an event costs, and how its data got there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cost {
+    Nothing,
+    /// From the buffer, because of an eviction or a flush.
+    Written,
+    /// By GC, from flash, into a normal block or fast into one for shadows.
+    Copied,
+    CopiedFast,
+    /// By GC, from the buffer.
+    Taken,
+    TakenFast,
+}
+use Cost::{Copied, CopiedFast, Nothing, Taken, TakenFast, Written};
+
+/// Under `sgc`. In S000 the page is nowhere. The device's buffer holds X in S101 and S111, and other events cannot happen:
+/// a page that is not in the buffer is not evicted from it; without a flash page there is nothing for GC.
+const SGC: &[(State, Event, State, Cost)] = &[
+    (S000, HostDirties, S000, Nothing), // a page without flash page has no state
+    (S000, HostWrites, S000, Nothing),
+    (S000, HostDrops, S000, Nothing),
+    (S000, Flush, S000, Nothing),
+    (S000, Trim, S000, Nothing),
+    (S000, Restart, S001, Nothing), // a trim is not durable
+    (S001, HostDirties, S011, Nothing),
+    (S001, HostWrites, S101, Nothing),
+    (S001, HostDrops, S001, Nothing),
+    (S001, Flush, S001, Nothing),
+    (S001, Trim, S000, Nothing),
+    (S001, Gc, S001, Copied),
+    (S001, Restart, S001, Nothing),
+    (S011, HostDirties, S011, Nothing),
+    (S011, HostWrites, S101, Nothing),
+    (S011, HostDrops, S001, Nothing),
+    (S011, Flush, S011, Nothing),
+    (S011, Trim, S000, Nothing),
+    (S011, Gc, S011, CopiedFast),
+    (S011, Restart, S001, Nothing),
+    (S101, HostDirties, S111, Nothing),
+    (S101, HostWrites, S101, Nothing),
+    (S101, HostDrops, S101, Nothing),
+    (S101, DeviceEvicts, S001, Written),
+    (S101, Flush, S001, Written),
+    (S101, Trim, S000, Nothing),
+    (S101, Gc, S001, Taken),
+    (S101, Restart, S001, Nothing),
+    (S111, HostDirties, S111, Nothing),
+    (S111, HostWrites, S101, Nothing),
+    (S111, HostDrops, S101, Nothing),
+    (S111, DeviceEvicts, S011, Nothing), // discarded
+    (S111, Flush, S011, Written),        // a promise
+    (S111, Trim, S000, Nothing),
+    (S111, Gc, S011, TakenFast),
+    (S111, Restart, S001, Nothing),
+];
+
+/// What GC does with a page in each state, scheme by scheme, and in which state it leaves it, as the scheme sees it.
+#[allow(clippy::type_complexity, reason = "it is a table")]
+const GC: &[(&str, [(State, State, Cost); 4])] = &[
+    ("ggc", [(S001, S001, Copied), (S001, S001, Copied), (S001, S001, Copied), (S001, S001, Copied)]),
+    ("separation", [(S001, S001, Copied), (S011, S011, Copied), (S001, S001, Copied), (S011, S011, Copied)]),
+    ("delay", [(S001, S001, Copied), (S011, S011, Copied), (S001, S001, Copied), (S011, S011, Copied)]),
+    ("zgc", [(S001, S001, Copied), (S011, S011, Copied), (S001, S001, Copied), (S011, S011, Copied)]),
+    ("hgc", [(S001, S001, Copied), (S011, S011, CopiedFast), (S001, S001, Copied), (S011, S011, CopiedFast)]),
+    ("dgc", [(S001, S001, Copied), (S001, S001, Copied), (S101, S001, Taken), (S101, S001, Taken)]),
+    ("sgc", [(S001, S001, Copied), (S011, S011, CopiedFast), (S101, S001, Taken), (S111, S011, TakenFast)]),
+];
+
+struct Scene {
+    controller: Controller,
+    image: Image,
+    setup: Setup,
+}
+
+impl Scene {
+    /// A device whose oldest block holds X alone, in a state as a scheme that knows of all would see it.
+    fn new(scheme: &str, state: State) -> Self {
+        let mut setup = Setup::oldest_first().with_cooperation(&cooperation(&format!("\"{scheme}\"")));
+        setup.geometry.blocks_per_plane = 12;
+        setup.ftl = FtlConfig { spare: spare(7, 12), ..FtlConfig::default() };
+        setup.gc.low_mark = FreeMark::Blocks(2);
+        setup.gc.trigger = Trigger::Operation;
+        setup.cache.size = CacheSize::Bytes(Bytes { count: PAGE_BYTES as u64 });
+        setup.cache.volatile = true;
+        setup.cache.read_allocate = false;
+        let mut image = Image::new(&setup.geometry, 1);
+        let mut controller = setup.controller();
+        image.host_writes(0, &content(1));
+        set_the_scene(|page| write_past_cache(&mut controller, page, &mut image, ()));
+        let mut scene = Self { controller, image, setup };
+        let path: &[Event] = match state {
+            S000 => &[Trim],
+            S001 => &[],
+            S011 => &[HostDirties],
+            S101 => &[HostWrites],
+            S111 => &[HostWrites, HostDirties],
+        };
+        path.iter().for_each(|&event| scene.apply(event));
+        scene.image.log.clear();
+        scene
+    }
+
+    fn state(&self) -> State {
+        match self.controller.ftl().marks(X) {
+            None => S000,
+            Some(Marks { host: false, device: false }) => S001,
+            Some(Marks { host: true, device: false }) => S011,
+            Some(Marks { host: false, device: true }) => S101,
+            Some(Marks { host: true, device: true }) => S111,
+        }
+    }
+
+    fn apply(&mut self, event: Event) {
+        match event {
+            HostDirties => self.controller.host_holds(X, true),
+            HostDrops => self.controller.host_holds(X, false),
+            HostWrites => {
+                self.image.host_writes(0, &content(2));
+                self.controller.write(X, Extent::Whole, (), &mut self.image);
+            }
+            // The buffer has one slot.
+            DeviceEvicts => {
+                self.image.host_writes(0, &content(3));
+                self.controller.write(Y, Extent::Whole, (), &mut self.image);
+            }
+            Flush => self.controller.flush((), &mut self.image, &mut Vec::new()),
+            Trim => self.controller.trim(X, &mut self.image),
+            Gc => self.collect(),
+            Restart => {
+                let Setup { geometry, ftl, gc, cache, cooperation, seed } = &self.setup;
+                let pages: Vec<_> = self.image.oob().map(|(page, oob)| (page, Some(oob))).collect();
+                self.controller = Controller::recover(
+                    geometry,
+                    ftl,
+                    gc,
+                    cache,
+                    cooperation,
+                    *seed,
+                    &[],
+                    pages.into_iter(),
+                    (),
+                    &mut self.image,
+                )
+                .unwrap_or_else(|(key, problem)| panic!("{key}: {problem}"));
+            }
+        }
+        self.controller.assert_invariants();
+    }
+
+    /// Overwrites a filler past the cache until a read, which changes nothing else, has GC look; the oldest block is X's.
+    fn collect(&mut self) {
+        self.image.host_writes(0, &content(4));
+        while !self.controller.ftl().pools_have_at_most(FreeMark::Blocks(2)) {
+            write_past_cache(&mut self.controller, FILLERS[0], &mut self.image, ());
+        }
+        let before = self.controller.ftl().lookup(X);
+        self.image.log.clear();
+        self.controller.read(W, (), &mut self.image);
+        assert_ne!(self.controller.ftl().lookup(X), before, "GC came by");
+    }
+
+    fn cost(&self) -> Cost {
+        let mut costs = self.image.log.iter().filter_map(|done| match *done {
+            Done::Program(_, oob, cause) if oob.lpn == Some(X) => Some(match (cause, oob.mode) {
+                (Cause::Gc, Mode::Normal) => Taken,
+                (Cause::Gc, Mode::Fast) => TakenFast,
+                _ => Written,
+            }),
+            Done::Copy(_, _, oob, _) if oob.lpn == Some(X) => {
+                Some(if oob.mode == Mode::Fast { CopiedFast } else { Copied })
+            }
+            _ => None,
+        });
+        let cost = costs.next().unwrap_or(Nothing);
+        assert_eq!(costs.next(), None, "X is programmed once at most");
+        cost
+    }
+}
+
+#[test]
+fn every_event_in_every_state() {
+    for &(state, event, after, cost) in SGC {
+        let mut scene = Scene::new("sgc", state);
+        assert_eq!(scene.state(), state);
+        scene.apply(event);
+        assert_eq!((scene.state(), scene.cost()), (after, cost), "{state:?} {event:?}");
+    }
+    let possible = |state: State, event: Event| match event {
+        Gc => state != S000,
+        DeviceEvicts => matches!(state, S101 | S111),
+        _ => true,
+    };
+    let events = [HostDirties, HostWrites, HostDrops, DeviceEvicts, Flush, Trim, Gc, Restart];
+    for state in [S000, S001, S011, S101, S111] {
+        for event in events {
+            let rows = SGC.iter().filter(|row| (row.0, row.1) == (state, event)).count();
+            assert_eq!(rows, usize::from(possible(state, event)), "{state:?} {event:?}: rows in the table");
+        }
+    }
+}
+
+#[test]
+fn gc_reads_and_writes_as_each_scheme_says() {
+    for (scheme, rows) in GC {
+        for (state, (seen, after, cost)) in std::iter::zip([S001, S011, S101, S111], rows) {
+            let mut scene = Scene::new(scheme, state);
+            assert_eq!(scene.state(), *seen, "{scheme}: {state:?} as it sees it");
+            scene.apply(Gc);
+            assert_eq!((scene.state(), scene.cost()), (*after, *cost), "{scheme}: GC in {state:?}");
+            // What GC took from the buffer is clean there, and leaves for nothing.
+            scene.image.log.clear();
+            scene.apply(DeviceEvicts);
+            let in_buffer = matches!(state, S101 | S111);
+            let discarded = *scheme == "sgc" && state == S111;
+            let written = in_buffer && !discarded && !matches!(cost, Taken | TakenFast);
+            assert_eq!(scene.cost() == Written, written, "{scheme}: eviction after GC in {state:?}");
+        }
+    }
+}
+
+/// What the host does with a page is kept when the device writes its older data.
+#[test]
+fn a_page_stays_dirty_in_the_host_when_the_device_writes_its_copy() {
+    for event in [DeviceEvicts, Flush] {
+        let mut scene = Scene::new("hgc", S111);
+        scene.apply(event);
+        assert_eq!((scene.state(), scene.cost()), (S011, Written), "{event:?}");
+    }
+}
+
+#[test]
+#[should_panic(expected = "device-shadow")]
+fn marked_for_the_device_and_not_in_its_buffer() {
+    let mut scene = Scene::new("sgc", S001);
+    scene.controller.ftl_mut().set_mark(X, Tier::Device, true);
+    scene.controller.assert_invariants();
+}
+
+#[test]
+#[should_panic(expected = "device-shadow")]
+fn dirty_in_the_buffer_and_not_marked() {
+    let mut scene = Scene::new("sgc", S101);
+    scene.controller.ftl_mut().set_mark(X, Tier::Device, false);
+    scene.controller.assert_invariants();
+}
+
+#[test]
+#[should_panic(expected = "host-shadow")]
+fn marked_for_the_host_by_a_scheme_that_knows_nothing_of_it() {
+    let mut scene = Scene::new("dgc", S001);
+    scene.controller.ftl_mut().track_host();
+    scene.controller.ftl_mut().set_mark(X, Tier::Host, true);
+    scene.controller.assert_invariants();
+}
+
+/// What does not go together is refused with the reason.
+#[test]
+fn volatile_and_durable_caches_have_their_schemes() {
+    let refused = |scheme: &str, volatile| {
+        let mut setup = Setup::tiny(16, 8).with_slots(1).with_cooperation(&cooperation(scheme));
+        setup.gc.low_mark = FreeMark::Blocks(2);
+        setup.cache.volatile = volatile;
+        let Setup { geometry, ftl, gc, cache, cooperation, seed } = &setup;
+        Controller::new(geometry, ftl, gc, cache, cooperation, *seed).err()
+    };
+    for scheme in ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc"] {
+        for volatile in [false, true] {
+            assert_eq!(refused(&format!("\"{scheme}\""), volatile), None, "{scheme}, {volatile}");
+        }
+    }
+    for (scheme, volatile) in [("cdm", true), ("cdm-consistent", true), ("sgc", false)] {
+        assert_eq!(refused(&format!("\"{scheme}\""), !volatile), None, "{scheme}");
+        let (key, problem) = refused(&format!("\"{scheme}\""), volatile).expect("it is refused");
+        assert!(key == "cache.volatile" && problem.contains(scheme), "{problem}");
+    }
+    let (key, problem) = refused(r#"{"name": "delay", "lambda": 16}"#, true).expect("it is refused");
+    assert_eq!((key, problem.as_str()), ("cooperation.lambda", "16 was given; from 0 to 15 is allowed"));
+}

@@ -1,0 +1,262 @@
+//! What an advisor says of valid pages is done: read from a slot or from flash, to which stream, in which mode; and blocks
+//! programmed fast are refreshed in time.
+
+use crate::setup::{Reproduce, Setup, victims};
+use coflash_base::seed::{RngExt, Seed, Stream as Draws};
+use coflash_base::{Duration, Index, Lpn, Time};
+use coflash_flash::image::{Done, Image};
+use coflash_flash::{Access, Cause, Media, Mode, Place};
+use coflash_ftl::{
+    Advisor, Demands, Fate, FreeMark, Ftl, FtlConfig, GcMode, Io, Marks, RefreshConfig, Source, Spare,
+    Stream, Tier, Weight,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+const PAGE: usize = 16;
+type Bytes = [u8; PAGE];
+
+/// Two tiers above flash, and what flash should hold.
+struct Tiers {
+    marks: Vec<Marks>,
+    /// What is in the device's slot of each page; newer than flash where the page is marked so.
+    slots: Vec<Bytes>,
+    flash: Vec<Option<Bytes>>,
+    weight: Weight,
+    /// What was said of each page, in order.
+    fates: VecDeque<(Lpn, Fate)>,
+}
+
+impl Advisor for Tiers {
+    fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Fate {
+        assert_eq!(marks, self.marks[page.index()], "{page:?}: the FTL's marks");
+        let source = if marks.device { Source::Slot(page.get()) } else { Source::Flash };
+        if marks.device {
+            self.flash[page.index()] = Some(self.slots[page.index()]);
+            self.marks[page.index()].device = false;
+        }
+        let fate = if marks.host {
+            Fate::Copy { source, stream: Stream::Shadow, mode: Mode::Fast }
+        } else {
+            Fate::Copy { source, stream: Stream::Gc, mode: Mode::Normal }
+        };
+        self.fates.push_back((page, fate));
+        fate
+    }
+
+    fn marked_weight(&self) -> Weight {
+        self.weight
+    }
+}
+
+struct Checked {
+    ftl: Ftl,
+    image: Image,
+    tiers: Tiers,
+    now: Time,
+    /// Programs of fast blocks since their last erase, by block.
+    begun_fast: BTreeMap<u32, Time>,
+    setup: Setup,
+    refreshed: u64,
+    from_slots: u64,
+}
+
+const RETENTION: Duration = Duration { ns: 1000 };
+const POWER_OFF: Duration = Duration { ns: 400 };
+/// The longest pause between two requests: a block may be refreshed so much late.
+const PAUSE_NS: u64 = 20;
+
+impl Checked {
+    fn new(setup: &Setup, weight: Weight) -> Self {
+        let demands =
+            Demands { fractional: !weight.0.is_multiple_of(16), weight_max: weight, shadow_stream: true };
+        let mut ftl =
+            Ftl::new(&setup.geometry, &setup.ftl, &setup.gc, demands, Seed(1)).expect("it is accepted");
+        ftl.track_host();
+        let pages = ftl.logical_pages() as usize;
+        Self {
+            image: Image::new(&setup.geometry, pages as u32),
+            tiers: Tiers {
+                marks: vec![Marks::NONE; pages],
+                slots: vec![[0; PAGE]; pages],
+                flash: vec![None; pages],
+                weight,
+                fates: VecDeque::new(),
+            },
+            ftl,
+            now: Time::ZERO,
+            begun_fast: BTreeMap::new(),
+            setup: setup.clone(),
+            refreshed: 0,
+            from_slots: 0,
+        }
+    }
+
+    fn step(&mut self, stream: &mut Draws) {
+        self.now += Duration { ns: stream.random_range(0..=PAUSE_NS) };
+        let mut io = Io { media: &mut self.image, advisor: &mut self.tiers, start: () };
+        self.ftl.pass_time(self.now, &mut io);
+        self.settle();
+        let pages = self.ftl.logical_pages();
+        let page = Lpn::new(stream.random_range(0..pages));
+        let bytes = Bytes::from(std::array::from_fn(|_| stream.random()));
+        match stream.random_range(0..16) {
+            0..8 => {
+                self.image.host_writes(0, &bytes);
+                let mut io = Io { media: &mut self.image, advisor: &mut self.tiers, start: () };
+                self.ftl.write(page, Place::Host, Cause::Host, (), &mut io);
+                self.tiers.flash[page.index()] = Some(bytes);
+                self.tiers.marks[page.index()] = Marks::NONE;
+            }
+            8..11 => {
+                self.image.host_writes(0, &bytes);
+                self.image.access(page.get(), Access::WriteNew, ());
+                self.tiers.slots[page.index()] = bytes;
+                self.mark(page, Tier::Device, true);
+            }
+            11..13 => self.mark(page, Tier::Host, true),
+            13 => self.mark(page, Tier::Host, false),
+            14 => self.mark(page, Tier::Device, false),
+            _ => {
+                self.ftl.invalidate(page);
+                self.tiers.flash[page.index()] = None;
+                self.tiers.marks[page.index()] = Marks::NONE;
+            }
+        }
+        self.settle();
+    }
+
+    fn mark(&mut self, page: Lpn, tier: Tier, marked: bool) {
+        self.ftl.set_mark(page, tier, marked);
+        if self.ftl.lookup(page).is_some() {
+            let marks = &mut self.tiers.marks[page.index()];
+            match tier {
+                Tier::Host => marks.host = marked,
+                Tier::Device => marks.device = marked,
+            }
+        }
+    }
+
+    /// Replays what flash was told against what the advisor said.
+    fn settle(&mut self) {
+        for done in std::mem::take(&mut self.image.log) {
+            let moved = match done {
+                Done::Copy(_, to, oob, cause) => Some((to, oob, cause, false)),
+                Done::Program(to, oob, cause @ (Cause::Gc | Cause::Refresh | Cause::WearLevelling)) => {
+                    Some((to, oob, cause, true))
+                }
+                Done::Erase(block, _) => {
+                    self.begun_fast.remove(&block.get());
+                    None
+                }
+                _ => None,
+            };
+            let Some((to, oob, cause, from_slot)) = moved else { continue };
+            let fast = oob.mode == Mode::Fast;
+            self.refreshed += u64::from(cause == Cause::Refresh);
+            self.from_slots += u64::from(from_slot);
+            let lpn = oob.lpn.expect("data");
+            let Some((asked, Fate::Copy { source, mode, .. })) = self.tiers.fates.pop_front() else {
+                panic!("{lpn:?} is moved and nobody was asked");
+            };
+            assert_eq!(
+                (lpn, from_slot),
+                (asked, matches!(source, Source::Slot(_))),
+                "where it is taken from"
+            );
+            assert!(mode == oob.mode || cause == Cause::WearLevelling, "{lpn:?}: its mode");
+            let block = self.setup.geometry.block_of(to);
+            if fast {
+                self.begun_fast.entry(block.get()).or_insert(self.now);
+            } else {
+                assert!(!self.begun_fast.contains_key(&block.get()), "{block:?} is for shadows alone");
+            }
+        }
+        assert!(self.tiers.fates.is_empty(), "what is asked of is moved");
+        for block in 0..self.setup.geometry.blocks() {
+            let begun = self.begun_fast.get(&block);
+            let is_fast = self.ftl.is_fast(coflash_flash::BlockId::new(block));
+            assert_eq!(is_fast, begun.is_some(), "block {block} is known to be fast");
+            let late = RETENTION.ns - POWER_OFF.ns + PAUSE_NS;
+            assert!(
+                begun.is_none_or(|begun| self.now.since(*begun).ns <= late),
+                "block {block} is refreshed too late"
+            );
+        }
+    }
+
+    fn check(&mut self) {
+        self.ftl.assert_invariants();
+        for page in (0..self.ftl.logical_pages()).map(Lpn::new) {
+            let marks = self.ftl.marks(page);
+            assert_eq!(marks, self.tiers.flash[page.index()].map(|_| self.tiers.marks[page.index()]));
+            let Some(at) = self.ftl.lookup(page) else { continue };
+            self.image.read(at, Place::Host, Cause::Host, ());
+            assert_eq!(self.image.host_reads(), self.tiers.flash[page.index()].expect("it is there"));
+        }
+        self.image.log.clear();
+    }
+}
+
+#[test]
+fn pages_go_where_the_advisor_says_and_fast_blocks_are_refreshed() {
+    let (mut refreshed, mut from_slots) = (0, 0);
+    for (number, victim) in (0..8).flat_map(|_| victims()).enumerate() {
+        let mut stream = Seed(number as u64).stream("fates");
+        let mut setup = Setup::draw(&mut stream, victim);
+        setup.ftl.refresh =
+            RefreshConfig { fast_retention: Some(RETENTION), power_off: POWER_OFF, retention: None };
+        if setup.gc.mode == GcMode::Preemptive {
+            setup.gc.low_mark = FreeMark::Blocks(4);
+        } else {
+            setup.gc.low_mark = FreeMark::Blocks(2);
+            setup.gc.background_mark = None;
+        }
+        setup.geometry.blocks_per_plane += 8;
+        setup.ftl.shared_streams.clear();
+        // As full as the FTL lets it be, with a stream for shadows.
+        setup.ftl.spare = Spare { share: coflash_base::Share::percent(150), ..Spare::default() };
+        let _reproduce = Reproduce(&setup);
+        let weight = [Weight::FULL, Weight(32), Weight(24), Weight(80)][number % 4];
+        let mut checked = Checked::new(&setup, weight);
+        for step in 0..3000 {
+            checked.step(&mut stream);
+            if step % 50 == 0 {
+                checked.check();
+            }
+        }
+        checked.check();
+        refreshed += checked.refreshed;
+        from_slots += checked.from_slots;
+    }
+    assert!(refreshed > 1000 && from_slots > 1000, "{refreshed} refreshed, {from_slots} from slots");
+}
+
+#[test]
+fn what_does_not_fit_is_refused_with_the_numbers() {
+    let demands = Demands { shadow_stream: true, ..Demands::NONE };
+    let setup = Setup::small();
+    let refused = |ftl: &FtlConfig, mark| {
+        let gc = coflash_ftl::GcConfig { low_mark: FreeMark::Blocks(mark), ..setup.gc.clone() };
+        Ftl::new(&setup.geometry, ftl, &gc, demands, Seed(1)).map(|_| ()).unwrap_err()
+    };
+    let (key, problem) = refused(&setup.ftl, 1);
+    assert_eq!(key, "gc.low_mark");
+    assert!(problem.contains("fills 2 blocks at once"), "{problem}");
+    let refresh = RefreshConfig { retention: Some(RETENTION), power_off: RETENTION, fast_retention: None };
+    let (key, problem) = refused(&FtlConfig { refresh, ..setup.ftl.clone() }, 2);
+    assert_eq!(
+        (key, problem.as_str()),
+        ("ftl.refresh.power_off", "1us was given; less than the retention of 1us is allowed")
+    );
+}
+
+#[test]
+fn states_take_three_bits_a_page_and_four_bytes_a_block() {
+    let mut setup = Setup::small();
+    setup.geometry.pages_per_block = 512;
+    setup.geometry.blocks_per_plane = 128;
+    let mut ftl = setup.with_least_spare().build().expect("it is accepted");
+    ftl.track_host();
+    let (pages, blocks) = (128 * 512, 128);
+    assert_eq!(ftl.state_bytes(), pages * 3 / 8 + blocks * 4);
+}

@@ -1,0 +1,85 @@
+//! ShadowGC's schemes in the simulator: two buffers over one device, scheme by scheme.
+
+use coflash_sim::{Metrics, Scenario, Silent, run};
+
+/// The device of the paper, much smaller.
+fn small(changes: &[(&str, &str)]) -> Scenario {
+    let small = [
+        ("flash.channels", "2"),
+        ("flash.chips_per_channel", "1"),
+        ("flash.blocks_per_plane", "96"),
+        ("flash.pages_per_block", "64"),
+        ("ftl.spare.share", "20%"),
+        ("cache.size", "2MiB"),
+        ("host_buffer.size", "4MiB"),
+        ("precondition.random_passes", "1"),
+        ("workload.synthetic.requests", "40000"),
+        ("workload.synthetic.arrival.mean", "4ms"),
+    ];
+    Scenario::preset("shadowgc-64g").and_then(|scenario| scenario.set(&small)?.set(changes)).expect("it fits")
+}
+
+fn measure(changes: &[(&str, &str)]) -> Metrics {
+    run(&small(changes), &mut Silent).expect("it runs").metrics().clone()
+}
+
+#[test]
+fn every_scheme_runs_and_moves_what_it_knows_of() {
+    for scheme in ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc"] {
+        let metrics = measure(&[("cooperation", scheme)]);
+        let host = metrics.host_buffer.as_ref().expect("there is one");
+        assert_eq!(metrics.requests, 40_000, "{scheme}: every request is answered once");
+        assert!(metrics.gc_copies_pages > 1000, "{scheme}: GC has worked, {}", metrics.gc_copies_pages);
+        let written = host.evicted_pages + host.aged_pages + host.crowded_pages + host.flushed_pages;
+        assert_eq!(host.device_writes_pages, written, "{scheme}");
+        let Some(shadows) = &metrics.shadows else {
+            assert_eq!(scheme, "none");
+            continue;
+        };
+        let programs = &metrics.programs_pages;
+        let moved = shadows.moved_valid_pages
+            + shadows.moved_host_pages
+            + shadows.moved_device_pages
+            + shadows.moved_twin_pages;
+        assert_eq!(moved, programs.gc + programs.refresh, "{scheme}: who moves a page asks");
+        let knows = [shadows.moved_host_pages, shadows.moved_device_pages, shadows.moved_twin_pages]
+            .map(|pages| pages > 0);
+        let expected = match scheme {
+            "ggc" => [false, false, false],
+            "dgc" => [false, true, false],
+            "sgc" => [true, true, true],
+            _ => [true, false, false],
+        };
+        assert_eq!(knows, expected, "{scheme}: {shadows:?}");
+        assert_eq!(shadows.from_buffer_pages > 0, ["dgc", "sgc"].contains(&scheme), "{scheme}");
+        assert_eq!(shadows.fast_pages > 0, ["hgc", "sgc"].contains(&scheme), "{scheme}");
+        assert_eq!(shadows.discarded_twins_pages > 0, scheme == "sgc", "{scheme}");
+        assert!(metrics.simulated_ns < 400_000_000_000, "{scheme}: {} ns", metrics.simulated_ns);
+    }
+}
+
+#[test]
+fn a_flush_empties_both_buffers_and_waits() {
+    let flushes = [
+        ("workload.synthetic.flush_share", "5%"),
+        ("cooperation", "sgc"),
+        ("workload.synthetic.requests", "20000"),
+    ];
+    let metrics = measure(&flushes);
+    let (host, device) = (metrics.host_buffer.unwrap(), metrics.device_buffer.unwrap());
+    assert!(metrics.flushes > 500 && host.flushed_pages > 5000 && device.flushed_pages > 5000);
+    // Programs wait on dies: a flush takes longer than any number of 20 ns.
+    assert!(metrics.response_ns.all.max > Some(600_000), "{:?}", metrics.response_ns.all);
+}
+
+#[test]
+fn fast_blocks_are_refreshed_in_time_and_that_is_counted() {
+    let changes = [
+        ("cooperation", "sgc"),
+        ("ftl.refresh.fast_retention", "20s"),
+        ("ftl.refresh.power_off", "5s"),
+        ("ftl.refresh.retention", "100h"),
+    ];
+    let metrics = measure(&changes);
+    assert!(metrics.programs_pages.refresh > 0, "{:?}", metrics.programs_pages);
+}
