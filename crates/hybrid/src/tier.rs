@@ -94,7 +94,7 @@ pub struct Tier {
     slots: u32,
     step: f64,
     fetches: Vec<Option<Fetch>>,
-    fetches_under_way: u32,
+    fetches_free: Vec<u32>,
     /// The request being served goes past the cache.
     bypass: bool,
     /// The period ended with this request.
@@ -174,7 +174,7 @@ impl Tier {
             slots: layout.slots,
             step,
             fetches: Vec::new(),
-            fetches_under_way: 0,
+            fetches_free: Vec::new(),
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
@@ -527,17 +527,12 @@ impl Tier {
         debug_assert!((1..=FETCH_PAGES).contains(&pages), "a fetch of {pages} pages");
         let wanted = u64::MAX >> (FETCH_PAGES - pages);
         let fetch = Some(Fetch { first, wanted });
-        self.fetches_under_way += 1;
-        match self.fetches.iter().position(Option::is_none) {
-            Some(free) => {
-                self.fetches[free] = fetch;
-                free as u32
-            }
-            None => {
-                self.fetches.push(fetch);
-                self.fetches.len() as u32 - 1
-            }
+        if let Some(free) = self.fetches_free.pop() {
+            self.fetches[free as usize] = fetch;
+            return free;
         }
+        self.fetches.push(fetch);
+        self.fetches.len() as u32 - 1
     }
 
     /// Whether what is read goes into the cache: not so where it goes past it.
@@ -549,7 +544,7 @@ impl Tier {
     /// The disk has delivered: what is still wanted is put into the read cache.
     pub fn fetched<M: TierMedia>(&mut self, id: u32, start: M::When, media: &mut M) {
         let Fetch { first, wanted } = self.fetches[id as usize].take().expect("it is under way");
-        self.fetches_under_way -= 1;
+        self.fetches_free.push(id);
         for place in (0..FETCH_PAGES).filter(|place| wanted >> place & 1 == 1) {
             let page = Lpn::new(first.get() + place);
             if self.replacer.cache.lookup(page).is_none() && !self.replacer.is_overwritten(page) {
@@ -578,7 +573,7 @@ impl Tier {
     /// What fetches under way bring of these pages is out of date.
     #[inline]
     fn cancel_fetches(&mut self, first: Lpn, pages: u32) {
-        if self.fetches_under_way == 0 {
+        if self.fetches.len() == self.fetches_free.len() {
             return;
         }
         let (first, end) = (u64::from(first.get()), u64::from(first.get()) + u64::from(pages));
