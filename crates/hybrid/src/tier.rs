@@ -10,9 +10,11 @@
 //! - A page that is overwritten past the cache is gone from flash, by the journal, before the disk is written if it was
 //!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy.
 
+mod recovery;
+
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
-use crate::mapping_manager::{Found, Layout, MappingManager, MappingTally};
+use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
 use crate::page_replacer::{Excess, Leave, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
@@ -582,49 +584,6 @@ impl Tier {
             for place in first.max(begin)..end.min(begin + u64::from(FETCH_PAGES)) {
                 fetch.wanted &= !(1 << (place - begin));
             }
-        }
-    }
-
-    /// What the tier knows again after a power failure: an empty tier over an erased FTL takes in all that flash holds, of
-    /// torn pages only where they are. Nothing may be served before this, and what it writes, is done.
-    pub fn recover<M: TierMedia>(
-        &mut self,
-        pages: &[(coflash_flash::Ppn, Option<Found>)],
-        start: M::When,
-        media: &mut M,
-    ) -> M::When {
-        let found: Vec<_> = pages.iter().filter_map(|(_, found)| found.clone()).collect();
-        let live = self.mapping.recover(&found);
-        let slots = self.slots;
-        self.ftl.recover(
-            pages.iter().map(|(page, found)| (*page, found.as_ref().map(|found| found.oob))),
-            |lpn| lpn.get() >= slots || live[SlotId::new(lpn.get())].is_some(),
-        );
-        // In the order in which they were written: that of their use is lost.
-        let mut cached: Vec<_> = live.ids().filter_map(|slot| Some((live[slot]?.version, slot))).collect();
-        cached.sort_unstable();
-        for (_, slot) in cached {
-            let label = live[slot].expect("only live ones were kept");
-            self.replacer.cache.insert_at(slot, label.page, label.dirty);
-        }
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
-        store.finish_gc();
-        self.mapping.checkpoint(start, &mut store)
-    }
-
-    /// Panics unless cache, FTL and mapping agree. For tests.
-    pub fn assert_invariants(&self) {
-        self.ftl.assert_invariants();
-        self.replacer.assert_invariants();
-        self.mapping.assert_invariants(&self.replacer.cache);
-        let mapped = self.ftl.mapped().filter(|lpn| lpn.get() < self.slots).count();
-        assert_eq!(
-            mapped,
-            self.replacer.cache.len() as usize,
-            "every cached page is in flash, and nothing else"
-        );
-        for slot in self.replacer.cache.occupied() {
-            assert!(self.ftl.lookup(Lpn::new(slot.get())).is_some(), "{slot:?} is cached and not in flash");
         }
     }
 }
