@@ -94,8 +94,8 @@ def convert(
 
     Args:
         trace: Its file, or its files in order.
-        out: The file to write: `.parquet`, which is the quickest to read, or `.iolog` for fio, also with `.zst`.
-        format: `parquet` or `fio`, if the name does not end in it.
+        out: The file to write: `.parquet`, the quickest to read, `.arrow`, or `.iolog` for fio, also with `.zst`.
+        format: `parquet`, `arrow` or `fio`, if the name does not end in it.
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
 

@@ -10,9 +10,11 @@
 //! - A page that is overwritten past the cache is gone from flash, by the journal, before the disk is written if it was
 //!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy.
 
+mod recovery;
+
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
-use crate::mapping_manager::{Found, Layout, MappingManager, MappingTally};
+use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
 use crate::page_replacer::{Excess, Leave, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
@@ -94,7 +96,7 @@ pub struct Tier {
     slots: u32,
     step: f64,
     fetches: Vec<Option<Fetch>>,
-    fetches_under_way: u32,
+    fetches_free: Vec<u32>,
     /// The request being served goes past the cache.
     bypass: bool,
     /// The period ended with this request.
@@ -174,7 +176,7 @@ impl Tier {
             slots: layout.slots,
             step,
             fetches: Vec::new(),
-            fetches_under_way: 0,
+            fetches_free: Vec::new(),
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
@@ -527,17 +529,12 @@ impl Tier {
         debug_assert!((1..=FETCH_PAGES).contains(&pages), "a fetch of {pages} pages");
         let wanted = u64::MAX >> (FETCH_PAGES - pages);
         let fetch = Some(Fetch { first, wanted });
-        self.fetches_under_way += 1;
-        match self.fetches.iter().position(Option::is_none) {
-            Some(free) => {
-                self.fetches[free] = fetch;
-                free as u32
-            }
-            None => {
-                self.fetches.push(fetch);
-                self.fetches.len() as u32 - 1
-            }
+        if let Some(free) = self.fetches_free.pop() {
+            self.fetches[free as usize] = fetch;
+            return free;
         }
+        self.fetches.push(fetch);
+        self.fetches.len() as u32 - 1
     }
 
     /// Whether what is read goes into the cache: not so where it goes past it.
@@ -549,7 +546,7 @@ impl Tier {
     /// The disk has delivered: what is still wanted is put into the read cache.
     pub fn fetched<M: TierMedia>(&mut self, id: u32, start: M::When, media: &mut M) {
         let Fetch { first, wanted } = self.fetches[id as usize].take().expect("it is under way");
-        self.fetches_under_way -= 1;
+        self.fetches_free.push(id);
         for place in (0..FETCH_PAGES).filter(|place| wanted >> place & 1 == 1) {
             let page = Lpn::new(first.get() + place);
             if self.replacer.cache.lookup(page).is_none() && !self.replacer.is_overwritten(page) {
@@ -578,7 +575,7 @@ impl Tier {
     /// What fetches under way bring of these pages is out of date.
     #[inline]
     fn cancel_fetches(&mut self, first: Lpn, pages: u32) {
-        if self.fetches_under_way == 0 {
+        if self.fetches.len() == self.fetches_free.len() {
             return;
         }
         let (first, end) = (u64::from(first.get()), u64::from(first.get()) + u64::from(pages));
@@ -587,49 +584,6 @@ impl Tier {
             for place in first.max(begin)..end.min(begin + u64::from(FETCH_PAGES)) {
                 fetch.wanted &= !(1 << (place - begin));
             }
-        }
-    }
-
-    /// What the tier knows again after a power failure: an empty tier over an erased FTL takes in all that flash holds, of
-    /// torn pages only where they are. Nothing may be served before this, and what it writes, is done.
-    pub fn recover<M: TierMedia>(
-        &mut self,
-        pages: &[(coflash_flash::Ppn, Option<Found>)],
-        start: M::When,
-        media: &mut M,
-    ) -> M::When {
-        let found: Vec<_> = pages.iter().filter_map(|(_, found)| found.clone()).collect();
-        let live = self.mapping.recover(&found);
-        let slots = self.slots;
-        self.ftl.recover(
-            pages.iter().map(|(page, found)| (*page, found.as_ref().map(|found| found.oob))),
-            |lpn| lpn.get() >= slots || live[SlotId::new(lpn.get())].is_some(),
-        );
-        // In the order in which they were written: that of their use is lost.
-        let mut cached: Vec<_> = live.ids().filter_map(|slot| Some((live[slot]?.version, slot))).collect();
-        cached.sort_unstable();
-        for (_, slot) in cached {
-            let label = live[slot].expect("only live ones were kept");
-            self.replacer.cache.insert_at(slot, label.page, label.dirty);
-        }
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
-        store.finish_gc();
-        self.mapping.checkpoint(start, &mut store)
-    }
-
-    /// Panics unless cache, FTL and mapping agree. For tests.
-    pub fn assert_invariants(&self) {
-        self.ftl.assert_invariants();
-        self.replacer.assert_invariants();
-        self.mapping.assert_invariants(&self.replacer.cache);
-        let mapped = self.ftl.mapped().filter(|lpn| lpn.get() < self.slots).count();
-        assert_eq!(
-            mapped,
-            self.replacer.cache.len() as usize,
-            "every cached page is in flash, and nothing else"
-        );
-        for slot in self.replacer.cache.occupied() {
-            assert!(self.ftl.lookup(Lpn::new(slot.get())).is_some(), "{slot:?} is cached and not in flash");
         }
     }
 }

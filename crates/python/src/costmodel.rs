@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 const NS_PER_US: f64 = 1e3;
 
 fn duration(name: &str, us: f64) -> PyResult<Duration> {
-    if us >= 0.0 && us <= 1e12 {
+    if (0.0..=1e12).contains(&us) {
         Ok(Duration { ns: (us * NS_PER_US).round() as u64 })
     } else {
         Err(refused(format!("{name} is {us}; 0 to 1e12 is allowed")))

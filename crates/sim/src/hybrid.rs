@@ -9,7 +9,7 @@ use crate::scenario::{LinkConfig, Scenario, ScenarioError};
 use crate::target::{Command, Moment, Target};
 use coflash_base::{Duration, Lpn, Seed, Time};
 use coflash_cache::SplitCache;
-use coflash_controller::{CacheTally, Extent};
+use coflash_controller::{CacheTally, Extent, Placement};
 use coflash_flash::{Busy, CacheTiming, Channel, Finished, Timeline, Timing, When};
 use coflash_ftl::{Demands, Ftl, GcMode};
 use coflash_hybrid::costmodel::{Costs, FlashCosts};
@@ -331,6 +331,16 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     if scenario.cache.size.pages(scenario.flash.page_size.count, 1 << 31) > 0 {
         return refuse("cache.size", "a hybrid has no device cache: \"0B\" is allowed");
+    }
+    if scenario.cooperation.name() != "none" {
+        let given = scenario.cooperation.name();
+        let problem = format!(
+            "\"{given}\" was given; a hybrid takes \"none\", and a scheme of its own (hybrid.scheme)"
+        );
+        return Err(ScenarioError::new("cooperation", problem));
+    }
+    if scenario.cache.placement != Placement::InStorage {
+        return refuse("cache.placement", "\"host\" was given; a hybrid has no device cache to be placed");
     }
     Ok(())
 }

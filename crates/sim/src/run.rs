@@ -330,7 +330,7 @@ pub(crate) fn open_made_up(
         (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
     };
     let description = part.description() + &like;
-    let open = move || part.open(space_bytes, seed.clone());
+    let open = move || part.open(space_bytes, seed);
     Ok(repeated(scenario, open()?, open, description)?)
 }
 

@@ -187,6 +187,8 @@ fn what_does_not_go_together_is_refused() {
             "hybrid.disks.count: 0 was given",
         ),
         ("[gc]", "[cache]\nsize = \"1MiB\"\n[gc]", "cache.size: a hybrid has no device cache"),
+        ("[gc]", "[cooperation]\nname = \"cdm\"\n[gc]", "cooperation: \"cdm\" was given; a hybrid takes"),
+        ("[gc]", "[cache]\nplacement = \"host\"\n[gc]", "cache.placement: \"host\" was given; a hybrid"),
     ];
     for (from, to, expected) in cases {
         let text = SMALL.replace(from, to);

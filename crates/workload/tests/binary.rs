@@ -187,7 +187,7 @@ fn arrow_is_read_as_a_file_and_as_a_stream_compressed_or_not() {
         (10, 0, 0, Op::Flush),
         (20, 0, 8192, Op::Trim),
     ];
-    for name in ["file", "file_lz4", "stream", "stream_zstd"] {
+    for name in ["file", "file_lz4", "file_polars", "stream", "stream_zstd"] {
         let seeds = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/seeds/format_arrow/");
         let data = std::fs::read(format!("{seeds}{name}")).unwrap();
         assert_eq!(requests(&data), expected, "{name}");

@@ -182,7 +182,10 @@ fn a_file_is_written_whole_or_not_at_all() {
 
     let one = Request { arrival: Time::ZERO, offset: 0, length: 1, op: Op::Read };
     let refuse = |path: &str, format| refused(write(&mut fixed(&[one]), path, format));
-    assert!(refuse(&format!("{folder}/t.csv"), None).contains("known: .parquet, .iolog, .fio"));
+    assert!(
+        refuse(&format!("{folder}/t.csv"), None)
+            .contains("known: .parquet, .arrow, .feather, .ipc, .iolog, .fio")
+    );
     assert!(refuse(&format!("{folder}/t.csv"), Some("parket")).contains("did you mean \"parquet\"?"));
     assert!(refuse(&format!("{folder}/t.parquet.zst"), None).contains("leave .zst out"));
     assert!(refuse(&folder, Some("fio")).contains("is a folder"));

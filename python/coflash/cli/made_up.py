@@ -69,7 +69,7 @@ def like(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", "-o", metavar="FILE", help="Where it goes: .parquet, .iolog, .iolog.zst; .toml for a scenario."
+            "--out", "-o", metavar="FILE", help="Where it goes: .parquet, .arrow, .iolog[.zst]; .toml for a scenario."
         ),
     ] = None,
     requests: Annotated[

@@ -43,7 +43,7 @@ Options = Annotated[
         help="How to read it, as workload.trace_options of a scenario: units.size=4KiB. May be repeated.",
     ),
 ]
-Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .parquet, .iolog or .iolog.zst.")]
+Out = Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="Where it goes: .parquet, .arrow, .iolog[.zst].")]
 To = Annotated[str | None, typer.Option("--to", metavar="FORMAT", help="What to write; as FILE ends in if left out.")]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 

@@ -19,6 +19,7 @@ pub use scheduler::Scheduler;
 
 use crate::costmodel::DiskCosts;
 use coflash_base::Time;
+use std::collections::VecDeque;
 
 /// Bytes of a disk's sector.
 pub const SECTOR_BYTES: u64 = 512;
@@ -144,7 +145,7 @@ pub struct Disk {
     mechanics: Mechanics,
     scheduler: Scheduler,
     /// In the order in which they came.
-    waiting: Vec<Waiting>,
+    waiting: VecDeque<Waiting>,
     serving: Option<Answered>,
     /// Where the arm is: after the transfer served last.
     place: u64,
@@ -160,7 +161,7 @@ impl Disk {
         Self {
             mechanics: config.build(),
             scheduler,
-            waiting: Vec::new(),
+            waiting: VecDeque::new(),
             serving: None,
             place: 0,
             upward: true,
@@ -172,7 +173,7 @@ impl Disk {
     pub fn submit(&mut self, transfer: Transfer, tag: u32, now: Time) {
         assert!(transfer.sectors > 0, "a transfer of nothing");
         assert!(transfer.end() <= self.mechanics.sectors(), "{transfer:?} is past the end of the disk");
-        self.waiting.push(Waiting { transfer, tag });
+        self.waiting.push_back(Waiting { transfer, tag });
         if self.serving.is_none() {
             self.begin_next(now);
         }
@@ -218,7 +219,8 @@ impl Disk {
 
     fn begin_next(&mut self, now: Time) {
         let Some(next) = scheduler::choose(self) else { return };
-        let Waiting { transfer, tag } = self.waiting.remove(next);
+        let Waiting { transfer, tag } =
+            self.waiting.remove(next).expect("it was chosen among those that wait");
         let at = self.mechanics.serve(&transfer, now);
         self.busy_ns += at.since(now).ns;
         self.place = self.mechanics.place(transfer.end() - 1);

@@ -26,7 +26,7 @@ pub(super) fn choose(disk: &mut Disk) -> Option<usize> {
     }
     let waiting = &disk.waiting;
     let may_go = |&index: &usize| {
-        waiting[..index].iter().all(|earlier| !earlier.transfer.conflicts(&waiting[index].transfer))
+        waiting.range(..index).all(|earlier| !earlier.transfer.conflicts(&waiting[index].transfer))
     };
     let place = |index: usize| disk.mechanics.place(waiting[index].transfer.first);
     let free = || (0..waiting.len()).filter(may_go);

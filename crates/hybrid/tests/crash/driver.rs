@@ -170,7 +170,7 @@ impl Driver {
             _ => self.work(stream)?,
         }
         // Counting everything anew takes long on a large device.
-        if !self.media.is_dead() && (disk_pages < 100 || self.version % 256 == 0) {
+        if !self.media.is_dead() && (disk_pages < 100 || self.version.is_multiple_of(256)) {
             self.tier.assert_invariants();
         }
         Ok(())

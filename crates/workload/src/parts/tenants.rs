@@ -3,19 +3,20 @@
 //! Of requests of the same time that of the tenant goes first that has had fewest, so that tenants without times
 //! (back-to-back) take turns.
 //!
-//! Source: Knuth, "The Art of Computer Programming" vol. 3 (1973), 5.4.1: a tree of winners. Cost: O(log tenants) a request.
+//! Source: Knuth, "The Art of Computer Programming" vol. 3 (1973), 5.4.1: a tree of losers. Cost: O(log tenants) a request,
+//! a comparison without a branch for each level: who is first cannot be foreseen.
 
 use super::{PartSource, total};
 use crate::{BATCH_REQUESTS, Request, Source, WorkloadError};
+use std::hint::black_box;
 
 pub(super) struct Tenants {
     tenants: Vec<Tenant>,
-    /// What each is ordered by: arrival, requests it has had, its number; [`NONE`] where it has ended. Beside the tenants,
-    /// so that comparing them touches little memory.
-    turns: Vec<u128>,
-    /// Who is first of those below each node of a tree: node 1 is its root, 2n and 2n + 1 are below n, and the tenants are
-    /// what would be the nodes from their number on.
-    winners: Vec<usize>,
+    /// The turn of whoever lost at each node of a tree: node 1 is its root, 2n and 2n + 1 are below n, and the tenants are
+    /// what would be the nodes from their number on. Nodes are 0 until somebody has lost there.
+    losers: Vec<u128>,
+    /// The turn of whoever is first.
+    first: u128,
     requests: u64,
     begun: bool,
 }
@@ -29,38 +30,38 @@ struct Tenant {
     share_before: f64,
 }
 
-/// Later than any: a tenant has never had that many requests.
+/// What each is ordered by: arrival, requests it has had and one more, so that no turn is 0, and its number. This is later
+/// than any: the tenant has ended.
 const NONE: u128 = u128::MAX;
 
 /// How much of a turn is the number of the tenant; it leaves room for 2^48 requests.
 const INDEX_BITS: u32 = 16;
+const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 
 impl Tenants {
     pub(super) fn new(parts: Vec<PartSource>) -> Self {
         let requests = total(&parts);
         let tenant = |source| Tenant { source, batch: Vec::new(), next: 0, had: 0, share_before: 0.0 };
         let tenants: Vec<Tenant> = parts.into_iter().map(tenant).collect();
-        let count = tenants.len();
-        Self { turns: vec![NONE; count], winners: vec![0; count], tenants, requests, begun: false }
+        Self { losers: vec![0; tenants.len()], first: NONE, tenants, requests, begun: false }
     }
 
-    /// The turn of a tenant has changed: those it meets on the way up are compared again.
+    /// The turn of the tenant that was first, or of one that has none yet, has changed: it plays its way up again.
     #[inline]
     fn update(&mut self, tenant: usize) {
-        self.turns[tenant] = self.tenants[tenant].turn(tenant);
-        let mut node = (tenant + self.tenants.len()) / 2;
+        let mut turn = self.tenants[tenant].turn(tenant);
+        let mut node = (tenant + self.losers.len()) / 2;
         while node > 0 {
-            let [left, right] = [self.winner(2 * node), self.winner(2 * node + 1)];
-            // Without a branch: which of the two is first cannot be foreseen.
-            self.winners[node] = if self.turns[left] < self.turns[right] { left } else { right };
+            let loser = self.losers[node];
+            // The two change places, or not, by arithmetic; unless it is kept from knowing what the mask is, the compiler
+            // makes a branch of it.
+            let mask = u128::from(black_box(loser < turn)).wrapping_neg();
+            let change = (turn ^ loser) & mask;
+            self.losers[node] = loser ^ change;
+            turn ^= change;
             node /= 2;
         }
-    }
-
-    /// Who is first below a node.
-    #[inline]
-    fn winner(&self, node: usize) -> usize {
-        node.checked_sub(self.tenants.len()).unwrap_or_else(|| self.winners[node])
+        self.first = turn;
     }
 }
 
@@ -74,7 +75,7 @@ impl Tenant {
     #[inline]
     fn turn(&self, index: usize) -> u128 {
         let turn = |request: &Request| {
-            (u128::from(request.arrival.ns) << 64) | u128::from(self.had << INDEX_BITS) | index as u128
+            (u128::from(request.arrival.ns) << 64) | u128::from((self.had + 1) << INDEX_BITS) | index as u128
         };
         self.batch.get(self.next).map_or(NONE, turn)
     }
@@ -95,10 +96,10 @@ impl Source for Tenants {
             }
         }
         while batch.len() < BATCH_REQUESTS {
-            let first = self.winner(1);
-            if self.turns[first] == NONE {
+            if self.first == NONE {
                 break;
             }
+            let first = self.first as usize & INDEX_MASK;
             let tenant = &mut self.tenants[first];
             batch.push(tenant.batch[tenant.next]);
             tenant.next += 1;

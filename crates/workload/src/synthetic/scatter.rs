@@ -8,6 +8,8 @@ use coflash_base::{Bytes, Permutation};
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     block_units: u64,
+    /// Its logarithm where it is a power of two, as it nearly always is: a division costs as much as a pass.
+    block_shift: Option<u32>,
     /// Whole blocks; what is left behind the last one stays where it is.
     blocks: Permutation,
 }
@@ -37,12 +39,16 @@ impl Scatter {
             return refuse(KEY, problem);
         }
         let blocks = Permutation::new(space.units / block_units, &mut space.seed.stream("scatter"));
-        Ok(Some(Self { block_units, blocks }))
+        let block_shift = block_units.is_power_of_two().then(|| block_units.trailing_zeros());
+        Ok(Some(Self { block_units, block_shift, blocks }))
     }
 
     #[inline]
     pub(super) fn position(&self, rank: u64) -> u64 {
-        let (block, within) = (rank / self.block_units, rank % self.block_units);
+        let (block, within) = match self.block_shift {
+            Some(shift) => (rank >> shift, rank & (self.block_units - 1)),
+            None => (rank / self.block_units, rank % self.block_units),
+        };
         if block >= self.blocks.count() {
             return rank;
         }

@@ -4,8 +4,8 @@
 //! schema, then its batches, then a head of length zero; a file is a stream between a magic number and a footer, which
 //! repeats where the batches lie and is not needed to read them in order.
 
-use crate::formats::Lines;
 use crate::formats::reader::Trouble;
+use crate::formats::{Lines, SAMPLE_BYTES};
 use bytes::Bytes;
 use polars_arrow_format::ipc::planus::ReadAsRoot;
 use polars_arrow_format::ipc::{
@@ -37,6 +37,8 @@ pub(super) struct Messages {
     is_file: bool,
     /// What follows the end is none of the messages.
     ended: bool,
+    /// A first one that had to be looked for.
+    unframed: Option<Message>,
 }
 
 /// A message: its head, which [`MessageRef`] reads, and its body.
@@ -48,16 +50,21 @@ pub(super) struct Message {
 impl Messages {
     pub(super) fn new(mut input: Lines) -> Result<Self, Trouble> {
         let is_file = input.ahead(MAGIC.len())?.starts_with(MAGIC);
+        let mut unframed = None;
         if is_file {
             input.pass(MAGIC.len());
+            unframed = unframed_schema(&mut input)?;
         }
-        Ok(Self { input, is_file, ended: false })
+        Ok(Self { input, is_file, ended: false, unframed })
     }
 
     /// The next one; nothing at the end.
     pub(super) fn next(&mut self) -> Result<Option<Message>, Trouble> {
         if self.ended {
             return Ok(None);
+        }
+        if let Some(message) = self.unframed.take() {
+            return Ok(Some(message));
         }
         let Some(length) = self.begin()? else {
             self.ended = true;
@@ -97,6 +104,33 @@ impl Messages {
         let taken = self.input.take(bytes)?;
         if (taken.len() as u64) < bytes { Err(truncated()) } else { Ok(taken) }
     }
+}
+
+/// The schema of a file that does not say how long it is: polars writes such, whose readers find it in the footer. It ends
+/// where something begins that can be read as a message.
+fn unframed_schema(input: &mut Lines) -> Result<Option<Message>, Trouble> {
+    let ahead = input.ahead(SAMPLE_BYTES)?;
+    if ahead.starts_with(&CONTINUATION) {
+        return Ok(None);
+    }
+    let begins = |&at: &usize| {
+        let Some(rest) = ahead[at..].strip_prefix(&CONTINUATION) else { return false };
+        let Some((&length, rest)) = rest.split_first_chunk() else { return false };
+        match u32::from_le_bytes(length) as usize {
+            0 => true,
+            length => rest.get(..length).is_some_and(|head| {
+                let header = MessageRef::read_as_root(head).and_then(|message| message.header());
+                matches!(
+                    header,
+                    Ok(Some(MessageHeaderRef::RecordBatch(_) | MessageHeaderRef::DictionaryBatch(_)))
+                )
+            }),
+        }
+    };
+    let Some(end) = (0..ahead.len()).step_by(8).find(begins) else { return Ok(None) };
+    let head = ahead[..end].to_vec();
+    input.pass(end);
+    Ok(Some(Message { head, body: Bytes::new() }))
 }
 
 fn truncated() -> Trouble {

@@ -1,0 +1,132 @@
+"""Arrow files and streams as traces: as table libraries write them, and as they read ours."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pytest
+from pyarrow import feather, ipc
+
+import coflash
+from coflash import trace
+from coflash.demo import find_trace
+
+RECORDED = find_trace()
+ROWS = {"time_ns": [5, 10, 10, 20], "op": [0, 1, 3, 2], "offset": [4096, 8192, 0, 0], "length": [512, 4096, 0, 8192]}
+TYPES = {"time_ns": pa.uint64(), "op": pa.uint8(), "offset": pa.int64(), "length": pa.int32()}
+# Of every layout that a column to be passed over may have.
+OTHERS: dict[str, pa.Array] = {
+    "null": pa.nulls(4),
+    "flag": pa.array([True, None, False, True]),
+    "text": pa.array(["a", "bb", None, "dddd"]),
+    "large": pa.array(["a", "b", "c", "d"], pa.large_string()),
+    "view": pa.array(["a", "longer than twelve bytes", "c", "and this one is as well"], pa.string_view()),
+    "category": pa.array(["x", "y", "x", "x"]).dictionary_encode(),
+    "list": pa.array([[1], [], None, [2, 3]]),
+    "fixed": pa.array([[1, 2]] * 4, pa.list_(pa.int8(), 2)),
+    "struct": pa.array([{"a": 1, "b": "x"}] * 4),
+    "decimal": pa.array([1, 2, 3, 4], pa.decimal128(20)),
+    "time": pa.array([1, 2, 3, 4], pa.timestamp("us", "UTC")),
+    "map": pa.array([[("k", 1)]] * 4, pa.map_(pa.string(), pa.int8())),
+}
+
+
+def table(rows: dict[str, list[Any]] = ROWS, **changed: pa.DataType) -> pa.Table:
+    return pa.table({name: pa.array(values, (TYPES | changed)[name]) for name, values in rows.items()})
+
+
+def written(path: Path, content: pa.Table, *, stream: bool = False, **options: Any) -> Path:
+    new = ipc.new_stream if stream else ipc.new_file
+    with new(path, content.schema, options=ipc.IpcWriteOptions(**options)) as writer:
+        writer.write_table(content)
+    return path
+
+
+def read(path: Path) -> dict[str, list[Any]]:
+    first = trace.head(path, 100).to_dict()
+    codes = {"read": 0, "write": 1, "trim": 2, "flush": 3}
+    ops = [codes[op] for op in first["op"]]
+    values = [first["time_ns"].tolist(), ops, first["offset_bytes"].tolist(), first["length_bytes"].tolist()]
+    return dict(zip(ROWS, values, strict=True))
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+def test_what_pyarrow_writes_is_read(stream: bool, compression: str | None, tmp_path: Path) -> None:
+    path = written(tmp_path / "t", table(), stream=stream, compression=compression)
+    assert trace.info(path)["formats"] == ["arrow"]
+    assert read(path) == ROWS
+
+
+@pytest.mark.parametrize("compression", [None, "zstd"])
+def test_columns_may_be_of_any_width_and_among_others(compression: str | None, tmp_path: Path) -> None:
+    content = table(time_ns=pa.int16(), op=pa.int64(), offset=pa.uint32(), length=pa.uint16())
+    for place, (name, column) in enumerate(OTHERS.items()):
+        content = content.add_column(min(place % 5, content.num_columns), name, column)
+    assert read(written(tmp_path / "t.arrow", content, compression=compression)) == ROWS
+    assert read(written(tmp_path / "t.arrows", content, stream=True, compression=compression)) == ROWS
+
+
+def test_what_polars_and_feather_write_is_read_and_ours_is_read_by_them(tmp_path: Path) -> None:
+    frame = pl.DataFrame(ROWS).with_columns(note=pl.Series(["a", "b", "a longer note than others", "d"]))
+    for compression in ("uncompressed", "lz4", "zstd"):
+        frame.write_ipc(tmp_path / "p.arrow", compression=compression)
+        assert read(tmp_path / "p.arrow") == ROWS
+    feather.write_feather(table(), tmp_path / "f.feather")
+    assert read(tmp_path / "f.feather") == ROWS
+    small = tmp_path / "t.iolog"
+    small.write_text("fio version 3 iolog\n10 d read 4096 8192\n20 d write 1048576 512\n20 d sync 0 0\n")
+    out = tmp_path / "ours.arrow"
+    assert trace.convert(small, out)["format"] == "arrow"
+    ours = {
+        "time_ns": [10_000, 20_000, 20_000],
+        "op": [0, 1, 3],
+        "offset": [4096, 1_048_576, 0],
+        "length": [8192, 512, 0],
+    }
+    assert feather.read_table(out).to_pydict() == pl.read_ipc(out).to_dict(as_series=False) == ours
+
+
+def test_a_whole_trace_goes_there_and_back_and_runs(tmp_path: Path) -> None:
+    arrow, parquet, back = tmp_path / "t.arrow", tmp_path / "t.parquet", tmp_path / "back.parquet"
+    trace.convert(RECORDED, arrow)
+    trace.convert(RECORDED, parquet)
+    trace.convert(arrow, back)
+    assert hashlib.sha256(back.read_bytes()).digest() == hashlib.sha256(parquet.read_bytes()).digest()
+    by_arrow, by_file = (coflash.run("demo", file) for file in (arrow, RECORDED))
+    assert by_arrow.document["metrics"] == by_file.document["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"op": [0, 9, 3, 2]}, ":2: op: 9 is not an operation"),
+        ({"time_ns": [5, 10, 9, 20]}, ":3: time_ns: time runs backwards"),
+        ({"offset": [4096, -1, 0, 0]}, ":2: offset: -1 is not a number from 0"),
+        ({"length": [512, None, 0, 8192]}, ":2: length: null, expected a number in every row"),
+    ],
+)
+def test_a_wrong_row_is_named(change: dict[str, list[Any]], message: str, tmp_path: Path) -> None:
+    path = written(tmp_path / "t.arrow", table(ROWS | change))
+    with pytest.raises(coflash.CoflashError, match=message):
+        trace.head(path)
+
+
+def test_what_is_no_trace_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "t.arrow"
+    for content, message in (
+        (table().drop_columns(["op"]), 'no column "op" .given: time_ns, offset, length'),
+        (table(length=pa.float64()), 'column "length" is of type FloatingPoint, whole numbers expected'),
+        (table().set_column(1, "op", pa.array(["r"] * 4).dictionary_encode()), 'column "op" is of type a dictionary'),
+        (table({name: [] for name in ROWS}), "it has no requests"),
+    ):
+        with pytest.raises(coflash.CoflashError, match=message):
+            trace.info(written(path, content))
+    whole = written(path, table()).read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(coflash.CoflashError, match="the Arrow data ends early: the file is truncated"):
+        trace.info(path)
