@@ -104,7 +104,9 @@ def scenarios(draw: st.DrawFn) -> Scenario:
             "eviction": draw(st.sampled_from(["foreground", "background"])),
         },
         "cooperation": draw(
-            st.sampled_from(["none", *({"name": "cdm", "removable_weight": w} for w in (0.0, 0.5, 1.0, "adaptive"))])
+            st.sampled_from(
+                ["none", *({"name": "cdm", "removable_weight": w} for w in (0.0, 0.5, 1.0, "adaptive", "by-age"))]
+            )
         ),
         "link": {"lane_rate": draw(st.sampled_from(["0B", "200MB"])), "per_command": "1us"},
         "precondition": {

@@ -20,7 +20,7 @@ BUSY = Scenario.from_toml("""
 name = "busy"
 seed = 7
 cache = { size = "4%" }
-cooperation = { name = "cdm", removable_weight = "adaptive" }
+cooperation = { name = "cdm", removable_weight = 0.5 }
 
 [flash]
 channels = 2

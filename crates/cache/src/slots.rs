@@ -108,6 +108,13 @@ impl SlotTable {
         self.flags[slot] & ORPHAN != 0
     }
 
+    /// Whether the copy is as it came: the host has not written it.
+    #[inline]
+    #[must_use]
+    pub fn is_unmodified(&self, slot: SlotId) -> bool {
+        self.flags[slot] & (DIRTY | ORPHAN) != DIRTY
+    }
+
     /// Whether the copy may not leave for now: the eviction policy does not know of it.
     #[inline]
     #[must_use]

@@ -48,6 +48,7 @@ impl Controller {
         if let Cooperation::CdmConsistent(consistent) = &mut front.scheme {
             consistent.fit(pages, cache)?;
         }
+        front.fit(&ftl);
         let mut ftl = ftl;
         if front.knows_host() {
             ftl.track_host();
@@ -111,6 +112,12 @@ impl Controller {
     #[must_use]
     pub fn shadows(&self) -> Option<&ShadowTally> {
         self.front.scheme.shadows().map(|(_, tally)| tally)
+    }
+
+    /// As [`WriteBack::sole_copies_peak`].
+    #[must_use]
+    pub fn sole_copies_peak(&self) -> Option<u32> {
+        self.front.sole_copies_peak()
     }
 
     /// Whether a restart loses the cache.

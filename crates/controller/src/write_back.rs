@@ -1,11 +1,11 @@
 //! The page path of `none` and `cdm`: a write-back cache over whatever keeps the pages, in the same device or across a link.
 
 use crate::config::{CacheConfig, Eviction};
-use crate::cooperation::{Answers, Cooperation, CooperationConfig, DropOutcome};
+use crate::cooperation::{Answers, Cooperation, CooperationConfig};
 use coflash_base::Lpn;
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, Media, Place};
-use coflash_ftl::{Ftl, Io, Marks, Tier};
+use coflash_ftl::{Ftl, Grade, Io, Marks, Stream, Tier};
 
 /// How much of a page a request covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,9 @@ pub struct CacheTally {
     pub clean_evictions_pages: u64,
     /// Pages that were written to flash when they left.
     pub dirty_evictions_pages: u64,
-    /// Of those, pages that were dirty only because GC had dropped their flash copy.
+    /// Pages that were written to flash and stayed, so that there could be another sole copy.
+    pub cleaned_pages: u64,
+    /// Of both, pages that were dirty only because GC had dropped their flash copy.
     pub drop_rewrites_pages: u64,
     /// Pages that were written to flash because of a flush; they stay.
     pub flushed_pages: u64,
@@ -67,6 +69,11 @@ pub trait Below {
     /// Whether flash still holds the data of a clean copy, and goes on doing so when that has left.
     fn keeps(&mut self, page: Cached) -> bool;
 
+    /// The mark of a page is of another grade.
+    fn grade(&mut self, lpn: Lpn, grade: Grade) {
+        let _ = (lpn, grade);
+    }
+
     /// A tier holds newer data of a page than flash does, or does so no more (ShadowGC).
     fn shadow(&mut self, lpn: Lpn, tier: Tier, newer: bool) {
         let _ = (lpn, tier, newer);
@@ -90,9 +97,10 @@ pub trait Below {
         io: &mut Io<'_, M, Answers<'_>>,
     ) -> Option<M::When>;
 
-    /// Writes a page. From a slot, that slot is empty afterwards.
+    /// Writes a page into the blocks of a stream. From a slot, that slot is empty afterwards.
     fn write<M: Media>(
         &mut self,
+        stream: Stream,
         lpn: Lpn,
         from: Place,
         cause: Cause,
@@ -124,6 +132,11 @@ impl Below for Ftl {
     }
 
     #[inline(always)]
+    fn grade(&mut self, lpn: Lpn, grade: Grade) {
+        Self::grade(self, lpn, grade);
+    }
+
+    #[inline(always)]
     fn shadow(&mut self, lpn: Lpn, tier: Tier, newer: bool) {
         self.set_mark(lpn, tier, newer);
     }
@@ -152,13 +165,14 @@ impl Below for Ftl {
     #[inline(always)]
     fn write<M: Media>(
         &mut self,
+        stream: Stream,
         lpn: Lpn,
         from: Place,
         cause: Cause,
         after: M::When,
         io: &mut Io<'_, M, Answers<'_>>,
     ) -> M::When {
-        Self::write(self, lpn, from, cause, after, io)
+        self.write_among(stream, lpn, from, cause, after, io)
     }
 }
 
@@ -197,7 +211,10 @@ impl WriteBack {
             let problem = format!("{} is {slots} pages, more than the {most} of the device", config.size);
             return Err(("cache.size", problem));
         }
-        let scheme = cooperation.build(slots as u32);
+        let mut scheme = cooperation.build(slots as u32);
+        if let Cooperation::Cdm(cdm) = &mut scheme {
+            cdm.bound(slots as u32, page_bytes)?;
+        }
         if let Some(refused) = scheme.refuses(config.volatile) {
             return Err(refused);
         }
@@ -208,6 +225,22 @@ impl WriteBack {
             config: config.clone(),
             tally: CacheTally::default(),
         })
+    }
+
+    /// Enters what depends on the FTL below.
+    pub fn fit(&mut self, ftl: &Ftl) {
+        if let Cooperation::Cdm(cdm) = &mut self.scheme {
+            cdm.fit(ftl);
+        }
+    }
+
+    /// Why the scheme does not go with a link between cache and flash, as (key in the scenario, problem).
+    #[must_use]
+    pub fn refuses_link(&self) -> Option<(&'static str, String)> {
+        match &self.scheme {
+            Cooperation::Cdm(cdm) => cdm.refuses_link(),
+            _ => None,
+        }
     }
 
     /// The cache, to look at.
@@ -224,6 +257,16 @@ impl WriteBack {
         &self.tally
     }
 
+    /// The most sole copies (cached pages of which flash has no valid copy) at any time; none where the scheme keeps no
+    /// account of them.
+    #[must_use]
+    pub fn sole_copies_peak(&self) -> Option<u32> {
+        match &self.scheme {
+            Cooperation::Cdm(cdm) => Some(cdm.sole_copies_peak()),
+            _ => None,
+        }
+    }
+
     /// Whether the scheme knows of what is dirty in the host.
     #[inline(always)]
     pub(crate) fn knows_host(&self) -> bool {
@@ -234,6 +277,9 @@ impl WriteBack {
     #[inline]
     pub fn is_sole(&mut self, slot: SlotId) {
         self.cache.orphan(slot);
+        if let Cooperation::Cdm(cdm) = &mut self.scheme {
+            cdm.is_sole(slot, &self.cache);
+        }
     }
 
     /// The scheme with the cache at hand, as GC asks it.
@@ -261,6 +307,7 @@ impl WriteBack {
             self.tally.read_hits += 1;
             self.tally.nvm_reads_pages += 1;
             self.cache.touch(slot);
+            self.scheme.used(Cached { lpn, slot }, &self.cache, below);
             return media.access(slot.get(), Access::Read, start);
         }
         self.tally.read_misses += 1;
@@ -293,11 +340,10 @@ impl WriteBack {
         if let Some(slot) = self.cache.lookup(lpn) {
             self.tally.write_hits += 1;
             self.cache.touch(slot);
-            if self.cache.is_orphan(slot) {
-                self.scheme.resolved(DropOutcome::Saved);
-            }
+            self.scheme.overwritten(slot, &self.cache);
+            let ready = if self.cache.is_dirty(slot) { start } else { self.clean_for_another(start, act) };
             self.cache.set_dirty(slot, true);
-            return self.write_slot(Cached { lpn, slot }, Access::Write, start, act);
+            return self.write_slot(Cached { lpn, slot }, Access::Write, ready, act);
         }
         self.tally.write_misses += 1;
         if self.config.write_allocate && self.cache.capacity() > 0 {
@@ -312,9 +358,7 @@ impl WriteBack {
     pub fn trim<B: Below>(&mut self, lpn: Lpn, below: &mut B) {
         let slot = self.cache.lookup(lpn);
         if let Some(slot) = slot {
-            if self.cache.is_orphan(slot) {
-                self.scheme.resolved(DropOutcome::Saved);
-            }
+            self.scheme.trimmed(slot, &self.cache);
             self.cache.remove(slot);
         }
         below.trim(lpn, slot);
@@ -326,11 +370,10 @@ impl WriteBack {
         extent: Extent,
         act: &mut Act<'_, B, M>,
     ) -> M::When {
-        let evicted = self.make_room(act);
-        let mut ready = match self.config.eviction {
-            Eviction::Foreground => evicted.unwrap_or(act.start),
-            Eviction::Background => act.start,
-        };
+        // A sole copy that leaves in the background is one until it is in flash.
+        let waits = self.config.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
+        let evicted = self.make_room(act).filter(|_| waits).unwrap_or(act.start);
+        let mut ready = self.clean_for_another(evicted, act);
         let slot = self.cache.insert(lpn, true);
         let mut access = Access::WriteNew;
         if extent == Extent::Part
@@ -354,7 +397,7 @@ impl WriteBack {
     ) -> M::When {
         self.tally.nvm_writes_pages += 1;
         let done = act.media.access(page.slot.get(), access, after);
-        self.scheme.written(page, act.below);
+        self.scheme.written(page, &self.cache, act.below);
         done
     }
 
@@ -373,7 +416,7 @@ impl WriteBack {
             (from, ready) = (Place::Merged, read);
             self.tally.merged_pages += 1;
         }
-        self.program(lpn, from, Cause::Host, ready, act)
+        self.program(Stream::Host, lpn, from, Cause::Host, ready, act)
     }
 
     #[inline]
@@ -391,6 +434,7 @@ impl WriteBack {
     #[inline]
     fn program<B: Below, M: Media>(
         &mut self,
+        stream: Stream,
         lpn: Lpn,
         from: Place,
         cause: Cause,
@@ -398,7 +442,7 @@ impl WriteBack {
         act: &mut Act<'_, B, M>,
     ) -> M::When {
         let (advisor, start) = (&mut self.answers(), act.start);
-        act.below.write(lpn, from, cause, after, &mut Io { media: act.media, advisor, start })
+        act.below.write(stream, lpn, from, cause, after, &mut Io { media: act.media, advisor, start })
     }
 
     /// Empties a slot if none is free; tells when, if that took a program.
@@ -413,30 +457,52 @@ impl WriteBack {
         if !self.cache.is_dirty(slot) && !act.below.keeps(Cached { lpn, slot }) {
             self.is_sole(slot);
         }
+        self.scheme.evicted(Cached { lpn, slot }, &self.cache, act.below);
         if self.cache.is_dirty(slot) {
             if !self.scheme.discards(Cached { lpn, slot }, false, act.below) {
-                if self.cache.is_orphan(slot) {
-                    self.tally.drop_rewrites_pages += 1;
-                    self.scheme.resolved(DropOutcome::Rewritten);
-                }
                 self.tally.dirty_evictions_pages += 1;
-                written = Some(self.write_out(Cached { lpn, slot }, act));
+                written = Some(self.write_out(Cached { lpn, slot }, act.start, act));
             }
         } else {
             self.tally.clean_evictions_pages += 1;
-            self.scheme.evicted_clean(Cached { lpn, slot }, act.below);
         }
         self.cache.remove(slot);
         written
     }
 
+    /// Before another page becomes a sole copy: where there may be no more, the oldest is written to flash. Tells when there
+    /// is room.
+    #[inline]
+    fn clean_for_another<B: Below, M: Media>(&mut self, after: M::When, act: &mut Act<'_, B, M>) -> M::When {
+        if !self.scheme.is_at_bound(&self.cache) {
+            return after;
+        }
+        let slot = self.scheme.next_to_clean();
+        let page = Cached { lpn: self.cache.page_of(slot), slot };
+        let written = self.write_out(page, after, act);
+        self.tally.cleaned_pages += 1;
+        self.cache.set_dirty(slot, false);
+        self.scheme.cleaned(page, act.below);
+        written
+    }
+
     /// Programs the copy of a page. If the host holds newer data, that is so of the new flash page too.
     #[inline]
-    fn write_out<B: Below, M: Media>(&mut self, page: Cached, act: &mut Act<'_, B, M>) -> M::When {
+    fn write_out<B: Below, M: Media>(
+        &mut self,
+        page: Cached,
+        after: M::When,
+        act: &mut Act<'_, B, M>,
+    ) -> M::When {
         self.tally.nvm_reads_pages += 1;
+        let mut stream = Stream::Evict;
+        if self.cache.is_orphan(page.slot) {
+            self.tally.drop_rewrites_pages += 1;
+            stream = self.scheme.rewrite_stream();
+        }
         let in_host = self.host_is_known && act.below.shadows(page.lpn).host;
         let from = Place::Cache { slot: page.slot.get() };
-        let done = self.program(page.lpn, from, Cause::Evict, act.start, act);
+        let done = self.program(stream, page.lpn, from, Cause::Evict, after, act);
         if in_host {
             act.below.shadow(page.lpn, Tier::Host, true);
         }
@@ -466,7 +532,7 @@ impl WriteBack {
                 self.cache.remove(slot);
             } else {
                 self.tally.flushed_pages += 1;
-                let written = self.write_out(page, act);
+                let written = self.write_out(page, act.start, act);
                 parts.push(written);
                 self.cache.set_dirty(slot, false);
             }

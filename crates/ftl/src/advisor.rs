@@ -52,11 +52,15 @@ pub struct Demands {
     /// Whether [`Stream::Shadow`] is used, and needs an active block of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow_stream: bool,
+    /// Whether marks have grades other than the first: two bits a page more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub grades: bool,
 }
 
 impl Demands {
     /// Nothing more.
-    pub const NONE: Self = Self { fractional: false, weight_max: Weight::FULL, shadow_stream: false };
+    pub const NONE: Self =
+        Self { fractional: false, weight_max: Weight::FULL, shadow_stream: false, grades: false };
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -78,12 +82,12 @@ pub trait Advisor {
         after
     }
 
-    /// What a marked page counts in a victim's cost. Asked once per cleaned block; may change over time, within what was
-    /// [demanded](Demands). Less than [`Weight::FULL`] only where marked pages are dropped or lose their mark: blocks of
-    /// marked pages that look cheap and are copied all the same would be picked again and again, and GC would not end. More than it puts a
-    /// block off; one without an invalid page is then put off for longest, so that GC ends in any case.
-    fn marked_weight(&self) -> Weight {
-        Weight::FULL
+    /// What marked pages count in a victim's cost, by their grade. Asked once per cleaned block; may change over time, within
+    /// what was [demanded](Demands). Less than [`Weight::FULL`] only where such pages are dropped or lose their mark: blocks
+    /// of marked pages that look cheap and are copied all the same would be picked again and again, and GC would not end.
+    /// More than it puts a block off; one without an invalid page is then put off for longest, so that GC ends in any case.
+    fn weights(&mut self) -> Weights {
+        Weights::all(Weight::FULL)
     }
 }
 
@@ -95,6 +99,56 @@ impl Advisor for CopyAll {
     #[inline(always)]
     fn fate<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut M) -> Fate {
         Fate::COPY
+    }
+}
+
+/// The mark of the device's tier is of one of a few grades; what each means is the advisor's affair.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Grade(u8);
+
+impl Grade {
+    /// How many there are.
+    pub const COUNT: usize = 3;
+    /// That of a page that was just marked.
+    pub const FIRST: Self = Self(0);
+    /// The last one.
+    pub const LAST: Self = Self(Self::COUNT as u8 - 1);
+
+    /// The grade after this one; the last stays.
+    #[must_use]
+    pub fn next(self) -> Self {
+        Self((self.0 + 1).min(Self::LAST.0))
+    }
+
+    /// All of them in order.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..Self::COUNT as u8).map(Self)
+    }
+
+    /// As a place in a table of [`COUNT`](Self::COUNT).
+    #[inline(always)]
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0.into()
+    }
+
+    /// The inverse of [`index`](Self::index).
+    #[inline(always)]
+    pub(crate) fn at(index: u8) -> Self {
+        debug_assert!(usize::from(index) < Self::COUNT);
+        Self(index)
+    }
+}
+
+/// What a marked page counts, by its grade; one that only the host's tier marks is of the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights(pub [Weight; Grade::COUNT]);
+
+impl Weights {
+    /// The same for all grades.
+    #[must_use]
+    pub fn all(weight: Weight) -> Self {
+        Self([weight; Grade::COUNT])
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the FTL knows of each page and block, as arrays.
 
-use crate::advisor::Weight;
+use crate::advisor::{Grade, Weight, Weights};
 use coflash_base::{IdVec, Index};
 use coflash_flash::{BlockId, Geometry, Ppn};
 
@@ -107,6 +107,9 @@ impl PageBits {
     }
 }
 
+/// Marked pages of a block, for each grade after the first.
+pub(crate) type Graded = [u32; Grade::COUNT - 1];
+
 /// What the FTL knows of each block.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
@@ -147,8 +150,8 @@ impl Blocks {
 pub(crate) struct Scale {
     /// What a valid page counts.
     pub(crate) valid: u32,
-    /// What a marked page counts.
-    pub(crate) marked: u32,
+    /// What a marked page counts, by its grade.
+    pub(crate) marked: [u32; Grade::COUNT],
     /// A block with so many valid pages costs `full_cost`, marked or not; out of reach unless marked pages count more than
     /// others: then it must come last, since it has nothing to gain.
     pub(crate) full_pages: u32,
@@ -156,19 +159,24 @@ pub(crate) struct Scale {
 }
 
 impl Scale {
-    /// A valid page counts `valid`, a marked one `weight` of that, in a block of so many data pages.
-    pub(crate) fn new(valid: u32, weight: Weight, pages: u32) -> Self {
-        let marked = weight.0 * valid / Weight::SIXTEENTHS;
-        let full_pages = if marked > valid { pages } else { u32::MAX };
-        Self { valid, marked, full_pages, full_cost: pages * valid.max(marked) }
+    /// A valid page counts `valid`, a marked one its weight of that, in a block of so many data pages.
+    pub(crate) fn new(valid: u32, weights: Weights, pages: u32) -> Self {
+        let marked = weights.0.map(|weight| weight.0 * valid / Weight::SIXTEENTHS);
+        let dearest = marked.into_iter().fold(valid, u32::max);
+        let full_pages = if dearest > valid { pages } else { u32::MAX };
+        Self { valid, marked, full_pages, full_cost: pages * dearest }
     }
 
     #[inline(always)]
-    pub(crate) fn cost(self, valid: u32, marked: u32) -> u32 {
+    pub(crate) fn cost(self, valid: u32, marked: u32, graded: Graded) -> u32 {
         if valid == self.full_pages {
             return self.full_cost;
         }
-        (valid - marked) * self.valid + marked * self.marked
+        let mut cost = (valid - marked) * self.valid + marked * self.marked[0];
+        for (count, weight) in graded.into_iter().zip(&self.marked[1..]) {
+            cost = cost + count * weight - count * self.marked[0];
+        }
+        cost
     }
 }
 
@@ -179,12 +187,18 @@ mod tests {
     /// With a weight above one, shadows put a block off, but not behind one that has nothing to gain.
     #[test]
     fn a_block_without_an_invalid_page_comes_last() {
-        let scale = Scale::new(1, Weight(32), 4);
+        let scale = Scale::new(1, Weights::all(Weight(32)), 4);
         let costs = [(1, 0), (2, 0), (1, 1), (3, 0), (2, 2), (3, 3), (4, 0), (4, 4)]
-            .map(|(valid, marked)| scale.cost(valid, marked));
+            .map(|(valid, marked)| scale.cost(valid, marked, [0; 2]));
         assert_eq!(costs, [1, 2, 2, 3, 4, 6, 8, 8]);
         assert_eq!(scale.full_cost, 8);
-        let plain = Scale::new(16, Weight(8), 4);
-        assert_eq!([plain.cost(4, 0), plain.cost(4, 4), plain.full_cost], [64, 32, 64]);
+        let plain = Scale::new(16, Weights::all(Weight(8)), 4);
+        let cost = |valid, marked, graded| plain.cost(valid, marked, graded);
+        assert_eq!([cost(4, 0, [0; 2]), cost(4, 4, [0; 2]), plain.full_cost], [64, 32, 64]);
+        let graded = Scale::new(16, Weights([Weight(8), Weight(0), Weight(16)]), 4);
+        assert_eq!(
+            [graded.cost(4, 4, [0, 0]), graded.cost(4, 4, [1, 2]), graded.cost(4, 2, [2, 0])],
+            [32, 40, 32]
+        );
     }
 }

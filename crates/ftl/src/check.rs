@@ -1,10 +1,11 @@
 //! The recount: everything the FTL keeps incrementally, counted again from its tables. For tests.
 
+use crate::advisor::Grade;
 use crate::block::State;
 use crate::ftl::Ftl;
 use crate::pool::{Active, Cleaning, Stream};
 use coflash_base::{Index, Lpn};
-use coflash_flash::{BlockId, Cause, DieId};
+use coflash_flash::{BlockId, Cause, DieId, Ppn};
 
 impl Ftl {
     /// Panics, naming what is wrong, unless map, bitmaps, counts, pools and marks agree with each other.
@@ -43,7 +44,14 @@ impl Ftl {
             found += either.count_ones();
         }
         assert_eq!(marked, found, "{block:?}: marked pages");
-        assert_eq!(self.blocks.cost[block], self.scale.cost(valid, marked), "{block:?}: cost");
+        let graded = self.grades.count(block);
+        assert_eq!(self.grades.of(block), graded, "{block:?}: marked pages by grade");
+        let first = self.geometry.page(block, 0).get();
+        for page in (first..first + self.geometry.pages_per_block).map(Ppn::new) {
+            let is_first = self.grades.get(block, page) == Grade::FIRST;
+            assert!(is_first || self.marked.get(block, page), "{page:?}: what has a grade is marked");
+        }
+        assert_eq!(self.blocks.cost[block], self.scale.cost(valid, marked, graded), "{block:?}: cost");
         assert!(self.blocks.state[block] != State::Free || valid == 0, "{block:?}: free and not empty");
     }
 

@@ -1,10 +1,11 @@
 //! The map, and how a logical page is read, written and forgotten.
 
-use crate::advisor::{Advisor, Demands, Weight};
+use crate::advisor::{Advisor, Demands, Weight, Weights};
 use crate::block::{Blocks, PageBits, Scale, State};
 use crate::config::{
     Chips, Dimensions, FreeMark, FtlConfig, GcConfig, GcMode, Summary, Trigger, WearLevelling,
 };
+use crate::grades::Grades;
 use crate::marks::Marks;
 use crate::pool::{Active, FreeList, Pool, Stream};
 use crate::refresh::Refresh;
@@ -81,8 +82,8 @@ pub(crate) struct Die {
 
 /// The flash translation layer.
 ///
-/// Memory: 4 bytes a logical page, 4 and a quarter a physical page (three eighths where the host is tracked), about 40 a
-/// block.
+/// Memory: 4 bytes a logical page, 4 and a quarter a physical page (an eighth more where the host is tracked, a quarter
+/// and 8 a block more where marks have grades), about 40 a block.
 #[derive(Clone)]
 pub struct Ftl {
     pub(crate) geometry: Geometry,
@@ -100,12 +101,13 @@ pub struct Ftl {
     pub(crate) valid: PageBits,
     pub(crate) marked: PageBits,
     pub(crate) marked_host: PageBits,
+    pub(crate) grades: Grades,
     pub(crate) blocks: Blocks,
     pub(crate) pools: Vec<Pool>,
     pub(crate) dies: IdVec<DieId, Die>,
     /// The die from which the search for the next write begins.
     pub(crate) next_die: u32,
-    pub(crate) weight: Weight,
+    pub(crate) weights: Weights,
     pub(crate) weight_max: Weight,
     pub(crate) scale: Scale,
     pub(crate) refresh: Refresh,
@@ -128,7 +130,7 @@ impl Ftl {
     ) -> Result<Self, (&'static str, String)> {
         let dims = Dimensions::new(geometry, config, gc, demands)?;
         let unit = if demands.fractional { Weight::SIXTEENTHS } else { 1 };
-        let dearest = Scale::new(unit, demands.weight_max, dims.data_pages_per_block);
+        let dearest = Scale::new(unit, Weights::all(demands.weight_max), dims.data_pages_per_block);
         let pools = geometry.dies() * dims.pools_per_die;
         let pool = |index: u32| {
             let first_block = index * dims.blocks_per_pool;
@@ -155,13 +157,14 @@ impl Ftl {
             valid: PageBits::new(geometry),
             marked: PageBits::new(geometry),
             marked_host: PageBits::none(),
+            grades: Grades::new(geometry, demands.grades),
             blocks: Blocks::new(geometry.blocks() as usize),
             pools: (0..pools).map(pool).collect(),
             dies: IdVec::filled(Die::default(), geometry.dies() as usize),
             next_die: 0,
-            weight: Weight::FULL,
+            weights: Weights::all(Weight::FULL),
             weight_max: demands.weight_max,
-            scale: Scale::new(unit, Weight::FULL, dims.data_pages_per_block),
+            scale: Scale::new(unit, Weights::all(Weight::FULL), dims.data_pages_per_block),
             refresh: Refresh::new(&config.refresh, geometry.blocks()),
             sequence: 0,
             tally: Tally::default(),
@@ -217,6 +220,7 @@ impl Ftl {
             + self.valid.heap_bytes()
             + self.marked.heap_bytes()
             + self.marked_host.heap_bytes()
+            + self.grades.heap_bytes()
             + self.refresh.heap_bytes()
             + self.blocks.heap_bytes()
             + self.pools.iter().map(Pool::heap_bytes).sum::<usize>()
@@ -261,12 +265,26 @@ impl Ftl {
         after: M::When,
         io: &mut Io<'_, M, A>,
     ) -> M::When {
+        self.write_among(Stream::of(cause), lpn, from, cause, after, io)
+    }
+
+    /// As [`write`](Self::write), into the active block of a stream of the caller's choice.
+    #[inline]
+    pub fn write_among<M: Media, A: Advisor>(
+        &mut self,
+        stream: Stream,
+        lpn: Lpn,
+        from: Place,
+        cause: Cause,
+        after: M::When,
+        io: &mut Io<'_, M, A>,
+    ) -> M::When {
         let die = self.choose_die(lpn, io);
         self.collect(die, io);
         if let Some(old) = self.map[lpn] {
             self.invalidate_page(old);
         }
-        let group = self.dims.group_of[Stream::of(cause) as usize] as usize;
+        let group = self.dims.group_of[stream as usize] as usize;
         let pool = self.choose_pool(die, group);
         let page = self.take_page(pool, group);
         let oob = self.stamp(Some(lpn), cause, Mode::Normal);
@@ -284,6 +302,12 @@ impl Ftl {
         if let Some(page) = self.map[lpn].take() {
             self.invalidate_page(page);
         }
+    }
+
+    /// Whether what two streams write lies in the same blocks.
+    #[must_use]
+    pub fn share_blocks(&self, one: Stream, other: Stream) -> bool {
+        self.dims.group_of[one as usize] == self.dims.group_of[other as usize]
     }
 
     /// Maps every logical page at once, block by block, the blocks of a die dealt to its pools in turn: the state in
@@ -471,7 +495,7 @@ impl Ftl {
     pub(crate) fn recount(&mut self, block: BlockId, valid: u32, marked: u32) {
         self.blocks.valid[block] = valid;
         self.blocks.marked[block] = marked;
-        let new = self.scale.cost(valid, marked);
+        let new = self.scale.cost(valid, marked, self.grades.of(block));
         let old = std::mem::replace(&mut self.blocks.cost[block], new);
         if old != new && self.blocks.state[block] == State::Sealed {
             let pool = self.pool_of(block);

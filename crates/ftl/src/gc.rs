@@ -8,7 +8,7 @@
 //! Preemptive GC: Lee, Kim, Oryol, Shipman & Wang, "A semi-preemptive garbage collector for solid state drives", ISPASS
 //! 2011. There GC goes on for as long as no request comes; here a request is always there, so the steps are counted.
 
-use crate::advisor::{Advisor, Fate, Source, Weight};
+use crate::advisor::{Advisor, Fate, Grade, Source, Weights};
 use crate::block::{Scale, State};
 use crate::config::{GcMode, Summary};
 use crate::ftl::{Ftl, Io};
@@ -129,10 +129,10 @@ impl Ftl {
     }
 
     /// Begins to clean the policy's victim.
-    fn begin<M: Media, A: Advisor>(&mut self, pool: usize, io: &Io<'_, M, A>) -> Option<Cleaning> {
-        let weight = io.advisor.marked_weight();
-        if weight != self.weight {
-            self.reweigh(weight);
+    fn begin<M: Media, A: Advisor>(&mut self, pool: usize, io: &mut Io<'_, M, A>) -> Option<Cleaning> {
+        let weights = io.advisor.weights();
+        if weights != self.weights {
+            self.reweigh(weights);
         }
         let block = self.pick_victim(pool)?;
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
@@ -228,17 +228,13 @@ impl Ftl {
         Some(block)
     }
 
-    /// Whether any candidate has a page that need not be copied: with none, copying would go round in circles.
+    /// Whether any candidate has a page that need not be copied: with none, copying would go round in circles. That marked
+    /// pages are dropped is not counted upon: the advisor may have them copied.
     fn can_gain(&self, pool: &Pool) -> bool {
         let open = || pool.actives.iter().filter_map(|active| active.block);
         let open_valid: u32 = open().map(|block| self.blocks.valid[block]).sum();
         let candidates = self.dims.blocks_per_pool - pool.free.len() - open().count() as u32;
-        let first = pool.first_block as usize;
         pool.valid_pages - open_valid < candidates * self.dims.data_pages_per_block
-            || self.scale.marked <= self.scale.valid
-                && (*self.blocks.marked)[first..first + self.dims.blocks_per_pool as usize]
-                    .iter()
-                    .any(|&marked| marked > 0)
     }
 
     /// Asks what becomes of a valid page of a victim, and does it.
@@ -272,7 +268,11 @@ impl Ftl {
                 };
                 let device = marks.device && source == Source::Flash;
                 let left = if fate == Fate::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
+                let grade = self.grades.get(victim, from);
                 self.put(lpn, to, pool, left);
+                if left.device && grade != Grade::FIRST {
+                    self.set_grade(to, grade);
+                }
                 if mode == Mode::Fast {
                     self.programmed_fast(to);
                 }
@@ -314,11 +314,12 @@ impl Ftl {
         die.due_pools -= u32::from(free == self.dims.step_mark_blocks + 1);
     }
 
-    /// Lets marked pages count `weight` from now on.
-    fn reweigh(&mut self, weight: Weight) {
-        self.weight = weight;
-        assert!(weight <= self.weight_max, "{weight:?} is more than was demanded");
-        self.scale = Scale::new(self.scale.valid, weight, self.dims.data_pages_per_block);
+    /// Lets marked pages count so much from now on.
+    fn reweigh(&mut self, weights: Weights) {
+        self.weights = weights;
+        let most = self.weight_max;
+        assert!(weights.0.iter().all(|&weight| weight <= most), "{weights:?} is more than was demanded");
+        self.scale = Scale::new(self.scale.valid, weights, self.dims.data_pages_per_block);
         for block in self.blocks.cost.ids() {
             self.recount(block, self.blocks.valid[block], self.blocks.marked[block]);
         }

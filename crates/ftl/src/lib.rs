@@ -10,6 +10,7 @@ mod column;
 mod config;
 mod ftl;
 mod gc;
+mod grades;
 mod marks;
 mod pool;
 mod recovery;
@@ -18,7 +19,7 @@ mod snapshot;
 pub mod victim;
 mod wear;
 
-pub use advisor::{Advisor, CopyAll, Demands, Fate, Source, Weight};
+pub use advisor::{Advisor, CopyAll, Demands, Fate, Grade, Source, Weight, Weights};
 pub use config::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
     WearLevelling,

@@ -3,6 +3,7 @@
 //! With the bit that says whether the page is valid these are the three bits of ShadowGC's states ("ShadowGC: Cooperative
 //! Garbage Collection with Multi-level Buffer", DATE 2018): 3 bits a page, and 4 bytes a block for how many are marked.
 
+use crate::advisor::Grade;
 use crate::ftl::Ftl;
 use coflash_base::Lpn;
 use coflash_flash::{BlockId, Ppn};
@@ -82,12 +83,40 @@ impl Ftl {
         } else if before.any() {
             bits.clear(block, page);
         }
+        if tier == Tier::Device && !marked {
+            self.grades.set(block, page, Grade::FIRST);
+        }
         let after = match tier {
             Tier::Host => Marks { host: marked, ..before },
             Tier::Device => Marks { device: marked, ..before },
         };
         let count = self.blocks.marked[block] + u32::from(after.any()) - u32::from(before.any());
         self.recount(block, self.blocks.valid[block], count);
+    }
+
+    /// Gives the mark of the device's tier another grade, if there is one. The FTL must have been built for it
+    /// ([`Demands::grades`](crate::Demands)).
+    #[inline]
+    pub fn grade(&mut self, lpn: Lpn, grade: Grade) {
+        if let Some(page) = self.map[lpn]
+            && self.marks_of(self.geometry.block_of(page), page).device
+        {
+            self.set_grade(page, grade);
+        }
+    }
+
+    pub(crate) fn set_grade(&mut self, page: Ppn, grade: Grade) {
+        let block = self.geometry.block_of(page);
+        self.grades.set(block, page, grade);
+        self.recount(block, self.blocks.valid[block], self.blocks.marked[block]);
+    }
+
+    /// The grade of the mark of the device's tier.
+    #[must_use]
+    pub fn grade_of(&self, lpn: Lpn) -> Option<Grade> {
+        let page = self.map[lpn]?;
+        let block = self.geometry.block_of(page);
+        self.marks_of(block, page).device.then(|| self.grades.get(block, page))
     }
 
     /// The marks of the flash copy of a page; none where there is no such copy.
@@ -109,6 +138,7 @@ impl Ftl {
         self.valid.heap_bytes()
             + self.marked.heap_bytes()
             + self.marked_host.heap_bytes()
+            + self.grades.heap_bytes()
             + self.blocks.marked.heap_bytes()
     }
 
@@ -140,6 +170,7 @@ impl Ftl {
         }
         if marks.device {
             self.marked.clear(block, page);
+            self.grades.set(block, page, Grade::FIRST);
         }
         marks
     }
@@ -147,6 +178,7 @@ impl Ftl {
     /// Clears the marks of a block; the caller counts it.
     pub(crate) fn clear_marks(&mut self, block: BlockId) {
         self.marked.clear_block(block);
+        self.grades.clear_block(block);
         if !self.marked_host.is_none() {
             self.marked_host.clear_block(block);
         }

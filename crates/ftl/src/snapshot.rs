@@ -7,7 +7,7 @@
 //! blocks and the fill of its active blocks; the random streams; the blocks of each pool, free ones first, then active
 //! ones, then candidates; which pages are valid; whom each page belongs to.
 
-use crate::advisor::Weight;
+use crate::advisor::{Weight, Weights};
 use crate::block::State;
 use crate::column::{invalid, read, write};
 use crate::ftl::{Ftl, Tally};
@@ -28,7 +28,8 @@ impl Ftl {
     /// # Errors
     /// What `out` reports.
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        let marked = self.weight != Weight::FULL || self.blocks.marked.iter().any(|&marked| marked > 0);
+        let marked =
+            self.weights != Weights::all(Weight::FULL) || self.blocks.marked.iter().any(|&marked| marked > 0);
         assert!(!marked, "the device has been used");
         assert!(self.pools.iter().all(|pool| pool.cleaning.is_none()), "a victim is partly cleaned");
         let Tally { programs_pages, reads_pages, gc_drops_pages, erases_blocks, gc_steps } = self.tally;
@@ -212,7 +213,7 @@ impl Ftl {
         for block in self.blocks.state.ids() {
             let valid = self.valid.count(block);
             self.blocks.valid[block] = valid;
-            self.blocks.cost[block] = self.scale.cost(valid, 0);
+            self.blocks.cost[block] = self.scale.cost(valid, 0, [0; 2]);
             let pool = self.pool_of(block);
             self.pools[pool].valid_pages += valid;
         }

@@ -1,7 +1,10 @@
 //! Static wear levelling: blocks that hold cold data are never erased, however evenly the others are handed out. So a
 //! block that has been erased `wear_gap` times more often than one full of cold data takes that data over, and rests; the
-//! young block takes its place among those that are written. Only sealed blocks are looked at: one that stays open, because
-//! its stream is hardly written, stays young.
+//! young block takes its place among those that are written.
+//!
+//! Only sealed blocks are looked at. One that stays open because its stream is no longer written stays young, so the gap is
+//! bounded but for one block of each such stream in a pool. To seal it half empty is no remedy: GC would copy what it holds
+//! into the next young block, and that would be sealed again.
 //!
 //! Moving cold data where the wear is uneven: Chang, Hsieh & Kuo, "Endurance enhancement of flash-memory storage systems: an
 //! efficient static wear leveling design", DAC 2007. The gap as the measure, and the swap with a worn block: L.-P. Chang,

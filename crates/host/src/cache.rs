@@ -52,7 +52,11 @@ impl HostCache {
             return Err(("cache.volatile", problem.to_owned()));
         }
         let page_bytes = geometry.page_size.count;
-        let front = WriteBack::new(cache, cooperation, page_bytes, ftl.logical_pages())?;
+        let mut front = WriteBack::new(cache, cooperation, page_bytes, ftl.logical_pages())?;
+        if let Some(refused) = front.refuses_link() {
+            return Err(refused);
+        }
+        front.fit(&ftl);
         let slots = front.cache().capacity();
         Ok(Self { remote: Remote::new(ftl, slots, page_bytes, host, toll, seed), front })
     }
@@ -78,6 +82,12 @@ impl HostCache {
     #[must_use]
     pub fn tally(&self) -> &CacheTally {
         self.front.tally()
+    }
+
+    /// As [`WriteBack::sole_copies_peak`], as the host knows.
+    #[must_use]
+    pub fn sole_copies_peak(&self) -> Option<u32> {
+        self.front.sole_copies_peak()
     }
 
     /// The bytes of state on the heap.
@@ -132,7 +142,7 @@ impl HostCache {
     /// The answer waits for what the host had to wait for on its behalf.
     #[inline]
     fn end<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
-        let weight = self.front.answers().marked_weight();
+        let [weight, ..] = self.front.answers().weights().0;
         self.remote.tell_weight(weight);
         self.hear();
         media.later(done, self.remote.take_owed())

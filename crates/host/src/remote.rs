@@ -27,7 +27,7 @@ use coflash_base::{Duration, IdVec, Lpn, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_controller::{Answers, Below, Cached};
 use coflash_flash::{Cause, DieId, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks, Weight};
+use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks, Stream, Weight, Weights};
 
 /// What the device was told of a copy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -394,6 +394,9 @@ impl Wire {
                 let fate = answers.fate(lpn, Marks::DEVICE, media);
                 if fate == Fate::Drop {
                     self.set(slot, Copy::Dirty);
+                } else {
+                    // The device takes it for what such pages count now, before it is told: or it would pick them for ever.
+                    (self.weight, self.weight_told) = (Weight::FULL, Weight::FULL);
                 }
                 fate
             }
@@ -454,8 +457,8 @@ impl Advisor for Gc<'_, '_> {
         }
     }
 
-    fn marked_weight(&self) -> Weight {
-        self.wire.weight
+    fn weights(&mut self) -> Weights {
+        Weights::all(self.wire.weight)
     }
 }
 
@@ -552,6 +555,7 @@ impl Below for Remote {
 
     fn write<M: Media>(
         &mut self,
+        stream: Stream,
         lpn: Lpn,
         from: Place,
         cause: Cause,
@@ -567,7 +571,14 @@ impl Below for Remote {
         self.wire.has_crossed = request_crossed || cause == Cause::Host;
         let (after, start) = (io.media.later(after, crossing), io.media.later(io.start, crossing));
         let advisor = &mut Gc { wire: &mut self.wire, answers: &mut *io.advisor };
-        let done = self.ftl.write(lpn, from, cause, after, &mut Io { media: io.media, advisor, start });
+        let done = self.ftl.write_among(
+            stream,
+            lpn,
+            from,
+            cause,
+            after,
+            &mut Io { media: io.media, advisor, start },
+        );
         self.wire.question_answered();
         if let Place::Cache { slot } = from {
             self.wire.set(SlotId::new(slot), Copy::Unknown);

@@ -1,7 +1,7 @@
 //! A device at the end of a link: firmware over a timeline of busy dies. Where the cache is in the host, what decides is on
 //! both sides of the link, and knows itself what crosses.
 
-use crate::metrics::{Consistency, DeviceBuffer, HostMetrics, Metrics, Shadows};
+use crate::metrics::{Consistency, DeviceBuffer, HostMetrics, Metrics, Shadows, SoleCopies};
 use crate::scenario::{LinkConfig, Scenario};
 use crate::target::{Command, Target};
 use coflash_base::{Duration, Lpn, Time};
@@ -100,6 +100,7 @@ impl Firmware for Controller {
 
     fn add_sections(&self, metrics: &mut Metrics) {
         metrics.consistency = self.commits().map(Consistency::of);
+        metrics.sole_copies = SoleCopies::of(self.sole_copies_peak(), self.tally());
         metrics.shadows = self.shadows().map(Shadows::of);
         metrics.device_buffer = self.is_volatile().then(|| DeviceBuffer::of(self.tally()));
     }
@@ -155,6 +156,7 @@ impl Firmware for HostCache {
     }
 
     fn add_sections(&self, metrics: &mut Metrics) {
+        metrics.sole_copies = SoleCopies::of(self.sole_copies_peak(), self.tally());
         metrics.host = Some(HostMetrics::of(self.remote()));
     }
 }

@@ -388,6 +388,7 @@ impl<T: Target> Engine<T> {
             waf_ftl: ratio(programs, ftl_writes),
             cache: CacheMetrics::of(&cache, cache_pages),
             consistency: None,
+            sole_copies: None,
             host: None,
             hybrid: None,
             shadows: None,

@@ -40,6 +40,8 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let costs = 2 * 4 * dearest * (u64::from(flash.pages_per_block) + 1);
     // Valid, and a mark for each tier.
     let block_bits = 3 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
+    // Two bits a page more, and their counts.
+    let grades = if scenario.cooperation.demands().grades { block_bits * 2 / 3 + 8 } else { 0 };
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
     // What the device was told of each, and the notices that wait.
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
@@ -47,11 +49,13 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         CooperationConfig::CdmConsistent(config) => {
             12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
         }
+        // The age of each page, and a list of sole copies.
+        CooperationConfig::Cdm(_) => 9 * slots,
         _ => 0,
     };
     4 * pages
         + 4 * logical_pages
-        + (48 + block_bits) * blocks
+        + (48 + block_bits + grades) * blocks
         + (512 + costs) * pools
         + 256 * dies
         + index

@@ -16,19 +16,20 @@
 //! | any | trim | deleted | an uncommitted deletion; the committed version goes at the commit |
 //!
 //! **Order.** A slot is labelled with its new page and the uncommitted epoch, and that is made durable, before its data is
-//! touched: a crash in between leaves a label that is void. A commit makes everything durable, then stores one word, the
-//! committed epoch: the atomic switch for all pages at once. A slot is freed only after what replaces it is durable.
+//! touched: a crash in between leaves a label that is void. (The label of a clean page is void already.) A commit makes
+//! everything durable, then stores one word, the committed epoch: the atomic switch for all pages at once. A slot is freed
+//! only after what replaces it is durable.
 
 pub mod nvm;
 mod recovery;
 
 use crate::config::CacheConfig;
-use crate::cooperation::{CdmConsistent, CooperationScheme, Deletion};
+use crate::cooperation::{Answers, CdmConsistent, Deletion};
 use crate::write_back::{CacheTally, Extent};
 use coflash_base::{Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Access, Cause, DieId, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks};
+use coflash_ftl::{Ftl, Io};
 use nvm::{Epoch, Label, Layout};
 
 /// The rest of the device, as the scheme acts on it.
@@ -37,23 +38,6 @@ pub(crate) struct Device<'a> {
     pub(crate) ftl: &'a mut Ftl,
     pub(crate) tally: &'a mut CacheTally,
     pub(crate) config: &'a CacheConfig,
-}
-
-/// The scheme with the cache at hand, as GC asks it.
-struct Answers<'a> {
-    scheme: &'a mut CdmConsistent,
-    cache: &'a mut Cache,
-}
-
-impl Advisor for Answers<'_> {
-    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Fate {
-        CooperationScheme::fate(self.scheme, lpn, marks, self.cache, media)
-    }
-
-    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
-        CooperationScheme::before_erase(self.scheme, media);
-        after
-    }
 }
 
 impl CdmConsistent {
@@ -113,10 +97,9 @@ impl CdmConsistent {
                 } else if device.cache.is_dirty(slot) {
                     self.copy_on_write(lpn, slot, extent, start, device, media)
                 } else {
-                    // S1 → S2: the copy is void from before its first byte changes.
+                    // S1 → S2: of the two labels that the slot may have after a crash both are void.
                     device.ftl.unmark(lpn);
                     self.label(slot, Label::Data(lpn, self.epoch()), media);
-                    media.fence();
                     device.cache.set_dirty(slot, true);
                     device.cache.pin(slot);
                     self.uncommitted.push_front(slot);
@@ -233,8 +216,7 @@ impl CdmConsistent {
         if self.committed < Epoch::MAX {
             return;
         }
-        // The older versions are gone for good before their epochs could be mistaken.
-        media.fence();
+        // The commit has made sure that the older versions are gone for good: their epochs cannot be mistaken.
         for slot in device.cache.occupied().filter(|&slot| device.cache.is_dirty(slot)) {
             self.label(slot, Label::Data(device.cache.page_of(slot), Epoch(0)), media);
         }

@@ -1,10 +1,10 @@
 //! Recovery: from the words of non-volatile memory and flash's out-of-band data alone.
 
+use super::Device;
 use super::nvm::{Epoch, Label, Layout};
-use super::{Answers, Device};
 use crate::config::CacheConfig;
 use crate::controller::Controller;
-use crate::cooperation::{CdmConsistent, CooperationConfig};
+use crate::cooperation::{Answers, CdmConsistent, CooperationConfig};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::{Geometry, Media, Oob, Ppn};

@@ -14,7 +14,7 @@
 //! committed has an S4 without an S5. A deletion waits for its commit too: until then the committed version stays, in
 //! flash or in a *condemned* slot (detached and pinned). How these move is in [`crate::consistent`].
 
-use super::CooperationScheme;
+use super::{CooperationScheme, GcAnswers};
 use crate::config::CacheConfig;
 use crate::consistent::nvm::{Epoch, Label, Layout};
 use coflash_base::{Duration, IdVec, Lpn, Policy, Share, Time};
@@ -142,6 +142,24 @@ impl CdmConsistent {
     }
 }
 
+impl GcAnswers for CdmConsistent {
+    /// S1 → S3: the copy is protected, its data made durable before its label, and its label before the erase.
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate {
+        if !marks.device {
+            return Fate::COPY;
+        }
+        let slot = cache.lookup(lpn).expect("a removable page is cached");
+        media.fence();
+        self.label(slot, Label::Data(lpn, self.committed), media);
+        cache.orphan(slot);
+        Fate::Drop
+    }
+
+    fn before_erase<M: Media>(&mut self, media: &mut M) {
+        media.fence();
+    }
+}
+
 impl CooperationScheme for CdmConsistent {
     fn new(config: &CdmConsistentConfig, slots: u32) -> Self {
         let deletions = config.deletions_max.get().into();
@@ -162,22 +180,6 @@ impl CooperationScheme for CdmConsistent {
 
     fn demands(&self) -> Demands {
         Demands::NONE
-    }
-
-    /// S1 → S3: the copy is protected, its data made durable before its label, and its label before the erase.
-    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate {
-        if !marks.device {
-            return Fate::COPY;
-        }
-        let slot = cache.lookup(lpn).expect("a removable page is cached");
-        media.fence();
-        self.label(slot, Label::Data(lpn, self.committed), media);
-        cache.orphan(slot);
-        Fate::Drop
-    }
-
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
-        media.fence();
     }
 
     fn refuses(&self, volatile: bool) -> Option<(&'static str, String)> {

@@ -4,12 +4,14 @@ use crate::write_back::{Below, Cached};
 use coflash_base::Lpn;
 use coflash_cache::{Cache, SlotId};
 use coflash_flash::Media;
-use coflash_ftl::{Advisor, Demands, Fate, Ftl, Marks, Weight};
+use coflash_ftl::{Advisor, Demands, Fate, Ftl, Marks, Stream, Weight, Weights};
 
 mod cdm;
 mod cdm_consistent;
 mod none;
+mod outlook;
 mod shadow;
+mod sole_copies;
 
 coflash_base::policy_family! { ($)
     /// What cache and flash tell each other.
@@ -31,24 +33,32 @@ pub(crate) use cdm_consistent::Deletion;
 pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitTally};
 pub use shadow::{SgcConfig, ShadowTally, Shadows, Twins};
 
-/// What became of a page that GC dropped because the cache had it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DropOutcome {
-    /// It was written back as it was: the drop only put the copy off.
-    Rewritten,
-    /// The host overwrote or trimmed it first: the drop saved a copy.
-    Saved,
+/// What GC asks of a scheme.
+pub trait GcAnswers {
+    /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
+    /// makes the cached copy an orphan first: it must be written when it is evicted.
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate;
+
+    /// What was dropped must be durable elsewhere when this returns: the block is about to be erased.
+    fn before_erase<M: Media>(&mut self, media: &mut M) {
+        let _ = media;
+    }
+
+    /// What marked pages count in a victim's cost from now on.
+    fn weights(&mut self, cache: &Cache) -> Weights {
+        let _ = cache;
+        Weights::all(Weight::FULL)
+    }
 }
 
 /// The contract. The controller calls these hooks in the order in which the device's state changes; each is called once
-/// per page and event, and finds cache and FTL as they are after the event.
+/// per page and event, and finds cache and FTL as they are after the event, unless it says otherwise.
 ///
 /// A page's life in the cache: it enters by [`cached_clean`](Self::cached_clean) or [`written`](Self::written); while it
-/// is there it may be `written` any number of times, and GC may ask its [`fate`](Self::fate); it leaves clean by
-/// [`evicted_clean`](Self::evicted_clean), dirty by a program that replaces its flash copy
-/// (unless the scheme [`discards`](Self::discards) it), or by a trim (no
-/// hook; the flash copy is invalid then).
-pub trait CooperationScheme: coflash_base::Policy {
+/// is there it may be [`used`](Self::used) and `written` any number of times, [`cleaned`](Self::cleaned) where the scheme
+/// asks for that, and GC may ask its [`fate`](GcAnswers::fate); it leaves by [`evicted`](Self::evicted), unless the scheme
+/// [`discards`](Self::discards) it, or by [`trimmed`](Self::trimmed).
+pub trait CooperationScheme: GcAnswers + coflash_base::Policy {
     /// The scheme with its parameters, for a cache of `slots` pages.
     fn new(config: &Self::Config, slots: u32) -> Self;
 
@@ -60,14 +70,51 @@ pub trait CooperationScheme: coflash_base::Policy {
         let _ = (page, below);
     }
 
+    /// A cached page was read.
+    fn used<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
+    }
+
+    /// The host is about to overwrite a cached page; `written` follows.
+    fn overwritten(&mut self, slot: SlotId, cache: &Cache) {
+        let _ = (slot, cache);
+    }
+
     /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
-    fn written<B: Below>(&mut self, page: Cached, below: &mut B) {
+    fn written<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
+    }
+
+    /// A cached page is about to be trimmed.
+    fn trimmed(&mut self, slot: SlotId, cache: &Cache) {
+        let _ = (slot, cache);
+    }
+
+    /// A page is about to be evicted. Where it is dirty, a program that replaces its flash copy follows, unless the scheme
+    /// discards it.
+    fn evicted<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
+    }
+
+    /// Whether there may be no more sole copies (pages of which flash has no valid copy).
+    fn is_at_bound(&self, cache: &Cache) -> bool {
+        let _ = cache;
+        false
+    }
+
+    /// At the bound: the sole copy to be written to flash, so that there may be another.
+    fn next_to_clean(&self) -> SlotId {
+        unreachable!("this scheme has no bound")
+    }
+
+    /// That page was written to flash and stays cached: cache and flash hold the same.
+    fn cleaned<B: Below>(&mut self, page: Cached, below: &mut B) {
         let _ = (page, below);
     }
 
-    /// A clean copy left the cache: flash holds the only one.
-    fn evicted_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
-        let _ = (page, below);
+    /// Where an orphan is written.
+    fn rewrite_stream(&self) -> Stream {
+        Stream::Evict
     }
 
     /// The dirty copy of a page is about to be written to flash, by an eviction or a flush. Whether it need not be, since
@@ -75,25 +122,6 @@ pub trait CooperationScheme: coflash_base::Policy {
     fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
         let _ = (page, in_flush, below);
         false
-    }
-
-    /// GC's one question, for each valid page of its victim. To drop a page that the cache holds clean, the scheme
-    /// makes the cached copy an orphan first: it must be written when it is evicted.
-    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate;
-
-    /// What was dropped must be durable elsewhere when this returns: the block is about to be erased.
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
-        let _ = media;
-    }
-
-    /// What a marked page counts in a victim's cost from now on.
-    fn marked_weight(&self) -> Weight {
-        Weight::FULL
-    }
-
-    /// It is known what became of an earlier drop.
-    fn resolved(&mut self, outcome: DropOutcome) {
-        let _ = outcome;
     }
 
     /// Which shadows it knows of, and what it made of them; none for a scheme that has no such thing.
@@ -136,8 +164,40 @@ impl Cooperation {
     }
 
     #[inline(always)]
-    pub(crate) fn written<B: Below>(&mut self, page: Cached, below: &mut B) {
-        cooperation_dispatch!(self, scheme => scheme.written(page, below));
+    pub(crate) fn used<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.used(page, cache, below));
+    }
+
+    #[inline(always)]
+    pub(crate) fn overwritten(&mut self, slot: SlotId, cache: &Cache) {
+        cooperation_dispatch!(self, scheme => scheme.overwritten(slot, cache));
+    }
+
+    #[inline(always)]
+    pub(crate) fn written<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.written(page, cache, below));
+    }
+
+    #[inline(always)]
+    pub(crate) fn trimmed(&mut self, slot: SlotId, cache: &Cache) {
+        cooperation_dispatch!(self, scheme => scheme.trimmed(slot, cache));
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_at_bound(&self, cache: &Cache) -> bool {
+        cooperation_dispatch!(self, scheme => scheme.is_at_bound(cache))
+    }
+
+    pub(crate) fn next_to_clean(&self) -> SlotId {
+        cooperation_dispatch!(self, scheme => scheme.next_to_clean())
+    }
+
+    pub(crate) fn cleaned<B: Below>(&mut self, page: Cached, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.cleaned(page, below));
+    }
+
+    pub(crate) fn rewrite_stream(&self) -> Stream {
+        cooperation_dispatch!(self, scheme => scheme.rewrite_stream())
     }
 
     #[inline(always)]
@@ -154,8 +214,8 @@ impl Cooperation {
     }
 
     #[inline(always)]
-    pub(crate) fn evicted_clean<B: Below>(&mut self, page: Cached, below: &mut B) {
-        cooperation_dispatch!(self, scheme => scheme.evicted_clean(page, below));
+    pub(crate) fn evicted<B: Below>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        cooperation_dispatch!(self, scheme => scheme.evicted(page, cache, below));
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
@@ -165,20 +225,31 @@ impl Cooperation {
     pub(crate) fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         cooperation_dispatch!(self, scheme => scheme.assert_invariants(cache, ftl));
     }
+}
+
+impl GcAnswers for Cooperation {
+    #[inline(always)]
+    fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate {
+        cooperation_dispatch!(self, scheme => scheme.fate(lpn, marks, cache, media))
+    }
+
+    fn before_erase<M: Media>(&mut self, media: &mut M) {
+        cooperation_dispatch!(self, scheme => scheme.before_erase(media));
+    }
 
     #[inline(always)]
-    pub(crate) fn resolved(&mut self, outcome: DropOutcome) {
-        cooperation_dispatch!(self, scheme => scheme.resolved(outcome));
+    fn weights(&mut self, cache: &Cache) -> Weights {
+        cooperation_dispatch!(self, scheme => scheme.weights(cache))
     }
 }
 
-/// The scheme with the cache at hand, as GC asks it.
-pub struct Answers<'a> {
-    pub(crate) scheme: &'a mut Cooperation,
+/// A scheme with the cache at hand, as GC asks it.
+pub struct Answers<'a, S = Cooperation> {
+    pub(crate) scheme: &'a mut S,
     pub(crate) cache: &'a mut Cache,
 }
 
-impl Answers<'_> {
+impl<S> Answers<'_, S> {
     /// Where a page is cached.
     #[inline]
     #[must_use]
@@ -187,20 +258,20 @@ impl Answers<'_> {
     }
 }
 
-impl Advisor for Answers<'_> {
+impl<S: GcAnswers> Advisor for Answers<'_, S> {
     #[inline(always)]
     fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Fate {
-        cooperation_dispatch!(self.scheme, scheme => scheme.fate(lpn, marks, self.cache, media))
+        self.scheme.fate(lpn, marks, self.cache, media)
     }
 
     fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
-        cooperation_dispatch!(self.scheme, scheme => scheme.before_erase(media));
+        self.scheme.before_erase(media);
         after
     }
 
     #[inline(always)]
-    fn marked_weight(&self) -> Weight {
-        cooperation_dispatch!(&*self.scheme, scheme => scheme.marked_weight())
+    fn weights(&mut self) -> Weights {
+        self.scheme.weights(self.cache)
     }
 }
 

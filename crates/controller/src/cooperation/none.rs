@@ -2,7 +2,7 @@
 //!
 //! The old flash page of a dirty cached page stays valid until that copy is evicted and written, and GC copies it.
 
-use super::CooperationScheme;
+use super::{CooperationScheme, GcAnswers};
 use coflash_base::Lpn;
 use coflash_base::policy::{NoParameters, Policy};
 use coflash_cache::Cache;
@@ -19,6 +19,13 @@ impl Policy for None {
     const SOURCE: &'static str = "Lee et al., MSST 2016, section 5 (baseline)";
 }
 
+impl GcAnswers for None {
+    #[inline(always)]
+    fn fate<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut Cache, _: &mut M) -> Fate {
+        Fate::COPY
+    }
+}
+
 impl CooperationScheme for None {
     fn new(_: &NoParameters, _: u32) -> Self {
         Self
@@ -26,11 +33,6 @@ impl CooperationScheme for None {
 
     fn demands(&self) -> Demands {
         Demands::NONE
-    }
-
-    #[inline(always)]
-    fn fate<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut Cache, _: &mut M) -> Fate {
-        Fate::COPY
     }
 
     fn refuses(&self, _: bool) -> Option<(&'static str, String)> {

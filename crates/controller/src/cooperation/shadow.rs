@@ -32,14 +32,14 @@
 //! | `dgc` | device | | | | yes | |
 //! | `sgc` | both | | host | host | yes | yes |
 
-use super::CooperationScheme;
+use super::{CooperationScheme, GcAnswers};
 use crate::write_back::{Below, Cached};
 use coflash_base::Lpn;
 use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
 use coflash_cache::Cache;
 use coflash_flash::{Media, Mode};
-use coflash_ftl::{Demands, Fate, Ftl, Marks, Source, Stream, Tier, Weight};
+use coflash_ftl::{Demands, Fate, Ftl, Marks, Source, Stream, Tier, Weight, Weights};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -238,40 +238,13 @@ impl<P: Plan> Policy for Shadow<P> {
     const SOURCE: &'static str = "ShadowGC, DATE 2018";
 }
 
-impl<P: Plan> CooperationScheme for Shadow<P> {
-    fn new(config: &P::Config, _: u32) -> Self {
-        Self { pieces: P::pieces(config), tally: ShadowTally::default(), plan: PhantomData }
+impl<P: Plan> Shadow<P> {
+    fn weight(&self) -> Weight {
+        Weight::nearest(1.0 + self.pieces.lambda)
     }
+}
 
-    fn demands(&self) -> Demands {
-        let weight_max = self.marked_weight();
-        let fractional = !weight_max.0.is_multiple_of(Weight::SIXTEENTHS);
-        Demands { fractional, weight_max, shadow_stream: self.pieces.apart.any() }
-    }
-
-    /// 001 → 101, 011 → 101, 111 → 101: what the host writes it holds dirty no more.
-    #[inline(always)]
-    fn written<B: Below>(&mut self, page: Cached, below: &mut B) {
-        if self.pieces.knows.device {
-            below.shadow(page.lpn, Tier::Device, true);
-        }
-        if self.pieces.knows.host {
-            below.shadow(page.lpn, Tier::Host, false);
-        }
-    }
-
-    /// 111 → 011, in an eviction, and in a flush where the promise does not count.
-    #[inline(always)]
-    fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
-        let may = self.pieces.discards_twins && (!in_flush || self.pieces.breaks_promise);
-        let discards = may && below.shadows(page.lpn) == BOTH;
-        if discards {
-            below.shadow(page.lpn, Tier::Device, false);
-            self.tally.discarded_twins_pages += 1;
-        }
-        discards
-    }
-
+impl<P: Plan> GcAnswers for Shadow<P> {
     #[inline(always)]
     fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, _: &mut M) -> Fate {
         let Pieces { apart, fast, from_buffer, .. } = self.pieces;
@@ -297,8 +270,43 @@ impl<P: Plan> CooperationScheme for Shadow<P> {
     }
 
     #[inline(always)]
-    fn marked_weight(&self) -> Weight {
-        Weight::nearest(1.0 + self.pieces.lambda)
+    fn weights(&mut self, _: &Cache) -> Weights {
+        Weights::all(self.weight())
+    }
+}
+
+impl<P: Plan> CooperationScheme for Shadow<P> {
+    fn new(config: &P::Config, _: u32) -> Self {
+        Self { pieces: P::pieces(config), tally: ShadowTally::default(), plan: PhantomData }
+    }
+
+    fn demands(&self) -> Demands {
+        let weight_max = self.weight();
+        let fractional = !weight_max.0.is_multiple_of(Weight::SIXTEENTHS);
+        Demands { fractional, weight_max, shadow_stream: self.pieces.apart.any(), grades: false }
+    }
+
+    /// 001 → 101, 011 → 101, 111 → 101: what the host writes it holds dirty no more.
+    #[inline(always)]
+    fn written<B: Below>(&mut self, page: Cached, _: &Cache, below: &mut B) {
+        if self.pieces.knows.device {
+            below.shadow(page.lpn, Tier::Device, true);
+        }
+        if self.pieces.knows.host {
+            below.shadow(page.lpn, Tier::Host, false);
+        }
+    }
+
+    /// 111 → 011, in an eviction, and in a flush where the promise does not count.
+    #[inline(always)]
+    fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
+        let may = self.pieces.discards_twins && (!in_flush || self.pieces.breaks_promise);
+        let discards = may && below.shadows(page.lpn) == BOTH;
+        if discards {
+            below.shadow(page.lpn, Tier::Device, false);
+            self.tally.discarded_twins_pages += 1;
+        }
+        discards
     }
 
     fn shadows(&self) -> Option<(Marks, &ShadowTally)> {

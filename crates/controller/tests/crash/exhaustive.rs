@@ -6,7 +6,7 @@ use crate::setup::Setup;
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
 use coflash_controller::nvm::Epoch;
-use coflash_ftl::Trigger;
+use coflash_ftl::{GcMode, Trigger};
 
 /// Stores since the last fence up to which every subset is tried.
 const UNDECIDED_MAX: usize = 4;
@@ -107,6 +107,34 @@ const DEEP: [(&str, Check); 8] = [
         subject.now[0] == [0; 2] && subject.page_0().mapped && !subject.page_0().is_cached()
     }),
 ];
+
+/// GC in steps: while dies are idle, and before each operation.
+#[test]
+fn every_short_sequence_with_gc_in_steps() {
+    let (mut states, mut steps) = (0, 0);
+    for mode in [GcMode::Background, GcMode::Preemptive] {
+        for setup in setups().map(|setup| setup.with_mode(mode)) {
+            let mut ready = full(&setup, Sabotage::None);
+            // Until a victim is partly cleaned, wherever that is possible.
+            for page in (0..setup.layout.logical_pages).cycle().take(60) {
+                ready.apply(Operation::Write(page));
+                ready.apply(Operation::Flush);
+                ready.apply(Operation::Idle(1));
+            }
+            steps += ready.controller.ftl().tally().gc_steps;
+            states += sequences(&ready, 2).unwrap_or_else(|problem| panic!("{setup:?}\n{problem}"));
+        }
+    }
+    // Page 0 is clean, not durable yet, and dropped by the next step of GC, which erases its block.
+    let setup = Setup::new(7, 3, 5, 2, Trigger::Operation).with_mode(GcMode::Background);
+    let (ready, route) = reach(&full(&setup, Sabotage::None), |subject| {
+        let mut next = subject.clone();
+        next.apply(Operation::Idle(1));
+        subject.page_0().is_clean() && subject.media.undecided() > 0 && next.page_0().is_orphan()
+    });
+    states += sequences(&ready, 3).unwrap_or_else(|problem| panic!("by {route:?}, {setup:?}\n{problem}"));
+    assert!(states > 20_000 && steps > 80, "{states} states, {steps} steps are too few");
+}
 
 fn setups() -> [Setup; 3] {
     [

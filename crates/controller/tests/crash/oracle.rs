@@ -6,6 +6,7 @@ use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Lpn, Seed, Time};
 use coflash_controller::nvm::{Epoch, Layout};
 use coflash_controller::{Controller, Extent};
+use coflash_flash::DieId;
 
 /// What the host may ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub(crate) enum Operation {
     Flush,
     /// The interval between commits passes.
     Wait,
+    /// All dies have nothing to do for so many steps of GC.
+    Idle(u32),
 }
 
 impl Operation {
@@ -25,7 +28,7 @@ impl Operation {
     pub(crate) fn all(pages: u32) -> Vec<Self> {
         let on_pages = [Self::Read, Self::Write, Self::Part, Self::Trim];
         let each = (0..pages).flat_map(|page| on_pages.map(|operation| operation(page)));
-        each.chain([Self::Flush]).collect()
+        each.chain([Self::Flush, Self::Idle(1)]).collect()
     }
 
     pub(crate) fn draw(stream: &mut Stream, pages: u32) -> Self {
@@ -37,8 +40,9 @@ impl Operation {
             8..20 => Self::Write(page),
             20..25 => Self::Part(page),
             25..28 => Self::Trim(page),
-            28..31 => Self::Flush,
-            _ => Self::Wait,
+            28..30 => Self::Flush,
+            30 => Self::Wait,
+            _ => Self::Idle(stream.random_range(1..8)),
         }
     }
 }
@@ -82,6 +86,8 @@ pub(crate) struct Subject {
     commits: Vec<Vec<Page>>,
     stamp: u64,
     clock: u64,
+    /// Steps of GC in idle time.
+    pub(crate) idle_steps: u64,
 }
 
 impl Subject {
@@ -96,6 +102,7 @@ impl Subject {
             commits: vec![blank],
             stamp: 0,
             clock: 0,
+            idle_steps: 0,
         }
     }
 
@@ -160,12 +167,27 @@ impl Subject {
                 self.clock += 1000;
                 self.controller.pass_time(Time { ns: self.clock }, (), &mut self.media);
             }
+            Operation::Idle(steps) => self.idle(steps),
         }
         for _ in before.0..self.media.commits_stored {
             self.commits.push(state.clone());
         }
         for _ in before.1..self.media.commits_fenced {
             self.commits.remove(0);
+        }
+    }
+
+    /// Without power GC finds nothing more to do.
+    fn idle(&mut self, steps: u32) {
+        for die in (0..self.setup.geometry.dies()).map(DieId::new) {
+            for _ in 0..steps {
+                let had_work = self.controller.ftl().has_idle_work(die);
+                if self.media.is_dead() || !self.controller.work_idle(die, (), &mut self.media) {
+                    assert!(self.media.is_dead() || !had_work, "{die:?} had work and did none");
+                    break;
+                }
+                self.idle_steps += 1;
+            }
         }
     }
 

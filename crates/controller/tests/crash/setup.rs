@@ -54,6 +54,26 @@ impl Setup {
         }
     }
 
+    /// The same with GC of this mode, which needs so many blocks more of spare.
+    pub(crate) fn with_mode(mut self, mode: GcMode) -> Self {
+        self.gc.mode = mode;
+        match mode {
+            GcMode::Foreground => {}
+            GcMode::Background => self.gc.background_mark = Some(FreeMark::Blocks(2)),
+            GcMode::Preemptive => (self.gc.low_mark, self.gc.steps_max) = (FreeMark::Blocks(3), 1),
+        }
+        let more = match mode {
+            GcMode::Foreground => 0,
+            GcMode::Background => 1,
+            GcMode::Preemptive => 2,
+        };
+        // As many pages for the host as before.
+        self.geometry.blocks_per_plane += more;
+        self.ftl.spare = spare(4 + more, self.geometry.blocks_per_plane);
+        assert_eq!(self.ftl.logical_pages(&self.geometry), self.layout.logical_pages);
+        self
+    }
+
     /// A device of the stream's choice; the number goes through all pairs of eviction and victim policies.
     pub(crate) fn draw(number: usize, stream: &mut Stream) -> Self {
         let below = |stream: &mut Stream, of: u32| stream.random_range(0..of) as usize;
@@ -73,7 +93,10 @@ impl Setup {
         let pools = [Pools::Plane, Pools::Die][below(stream, 2)];
         // As tight as may be, or roomier: the low mark, the open blocks and the reserve.
         let low_mark = stream.random_range(1..4);
-        let kept_back = low_mark + groups + 1 + stream.random_range(0..3) / 2;
+        let mode = [GcMode::Foreground, GcMode::Background, GcMode::Preemptive][below(stream, 3)];
+        let mode = if mode == GcMode::Preemptive && low_mark < 3 { GcMode::Background } else { mode };
+        let step_mark = low_mark + if mode == GcMode::Background { stream.random_range(1..3) } else { 0 };
+        let kept_back = step_mark + groups + 1 + stream.random_range(0..3) / 2;
         geometry.blocks_per_plane = kept_back + stream.random_range(2..8);
         let pool_blocks = match pools {
             Pools::Plane => geometry.blocks_per_plane,
@@ -95,12 +118,8 @@ impl Setup {
                 .expect("a policy"),
             low_mark: FreeMark::Blocks(low_mark),
             trigger: [Trigger::Write, Trigger::Operation][below(stream, 2)],
-            mode: if low_mark > 2 {
-                [GcMode::Foreground, GcMode::Preemptive][below(stream, 2)]
-            } else {
-                GcMode::Foreground
-            },
-            background_mark: None,
+            mode,
+            background_mark: (mode == GcMode::Background).then_some(FreeMark::Blocks(step_mark)),
             steps_max: stream.random_range(1..6),
         };
         let logical_pages = ftl.logical_pages(&geometry);

@@ -8,7 +8,7 @@ use coflash_base::seed::RngExt;
 
 /// Runs a device of the seed's choice through `cuts` power cuts; tells how many there were with those of recoveries, or
 /// what went wrong.
-fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<u64, String> {
+fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<Storm, String> {
     let mut states = 0;
     let mut stream = Seed(seed).stream("storm");
     let setup = Setup::draw(seed as usize, &mut stream);
@@ -35,7 +35,13 @@ fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<u64, String> {
         states += 1;
         subject.recover().map_err(describe)?;
     }
-    Ok(states)
+    Ok(Storm { states, idle_steps: subject.idle_steps })
+}
+
+/// What a storm came to.
+struct Storm {
+    states: u64,
+    idle_steps: u64,
 }
 
 /// Names the storm when it panics, so that it can be repeated.
@@ -59,12 +65,15 @@ fn cuts() -> u64 {
 
 #[test]
 fn pages_survive_as_committed() {
-    let mut states = 0;
+    let (mut states, mut idle_steps) = (0, 0);
     for seed in 0..cuts() / u64::from(CUTS_PER_STORM) {
         let _named = Named(seed);
-        states += storm(seed, CUTS_PER_STORM, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+        let storm = storm(seed, CUTS_PER_STORM, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+        states += storm.states;
+        idle_steps += storm.idle_steps;
     }
     assert!(states > 2 * cuts(), "{states} states: recovery is cut too");
+    assert!(idle_steps > cuts(), "{idle_steps} steps of GC in idle time");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Random operations under `cdm-consistent`, with power, against an array of what was last written.
 
-use crate::support::{Device, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
+use crate::support::{Device, Named, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Seed, Time};
 use coflash_cache::EvictionConfig;
@@ -62,35 +62,19 @@ impl Storm {
         self.device.controller.commits().expect("a scheme that commits")
     }
 
-    /// Every program has a cause, every eviction a checkpoint, every drop an orphan, every commit a reason.
+    /// Every eviction is a checkpoint, every commit has a reason.
     fn check(&self) {
         self.device.controller.assert_invariants();
-        let (cache, tally) = (self.device.controller.cache(), self.device.controller.tally());
-        let (ftl, commits) = (self.device.controller.ftl().tally(), self.commits());
-        let of = |cause| ftl.programs_for(cause);
-        let Seen { reads, writes, flushes, ticks, .. } = self.seen;
-        assert_eq!(tally.read_hits + tally.read_misses, reads, "reads");
-        assert_eq!(tally.write_hits + tally.write_misses, writes, "writes");
-        assert_eq!(of(Cause::Host), 0, "every write goes through the cache");
-        assert_eq!(of(Cause::Evict), commits.checkpoints_pages, "programs for checkpoints");
+        let Seen { reads, writes, flushes, ticks } = self.seen;
+        self.device.assert_conserved(reads, writes);
+        let (tally, commits) = (self.device.controller.tally(), self.commits());
+        let by_host = self.device.controller.ftl().tally().programs_for(Cause::Host);
+        assert_eq!(by_host, 0, "every write goes through the cache");
         assert_eq!(tally.dirty_evictions_pages, commits.checkpoints_pages, "pages that leave dirty");
-        let causes = [Cause::Evict, Cause::Gc, Cause::Metadata].map(of);
-        assert_eq!(causes.iter().sum::<u64>(), ftl.programs(), "programs by cause");
         assert!(commits.early_commits <= commits.commits, "early commits");
         assert!(commits.commits <= commits.early_commits + flushes + ticks, "commits without a reason");
         assert!(commits.commits - commits.early_commits >= ticks, "commits by time");
         assert!(commits.copies_on_write_pages <= tally.write_hits, "copies on write");
-        let open = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
-        assert!(tally.drop_rewrites_pages + open <= ftl.gc_drops_pages, "drops rewritten and open");
-    }
-
-    /// The newest copy of what is committed to flash is where the map says.
-    fn assert_map_can_be_rebuilt(&self) {
-        let ftl = self.device.controller.ftl();
-        let rebuilt = self.device.image.rebuild_map(self.model.len());
-        for page in ftl.mapped() {
-            assert_eq!(ftl.lookup(page), rebuilt[page.get() as usize], "{page:?} as rebuilt");
-        }
     }
 
     fn run(&mut self, stream: &mut Stream, steps: u64) {
@@ -100,23 +84,12 @@ impl Storm {
                 self.check();
             }
         }
-        self.assert_map_can_be_rebuilt();
+        self.device.assert_map_can_be_rebuilt();
         self.apply(&Operation::Flush);
         for page in (0..self.model.len() as u32).map(lpn) {
             self.apply(&Operation::Read(page));
         }
         self.check();
-    }
-}
-
-/// Prints what a storm was when it fails.
-struct Named<'a>(&'a Setup);
-
-impl Drop for Named<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the storm was {:#?}", self.0);
-        }
     }
 }
 

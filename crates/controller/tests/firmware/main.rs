@@ -5,6 +5,7 @@ mod consistent_storms;
 mod media;
 mod oracle;
 mod shadow_states;
+mod sole_copies;
 mod states;
 mod statistics;
 mod support;

@@ -1,11 +1,10 @@
 //! Random operations against the stupidest correct model: an array of what was last written.
 
-use crate::support::{Device, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
+use crate::support::{Device, Named, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::EvictionConfig;
 use coflash_controller::{CooperationConfig, Eviction};
-use coflash_flash::Cause;
 use coflash_ftl::{Chips, Pools, Summary, Trigger, VictimConfig, WearLevelling};
 
 const STEPS: u64 = 1000;
@@ -60,34 +59,12 @@ impl Storm {
 
     fn check(&self) {
         self.device.controller.assert_invariants();
-        self.assert_map_can_be_rebuilt();
-        self.assert_nothing_is_lost_or_made_up();
-    }
-
-    /// What lies beside the pages of flash says where each mapped page is.
-    fn assert_map_can_be_rebuilt(&self) {
-        let ftl = self.device.controller.ftl();
-        let rebuilt = self.device.image.rebuild_map(self.model.len());
-        for page in ftl.mapped() {
-            assert_eq!(ftl.lookup(page), rebuilt[page.get() as usize], "{page:?} as rebuilt");
-        }
-    }
-
-    /// Conservation: every program has a cause, every drop an orphan, every page operation a hit or a miss.
-    fn assert_nothing_is_lost_or_made_up(&self) {
-        let (cache, tally) = (self.device.controller.cache(), self.device.controller.tally());
-        let ftl = self.device.controller.ftl().tally();
-        let of = |cause| ftl.programs_for(cause);
-        assert_eq!(tally.read_hits + tally.read_misses, self.seen.reads, "reads");
-        assert_eq!(tally.write_hits + tally.write_misses, self.seen.writes, "writes");
-        assert_eq!(of(Cause::Evict), tally.dirty_evictions_pages, "programs for evictions");
-        let causes = [Cause::Host, Cause::Evict, Cause::Gc, Cause::Metadata].map(of);
-        assert_eq!(causes.iter().sum::<u64>(), ftl.programs(), "programs by cause");
-        assert!(tally.drop_rewrites_pages <= ftl.gc_drops_pages, "rewrites of drops");
-        let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
+        self.device.assert_map_can_be_rebuilt();
+        let Seen { reads, writes, orphans_saved } = self.seen;
+        let open = self.device.assert_conserved(reads, writes);
         assert_eq!(
-            tally.drop_rewrites_pages + self.seen.orphans_saved + orphans,
-            ftl.gc_drops_pages,
+            self.device.controller.tally().drop_rewrites_pages + orphans_saved + open,
+            self.device.controller.ftl().tally().gc_drops_pages,
             "drops rewritten, saved and open"
         );
     }
@@ -103,17 +80,6 @@ impl Storm {
             self.apply(&Operation::Read(page));
         }
         self.check();
-    }
-}
-
-/// Prints what a storm was when it fails.
-struct Named<'a>(&'a Setup);
-
-impl Drop for Named<'_> {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("the storm was {:#?}", self.0);
-        }
     }
 }
 
@@ -136,7 +102,7 @@ fn draw_ftl(setup: &mut Setup, stream: &mut Stream) {
 }
 
 /// Every combination of what concerns the cache, each with its own device and operations.
-fn storms(cooperation: &CooperationConfig) {
+fn storms(cooperation: &CooperationConfig, drops_min: u64) {
     let mut drops = 0;
     let mut seed = 0;
     for eviction in EvictionConfig::NAMES {
@@ -166,45 +132,54 @@ fn storms(cooperation: &CooperationConfig) {
             }
         }
     }
-    assert_eq!(drops > 2000, cooperation.name() == "cdm", "{drops} drops: the storms reach what they should");
+    assert!(drops >= drops_min, "{drops} drops: the storms reach what they should");
 }
 
 #[test]
 fn pages_read_back_without_cooperation() {
-    storms(&cooperation("\"none\""));
+    storms(&cooperation("\"none\""), 0);
 }
 
 #[test]
 fn pages_read_back_under_cdm_with_removable_pages_free() {
-    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 0}"#));
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 0}"#), 2000);
 }
 
 #[test]
 fn pages_read_back_under_cdm_with_removable_pages_at_half() {
-    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 0.5}"#));
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 0.5}"#), 2000);
 }
 
 #[test]
 fn pages_read_back_under_cdm_with_removable_pages_in_full() {
-    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 1}"#));
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": 1}"#), 2000);
 }
 
 #[test]
 fn pages_read_back_under_cdm_with_an_adaptive_weight() {
-    storms(&cooperation(r#"{"name": "cdm", "removable_weight": "adaptive"}"#));
+    // A storm is hardly long enough for an estimate over all pages.
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": "adaptive", "rewrite_stream": "gc"}"#), 10);
 }
 
-/// The adaptive weight follows drops over a thousand or so, longer than the storms above.
+#[test]
+fn pages_read_back_under_cdm_with_weights_by_age() {
+    storms(&cooperation(r#"{"name": "cdm", "removable_weight": "by-age", "rewrite_stream": "gc"}"#), 2000);
+}
+
+/// The weights follow what happens to a thousand pages or so, longer than the storms above.
 #[test]
 fn the_less_a_removable_page_counts_the_more_are_dropped() {
-    let drops = ["1", "0.5", "0", "\"adaptive\""].map(|weight| {
-        let scheme = cooperation(&format!("{{\"name\": \"cdm\", \"removable_weight\": {weight}}}"));
+    let drops = ["1", "0.5", "0", "\"adaptive\"", "\"by-age\""].map(|weight| {
+        let options = format!(r#"{{"name": "cdm", "removable_weight": {weight}, "rewrite_stream": "gc"}}"#);
+        let scheme = cooperation(&options);
         let mut setup = Setup::tiny(20, 4).with_slots(24).with_cooperation(&scheme);
         setup.gc.trigger = Trigger::Operation;
         let mut storm = Storm::new(&setup);
         storm.run(&mut Seed(1).stream("storm"), 200_000);
         storm.device.controller.ftl().tally().gc_drops_pages
     });
-    assert!(drops.windows(2).take(2).all(|pair| pair[0] < pair[1]), "{drops:?} for 1, 0.5, 0, adaptive");
-    assert!((drops[0] + 1..drops[2]).contains(&drops[3]), "{drops:?}: the estimate lies between");
+    assert!(drops.windows(2).take(2).all(|pair| pair[0] < pair[1]), "{drops:?} for 1, 0.5, 0 and estimates");
+    for estimated in &drops[3..] {
+        assert!((drops[0] + 1..drops[2]).contains(estimated), "{drops:?}: the estimate lies between");
+    }
 }

@@ -92,7 +92,7 @@ fn dirty_pages_in_the_cache_are_out_of_the_way_of_gc() {
     let (arrivals, basic) = Uniform::new(&none(), CACHED_PAGES).measure();
     assert_near(arrivals, 1.0 - share, 0.01, "flash writes per host write, without cooperation");
 
-    for weight in ["0", "0.5", "1", "\"adaptive\""] {
+    for weight in ["0", "0.5", "1", "\"adaptive\"", "\"by-age\""] {
         let scheme = cooperation(&format!("{{\"name\": \"cdm\", \"removable_weight\": {weight}}}"));
         let (arrivals, cooperative) = Uniform::new(&scheme, CACHED_PAGES).measure();
         assert_near(arrivals, 1.0 - share, 0.01, "flash writes per host write, under cdm");

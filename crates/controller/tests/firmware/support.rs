@@ -180,6 +180,17 @@ impl Operation {
     }
 }
 
+/// Prints what a storm was when it fails.
+pub(crate) struct Named<T: std::fmt::Debug>(pub(crate) T);
+
+impl<T: std::fmt::Debug> Drop for Named<T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the storm was {:#?}", self.0);
+        }
+    }
+}
+
 /// The bytes that a write with this stamp puts into a page, wherever it writes.
 pub(crate) fn content(stamp: u64) -> Page {
     stamp.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()
@@ -209,6 +220,32 @@ impl Device {
             Operation::Trim(_) | Operation::Flush => {}
         }
         operation.apply(&mut self.controller, (), &mut self.image);
+    }
+
+    /// What lies beside the pages of flash says where each mapped page is.
+    pub(crate) fn assert_map_can_be_rebuilt(&self) {
+        let ftl = self.controller.ftl();
+        let rebuilt = self.image.rebuild_map(ftl.logical_pages() as usize);
+        for page in ftl.mapped() {
+            assert_eq!(ftl.lookup(page), rebuilt[page.get() as usize], "{page:?} as rebuilt");
+        }
+    }
+
+    /// Conservation, whatever the scheme: every program has a cause, every page that the host read or wrote is a hit or a
+    /// miss, every page written to flash left the cache or was cleaned. Tells how many drops are open: orphans.
+    pub(crate) fn assert_conserved(&self, reads: u64, writes: u64) -> u64 {
+        let (cache, tally) = (self.controller.cache(), self.controller.tally());
+        let ftl = self.controller.ftl().tally();
+        let of = |cause| ftl.programs_for(cause);
+        assert_eq!(tally.read_hits + tally.read_misses, reads, "reads");
+        assert_eq!(tally.write_hits + tally.write_misses, writes, "writes");
+        let written_back = tally.dirty_evictions_pages + tally.cleaned_pages;
+        assert_eq!(of(Cause::Evict), written_back, "programs of what was cached");
+        let causes = [Cause::Host, Cause::Evict, Cause::Gc, Cause::Metadata].map(of);
+        assert_eq!(causes.iter().sum::<u64>(), ftl.programs(), "programs by cause");
+        let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
+        assert!(tally.drop_rewrites_pages + orphans <= ftl.gc_drops_pages, "drops rewritten and open");
+        orphans
     }
 
     pub(crate) fn read(&mut self, page: Lpn) -> Page {

@@ -3,7 +3,7 @@
 //! In microseconds: read 10 + 4 of transfer, program 4 + 20, copy 30, erase 100; a read of the cache 1, a write 2.
 
 use crate::support::{
-    FILLERS, Setup, W, X, Y, Z, cdm, none, set_the_scene, use_up_free_blocks, write_past_cache,
+    FILLERS, Setup, W, X, Y, Z, cdm, cooperation, none, set_the_scene, use_up_free_blocks, write_past_cache,
 };
 use coflash_base::{Duration, Lpn, Time};
 use coflash_controller::{Controller, CooperationConfig, Eviction, Extent};
@@ -135,6 +135,26 @@ fn a_write_waits_for_a_foreground_eviction_and_for_no_other() {
         assert_eq!(timed.write(Y, 5), end, "{eviction:?}");
         // Either way the die is busy until 30.
         assert_eq!(timed.read(Z, 6), 30 + 14, "{eviction:?}");
+    }
+}
+
+/// With room for one sole copy, a second waits until the first is read from the cache (1) and programmed (24), whatever the
+/// cache does where there is room; the first stays cached.
+#[test]
+fn at_the_bound_of_sole_copies_a_write_waits_for_an_older_one() {
+    let scheme = cooperation(r#"{"name": "cdm", "sole_copies_max": "8B"}"#);
+    for (slots, eviction) in [(3, Eviction::Foreground), (3, Eviction::Background), (1, Eviction::Background)]
+    {
+        let mut setup = Setup::oldest_first().with_slots(slots).with_cooperation(&scheme);
+        setup.cache.eviction = eviction;
+        let mut timed = Timed::private(&setup);
+        timed.dirty(&[X]);
+        assert_eq!(timed.write(X, 5), 5 + 2, "it is the one");
+        assert_eq!(timed.write(Y, 10), 10 + 1 + 24 + 2, "{slots} slots, {eviction:?}");
+        if slots > 1 {
+            assert_eq!(timed.read(X, 100), 100 + 1, "still cached");
+            assert_eq!(timed.write(X, 200), 200 + 1 + 24 + 2, "clean, so a hit waits too");
+        }
     }
 }
 

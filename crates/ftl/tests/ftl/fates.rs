@@ -8,7 +8,7 @@ use coflash_flash::image::{Done, Image};
 use coflash_flash::{Access, Cause, Media, Mode, Place};
 use coflash_ftl::{
     Advisor, Demands, Fate, FreeMark, Ftl, FtlConfig, GcMode, Io, Marks, RefreshConfig, Source, Spare,
-    Stream, Tier, Weight,
+    Stream, Tier, Weight, Weights,
 };
 use std::collections::{BTreeMap, VecDeque};
 
@@ -43,8 +43,8 @@ impl Advisor for Tiers {
         fate
     }
 
-    fn marked_weight(&self) -> Weight {
-        self.weight
+    fn weights(&mut self) -> Weights {
+        Weights::all(self.weight)
     }
 }
 
@@ -67,8 +67,12 @@ const PAUSE_NS: u64 = 20;
 
 impl Checked {
     fn new(setup: &Setup, weight: Weight) -> Self {
-        let demands =
-            Demands { fractional: !weight.0.is_multiple_of(16), weight_max: weight, shadow_stream: true };
+        let demands = Demands {
+            fractional: !weight.0.is_multiple_of(16),
+            weight_max: weight,
+            shadow_stream: true,
+            grades: false,
+        };
         let mut ftl =
             Ftl::new(&setup.geometry, &setup.ftl, &setup.gc, demands, Seed(1)).expect("it is accepted");
         ftl.track_host();
@@ -255,7 +259,8 @@ fn states_take_three_bits_a_page_and_four_bytes_a_block() {
     let mut setup = Setup::small();
     setup.geometry.pages_per_block = 512;
     setup.geometry.blocks_per_plane = 128;
-    let mut ftl = setup.with_least_spare().build().expect("it is accepted");
+    let Setup { geometry, ftl, gc, .. } = setup.with_least_spare();
+    let mut ftl = Ftl::new(&geometry, &ftl, &gc, Demands::NONE, Seed(1)).expect("it is accepted");
     ftl.track_host();
     let (pages, blocks) = (128 * 512, 128);
     assert_eq!(ftl.state_bytes(), pages * 3 / 8 + blocks * 4);

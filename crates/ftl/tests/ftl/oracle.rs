@@ -6,7 +6,7 @@ use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_base::{Index, Lpn};
 use coflash_flash::image::{Done, Image};
 use coflash_flash::{Access, Cause, DieId, Media, Oob, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Io, Marks, Trigger, Weight};
+use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Grade, Io, Marks, Trigger, Weight, Weights};
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
@@ -20,35 +20,39 @@ enum Operation {
     WritePart(Lpn, usize, usize),
     Read(Lpn),
     Trim(Lpn),
-    /// Marking the page, or takes its mark back.
+    /// Marks the page, or takes its mark back.
     Mark(Lpn),
-    Weigh(Weight),
+    /// Gives the mark, if there is one, another grade.
+    Grade(Lpn, Grade),
+    Weigh(Weights),
     /// A die has nothing to do for so many steps of GC.
     Idle(DieId, u32),
 }
 
 /// The tier beside flash: it holds a copy of every marked page, and what GC dropped lives there alone.
-#[derive(Default)]
 struct Tier {
     drops: bool,
-    weight: Option<Weight>,
-    marked: Vec<bool>,
+    weights: Weights,
+    marked: Vec<Option<Grade>>,
     dropped: Vec<Lpn>,
 }
 
 impl Advisor for Tier {
     fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Fate {
-        assert_eq!(marks.any(), self.marked[page.index()], "{page:?}: the FTL's mark");
-        if self.drops && marks.any() {
-            self.marked[page.index()] = false;
+        let mark = self.marked[page.index()];
+        assert_eq!(marks.any(), mark.is_some(), "{page:?}: the FTL's mark");
+        // What counts in full may be copied: the last grade is.
+        let is_dropped = |grade: Grade| grade != Grade::LAST || self.weights.0[grade.index()] < Weight::FULL;
+        if self.drops && mark.is_some_and(is_dropped) {
+            self.marked[page.index()] = None;
             self.dropped.push(page);
             return Fate::Drop;
         }
         Fate::COPY
     }
 
-    fn marked_weight(&self) -> Weight {
-        self.weight.unwrap_or(Weight::FULL)
+    fn weights(&mut self) -> Weights {
+        self.weights
     }
 }
 
@@ -77,7 +81,12 @@ impl Checked {
         let pages = ftl.logical_pages();
         Self {
             image: Image::new(&setup.geometry, 1),
-            tier: Tier { drops, marked: vec![false; pages as usize], ..Tier::default() },
+            tier: Tier {
+                drops,
+                weights: Weights::all(Weight::FULL),
+                marked: vec![None; pages as usize],
+                dropped: Vec::new(),
+            },
             truth: vec![Truth::default(); pages as usize],
             ledger: Ledger::new(setup, pages),
             drops: 0,
@@ -95,7 +104,7 @@ impl Checked {
             let die = DieId::new(stream.random_range(0..self.setup.geometry.dies()));
             return Operation::Idle(die, stream.random_range(1..20));
         }
-        match stream.random_range(0..if marks { 20 } else { 14 }) {
+        match stream.random_range(0..if marks { 22 } else { 14 }) {
             0..6 => Operation::Write(page),
             6..8 => Operation::Evict(page),
             8..10 => {
@@ -105,8 +114,14 @@ impl Checked {
             10..13 => Operation::Read(page),
             13 => Operation::Trim(page),
             14..19 => Operation::Mark(page),
-            _ if self.setup.fractional => Operation::Weigh(Weight(stream.random_range(0..=16))),
-            _ => Operation::Weigh(pick(stream, &[Weight::FULL, Weight::NONE])),
+            19..21 => {
+                let grades: Vec<_> = Grade::all().collect();
+                Operation::Grade(page, pick(stream, &grades))
+            }
+            _ => Operation::Weigh(Weights(std::array::from_fn(|_| match self.setup.fractional {
+                true => Weight(stream.random_range(0..=16)),
+                false => pick(stream, &[Weight::FULL, Weight::NONE]),
+            }))),
         }
     }
 
@@ -142,19 +157,25 @@ impl Checked {
                 self.ftl.invalidate(page);
                 self.ledger.invalidate(page);
                 self.truth[page.index()] = Truth::default();
-                self.tier.marked[page.index()] = false;
+                self.tier.marked[page.index()] = None;
             }
             Operation::Mark(page) if self.ftl.lookup(page).is_some() => {
                 self.ledger.marks = true;
                 let marked = &mut self.tier.marked[page.index()];
-                *marked = !*marked;
-                if *marked { self.ftl.mark(page) } else { self.ftl.unmark(page) }
+                *marked = if marked.is_none() { Some(Grade::FIRST) } else { None };
+                if marked.is_some() { self.ftl.mark(page) } else { self.ftl.unmark(page) }
             }
             Operation::Mark(page) => {
                 self.ftl.mark(page);
                 assert!(!self.ftl.is_marked(page), "a page that is not mapped has no mark");
             }
-            Operation::Weigh(weight) => self.tier.weight = Some(weight),
+            Operation::Grade(page, grade) => {
+                if let Some(mark) = &mut self.tier.marked[page.index()] {
+                    *mark = grade;
+                    self.ftl.grade(page, grade);
+                }
+            }
+            Operation::Weigh(weights) => self.tier.weights = weights,
             Operation::Idle(die, steps) => self.idle(die, steps),
         }
     }
@@ -185,7 +206,7 @@ impl Checked {
         let truth = &mut self.truth[page.index()];
         truth.elsewhere = false;
         truth.data.get_or_insert_default()[start..start + bytes.len()].copy_from_slice(bytes);
-        self.tier.marked[page.index()] = false;
+        self.tier.marked[page.index()] = None;
     }
 
     /// Reads a page, if flash has it.
@@ -241,7 +262,7 @@ impl Checked {
             let page = Lpn::from_index(index);
             let place = self.ftl.lookup(page);
             assert_eq!(place.is_some(), truth.data.is_some() && !truth.elsewhere, "{page:?}: {truth:?}");
-            assert_eq!(self.ftl.is_marked(page), self.tier.marked[index], "{page:?}: mark");
+            assert_eq!(self.ftl.grade_of(page), self.tier.marked[index], "{page:?}: mark");
             if let (Some(place), Some(data)) = (place, truth.data) {
                 mapped.push(page);
                 assert_eq!(rebuilt[index], Some(place), "{page:?}: out-of-band data gives the map");
@@ -280,7 +301,7 @@ fn storm(seed: u64, marks: Marking) -> (u64, u64) {
             let mut operation = checked.draw(&mut stream, marks != Marking::None);
             if let (Operation::Weigh(_), Marking::Copied) = (operation, marks) {
                 // Marked pages count less only where they are dropped.
-                operation = Operation::Weigh(Weight::FULL);
+                operation = Operation::Weigh(Weights::all(Weight::FULL));
             }
             checked.apply(operation, &mut stream);
             if step % (pages / 8) == 0 {

@@ -6,7 +6,7 @@ use coflash_base::seed::{RngExt, Seed};
 use coflash_flash::{Cause, DieId, Geometry, Media, Place, Untimed};
 use coflash_ftl::{
     Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Marks, Stream, VictimConfig, WearLevelling,
-    Weight,
+    Weight, Weights,
 };
 
 fn write(ftl: &mut Ftl, page: u32) {
@@ -86,9 +86,15 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
     }
 }
 
-/// The difference between the most and the least erased block after writes to a tenth of the pages alone, the programs
-/// for wear levelling and all programs. Greedy GC never touches blocks of cold data.
-fn spread_of_cold_data(wear_levelling: WearLevelling, wear_gap: u32, mode: GcMode) -> (u32, u64, u64) {
+/// The difference between the most and the least erased block after writes to a tenth of the pages alone, so many of the
+/// least erased ones left out; the programs for wear levelling and all programs. Greedy GC never touches blocks of cold data.
+fn spread_of_cold_data(
+    wear_levelling: WearLevelling,
+    wear_gap: u32,
+    mode: GcMode,
+    shared_streams: &[Vec<Stream>],
+    left_out: usize,
+) -> (u32, u64, u64) {
     let mut setup = Setup::small();
     setup.geometry.blocks_per_plane = 60;
     setup.geometry.pages_per_block = 16;
@@ -96,17 +102,19 @@ fn spread_of_cold_data(wear_levelling: WearLevelling, wear_gap: u32, mode: GcMod
     setup.gc.mode = mode;
     setup.ftl.wear_levelling = wear_levelling;
     setup.ftl.wear_gap = wear_gap;
-    // A stream of its own that is hardly written would keep its block open, and young.
-    setup.ftl.shared_streams = vec![vec![Stream::Host, Stream::Evict, Stream::Gc]];
+    setup.ftl.shared_streams = shared_streams.to_vec();
     let mut setup = setup.with_least_spare();
     setup.ftl.spare.share.ppb += 100_000_000;
     let mut ftl = setup.build().expect("more spare is accepted too");
     let pages = ftl.logical_pages();
     let mut stream = Seed(3).stream("cold");
     (0..pages).for_each(|page| write(&mut ftl, page));
+    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+    ftl.write(Lpn::new(pages - 1), Place::Host, Cause::Evict, (), &mut io);
     let spread = |ftl: &Ftl| {
-        let counts = ftl.erase_counts();
-        counts.iter().max().expect("there are blocks") - counts.iter().min().expect("there are blocks")
+        let mut counts = ftl.erase_counts().to_vec();
+        counts.sort_unstable();
+        counts[counts.len() - 1] - counts[left_out]
     };
     let mut most = 0;
     for _ in 0..100_000 {
@@ -122,11 +130,12 @@ fn spread_of_cold_data(wear_levelling: WearLevelling, wear_gap: u32, mode: GcMod
 #[test]
 fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
     for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
-        let (dynamic, moved, _) = spread_of_cold_data(WearLevelling::Dynamic, 16, mode);
+        let all = [vec![Stream::Host, Stream::Evict, Stream::Gc]];
+        let (dynamic, moved, _) = spread_of_cold_data(WearLevelling::Dynamic, 16, mode, &all, 0);
         assert!(dynamic > 200 && moved == 0, "{mode:?}: {dynamic}");
         let mut moved_before = u64::MAX;
         for gap in [4, 16, 40] {
-            let (most, moved, programs) = spread_of_cold_data(WearLevelling::Static, gap, mode);
+            let (most, moved, programs) = spread_of_cold_data(WearLevelling::Static, gap, mode, &all, 0);
             assert!(most <= gap + 3, "{mode:?}, gap {gap}: {most}");
             // A block moves once in so many erases, a block's worth of pages for as many of each.
             assert!(
@@ -139,6 +148,28 @@ fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
     }
 }
 
+/// A stream that is hardly written keeps its block open, and young: GC's own, since greedy GC finds little to copy here, and
+/// that of evictions, of which there is one. The open block of the latter is never sealed and lags without bound. All others
+/// are bounded, less tightly than where all streams share a block: many lag at once, and one is swapped at each erase.
+#[test]
+fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
+    let host_and_gc = vec![vec![Stream::Host, Stream::Gc]];
+    for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
+        for (streams, idle) in
+            [(vec![], 2), (vec![vec![Stream::Host, Stream::Evict]], 1), (host_and_gc.clone(), 1)]
+        {
+            for gap in [4, 16] {
+                let spread =
+                    |left_out| spread_of_cold_data(WearLevelling::Static, gap, mode, &streams, left_out).0;
+                let without = spread(idle);
+                assert!(without <= 3 * gap, "{mode:?}, gap {gap}, {streams:?}: {without}");
+                let evictions_apart = !streams.iter().flatten().any(|&stream| stream == Stream::Evict);
+                assert!(!evictions_apart || spread(0) > 8 * gap, "{mode:?}, gap {gap}: with the open block");
+            }
+        }
+    }
+}
+
 /// Drops marked pages, which weigh so much.
 struct Drops(Weight);
 
@@ -147,8 +178,8 @@ impl Advisor for Drops {
         if marks.any() { Fate::Drop } else { Fate::COPY }
     }
 
-    fn marked_weight(&self) -> Weight {
-        self.0
+    fn weights(&mut self) -> Weights {
+        Weights::all(self.0)
     }
 }
 

@@ -86,7 +86,7 @@ impl Setup {
 
     /// The device, or why not.
     pub(crate) fn build(&self) -> Result<Ftl, (&'static str, String)> {
-        let demands = Demands { fractional: self.fractional, ..Demands::NONE };
+        let demands = Demands { fractional: self.fractional, grades: true, ..Demands::NONE };
         Ftl::new(&self.geometry, &self.ftl, &self.gc, demands, Seed(self.seed))
     }
 

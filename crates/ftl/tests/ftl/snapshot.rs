@@ -4,7 +4,7 @@ use crate::setup::{Reproduce, Setup, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed, Stream};
 use coflash_flash::{Cause, DieId, Media, Place, Untimed};
-use coflash_ftl::{Advisor, CopyAll, Fate, Ftl, Io, Marks, Weight};
+use coflash_ftl::{Advisor, CopyAll, Fate, Ftl, Io, Marks, Weight, Weights};
 
 /// Drops what is marked, and lets it count half: a weight that changes what blocks cost.
 struct Dropping {
@@ -16,8 +16,8 @@ impl Advisor for Dropping {
         if marks.any() { Fate::Drop } else { Fate::COPY }
     }
 
-    fn marked_weight(&self) -> Weight {
-        if self.fractional { Weight(8) } else { Weight::NONE }
+    fn weights(&mut self) -> Weights {
+        Weights::all(if self.fractional { Weight(8) } else { Weight::NONE })
     }
 }
 

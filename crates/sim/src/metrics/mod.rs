@@ -65,6 +65,15 @@ pub struct Consistency {
     pub copies_on_write_pages: u64,
 }
 
+/// Cached pages of which flash had no valid copy; only under `cdm`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct SoleCopies {
+    /// The most of them at any time: what must be saved when power is lost.
+    pub peak_pages: u32,
+    /// Pages written to flash ahead of their eviction, so that there could be another.
+    pub cleaned_pages: u64,
+}
+
 /// Erases per block in the measured part.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are the documentation")]
@@ -137,6 +146,9 @@ pub struct Metrics {
     /// What crash consistency took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub consistency: Option<Consistency>,
+    /// What the cache alone held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sole_copies: Option<SoleCopies>,
     /// What it took to keep cache and flash in step across the link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<HostMetrics>,
@@ -171,6 +183,12 @@ impl Consistency {
             checkpoints_pages: tally.checkpoints_pages,
             copies_on_write_pages: tally.copies_on_write_pages,
         }
+    }
+}
+
+impl SoleCopies {
+    pub(crate) fn of(peak_pages: Option<u32>, tally: &CacheTally) -> Option<Self> {
+        peak_pages.map(|peak_pages| Self { peak_pages, cleaned_pages: tally.cleaned_pages })
     }
 }
 
