@@ -150,6 +150,10 @@ class Figure:
     """What differs from the paper, in a sentence."""
     baseline: str | None = None
     """The line that the others are compared with."""
+    only: tuple[str, ...] = ()
+    """The lines of the cases that are shown; all of them where it is empty."""
+    lines: Callable[[Runs, Experiment], Sequence[Line]] | None = None
+    """The lines of a panel where they are not those of its cases."""
     beside: Callable[[Runs], Sequence[Line]] = lambda _: ()
     """What is drawn beside the runs."""
     notes: Notes = lambda _: ()
