@@ -25,17 +25,20 @@ from coflash.reproduce.shadowgc.workloads import (
 def _by_host(
     name: str, title: str, measure: Measure, only: tuple[str, ...], differs: str, notes: Notes = lambda _: ()
 ) -> Figure:
-    return Figure(name, title, measure, reading.HOST_AXIS, WORKLOADS, differs, baseline=GGC, only=only, notes=notes)
+    axis = reading.HOST_AXIS
+    return Figure(name, title, measure, axis, WORKLOADS, differs, baseline=GGC, from_zero=False, only=only, notes=notes)
 
 
 _OPEN_QUESTIONS = (
-    "**Traces.** The paper's 15 are volumes of MSR Cambridge and traces of UMass, which may not ship. Each `--trace FILE` "
-    "replays one as a workload of its own. Without them: a PostgreSQL trace recorded for this project, and three "
-    "generators.",
+    "**Traces.** The paper's 15 are volumes of MSR Cambridge and traces of UMass, which may not ship. Each "
+    "`--trace FILE` replays one as a workload of its own, beside a PostgreSQL trace recorded for this "
+    "project and three "
+    "generators, which stand in for them.",
     "**Double caching.** Such traces were recorded below a host's cache. What is written twice within a short time was "
-    "absorbed before it was recorded, and the second host's buffer finds less of it than a real one would. The "
-    "table on double caching shows both: the recorded trace, which was below PostgreSQL's and the file system's "
-    "cache, and generators, which were below none.",
+    "absorbed before it was recorded, and the second host's buffer finds less of it than a real one "
+    "would. The table on "
+    "double caching shows both kinds: the recorded trace was taken below PostgreSQL's cache and the file system's, the "
+    "generators are below none.",
     "**Flushes.** MSR's traces have none. The recorded one has them, and each writes all that is dirty in the host to "
     "flash, by way of the device: there is next to nothing that could be a shadow for long.",
     "**The host's buffer.** Its size is not stated. 64 MiB to 1 GiB for 1 TiB of flash are taken for the paper's, and "
@@ -53,16 +56,16 @@ PAPER = Paper(
     title="ShadowGC, reproduced",
     source="“ShadowGC: Cooperative Garbage Collection with Multi-level Buffer for Performance Improvement in NAND "
     "flash-based SSDs”, DATE 2018",
-    idea="The host has a write buffer, and the device has one. A flash page is a shadow if its logical page is dirty in "
-    "either: it will soon be replaced. GC that knows nothing of them is GGC. ZGC puts blocks with host-shadows off, and "
-    "moves host-shadows to blocks of their own; HGC moves them to blocks of their own by fast programs; DGC takes "
+    idea="The host has a write buffer, and the device has one. A flash page is a shadow if its logical page is dirty "
+    "in either: it will soon be replaced. GC that knows nothing of them is GGC. ZGC puts blocks with host-shadows off "
+    "and moves host-shadows to blocks of their own; HGC moves them to blocks of their own by fast programs; DGC takes "
     "device-shadows from the buffer, which need not be written again; SGC is HGC and DGC, and what is dirty in both "
     "buffers is not written by the device.",
     scales={
-        "quick": "The device has two of the 16 planes of `shadowgc-64g`, each as large: 8 GiB. Buffers have the paper's "
-        "shares of the flash and are called as in the paper; requests come as often for each die.",
-        "full": "The device is `shadowgc-64g`, a sixteenth of the paper's. Buffers have the paper's shares of the flash "
-        "and are called as in the paper.",
+        "quick": "The device has two of the 16 planes of `shadowgc-64g`, each as large: 8 GiB. Buffers have the "
+        "paper's shares of the flash and are called as in the paper; requests come as often for each die.",
+        "full": "The device is `shadowgc-64g`, a sixteenth of the paper's. Buffers have the paper's shares of the "
+        "flash and are called as in the paper.",
     },
     experiments=experiments,
     exhibits=(
@@ -96,9 +99,10 @@ PAPER = Paper(
             "schemes",
             "change of WAF against GGC, by workload",
             reading.by_scheme,
-            "Means over host buffers of 64 MiB to 1 GiB on 1 TiB. The recorded trace and the generators are not the "
-            "paper's traces: they write most of the device, where the paper's write a small part of it again and again, so "
-            "that more of what GC finds is cold here and fewer pages are shadows.",
+            "Means over host buffers of 64 MiB to 1 GiB on 1 TiB. The recorded trace and the generators stand in "
+            "for the "
+            "paper's traces, and the device is smaller: what blocks of their own cost here (figure 2) is about what "
+            "they save with buffers of these sizes.",
         ),
         _by_host(
             "figure-7",
@@ -114,8 +118,9 @@ PAPER = Paper(
             reading.SHADOWS,
             reading.HOST_AXIS,
             WORKLOADS,
-            "Counted when a page is moved; the rest were valid and in neither buffer.",
+            "Counted when a page is moved; the rest were in neither buffer.",
             lines=reading.kinds,
+            notes=reading.about_kinds,
         ),
         Figure(
             "device-buffer",
@@ -123,16 +128,20 @@ PAPER = Paper(
             reading.WAF,
             reading.DEVICE_AXIS,
             tuple(map(by_device, WORKLOADS)),
-            "The paper's device has 128 MB, 0.012 % of its flash. Where the device's buffer is larger than the host's, "
-            "what the host evicts stays below for long, and twins become common.",
+            "The paper's device has 128 MB, 0.012 % of its flash.",
             baseline=GGC,
+            notes=reading.about_device,
         ),
         Exhibit(
             "double-caching",
             "the same workloads with and without a host buffer",
             reading.double_caching,
-            "WAF by pages written to the device. What the host's buffer absorbs never reaches the device: the writes that "
-            "do are spread more evenly, and each costs more copies. A trace recorded below a cache has that behind it.",
+            "WAF by pages written to the device, changes against GGC. What the host's buffer absorbs the "
+            "device's buffer "
+            "would have absorbed: behind it, that finds little left, and more of the pages written to the device are "
+            "programmed. A trace recorded below a cache has been through this once. The recorded one gains "
+            "nothing by the "
+            "second buffer, both for that reason and because its flushes write what is dirty at once.",
         ),
         Exhibit("sizes", "device and workloads", reading.sizes, "With a host buffer of 256 MiB on 1 TiB."),
     ),

@@ -99,7 +99,8 @@ def raw_bytes(scenario: Scenario) -> int:
     """All of its flash."""
     flash = scenario.to_dict()["flash"]
     divisions = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
-    return math.prod(flash[division] for division in (*divisions, "pages_per_block")) * PAGE_BYTES
+    pages: int = math.prod(flash[division] for division in (*divisions, "pages_per_block"))
+    return pages * PAGE_BYTES
 
 
 def _device(scale: Scale, blocks_per_plane: int, workload: Mapping[str, Any], **tables: Any) -> Scenario:
