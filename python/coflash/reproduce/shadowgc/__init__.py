@@ -25,7 +25,7 @@ from coflash.reproduce.shadowgc.workloads import (
 def _by_host(
     name: str, title: str, measure: Measure, only: tuple[str, ...], differs: str, notes: Notes = lambda _: ()
 ) -> Figure:
-    axis = reading.HOST_AXIS
+    axis, differs = reading.HOST_AXIS, f"The axis does not begin at 0. {differs}"
     return Figure(name, title, measure, axis, WORKLOADS, differs, baseline=GGC, from_zero=False, only=only, notes=notes)
 
 

@@ -213,21 +213,24 @@ def about_kinds(runs: Runs) -> list[str]:
     ]
     return [
         f"With host buffers of 64 MiB to 1 GiB on 1 TiB shadows are {show(min(swept), 'share')} to "
-        f"{show(max(swept), 'share')} of the pages moved. Not to move them at all would save no more than "
-        "that: the rest "
-        "of what the schemes change comes of blocks of hot pages that are collected later, and of twins that are not "
-        "written."
+        f"{show(max(swept), 'share')} of the pages moved. They matter more than that: a device-shadow that is taken "
+        "from the buffer, or a twin that is discarded, is a page less to write, with all copies that it would cause; "
+        "and where shadows are, hot pages are."
     ]
 
 
 def about_device(runs: Runs) -> list[str]:
-    """How many pages come from a large device buffer."""
+    """How many writes a large device buffer saves."""
     texts = []
     for one in runs.experiments(WORKLOADS):
         largest = max(runs.of(by_device(one.name), DGC), key=lambda run: run.case.at)
-        saved = _change(runs, by_device(one.name), DGC, largest.case.at)
-        texts.append(f"{one.title} {show(_moved(largest.metrics, 'device'), 'share')} and {saved}")
-    return [f"Device-shadows among the pages moved with the largest one, and DGC against GGC: {'; '.join(texts)}."]
+        saved = largest.metrics["shadows"]["from_buffer_pages"] / _written(largest.metrics)
+        changed = _change(runs, by_device(one.name), DGC, largest.case.at)
+        texts.append(f"{one.title} {show(saved, 'share')} and {changed}")
+    return [
+        "Pages that GC takes from the largest one, and that need not be written again, for each page written to the "
+        f"device; and the change of WAF under DGC: {'; '.join(texts)}."
+    ]
 
 
 def about_sizes(runs: Runs) -> list[str]:
