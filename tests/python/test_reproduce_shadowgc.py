@@ -167,7 +167,7 @@ def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_bu
         values, metrics = run["scenario"], run["metrics"]
         made_up = values["workload"].get("synthetic") or {}
         if made_up and values["cooperation"]["name"] == "ggc" and values["cache"]["size"] == "1MiB":
-            off = values["host_buffer"]["size"] == "0B"
+            off = values.get("host_buffer", {}).get("size", "0B") == "0B"
             assert off == (metrics.get("host_buffer") is None)
             written[off] = to_the_device(metrics)
             waf[off] = sum(metrics["programs_pages"].values()) / written[off]
