@@ -48,6 +48,7 @@ _OPEN_QUESTIONS = (
     "GC, for each page that is written to the device, so that each scheme has the same work.",
     "**Parallelism.** Channels, chips and planes are not stated. They matter: each plane keeps free and open blocks of "
     "its own out of its spare space.",
+    "**Seeds.** Each run has one: differences of about a percent may be chance.",
     "**Delay.** How far shadows put a block off is not known to us: each counts twice (λ = 1).",
 )
 
