@@ -15,14 +15,14 @@ from rich.console import Console
 from coflash import whole
 from coflash._core import CoflashError
 from coflash.publication import needs_matplotlib
-from coflash.reproduce import cdm, drawing, page
+from coflash.reproduce import cdm, drawing, page, shadowgc
 from coflash.reproduce.page import Judged
 from coflash.reproduce.paper import Figure, Paper, Runs
 from coflash.reproduce.runs import run_all
 
 __all__ = ["PAPERS", "Reproduction", "reproduce"]
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER,)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER)}
 
 _IMAGES, _TABLES, _STORE = "images", "tables", "store"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,18 @@ if TYPE_CHECKING:
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _HEIGHT_INCHES = 2.7, 2.5
 _ALONE_INCHES = 3.8
+_PANELS_ABREAST = 4
 _SHORT_LABEL = 28
 """Letters of a label of which two fit beside each other."""
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
     """The lines of a panel: each place has the value of one run."""
+    if figure.lines is not None:
+        return list(figure.lines(runs, experiment))
     labels = dict.fromkeys(case.line for case in experiment.cases)
     lines = []
-    for label in labels:
+    for label in figure.only or labels:
         values = ((run.case.at, figure.measure.read(run.metrics)) for run in runs.of(experiment.name, label))
         points = tuple(sorted((at, float(value)) for at, value in values if value is not None))
         lines.append(Line(label, points))
@@ -41,13 +45,17 @@ def draw(figure: Figure, runs: Runs) -> dict[Format, bytes]:
     with style():
         from matplotlib.figure import Figure as Canvas
 
-        width = _ALONE_INCHES if len(panels) == 1 else _PANEL_INCHES * len(panels)
-        canvas = Canvas(figsize=(width, _HEIGHT_INCHES), layout="constrained")
-        several = canvas.subplots(1, len(panels), squeeze=False)[0]
+        columns = min(len(panels), _PANELS_ABREAST)
+        rows = math.ceil(len(panels) / columns)
+        width = _ALONE_INCHES if len(panels) == 1 else _PANEL_INCHES * columns
+        canvas = Canvas(figsize=(width, _HEIGHT_INCHES * rows), layout="constrained")
+        several = [canvas.add_subplot(rows, columns, place) for place in range(1, len(panels) + 1)]
         beside = list(figure.beside(runs))
-        styles = {label: index for index, label in enumerate(_labels(runs, panels))}
-        for axes, experiment in zip(several, panels, strict=True):
-            _panel(axes, figure, lines_of(runs, experiment, figure), beside, styles)
+        shown = [lines_of(runs, experiment, figure) for experiment in panels]
+        labels = dict.fromkeys(line.label for lines in shown for line in lines)
+        styles = {label: index for index, label in enumerate(labels)}
+        for axes, experiment, lines in zip(several, panels, shown, strict=True):
+            _panel(axes, figure, lines, beside, styles)
             if len(panels) > 1:
                 axes.set_title(experiment.title, fontsize=8)
         found = {
@@ -57,10 +65,6 @@ def draw(figure: Figure, runs: Runs) -> dict[Format, bytes]:
             columns = len(found) if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
             canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
         return {kind: picture(canvas, kind) for kind in FORMATS}
-
-
-def _labels(runs: Runs, panels: Sequence[Experiment]) -> list[str]:
-    return list(dict.fromkeys(run.case.line for panel in panels for run in runs.of(panel.name)))
 
 
 def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[Line], styles: dict[str, int]) -> None:
@@ -88,5 +92,6 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
     axes.minorticks_off()
     axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
     axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)
-    axes.set_ylim(bottom=0, top=most / factor * 1.06)
+    if figure.from_zero:
+        axes.set_ylim(bottom=0, top=most / factor * 1.06)
     axes.grid(axis="y")

@@ -83,7 +83,7 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
         "## What holds",
         f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
         f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same "
-        "sign. Two numbers are the ends of a range over the cache sizes.",
+        "sign. Two numbers are the ends of a range.",
         table(Grid(("", "", "paper", "here", "deviation", ""), tuple(one.row() for one in verdicts))),
     ]
     for exhibit in paper.exhibits:
@@ -102,9 +102,16 @@ def figure_csv(figure: Figure, runs: Runs) -> str:
     """The numbers of a figure, a row for each run, exactly as they are in the store."""
     rows = [("experiment", "line", "at", figure.measure.label, "run")]
     for experiment in runs.experiments(figure.experiments):
+        if figure.lines is not None:
+            lines = figure.lines(runs, experiment)
+            rows += [
+                (experiment.name, line.label, repr(at), repr(value), "") for line in lines for at, value in line.points
+            ]
+            continue
         rows += [
             (experiment.name, run.case.line, repr(run.case.at), repr(figure.measure.read(run.metrics)), run.key)
             for run in runs.of(experiment.name)
+            if not figure.only or run.case.line in figure.only
         ]
     rows += [("", line.label, repr(at), repr(value), "") for line in figure.beside(runs) for at, value in line.points]
     return _csv(rows)

@@ -120,7 +120,8 @@ class Axis:
 
     def text(self, at: float) -> str:
         """A place, with its unit."""
-        return f"{at:.3g} {self.unit}".strip()
+        number = f"{at:.3g}" if at < 1000 else f"{at:,.0f}"
+        return f"{number} {self.unit}".strip()
 
 
 @dataclass(frozen=True)
@@ -150,6 +151,12 @@ class Figure:
     """What differs from the paper, in a sentence."""
     baseline: str | None = None
     """The line that the others are compared with."""
+    from_zero: bool = True
+    """Whether the axis of the measure begins at 0; else the lines fill the panel."""
+    only: tuple[str, ...] = ()
+    """The lines of the cases that are shown; all of them where it is empty."""
+    lines: Callable[[Runs, Experiment], Sequence[Line]] | None = None
+    """The lines of a panel where they are not those of its cases."""
     beside: Callable[[Runs], Sequence[Line]] = lambda _: ()
     """What is drawn beside the runs."""
     notes: Notes = lambda _: ()

@@ -1,0 +1,204 @@
+"""The reproduction of the ShadowGC paper, at a scale that takes seconds."""
+
+from __future__ import annotations
+
+import csv
+import json
+import random
+import re
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from coflash import CoflashError, Scenario, trace
+from coflash.quantity import show, show_change
+from coflash.reproduce import Reproduction, reproduce
+from coflash.reproduce.shadowgc import PAPER, workloads
+from coflash.reproduce.shadowgc.workloads import SCHEMES, Scale
+
+HOST_MIB = (256, 1024, 32768)
+TINY = Scale(1, 6_000, 1, HOST_MIB, device_percent=(1,), blocks_per_plane=200, pages_per_block=32)
+GENERATORS = ("jesd219-enterprise", "oltp-like", "zipf")
+
+
+def iolog(file: Path, seed: int) -> Path:
+    """Writes of 16 KiB, most of them to a few pages."""
+    draw = random.Random(seed)
+    pages = (draw.randrange(40) if draw.random() < 0.8 else draw.randrange(1600) for _ in range(3_000))
+    lines = "".join(f"{index * 100} d write {page * 16384} 16384\n" for index, page in enumerate(pages))
+    file.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{lines}", encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    recorded = iolog(tmp_path_factory.mktemp("recorded") / "pgbench.iolog", 1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(workloads.SCALES, "tiny", TINY)
+        patch.setitem(PAPER.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
+        patch.setattr(workloads, "find_trace", lambda: recorded)
+        yield recorded
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce("shadowgc", "tiny", out=tmp_path_factory.mktemp("shadowgc") / "out")
+
+
+@pytest.fixture(scope="module")
+def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+    """What each run counted and was, read from the store without coflash."""
+    runs = (done.page.parent / "store" / "runs").iterdir()
+    return {run.name: json.loads((run / "result.json").read_text("utf-8")) for run in runs}
+
+
+def rows(done: Reproduction, exhibit: str) -> list[dict[str, str]]:
+    with (done.page.parent / "tables" / f"shadowgc-{exhibit}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def to_the_device(metrics: dict[str, Any]) -> int:
+    buffer = metrics.get("host_buffer")
+    return int(buffer["device_writes_pages"] if buffer else metrics["host_writes_pages"])
+
+
+MEASURED = {
+    "figure-2": ("WAF, by pages to the device", "ratio"),
+    "figure-6": ("WAF, by pages to the device", "ratio"),
+    "figure-7": ("GC time per page to the device", "ns"),
+    "device-buffer": ("WAF, by pages to the device", "ratio"),
+}
+SHOWN = {
+    "figure-2": ("GGC", "+ delay", "+ separation", "ZGC"),
+    "figure-6": ("GGC", "ZGC", "HGC", "DGC", "SGC"),
+    "figure-7": ("GGC", "ZGC", "HGC", "DGC", "SGC"),
+    "device-buffer": ("GGC", "DGC", "SGC"),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_figures_numbers_are_those_of_the_runs_that_it_is_of(
+    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    images = done.page.parent / "images"
+    assert (images / f"shadowgc-{name}.png").read_bytes().startswith(b"\x89PNG")
+    found = rows(done, name)
+    places = len(TINY.device_percent if name == "device-buffer" else HOST_MIB)
+    assert len(found) == 4 * len(SHOWN[name]) * places
+    label, unit = MEASURED[name]
+    page = done.page.read_text("utf-8")
+    for row in found:
+        run = stored[row["run"]]
+        metrics, scheme = run["metrics"], run["scenario"]["cooperation"]["name"]
+        assert row["line"] in SHOWN[name]
+        assert scheme == SCHEMES[row["line"]]
+        total = metrics["gc_time_ns"] if unit == "ns" else sum(metrics["programs_pages"].values())
+        assert float(row[label]) == total / to_the_device(metrics)
+        assert f"| {show(float(row[label]), unit)} |" in page  # type: ignore[arg-type]
+
+
+def test_buffers_have_the_papers_shares_of_the_flash() -> None:
+    for name in ("quick", "full"):
+        for one in workloads.experiments(name, ()):
+            flash = workloads.raw_bytes(one.scenario)
+            for case in one.cases:
+                host, device = (int(str(case.changes[key]).rstrip("KiB")) * 1024 for key in _BUFFERS)
+                if one.name.endswith("-alone"):
+                    assert host == 0
+                mib = 256 if one.name.endswith("-device") else case.at
+                if not one.name.endswith("-alone"):
+                    assert host == pytest.approx(flash * mib / 2**20, abs=8192)
+                percent = case.at if one.name.endswith(("-device", "-alone")) else 100 * 128 / 2**20
+                assert device == pytest.approx(flash * percent / 100, abs=8192)
+    full, base = workloads.experiments("full", ())[-1].scenario.to_dict(), Scenario.load("shadowgc-64g").to_dict()
+    assert full["flash"] == base["flash"]
+
+
+_BUFFERS = ("host_buffer.size", "cache.size")
+
+
+def test_the_averages_beside_the_papers_leave_out_buffers_larger_than_its(done: Reproduction) -> None:
+    claims = rows(done, "claims")
+    page = done.page.read_text("utf-8")
+    assert len(claims) == 5 * 4
+    for experiment in ("pgbench", *GENERATORS):
+        waf = {
+            (row["line"], float(row["at"])): float(row["WAF, by pages to the device"])
+            for row in rows(done, "figure-6")
+            if row["experiment"] == experiment
+        }
+        change = mean(waf["SGC", at] / waf["GGC", at] - 1 for at in (256, 1024))
+        claim = next(row for row in claims if row["experiment"] == experiment and "WAF under SGC" in row["what"])
+        assert float(claim["here"]) == pytest.approx(change, rel=1e-12)
+        assert f"| {show_change(-0.162)} | {show_change(change)} |" in page
+
+
+def test_the_shares_of_shadows_are_those_that_gc_counted(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+    kinds = {"dirty in the host": "host", "dirty in the device": "device", "dirty in both": "twin"}
+    runs = {row["run"]: row for row in rows(done, "figure-6") if row["line"] == "SGC"}
+    expected = {}
+    for key, row in runs.items():
+        counted = stored[key]["metrics"]["shadows"]
+        moved = sum(value for name, value in counted.items() if name.startswith("moved_"))
+        for label, kind in kinds.items():
+            expected[row["experiment"], label, row["at"]] = counted[f"moved_{kind}_pages"] / moved
+    found = {(row["experiment"], row["line"], row["at"]): row["of the pages moved"] for row in rows(done, "figure-8")}
+    assert {key: float(value) for key, value in found.items()} == expected
+    assert max(expected.values()) > 0.01
+
+
+def test_the_footprint_is_that_of_the_trace(done: Reproduction, tiny: Path) -> None:
+    info = trace.info((tiny,), page="16KiB")
+    found = rows(done, "figure-1")
+    assert (found[0]["at"], found[0]["written footprint"]) == ("0.0", "0.0")
+    assert float(found[-1]["written footprint"]) == info["footprint_pages"] * 16384
+    assert float(found[-1]["at"]) == round(3_000 * 16384 / 2**30, 2)
+
+
+def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_buffer(
+    done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    found = {row[""]: row for row in rows(done, "double-caching")}
+    assert len(found) == 4
+    waf, written = {}, {}
+    for run in stored.values():
+        values, metrics = run["scenario"], run["metrics"]
+        made_up = values["workload"].get("synthetic") or {}
+        if made_up and values["cooperation"]["name"] == "ggc" and values["cache"]["size"] == "1MiB":
+            off = values.get("host_buffer", {}).get("size", "0B") == "0B"
+            assert off == (metrics.get("host_buffer") is None)
+            written[off] = to_the_device(metrics)
+            waf[off] = sum(metrics["programs_pages"].values()) / written[off]
+    zipf = found["Zipf"]
+    assert (zipf["GGC, off"], zipf["GGC, on"]) == (f"{waf[True]:.3f}", f"{waf[False]:.3f}")
+    assert zipf["absorbed by it"] == show(1 - written[False] / written[True], "share")
+    assert written[False] < written[True]
+
+
+def test_the_page_shows_every_figure_with_its_lines_alone(done: Reproduction) -> None:
+    page = done.page.read_text("utf-8")
+    images = re.findall(r"!\[[^]]*\]\(([^)]*)\)", page)
+    assert len(images) == 6
+    assert all((done.page.parent / image).is_file() for image in images)
+    for name in ("figure-2", "figure-6"):
+        _, *others = SHOWN[name]
+        assert f"| host buffer, on 1 TiB | GGC | {' | change | '.join(others)} | change |" in page
+
+
+def test_each_trace_that_is_given_is_a_workload_on_a_device_that_fits_it(tmp_path: Path) -> None:
+    files = [str(iolog(tmp_path / f"volume{number}.iolog", number)) for number in range(2)]
+    found = {one.name: one for one in workloads.experiments("tiny", tuple(files))}
+    assert [found[f"trace-{number + 1}"].title for number in range(2)] == ["volume0", "volume1"]
+    assert [found[f"trace-{number + 1}"].trace for number in range(2)] == [(file,) for file in files]
+    assert set(found) >= {"pgbench", *GENERATORS}
+    footprint = trace.info((files[0],), page="16KiB")["footprint_pages"] * 16384
+    flash = workloads.raw_bytes(found["trace-1"].scenario)
+    assert flash >= 4 * footprint
+    assert flash == workloads.raw_bytes(found["zipf"].scenario) or flash < 4 * footprint + 32 * 16384
+
+
+def test_more_traces_than_there_is_room_for_are_refused() -> None:
+    with pytest.raises(CoflashError, match="17 traces were given; at most 16 are allowed"):
+        workloads.experiments("tiny", ("x",) * 17)
