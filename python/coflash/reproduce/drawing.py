@@ -95,5 +95,5 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
     axes.minorticks_off()
     axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
     axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)
-    axes.set_ylim(bottom=0, top=most / factor * 1.06)
+    axes.set_ylim(bottom=0, top=most / factor * 1.06 or 1)
     axes.grid(axis="y")

@@ -14,6 +14,8 @@ from coflash.scenario import Scenario
 
 GIB = 2**30
 FP, RW, OP = "FP-FCL", "RW-FCL", "OP-FCL"
+OP_SLOWLY = "OP-FCL, 1 page a request"
+"""Its caches grow and shrink half as fast as they do otherwise."""
 CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
 BY_UNIT, BY_PERIOD = "by-unit", "by-period"
@@ -71,7 +73,8 @@ def flash_bytes(scenario: Scenario) -> int:
     """All of its flash."""
     flash = scenario.to_dict()["flash"]
     divisions = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
-    return 4096 * math.prod(flash[division] for division in (*divisions, "pages_per_block"))
+    pages: int = math.prod(flash[division] for division in (*divisions, "pages_per_block"))
+    return 4096 * pages
 
 
 _TITLES = {
@@ -161,13 +164,14 @@ def _device(configuration: int, divisor: float, workload: dict[str, Any], **tabl
 
 
 def _partitions(scale: Scale) -> tuple[Case, ...]:
-    """Each scheme; OP-FCL once, for it chooses its share itself."""
+    """Each scheme; OP-FCL without shares, for it chooses its own."""
     fixed = [
         Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}})
         for line, name in ((FP, "fp-fcl"), (RW, "rw-fcl"))
         for share in scale.caching_percent
     ]
-    return (*fixed, Case(OP, INITIAL_PERCENT, _op_fcl()))
+    slowly = {**_op_fcl(), "hybrid.resize_pages": 1}
+    return (*fixed, Case(OP, INITIAL_PERCENT, _op_fcl()), Case(OP_SLOWLY, INITIAL_PERCENT, slowly))
 
 
 def _op_fcl() -> dict[str, Any]:
@@ -211,7 +215,7 @@ def _by_unit(scale: Scale, of: Experiment) -> Experiment:
 
 def _by_period(scale: Scale, of: Experiment) -> Experiment:
     cases = tuple(
-        Case(OP, 2**power, {**_op_fcl(), "hybrid.period_requests": max(1, 2**power // scale.divisor)})
+        Case(OP, 2 ** (power - 10), {**_op_fcl(), "hybrid.period_requests": max(1, 2**power // scale.divisor)})
         for power in scale.periods_log2
     )
     return Experiment(f"{of.name}-{BY_PERIOD}", of.title, of.scenario, cases)
