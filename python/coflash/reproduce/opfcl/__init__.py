@@ -146,7 +146,7 @@ PAPER = Paper(
             MEAN,
             reading.UNIT_AXIS,
             sensitivity(BY_UNIT),
-            "The stand-ins have few sequential runs, so the unit matters only where it is below the size of a request.",
+            "The stand-ins have few sequential runs, so the unit matters only where it is near the size of a request.",
             notes=partial(reading.about_range, sensitivity(BY_UNIT)),
         ),
         Figure(
@@ -155,7 +155,8 @@ PAPER = Paper(
             MEAN,
             reading.PERIOD_AXIS,
             sensitivity(BY_PERIOD),
-            "The stand-ins do not change, so a long period costs only what is learnt late.",
+            "The stand-ins do not change: a long period costs what is learnt late, a short one has caches resized more "
+            "often, and with Home-like the disk does not keep up with what they destage when they shrink.",
             notes=partial(reading.about_range, sensitivity(BY_PERIOD)),
         ),
         Exhibit("workloads", "what is asked of which device", reading.devices, "Counted in OP-FCL's runs."),

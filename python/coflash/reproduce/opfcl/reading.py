@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 CACHING_AXIS = Axis("caching space, share of the flash", "%")
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
-PERIOD_AXIS = Axis("period, before scaling", "1024 requests", logarithmic=True)
+PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
 BOTH = (*CONFIG_1, *CONFIG_2)
 
 WITHIN = 0.05
