@@ -166,8 +166,10 @@ class Costs:
         return Partition(u, r, self.hybrid_us(demand, u, r))
 
 
-_READS = Demand(1.0, 0.0, zipf_hit_rates(1.2, 1.2))
-_BOTH = Demand(0.2, 0.8, zipf_hit_rates(1.2, 1.2), zipf_hit_rates(1.4, 2.2), reads_of_write_hits=0.2)
+READS_EXAMPLE = Demand(1.0, 0.0, zipf_hit_rates(1.2, 1.2))
+"""The paper's first example: reads only, Zipf 1.2 over 120 % of flash."""
+BOTH_EXAMPLE = Demand(0.2, 0.8, zipf_hit_rates(1.2, 1.2), zipf_hit_rates(1.4, 2.2), reads_of_write_hits=0.2)
+"""The paper's second example: a fifth reads, writes Zipf 1.4 over 220 % of flash, h' = 0.2."""
 _U = np.linspace(0.02, 0.98, 97)
 
 
@@ -188,35 +190,39 @@ def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = No
 
     costs = costs or Costs()
     with style():
-        figures = {"cost-of-reads": _figure_of_reads(costs), "cost-of-both": _figure_of_both(costs)}
+        figures = {"cost-of-reads": figure_of_reads(costs), "cost-of-both": figure_of_both(costs)}
         return write_pictures(
             folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures.items())
         )
 
 
-def _figure_of_reads(costs: Costs) -> Figure:
+def figure_of_reads(costs: Costs) -> Figure:
+    """The paper's figure 3: what reads cost, and how much of it is cleaning."""
     from coflash.publication import new_figure
 
     figure, axes = new_figure(2.3)
-    total = np.array([costs.hybrid_us(_READS, u, 1.0) for u in _U])
+    total = np.array([costs.hybrid_us(READS_EXAMPLE, u, 1.0) for u in _U])
     # Without a cost of cleaning: what misses alone cost. The rest is what garbage collection adds.
-    hits = np.interp(_U, _READS.segment * np.arange(1, 1 + len(_READS.read_hit_rates)), _READS.read_hit_rates)
+    hits = np.interp(
+        _U, READS_EXAMPLE.segment * np.arange(1, 1 + len(READS_EXAMPLE.read_hit_rates)), READS_EXAMPLE.read_hit_rates
+    )
     cleaning = (1 - hits) * np.array([costs.write_us(u) - costs.page_program_us for u in _U])
     _line(axes, 0, "all", total)
     _line(axes, 1, "hits and misses", total - cleaning)
     _line(axes, 2, "garbage collection", cleaning)
-    _best(axes, costs.best(_READS, 0.01))
+    _best(axes, costs.best(READS_EXAMPLE, 0.01))
     axes.set_ylim(0, 2.2 * float(np.median(total)) / 1000)
     return _finish(figure, axes)
 
 
-def _figure_of_both(costs: Costs) -> Figure:
+def figure_of_both(costs: Costs) -> Figure:
+    """The paper's figure 4: what reads and writes cost, for some shares of read cache."""
     from coflash.publication import new_figure
 
     figure, axes = new_figure(2.3)
-    best = costs.best(_BOTH, 0.01)
+    best = costs.best(BOTH_EXAMPLE, 0.01)
     for line, r in enumerate((0.0, 0.25, 0.5, 0.75)):
-        _line(axes, line, f"r = {r:g}", np.array([costs.hybrid_us(_BOTH, u, r) for u in _U]))
+        _line(axes, line, f"r = {r:g}", np.array([costs.hybrid_us(BOTH_EXAMPLE, u, r) for u in _U]))
     _best(axes, best)
     axes.set_ylim(0, 3 * best.cost_us / 1000)
     return _finish(figure, axes)

@@ -15,7 +15,7 @@ _PUBLISH = "Write the page and its images into this folder as well."
 
 
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: cdm, shadowgc.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: cdm, shadowgc, opfcl.")],
     scale: Annotated[str, typer.Option("--scale", metavar="quick|full", help=_SCALE)] = "quick",
     trace: Annotated[
         list[str] | None,

@@ -15,14 +15,14 @@ from rich.console import Console
 from coflash import whole
 from coflash._core import CoflashError
 from coflash.publication import needs_matplotlib
-from coflash.reproduce import cdm, drawing, page, shadowgc
+from coflash.reproduce import cdm, drawing, opfcl, page, shadowgc
 from coflash.reproduce.page import Judged
-from coflash.reproduce.paper import Figure, Paper, Runs
+from coflash.reproduce.paper import Figure, Paper, Picture, Runs
 from coflash.reproduce.runs import run_all
 
 __all__ = ["PAPERS", "Reproduction", "reproduce"]
 
-PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER)}
+PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
 
 _IMAGES, _TABLES, _STORE = "images", "tables", "store"
 
@@ -74,7 +74,7 @@ def reproduce(
     runs = run_all(chosen.experiments(scale, tuple(traces)), out / _STORE, jobs, console)
     _write_tables(chosen, runs, out / _TABLES)
     for exhibit in chosen.exhibits:
-        if isinstance(exhibit, Figure):
+        if isinstance(exhibit, Figure | Picture):
             drawn = drawing.draw(exhibit, runs)
             image = f"{chosen.name}-{exhibit.name}"
             for kind, content in drawn.items():

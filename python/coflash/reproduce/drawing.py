@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from coflash.publication import DASHES, MARKERS, Format, axis_unit, picture, style
 from coflash.report import palette
-from coflash.reproduce.paper import Experiment, Figure, Line, Runs
+from coflash.reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,24 +23,31 @@ _SHORT_LABEL = 28
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
-    """The lines of a panel: each place has the value of one run."""
+    """The lines of a panel: each place has the value of one run, and one that goes across has it at all places."""
     if figure.lines is not None:
         return list(figure.lines(runs, experiment))
     labels = dict.fromkeys(case.line for case in experiment.cases)
+    places = sorted({case.at for case in experiment.cases if case.line not in figure.across})
     lines = []
     for label in figure.only or labels:
         values = ((run.case.at, figure.measure.read(run.metrics)) for run in runs.of(experiment.name, label))
         points = tuple(sorted((at, float(value)) for at, value in values if value is not None))
+        if label in figure.across:
+            points = tuple((at, value) for at in places for _, value in points)
         lines.append(Line(label, points))
     return lines
 
 
-def draw(figure: Figure, runs: Runs) -> dict[Format, bytes]:
+def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
     """The figure in each format; the same runs give the same bytes.
 
     Raises:
         CoflashError: matplotlib is missing.
     """
+    if isinstance(figure, Picture):
+        with style():
+            canvas = figure.draw(runs)
+            return {kind: picture(canvas, kind) for kind in FORMATS}
     panels = runs.experiments(figure.experiments)
     with style():
         from matplotlib.figure import Figure as Canvas
@@ -78,7 +85,7 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
             label=line.label,
             color=palette.LINES[style % len(palette.LINES)],
             linestyle=DASHES[style % len(DASHES)],
-            marker=MARKERS[style % len(MARKERS)],
+            marker="" if line.label in figure.across else MARKERS[style % len(MARKERS)],
             fillstyle="full" if style < 2 else "none",  # or it would hide a line that it lies on
         )
     for line in beside:
@@ -93,5 +100,5 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
     axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
     axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)
     if figure.from_zero:
-        axes.set_ylim(bottom=0, top=most / factor * 1.06)
+        axes.set_ylim(bottom=0, top=most / factor * 1.06 or 1)
     axes.grid(axis="y")

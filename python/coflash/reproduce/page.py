@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from coflash._core import __version__
 from coflash.quantity import change, show, show_change
 from coflash.reproduce.drawing import lines_of
-from coflash.reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Paper, Runs
+from coflash.reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Paper, Picture, Runs
 
 HOLDS, DIRECTION, FAILS = "holds", "direction holds", "does not hold"
 NEAR = 0.2
@@ -25,13 +25,16 @@ class Judged:
     """A claim held against an experiment."""
 
     claim: Claim
-    experiment: Experiment
+    experiment: Experiment | None
+    """None where it is of all runs together."""
     ours: tuple[float, ...]
 
     @property
     def verdict(self) -> str:
         """Whether it holds."""
         pairs = list(zip(self.ours, self.claim.paper, strict=True))
+        if self.claim.at_most:
+            return HOLDS if all(ours <= paper for ours, paper in pairs) else FAILS
         if all(abs(ours - paper) <= NEAR * abs(paper) for ours, paper in pairs):
             return HOLDS
         return DIRECTION if self.claim.is_change and all(ours * paper > 0 for ours, paper in pairs) else FAILS
@@ -41,7 +44,7 @@ class Judged:
         deviations = [_deviation(self.claim, *pair) for pair in zip(self.ours, self.claim.paper, strict=True)]
         return (
             self.claim.exhibit.replace("-", " "),
-            f"{self.claim.what}, {self.experiment.title}",
+            f"{self.claim.what}, {self.experiment.title}" if self.experiment else self.claim.what,
             self.claim.said or _numbers(self.claim, self.claim.paper),
             _numbers(self.claim, self.ours),
             " … ".join(deviations),
@@ -52,9 +55,9 @@ class Judged:
 def judged(paper: Paper, runs: Runs) -> list[Judged]:
     """All claims, each held against every experiment that it is of."""
     return [
-        Judged(claim, experiment, claim.ours(runs, experiment.name))
+        Judged(claim, experiment, claim.ours(runs, experiment.name if experiment else ""))
         for claim in paper.claims
-        for experiment in runs.experiments(claim.experiments)
+        for experiment in (runs.experiments(claim.experiments) if claim.experiments else [None])
     ]
 
 
@@ -72,6 +75,7 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
     hold, in_direction, fail = (sum(one.verdict == name for one in verdicts) for name in (HOLDS, DIRECTION, FAILS))
     command = " ".join([f"coflash reproduce {paper.name} --scale {scale}", *(f"--trace {file}" for file in traces)])
     requests = sum(run.metrics.requests for run in runs)
+    bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in paper.claims)
     parts = [
         f"# {paper.title}",
         f"{paper.source}.",
@@ -83,7 +87,7 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
         "## What holds",
         f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
         f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same "
-        "sign. Two numbers are the ends of a range.",
+        f"sign.{bounds} Two numbers are the ends of a range.",
         table(Grid(("", "", "paper", "here", "deviation", ""), tuple(one.row() for one in verdicts))),
     ]
     for exhibit in paper.exhibits:
@@ -92,6 +96,9 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
             parts.append(f"![{exhibit.title}]({images}/{paper.name}-{exhibit.name}.png)")
             parts += _figure_tables(exhibit, runs)
             parts.append(" ".join([exhibit.differs, *exhibit.notes(runs)]))
+        elif isinstance(exhibit, Picture):
+            parts.append(f"![{exhibit.title}]({images}/{paper.name}-{exhibit.name}.png)")
+            parts += [table(exhibit.grid(runs)), " ".join([exhibit.differs, *exhibit.notes(runs)])]
         else:
             parts += [table(exhibit.grid(runs)), exhibit.differs]
     parts += ["## What the paper leaves open", "\n".join(f"- {question}" for question in paper.open_questions)]
@@ -117,7 +124,7 @@ def figure_csv(figure: Figure, runs: Runs) -> str:
     return _csv(rows)
 
 
-def exhibit_csv(exhibit: Exhibit, runs: Runs) -> str:
+def exhibit_csv(exhibit: Exhibit | Picture, runs: Runs) -> str:
     """A table as it is shown."""
     grid = exhibit.grid(runs)
     return _csv([grid.columns, *grid.rows])
@@ -129,7 +136,8 @@ def claims_csv(paper: Paper, runs: Runs) -> str:
     for one in judged(paper, runs):
         for published, ours in zip(one.claim.paper, one.ours, strict=True):
             numbers = (repr(published), repr(ours))
-            rows.append((one.claim.exhibit, one.claim.what, one.experiment.name, *numbers, one.verdict))
+            of = one.experiment.name if one.experiment else ""
+            rows.append((one.claim.exhibit, one.claim.what, of, *numbers, one.verdict))
     return _csv(rows)
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from coflash.measures import Measure
 from coflash.metrics import Metrics
@@ -22,6 +22,9 @@ from coflash.quantity import change
 from coflash.result import FILES, Result
 from coflash.scenario import Scenario
 from coflash.store import RunFolder
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
 
 
 @dataclass(frozen=True)
@@ -157,6 +160,8 @@ class Figure:
     """The lines of the cases that are shown; all of them where it is empty."""
     lines: Callable[[Runs, Experiment], Sequence[Line]] | None = None
     """The lines of a panel where they are not those of its cases."""
+    across: tuple[str, ...] = ()
+    """Lines that are one run each and have no place on the axis: they are drawn across it."""
     beside: Callable[[Runs], Sequence[Line]] = lambda _: ()
     """What is drawn beside the runs."""
     notes: Notes = lambda _: ()
@@ -182,6 +187,20 @@ class Exhibit:
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A figure of the paper that is not a measure over an axis."""
+
+    name: str
+    title: str
+    draw: Callable[[Runs], Canvas]
+    grid: Callable[[Runs], Grid]
+    """Its numbers."""
+    differs: str
+    """What differs from the paper, in a sentence."""
+    notes: Notes = lambda _: ()
+
+
+@dataclass(frozen=True)
 class Claim:
     """A number, or the two ends of a range, that the paper published."""
 
@@ -189,14 +208,16 @@ class Claim:
     """The name of the figure or table it is of."""
     what: str
     experiments: tuple[str, ...]
-    """Each of them, where it was done, is held against it."""
+    """Each of them, where it was done, is held against it; none where it is of all runs together."""
     paper: tuple[float, ...]
     ours: Callable[[Runs, str], tuple[float, ...]]
-    """The same numbers of an experiment."""
+    """The same numbers of an experiment; its name is empty where it is of all runs together."""
     is_change: bool
     """Whether the numbers are relative changes; else they are ratios."""
     said: str = ""
     """What the paper says where it gives no number; `paper` is what we take that for."""
+    at_most: bool = False
+    """Whether the paper's number is a bound, which ours must not be above."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +234,7 @@ class Paper:
     """How large its experiments can be, and what is scaled then."""
     experiments: Callable[[str, tuple[str, ...]], tuple[Experiment, ...]]
     """What is run at a scale, given the traces that the user named."""
-    exhibits: tuple[Figure | Exhibit, ...]
+    exhibits: tuple[Figure | Picture | Exhibit, ...]
     claims: tuple[Claim, ...]
     open_questions: tuple[str, ...] = field(default=())
     """What the paper leaves open, and what was chosen."""

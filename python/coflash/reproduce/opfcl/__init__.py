@@ -1,0 +1,166 @@
+"""The OP-FCL paper.
+
+Source of its numbers: the publication named in `PAPER`, sections 2 to 5. What it leaves open is on the page.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from coflash import costmodel
+from coflash.measures import MEAN, Measure
+from coflash.reproduce.opfcl import reading
+from coflash.reproduce.opfcl.workloads import (
+    BY_PERIOD,
+    BY_UNIT,
+    CONFIG_1,
+    CONFIG_2,
+    FP,
+    OP,
+    OP_SLOWLY,
+    experiments,
+    sensitivity,
+)
+from coflash.reproduce.paper import Exhibit, Figure, Notes, Paper, Picture
+
+
+def _by_share(
+    number: int, title: str, measure: Measure, names: tuple[str, ...], differs: str, notes: Notes = lambda _: ()
+) -> Figure:
+    return Figure(
+        f"figure-{number}",
+        f"{title}, configuration {1 if names is CONFIG_1 else 2}",
+        measure,
+        reading.CACHING_AXIS,
+        names,
+        differs,
+        baseline=FP,
+        across=(OP, OP_SLOWLY),
+        notes=notes,
+    )
+
+
+def _sizes(number: int, names: tuple[str, ...]) -> Picture:
+    return Picture(
+        f"figure-{number}",
+        f"OP-FCL's caches over time, configuration {1 if names is CONFIG_1 else 2}",
+        partial(reading.draw_sizes, names),
+        partial(reading.table_of_sizes, names),
+        "Full lines are what the caches may hold, dotted ones what they hold; a stand-in asks for the same all along, "
+        "so what moves here is OP-FCL's learning, where the paper's traces change.",
+    )
+
+
+_RESPONSE = "How steep the lines are depends on the load, and on skew and footprint, which the stand-ins choose."
+_GC = "It is the time that chips spend on cleaning, for each request, whether or not anyone waits for it."
+_HITS = (
+    "A page request that goes past the cache counts as a miss; in RW-FCL and OP-FCL a write to a clean page does too."
+)
+
+_OPEN_QUESTIONS = (
+    "**Traces.** Financial, Home, Search Engine, Exchange and MSN cannot be shipped. Financial-like is a generator in "
+    "the shape of Financial1; the others have the published mix of reads and writes as far as it is known to us, with "
+    "skew, spaces and times that are our choice. None was fitted to a result. pgbench was recorded for this project. "
+    "`--trace` replays a real one under configuration 1, in place of its stand-ins.",
+    "**What the model leaves out.** It takes it that pages die at random (equation 3) and that nothing waits. A cache "
+    "in LRU order gives up pages in about the order in which they were written, so victims hold fewer valid pages than "
+    "equation 3 says (figures 7 and 11 have both numbers): cleaning is cheaper than OP-FCL thinks, and it may "
+    "cache less than is best. And a write that destages a group makes reads wait for the disk, which no cost has.",
+    "**What OP-FCL learns when.** The tracker knows the hit rates of caches up to what was asked for so far: after the "
+    "first period OP-FCL shrinks to less than it needs, and grows as its lists do. All of that is in the means.",
+    "**What the best share depends on.** On how much of what is asked for lies just beyond the cache, and on how "
+    "much is written; the best shares of the stand-ins are therefore theirs, and need not be the paper's.",
+    "**Arrival times.** Those of the stand-ins are at random and leave the disks time; in bursts, waiting weighs more.",
+    "**How fast caches are resized.** The paper says gradually. Here a cache shrinks or grows by up to 2 pages with a "
+    "request; a write cache that shrinks so fast destages a group of 64 pages with every 32 requests, and where the "
+    "disk takes longer for it (64 × 4.96 ms) than those take to arrive, all that needs the disk waits. The further "
+    "line is half as fast.",
+    "**Fixed shares.** 40 to 95 % here. 2.5 % of the flash are always left to garbage collection.",
+    "**Sequential runs.** The generators have next to none; what the detector sends past the cache is in the table of "
+    "workloads.",
+    "**First fill.** Runs begin with an empty flash and all of them is measured, OP-FCL's first periods too, in which "
+    "it still has its initial 95 %.",
+)
+
+PAPER = Paper(
+    name="opfcl",
+    title="OP-FCL, a flash cache that partitions itself, reproduced",
+    source="Y. Oh, J. Choi, D. Lee and S. H. Noh, “Caching less for better performance: balancing cache size and "
+    "update cost of flash memory cache in hybrid storage systems”, FAST 2012",
+    idea="Flash caches a disk. The more of it holds data, the more often the cache has what is asked for, and the less "
+    "room garbage collection has. OP-FCL measures what is asked for, and from time to time divides flash into read "
+    "cache, write cache and over-provisioned space as a cost model says. FP-FCL has one cache of a fixed share, RW-FCL "
+    "a fixed share that the model divides between reads and writes.",
+    scales={
+        "quick": "Flash, segment, period, address spaces and numbers of requests are a sixteenth of the paper's; under "
+        "pgbench flash is half of what its trace touches.",
+        "full": "4 GiB of flash and one disk, and 16 GiB and three disks, as in the paper; under pgbench flash is half "
+        "of what its trace touches.",
+    },
+    experiments=experiments,
+    exhibits=(
+        Exhibit(
+            "best-partitions",
+            "OP-FCL beside the best fixed partition",
+            reading.best_partitions,
+            "The best fixed shares are those that are known after all of them were run; OP-FCL is run once. What it "
+            "settles at is the mean over the second half of its samples.",
+        ),
+        Picture(
+            "figure-3",
+            "The model's cost of a page request, reads only",
+            lambda _: costmodel.figure_of_reads(costmodel.Costs()),
+            reading.model_of_reads,
+            "The paper's example: Zipf 1.2 over 120 % of the flash; it does not say what is ranked, here a hundredth "
+            "of the flash.",
+        ),
+        Picture(
+            "figure-4",
+            "The model's cost of a page request, reads and writes",
+            lambda _: costmodel.figure_of_both(costmodel.Costs()),
+            reading.model_of_both,
+            "The paper's example: a fifth reads as above, writes Zipf 1.4 over 220 % of the flash, h′ = 0.2.",
+        ),
+        _by_share(6, "Mean response", MEAN, CONFIG_1, _RESPONSE, partial(reading.about_response, CONFIG_1)),
+        _by_share(7, "GC time", reading.GC_TIME, CONFIG_1, _GC, partial(reading.about_copies, CONFIG_1)),
+        _by_share(8, "Hit rate", reading.HITS, CONFIG_1, _HITS),
+        _sizes(9, CONFIG_1),
+        _by_share(10, "Mean response", MEAN, CONFIG_2, _RESPONSE, partial(reading.about_response, CONFIG_2)),
+        _by_share(11, "GC time", reading.GC_TIME, CONFIG_2, _GC, partial(reading.about_copies, CONFIG_2)),
+        _by_share(12, "Hit rate", reading.HITS, CONFIG_2, _HITS),
+        _sizes(13, CONFIG_2),
+        Figure(
+            "figure-14",
+            "Erases",
+            reading.ERASES,
+            reading.CACHING_AXIS,
+            reading.BOTH,
+            "The paper does not say which shares it compares; here it is every fixed one.",
+            baseline=FP,
+            across=(OP, OP_SLOWLY),
+            notes=reading.about_erases,
+        ),
+        Figure(
+            "figure-15a",
+            "OP-FCL's mean response by the sequential unit",
+            MEAN,
+            reading.UNIT_AXIS,
+            sensitivity(BY_UNIT),
+            "The stand-ins have few sequential runs, so the unit matters only where it is near the size of a request.",
+            notes=partial(reading.about_range, sensitivity(BY_UNIT)),
+        ),
+        Figure(
+            "figure-15b",
+            "OP-FCL's mean response by the period",
+            MEAN,
+            reading.PERIOD_AXIS,
+            sensitivity(BY_PERIOD),
+            "The stand-ins do not change: a long period costs what is learnt late, a short one has caches resized more "
+            "often, and with Home-like the disk does not keep up with what they destage when they shrink.",
+            notes=partial(reading.about_range, sensitivity(BY_PERIOD)),
+        ),
+        Exhibit("workloads", "what is asked of which device", reading.devices, "Counted in OP-FCL's runs."),
+    ),
+    claims=tuple(reading.claims()),
+    open_questions=_OPEN_QUESTIONS,
+)

@@ -1,0 +1,389 @@
+"""What is read from the runs: the numbers that the paper has, and what follows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from coflash import costmodel
+from coflash.measures import MEAN, Measure
+from coflash.metrics import Metrics
+from coflash.quantity import change, show, show_change
+from coflash.reproduce.opfcl.workloads import CONFIG_1, CONFIG_2, FP, OP, OP_SLOWLY, RW, flash_bytes
+from coflash.reproduce.paper import Axis, Claim, Experiment, Grid, Run, Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+CACHING_AXIS = Axis("caching space, share of the flash", "%")
+UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
+PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
+BOTH = (*CONFIG_1, *CONFIG_2)
+
+WITHIN = 0.05
+"""By how much OP-FCL may lie above the best fixed partition."""
+ERASES_RATIO = 3.0
+"""The most by which erases fall."""
+FINANCIAL_USE = (0.5, 0.625)
+"""2 to 2.5 of 4 GB."""
+BEST_SHARES = {"financial": 0.6, "home": 0.5, "search": 0.95, "exchange": 0.75, "msn": 0.75}
+"""The fixed shares that the paper found best; 70 to 80 % for the last two."""
+READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
+"""What the model gives for the paper's two examples."""
+
+
+def _hit_ratio(metrics: Metrics) -> float | None:
+    """Page requests that the cache had, of all: what goes past it counts as a miss."""
+    tier = metrics.hybrid
+    pages = metrics.host_reads_pages + metrics.host_writes_pages
+    if not pages:
+        return None
+    cached_writes = metrics.host_writes_pages - tier.bypassed_writes_pages + tier.overflowed_writes_pages
+    write_uses = cached_writes + tier.read_hits_dirty_pages
+    return (tier.read_hits_clean_pages + (tier.write_hit_ratio or 0.0) * write_uses) / pages
+
+
+def _gc_ns(metrics: Metrics) -> float:
+    return metrics.gc_time_ns / metrics.requests
+
+
+HITS = Measure("hit rate", "share", _hit_ratio, is_cost=False)
+GC_TIME = Measure("GC time / request", "ns", _gc_ns)
+ERASES = Measure("erases of a block, mean", "ratio", lambda m: m.erase_count.mean)
+
+
+def least(runs: Runs, experiment: str, line: str) -> Run:
+    """The run of a line that answers fastest."""
+    return min(runs.of(experiment, line), key=lambda run: MEAN.read(run.metrics) or 0.0)
+
+
+def only(runs: Runs, experiment: str) -> Run:
+    """That of OP-FCL."""
+    return runs.of(experiment, OP)[0]
+
+
+def excess(runs: Runs, experiment: str, line: str = FP) -> float:
+    """By how much OP-FCL's mean response lies above that of the best fixed share, relatively."""
+    best = least(runs, experiment, line)
+    return change(MEAN.read(only(runs, experiment).metrics), MEAN.read(best.metrics)) or 0.0
+
+
+def slowly_excess(runs: Runs, experiment: str) -> float:
+    """The same for OP-FCL that resizes more slowly."""
+    best = least(runs, experiment, FP)
+    return change(MEAN.read(runs.of(experiment, OP_SLOWLY)[0].metrics), MEAN.read(best.metrics)) or 0.0
+
+
+def late_ns(run: Run) -> float:
+    """Its mean response over the second half of the simulated time, of what arrived then."""
+    series = run.result().series()
+    late = slice(len(series) // 2, None)
+    requests, means = series["requests"][late], series["response_mean_ns"][late]
+    answered = requests > 0
+    return float((means[answered] * requests[answered]).sum() / requests.sum())
+
+
+def late_excess(runs: Runs, experiment: str) -> float:
+    """By how much OP-FCL's lies above that of the fixed share which is best then, relatively."""
+    best = min(late_ns(run) for run in runs.of(experiment, FP))
+    return late_ns(only(runs, experiment)) / best - 1
+
+
+def sizes(run: Run) -> list[dict[str, Any]]:
+    """How large its caches were over time."""
+    samples: list[dict[str, Any]] = run.document["metrics"]["hybrid"]["sizes"]
+    return samples
+
+
+def settled(run: Run) -> list[float]:
+    """Its caching space as a share of the flash, over the second half of the samples."""
+    samples = sizes(run)
+    flash_pages = run.metrics.hybrid.flash_pages
+    return [
+        (sample["read_limit_pages"] + sample["write_limit_pages"]) / flash_pages
+        for sample in samples[len(samples) // 2 :]
+    ]
+
+
+def best_partitions(runs: Runs) -> Grid:
+    """OP-FCL beside the best fixed shares."""
+    rows = []
+    for experiment in runs.experiments(BOTH):
+        fixed, divided, ours = (
+            least(runs, experiment.name, FP),
+            least(runs, experiment.name, RW),
+            only(runs, experiment.name),
+        )
+        rows.append(
+            (
+                experiment.title,
+                CACHING_AXIS.text(fixed.case.at),
+                MEAN.shown(fixed.metrics),
+                CACHING_AXIS.text(divided.case.at),
+                MEAN.shown(divided.metrics),
+                show(mean(settled(ours)), "share"),
+                MEAN.shown(ours.metrics),
+                show_change(excess(runs, experiment.name)),
+                show_change(excess(runs, experiment.name, RW)),
+                show_change(late_excess(runs, experiment.name)),
+                show_change(slowly_excess(runs, experiment.name)),
+            )
+        )
+    columns = ("", "best FP-FCL", "response", "best RW-FCL", "response", "OP-FCL settles at", "response")
+    return Grid(
+        (
+            *columns,
+            "over best FP-FCL",
+            "over best RW-FCL",
+            "over best FP-FCL, second half",
+            "over best FP-FCL, 1 page a request",
+        ),
+        tuple(rows),
+    )
+
+
+def about_response(names: Sequence[str], runs: Runs) -> list[str]:
+    """Where OP-FCL is slower than the best fixed share by more than the paper has it, and what differs there."""
+    found = runs.experiments(names)
+    texts = []
+    for experiment in found:
+        above = excess(runs, experiment.name)
+        if above <= WITHIN:
+            continue
+        ours, best = only(runs, experiment.name), least(runs, experiment.name, FP)
+        texts.append(
+            f"With {experiment.title} OP-FCL is {above:.1%} slower than FP-FCL at {CACHING_AXIS.text(best.case.at)}: "
+            f"its hit rate is {HITS.shown(ours.metrics)} against {HITS.shown(best.metrics)}, its GC time a request "
+            f"{GC_TIME.shown(ours.metrics)} against {GC_TIME.shown(best.metrics)}, and dirty pages destaged for each "
+            f"thousand requests {_destages(ours):.0f} against {_destages(best):.0f}. In the second half of the run it "
+            f"is {show_change(late_excess(runs, experiment.name))} against what is best then; resizing by 1 page a "
+            f"request, {show_change(slowly_excess(runs, experiment.name))} over all."
+        )
+    if not texts:
+        texts = [f"OP-FCL is within {WITHIN:.0%} of the best fixed share with each of them."]
+    return texts
+
+
+def _destages(run: Run) -> float:
+    return 1000 * float(run.metrics.hybrid.destages_pages) / run.metrics.requests
+
+
+def about_copies(names: Sequence[str], runs: Runs) -> list[str]:
+    """What the cost model expects of garbage collection, and what it does."""
+    texts = []
+    for experiment in runs.experiments(names):
+        run = least(runs, experiment.name, FP)
+        valid = costmodel.victim_utilisation(run.case.at / 100)
+        texts.append(
+            f"{copies_a_page(run):.2f} with {experiment.title} at {CACHING_AXIS.text(run.case.at)} "
+            f"({valid / (1 - valid):.2f})"
+        )
+    return [
+        "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
+        f"model expects there by equation 3: {', '.join(texts)}."
+    ]
+
+
+def copies_a_page(run: Run) -> float:
+    """Pages that garbage collection copies for each page that is put into flash."""
+    programs = run.metrics.programs_pages
+    put = programs.host + programs.evict
+    return run.metrics.gc_copies_pages / put if put else 0.0
+
+
+def about_erases(runs: Runs) -> list[str]:
+    """How much OP-FCL saves of the erases."""
+    ratios = [
+        f"{erases_ratio(runs, experiment):.2f} and {_erases_ratio(least(runs, experiment.name, FP), runs):.2f} with "
+        f"{experiment.title}"
+        for experiment in runs.experiments(BOTH)
+    ]
+    return [
+        "FP-FCL's erases at its largest share over those of OP-FCL, and at the share that is fastest: "
+        f"{', '.join(ratios)}."
+    ]
+
+
+def erases_ratio(runs: Runs, experiment: Experiment) -> float:
+    """The erases of FP-FCL at its largest share over those of OP-FCL."""
+    return _erases_ratio(max(runs.of(experiment.name, FP), key=lambda run: run.case.at), runs)
+
+
+def _erases_ratio(fixed: Run, runs: Runs) -> float:
+    ours = only(runs, fixed.experiment.name).metrics.erases_blocks
+    return fixed.metrics.erases_blocks / ours if ours else 0.0
+
+
+def about_range(names: Sequence[str], runs: Runs) -> list[str]:
+    """How much a parameter matters."""
+    texts = []
+    for experiment in runs.experiments(names):
+        values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name)]
+        texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}")
+    return [f"From least to most the mean response varies: {', '.join(texts)}."]
+
+
+def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
+    """The caches of OP-FCL over time, as shares of the flash."""
+    from matplotlib.figure import Figure
+
+    panels = runs.experiments(names)
+    canvas = Figure(figsize=(max(3.8, 2.7 * len(panels)), 2.5), layout="constrained")
+    several = canvas.subplots(1, len(panels), squeeze=False)[0]
+    for axes, experiment in zip(several, panels, strict=True):
+        _sizes_panel(axes, only(runs, experiment.name))
+        axes.set_title(experiment.title, fontsize=8)
+    several[0].set_ylabel("share of the flash (%)")
+    canvas.legend(*several[0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    return canvas
+
+
+def _sizes_panel(axes: Axes, run: Run) -> None:
+    from coflash.publication import DASHES
+    from coflash.report import palette
+
+    samples, flash_pages = sizes(run), run.metrics.hybrid.flash_pages
+    hours = [sample["at_ns"] / 3.6e12 for sample in samples]
+    reads, writes = (
+        [100 * sample[f"{kind}_limit_pages"] / flash_pages for sample in samples] for kind in ("read", "write")
+    )
+    lines = {
+        "read cache": reads,
+        "write cache": writes,
+        "over-provisioned": [100 - read - write for read, write in zip(reads, writes, strict=True)],
+        "clean pages": [100 * sample["clean_pages"] / flash_pages for sample in samples],
+        "dirty pages": [100 * sample["dirty_pages"] / flash_pages for sample in samples],
+    }
+    for index, (label, values) in enumerate(lines.items()):
+        held = index >= 3  # in the colour of the cache that they are in
+        colour = palette.LINES[index - 3 if held else index]
+        axes.plot(hours, values, label=label, color=colour, linestyle=DASHES[2 if held else 0])
+    axes.set_xlabel("time (h)")
+    axes.set_ylim(0, 100)
+    axes.grid(axis="y")
+
+
+def table_of_sizes(names: Sequence[str], runs: Runs) -> Grid:
+    """The caches of OP-FCL at some moments."""
+    rows = []
+    for experiment in runs.experiments(names):
+        run = only(runs, experiment.name)
+        samples, flash_pages = sizes(run), run.metrics.hybrid.flash_pages
+        for quarter in range(5):
+            sample = samples[quarter * (len(samples) - 1) // 4]
+            reads, writes = sample["read_limit_pages"] / flash_pages, sample["write_limit_pages"] / flash_pages
+            moment = show(sample["at_ns"], "ns")
+            rows.append(
+                (experiment.title, moment, *(show(one, "share") for one in (reads, writes, 1 - reads - writes)))
+            )
+    return Grid(("", "at", "read cache", "write cache", "over-provisioned"), tuple(rows))
+
+
+def model_of_reads(_: Runs) -> Grid:
+    """The first example of the cost model."""
+    best = costmodel.Costs().best(costmodel.READS_EXAMPLE, 0.01)
+    return Grid(("", "paper", "here"), (("u of least cost", f"near {READS_U}", f"{best.u:.2f}"),))
+
+
+def model_of_both(_: Runs) -> Grid:
+    """The second example of the cost model."""
+    best = costmodel.Costs().best(costmodel.BOTH_EXAMPLE, 0.01)
+    there = costmodel.Costs().hybrid_us(costmodel.BOTH_EXAMPLE, BOTH_U, BOTH_R)
+    rows = (
+        ("u of least cost", str(BOTH_U), f"{best.u:.2f}"),
+        ("r of least cost", str(BOTH_R), f"{best.r:.2f}"),
+        ("cost at the paper's u and r over the least", "", show_change(there / best.cost_us - 1)),
+    )
+    return Grid(("", "paper", "here"), rows)
+
+
+def devices(runs: Runs) -> Grid:
+    """What the workloads ask of which device."""
+    names = ("flash", "segment", "period", "requests", "pages read", "pages written", "past the cache", "issued")
+    columns: dict[str, tuple[str, ...]] = {}
+    for experiment in runs.experiments(BOTH):
+        metrics, values = only(runs, experiment.name).metrics, experiment.scenario.to_dict()
+        pages = metrics.host_reads_pages + metrics.host_writes_pages
+        passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
+        replay = values["replay"]
+        columns[experiment.title] = (
+            show(flash_bytes(experiment.scenario), "bytes"),
+            values["hybrid"]["segment"],
+            f"{values['hybrid']['period_requests']:,} requests",
+            f"{metrics.requests:,}",
+            f"{metrics.host_reads_pages:,}",
+            f"{metrics.host_writes_pages:,}",
+            show(passed / pages, "share"),
+            "at their times" if replay["mode"] == "open" else f"{replay['queue_depth']} at a time",
+        )
+    return Grid(("", *columns), tuple(zip(names, *columns.values(), strict=True)))
+
+
+def claims() -> Iterator[Claim]:
+    """The paper's numbers."""
+    for figure, what, number, of in (
+        ("figure-3", "u of least cost, reads only", READS_U, "u"),
+        ("figure-4", "u of least cost, reads and writes", BOTH_U, "u"),
+        ("figure-4", "r of least cost, reads and writes", BOTH_R, "r"),
+    ):
+        demand = costmodel.READS_EXAMPLE if figure == "figure-3" else costmodel.BOTH_EXAMPLE
+        yield Claim(figure, what, (), (number,), partial(_of_model, demand, of), is_change=False)
+    for figure, names in (("figure-6", CONFIG_1), ("figure-10", CONFIG_2)):
+        yield Claim(
+            figure,
+            "mean response, OP-FCL against the best fixed share of FP-FCL",
+            names,
+            (WITHIN,),
+            lambda runs, name: (excess(runs, name),),
+            is_change=True,
+            said="about the same",
+            at_most=True,
+        )
+        yield Claim(
+            figure,
+            "the same over the second half of the run",
+            names,
+            (WITHIN,),
+            lambda runs, name: (late_excess(runs, name),),
+            is_change=True,
+            said="about the same",
+            at_most=True,
+        )
+        for name in names:
+            if name in BEST_SHARES:
+                said = "0.70 to 0.80" if name in CONFIG_2 else ""
+                what = "best fixed share of FP-FCL"
+                yield Claim(figure, what, (name,), (BEST_SHARES[name],), _best_share, is_change=False, said=said)
+    yield Claim(
+        "figure-9",
+        "caching space that OP-FCL uses, second half, least and most",
+        ("financial",),
+        FINANCIAL_USE,
+        _used,
+        is_change=False,
+    )
+    yield Claim(
+        "figure-14",
+        "erases, FP-FCL at its largest share over OP-FCL, the most over the workloads",
+        (),
+        (ERASES_RATIO,),
+        lambda runs, _: (max(erases_ratio(runs, one) for one in runs.experiments(BOTH)),),
+        is_change=False,
+        said="up to 3",
+    )
+
+
+def _of_model(demand: costmodel.Demand, of: str, *_: Any) -> tuple[float, ...]:
+    return (getattr(costmodel.Costs().best(demand, 0.01), of),)
+
+
+def _best_share(runs: Runs, experiment: str) -> tuple[float, ...]:
+    return (least(runs, experiment, FP).case.at / 100,)
+
+
+def _used(runs: Runs, experiment: str) -> tuple[float, ...]:
+    used = settled(only(runs, experiment))
+    return min(used), max(used)

@@ -1,0 +1,187 @@
+"""The OP-FCL paper at a scale that takes seconds: what is on its page is what the runs counted."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from coflash.quantity import read, show, show_change
+from coflash.reproduce import Reproduction, reproduce
+from coflash.reproduce.drawing import lines_of
+from coflash.reproduce.opfcl import PAPER, reading, workloads
+from coflash.reproduce.opfcl.workloads import FP, OP, OP_SLOWLY, RW, Scale
+from coflash.reproduce.page import FAILS, HOLDS, Judged
+from coflash.reproduce.paper import Claim, Figure, Picture
+from coflash.scenario import Scenario
+
+TINY = Scale(64, caching_percent=(50, 90), units_kib=(16, 128), periods_log2=(14, 16))
+
+
+def trace_of(file: Path, pages: int) -> Path:
+    """Writes of single pages, all over so many, then reads of them."""
+    places = [(index * 7919) % pages for index in range(pages)]
+    requests = [(op, page) for op in ("write", "read") for page in places]
+    lines = [f"{at * 1000} d {op} {page * 4096} 4096" for at, (op, page) in enumerate(requests)]
+    file.write_text("\n".join(["fio version 3 iolog", "0 d add", "0 d open", *lines, ""]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    recorded = trace_of(tmp_path_factory.mktemp("trace") / "recorded.iolog", 30_000)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(workloads.SCALES, "tiny", TINY)
+        patch.setitem(PAPER.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
+        patch.setattr(workloads, "find_trace", lambda: recorded)  # the one that is shipped does not shrink
+        yield
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce("opfcl", "tiny", out=tmp_path_factory.mktemp("opfcl") / "out")
+
+
+@pytest.fixture(scope="module")
+def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+    """What each run counted, read from the store without coflash."""
+    runs = (done.page.parent / "store" / "runs").iterdir()
+    return {run.name: json.loads((run / "result.json").read_text("utf-8"))["metrics"] for run in runs}
+
+
+def rows(done: Reproduction, exhibit: str) -> list[dict[str, str]]:
+    with (done.page.parent / "tables" / f"opfcl-{exhibit}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def section(done: Reproduction, name: str) -> str:
+    parts = re.split(r"^## ", done.page.read_text("utf-8"), flags=re.MULTILINE)
+    return next(part for part in parts if part.lower().startswith(name.replace("-", " ") + ":"))
+
+
+def test_every_figure_is_there(done: Reproduction) -> None:
+    images = done.page.parent / "images"
+    figures = [exhibit for exhibit in PAPER.exhibits if isinstance(exhibit, Figure | Picture)]
+    names = [figure.name.removeprefix("figure-") for figure in figures]
+    assert names == ["3", "4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15a", "15b"]
+    for figure in figures:
+        assert (images / f"opfcl-{figure.name}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"](images/opfcl-{figure.name}.png)" in section(done, figure.name)
+
+
+def hit_ratio(metrics: dict[str, Any]) -> float:
+    """By counting what the disks had to give, and what was new to the write cache."""
+    tier = metrics["hybrid"]
+    writes = metrics["host_writes_pages"] - tier["bypassed_writes_pages"]
+    write_hits = tier["write_hit_ratio"] * (writes + tier["read_hits_dirty_pages"]) if writes else 0
+    pages = metrics["host_reads_pages"] + metrics["host_writes_pages"]
+    return float((tier["read_hits_clean_pages"] + write_hits) / pages)
+
+
+MEASURED = {
+    "figure-6": ("response, mean", lambda m: m["response_ns"]["all"]["mean"]),
+    "figure-7": ("GC time / request", lambda m: m["gc_time_ns"] / m["requests"]),
+    "figure-8": ("hit rate", hit_ratio),
+    "figure-10": ("response, mean", lambda m: m["response_ns"]["all"]["mean"]),
+    "figure-14": ("erases of a block, mean", lambda m: m["erase_count"]["mean"]),
+    "figure-15b": ("response, mean", lambda m: m["response_ns"]["all"]["mean"]),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_the_numbers_of_a_figure_are_those_of_the_store(
+    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    label, measured = MEASURED[name]
+    found = rows(done, name)
+    assert found
+    figure = next(one for one in PAPER.exhibits if one.name == name)
+    assert isinstance(figure, Figure)
+    for row in found:
+        value = measured(stored[row["run"]])  # type: ignore[no-untyped-call]
+        assert float(row[label]) == pytest.approx(value, rel=1e-12)
+        assert f"| {show(float(row[label]), figure.measure.unit)} |" in section(done, name)
+
+
+def test_a_line_across_is_one_run_at_all_places(done: Reproduction) -> None:
+    figure = next(one for one in PAPER.exhibits if one.name == "figure-6")
+    assert isinstance(figure, Figure)
+    (experiment,) = done.runs.experiments(["financial"])
+    lines = {line.label: line.points for line in lines_of(done.runs, experiment, figure)}
+    assert list(lines) == [FP, RW, OP, OP_SLOWLY]
+    for label in (OP, OP_SLOWLY):
+        (run,) = done.runs.of("financial", label)
+        mean = run.metrics.response_ns.all.mean
+        assert lines[label] == tuple((at, mean) for at in TINY.caching_percent)
+    assert [at for at, _ in lines[FP]] == list(TINY.caching_percent)
+
+
+def test_op_fcl_is_held_against_the_best_fixed_share(done: Reproduction) -> None:
+    claims = [row for row in rows(done, "claims") if row["what"].startswith("mean response, OP-FCL")]
+    assert {row["experiment"] for row in claims} == {"financial", "home", "search", "pgbench", "exchange", "msn"}
+    for row in claims:
+        figure = "figure-10" if row["experiment"] in workloads.CONFIG_2 else "figure-6"
+        of = [
+            (r["line"], float(r["response, mean"])) for r in rows(done, figure) if r["experiment"] == row["experiment"]
+        ]
+        ours = next(value for line, value in of if line == OP)
+        best = min(value for line, value in of if line == FP)
+        assert float(row["here"]) == pytest.approx(ours / best - 1, abs=1e-12)
+        assert row["verdict"] == (HOLDS if ours <= 1.05 * best else FAILS)
+        assert f"| {show_change(ours / best - 1)} |" in done.page.read_text("utf-8")
+
+
+def test_the_model_is_the_papers_and_the_sizes_sum_to_the_flash(done: Reproduction) -> None:
+    model = {row["what"]: float(row["here"]) for row in rows(done, "claims") if row["experiment"] == ""}
+    assert model["u of least cost, reads only"] == pytest.approx(0.92, abs=0.02)
+    assert model["u of least cost, reads and writes"] == pytest.approx(0.64, abs=0.02)
+    for name in ("figure-9", "figure-13"):
+        for row in rows(done, name):
+            shares = [float(row[key].split()[0]) for key in ("read cache", "write cache", "over-provisioned")]
+            assert sum(shares) == pytest.approx(100, abs=0.2)
+            assert shares[2] > 0
+
+
+def test_less_room_for_garbage_collection_costs_erases(done: Reproduction) -> None:
+    for name in ("financial", "home"):
+        roomy, tight = (done.runs.at(name, FP, at) for at in TINY.caching_percent)
+        assert roomy and tight
+        assert tight.metrics.erases_blocks > 1.5 * roomy.metrics.erases_blocks
+        assert reading.HITS.read(tight.metrics) > reading.HITS.read(roomy.metrics)  # type: ignore[operator]
+
+
+def test_a_bound_holds_from_below() -> None:
+    def verdict(ours: float) -> str:
+        claim = Claim("figure-6", "what", (), (0.05,), lambda *_: (ours,), is_change=True, at_most=True)
+        return Judged(claim, None, (ours,)).verdict
+
+    assert [verdict(ours) for ours in (-0.9, 0.05, 0.051)] == [HOLDS, HOLDS, FAILS]
+
+
+def test_scaling_keeps_the_papers_shares() -> None:
+    full, quick = (workloads.experiments(scale, ()) for scale in ("full", "quick"))
+    for one, other in zip(full, quick, strict=True):
+        if one.trace:
+            continue
+        values, scaled = one.scenario.to_dict(), other.scenario.to_dict()
+        config = 2 if one.name in workloads.CONFIG_2 else 1
+        assert values["flash"] == Scenario.load(f"opfcl-config{config}").to_dict()["flash"]
+        assert workloads.flash_bytes(one.scenario) == 16 * workloads.flash_bytes(other.scenario)
+        assert values["hybrid"]["period_requests"] == 16 * scaled["hybrid"]["period_requests"]
+        segments = [int(read(one["hybrid"]["segment"])[0]) for one in (values, scaled)]
+        assert segments == [2**28, 2**24]
+
+
+def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path / "mine.iolog", 100_000)
+    names = [one.name for one in workloads.experiments("tiny", (str(trace),))]
+    assert names == ["given", "exchange", "msn", "given-by-unit", "given-by-period"]
+    given = workloads.experiments("tiny", (str(trace),))[0]
+    assert workloads.flash_bytes(given.scenario) == pytest.approx(100_000 * 4096 / 2, rel=0.01)
+    assert given.trace == (str(trace),)
+    whole = workloads.experiments("full", (str(trace),))[0]
+    assert workloads.flash_bytes(whole.scenario) == 4 * workloads.GIB
