@@ -19,15 +19,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
 
 from coflash import _core
 from coflash._core import CoflashError
 
 if TYPE_CHECKING:
+    import numpy as np
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -60,9 +60,9 @@ def zipf_hit_rates(exponent: float, working_set: float, segment: float = 0.01) -
         given = f"exponent {exponent}, working set {working_set}, segment {segment}"
         msg = f"{given}: at least 0, above 0, and above 0 up to 1 are allowed"
         raise CoflashError(msg)
-    weights = np.arange(1, max(1, round(working_set / segment)) + 1, dtype=float) ** -exponent
-    hits = np.cumsum(weights)
-    return [float(hit) for hit in hits / hits[-1]]
+    ranks = range(1, max(1, round(working_set / segment)) + 1)
+    hits = list(accumulate(rank**-exponent for rank in ranks))
+    return [hit / hits[-1] for hit in hits]
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ READS_EXAMPLE = Demand(1.0, 0.0, zipf_hit_rates(1.2, 1.2))
 """The paper's first example: reads only, Zipf 1.2 over 120 % of flash."""
 BOTH_EXAMPLE = Demand(0.2, 0.8, zipf_hit_rates(1.2, 1.2), zipf_hit_rates(1.4, 2.2), reads_of_write_hits=0.2)
 """The paper's second example: a fifth reads, writes Zipf 1.4 over 220 % of flash, h' = 0.2."""
-_U = np.linspace(0.02, 0.98, 97)
+_U = [percent / 100 for percent in range(2, 99)]
 
 
 def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = None) -> list[Path]:
@@ -198,6 +198,8 @@ def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = No
 
 def figure_of_reads(costs: Costs) -> Figure:
     """The paper's figure 3: what reads cost, and how much of it is cleaning."""
+    import numpy as np
+
     from coflash.publication import new_figure
 
     figure, axes = new_figure(2.3)
@@ -217,6 +219,8 @@ def figure_of_reads(costs: Costs) -> Figure:
 
 def figure_of_both(costs: Costs) -> Figure:
     """The paper's figure 4: what reads and writes cost, for some shares of read cache."""
+    import numpy as np
+
     from coflash.publication import new_figure
 
     figure, axes = new_figure(2.3)
@@ -232,7 +236,7 @@ def _line(axes: Axes, line: int, label: str, costs_us: np.ndarray[tuple[int], np
     from coflash.publication import DASHES
     from coflash.report import palette
 
-    axes.plot(100 * _U, costs_us / 1000, label=label, color=palette.LINES[line], linestyle=DASHES[line])
+    axes.plot([100 * u for u in _U], costs_us / 1000, label=label, color=palette.LINES[line], linestyle=DASHES[line])
 
 
 def _best(axes: Axes, best: Partition) -> None:

@@ -174,6 +174,65 @@ class Hybrid(Record):
     tracker_bytes: int
 
 
+class Consistency(Record):
+    """What crash consistency took; only under `cdm-consistent`."""
+
+    commits: int
+    early_commits: int
+    checkpoints_pages: int
+    copies_on_write_pages: int
+
+
+class SoleCopies(Record):
+    """Cached pages of which flash has no valid copy; only where `cdm` bounds them or learns from them."""
+
+    peak_pages: int
+    cleaned_pages: int
+
+
+class Shadows(Record):
+    """What GC and refresh made of pages that are dirty in a write buffer too; only under ShadowGC's schemes."""
+
+    moved_valid_pages: int
+    moved_host_pages: int
+    moved_device_pages: int
+    moved_twin_pages: int
+    from_buffer_pages: int
+    fast_pages: int
+    discarded_twins_pages: int
+
+
+class DeviceBuffer(Record):
+    """A volatile write buffer in the device: pages written because of a flush, read because a part was written."""
+
+    flushed_pages: int
+    merged_pages: int
+
+
+class HostBuffer(Record):
+    """The host's write buffer. `waf_device` is all programs for each page written to the device."""
+
+    read_hits: int
+    read_misses: int
+    write_hits: int
+    write_misses: int
+    capacity_pages: int
+    merged_pages: int
+    device_writes_pages: int
+    evicted_pages: int
+    aged_pages: int
+    crowded_pages: int
+    flushed_pages: int
+    dropped_pages: int
+    waf_device: float | None
+    notices: int
+    notices_withdrawn: int
+    notice_messages: int
+    notice_bytes: int
+    notice_delay_mean_ns: float
+    notice_delay_max_ns: int
+
+
 class Response(Record):
     """Response times in ns, from arrival to completion; a quantile is exact to the width of its histogram bucket.
 
@@ -223,7 +282,8 @@ class Metrics(Record):
 
     The two write amplifications divide all flash programs by the pages that the host wrote (`waf_host`) and by the
     pages that arrived at the FTL (`waf_ftl`); a cache that absorbs writes lowers the first and not the second.
-    They are None where nothing was written. `host` is there where the cache is in the host.
+    They are None where nothing was written. What only some devices measure is there only where they do: a name in
+    `metrics` tells, as in `"host" in metrics`.
     """
 
     requests: int
@@ -243,8 +303,13 @@ class Metrics(Record):
     waf_host: float | None
     waf_ftl: float | None
     cache: CacheCounts
+    consistency: Consistency
+    sole_copies: SoleCopies
     host: HostSide
     hybrid: Hybrid
+    shadows: Shadows
+    device_buffer: DeviceBuffer
+    host_buffer: HostBuffer
     response_ns: Responses
     erase_count: EraseCount
     simulated_ns: int

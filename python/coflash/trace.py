@@ -64,7 +64,8 @@ def info(
     Raises:
         CoflashError: The trace cannot be read, or `page` or `sample` means nothing.
     """
-    what = _settings({"page": page, "sample": str(sample)})
+    # Both are texts, also where they look like numbers.
+    what = [("page", toml_value(page)), ("sample", toml_value(str(sample)))]
     return TraceInfo(_object(_core.trace_info_json(paths(trace), _settings(options), what, progress)))
 
 

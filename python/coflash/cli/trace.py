@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from coflash import trace as traces
-from coflash import trace_figures
 from coflash.cli.console import assigned, errors, notes, output, plain_table, show_json
 from coflash.cli.trace_table import rows
 from coflash.progress import shown
@@ -71,6 +70,8 @@ def info(
     """Say what a trace is like: requests, sizes, footprint, popularity, LRU miss ratios, and what had to be assumed."""
     options = options_of(format, on_error, option, columns)
     if plot is not None:
+        from coflash import trace_figures  # needs numpy, which help does without
+
         trace_figures.check_place(plot)
     with shown("reading", errors()) as report:
         found = traces.info(trace, options, report, page=page, sample=sample)
