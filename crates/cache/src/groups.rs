@@ -115,7 +115,8 @@ pub(crate) struct ByLen {
 
 impl ByLen {
     pub(crate) fn new(groups: &Groups) -> Self {
-        let lens = if groups.count() == 0 { 0 } else { groups.block_pages + 1 };
+        // A page may lie in two slots for a moment, as it is and as it was committed.
+        let lens = if groups.count() == 0 { 0 } else { 2 * groups.block_pages + 1 };
         Self { lists: Lists::new(lens, groups.count()), most: 0 }
     }
 
