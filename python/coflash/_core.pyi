@@ -83,9 +83,10 @@ class Likeness:
     def to_toml(self, seed: int) -> str: ...
     def made_up(self, seed: int) -> MadeUp: ...
 
+@final
 class CostModel:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         *,
         pages_per_block: int,
         page_program_us: float,
@@ -96,7 +97,7 @@ class CostModel:
         write_positioning_us: float,
         bandwidth_bytes_per_s: int,
         page_bytes: int,
-    ) -> None: ...
+    ) -> CostModel: ...
     def gc_us(self, u: float, worst: bool) -> float: ...
     def write_us(self, u: float, worst: bool) -> float: ...
     def read_cache_us(self, hit_rate: float, write_us: float) -> float: ...
@@ -106,15 +107,15 @@ class CostModel:
 
 @final
 class CostDemand:
-    def __init__(
-        self,
+    def __new__(
+        cls,
         reads: float,
         writes: float,
         read_hit_rates: Sequence[float],
         write_hit_rates: Sequence[float],
         segment: float,
         reads_of_write_hits: float,
-    ) -> None: ...
+    ) -> CostDemand: ...
 
 def victim_utilisation(u: float) -> float: ...
 
