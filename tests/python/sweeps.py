@@ -14,6 +14,7 @@ SMALL = coflash.Scenario.load("demo").with_(
         "flash.blocks_per_plane": 50,
         "gc.low_mark": 2,
         "ftl.spare.share": "20%",
+        "cooperation.removable_weight": "adaptive",
         "workload.synthetic.generator": "uniform",
         "workload.synthetic.requests": 5_000,
     }

@@ -34,6 +34,7 @@ def test_a_row_holds_the_run_its_scenario_and_all_it_counted(found: Results) -> 
         "cache.size",
         "cooperation.name",
         "cooperation.removable_weight",
+        "cooperation.rewrite_stream",
         "precondition.random_passes",
     )
     for row in found.rows():
