@@ -15,6 +15,7 @@ mod inspect;
 mod latency;
 mod memory;
 mod metrics;
+mod opened;
 mod precondition;
 mod result;
 mod run;

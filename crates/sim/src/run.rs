@@ -7,21 +7,19 @@ use crate::hybrid::Hybrid;
 use crate::input::Inputs;
 use crate::memory::{self, human};
 use crate::metrics::SoFar;
+use crate::opened::{Opened, open_workload};
 use crate::precondition::precondition;
 use crate::result::{RunResult, Simulator, Workload};
 use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
 use crate::target::Target;
 use crate::warm::{WarmDevice, WarmError};
-use crate::watched::Watched;
 use coflash_base::{Seed, Time};
 use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
 use coflash_host::write_buffer::WriteBufferConfig;
 use coflash_host::{HostCache, Toll};
 use coflash_hybrid::HybridConfig;
-use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
-use coflash_workload::like::{FitOptions, config_like};
-use coflash_workload::{BATCH_REQUESTS, Part, ReadAhead, Repeat, Request, Source, WorkloadError, trace};
+use coflash_workload::{BATCH_REQUESTS, Request, Source, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -133,17 +131,13 @@ fn on_device(
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
-    let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
     match scenario.cache.placement {
         Placement::InStorage if has_host_buffer(scenario) => {
-            let buffered = |scenario: &_, firmware| Buffered::new(scenario, Device::new(scenario, firmware));
+            let buffered = |device| Buffered::new(scenario, device);
             simulate(scenario, with_cache(scenario, ftl)?, buffered, observer, warm_up)
         }
-        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, device, observer, warm_up),
-        Placement::Host => {
-            let device = |scenario: &_, firmware| Ok(Device::new(scenario, firmware));
-            simulate(scenario, with_host_cache(scenario, ftl)?, device, observer, warm_up)
-        }
+        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, Ok, observer, warm_up),
+        Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, Ok, observer, warm_up),
     }
 }
 
@@ -151,11 +145,11 @@ fn has_host_buffer(scenario: &Scenario) -> bool {
     scenario.host_buffer.size != WriteBufferConfig::default().size
 }
 
-/// Opens the workload, brings the device into its state, and measures.
+/// Opens the workload, brings the device into its state, puts before it what `target` does, and measures.
 fn simulate<F: Firmware, T: Target>(
     scenario: &Scenario,
     mut firmware: F,
-    target: impl FnOnce(&Scenario, F) -> Result<T, ScenarioError>,
+    target: impl FnOnce(Device<F>) -> Result<T, ScenarioError>,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
@@ -163,8 +157,8 @@ fn simulate<F: Firmware, T: Target>(
     // A workload that cannot be opened should say so before the device is warmed up.
     let workload = Opened::new(scenario, logical_pages, observer)?;
     warm_up(firmware.ftl_mut(), observer)?;
-    let engine = Engine::new(scenario, target(scenario, firmware)?, logical_pages);
-    measure(scenario, engine, workload, observer)
+    let target = target(Device::new(scenario, firmware))?;
+    measure(scenario, Engine::new(scenario, target, logical_pages), workload, observer)
 }
 
 /// Runs a scenario of a flash cache in front of disks.
@@ -178,29 +172,6 @@ fn run_hybrid(
     let logical_pages = hybrid.logical_pages();
     let workload = Opened::new(scenario, logical_pages, observer)?;
     measure(scenario, Engine::new(scenario, hybrid, logical_pages), workload, observer)
-}
-
-/// A workload that is about to be replayed.
-struct Opened<'a> {
-    source: Box<dyn Source>,
-    description: String,
-    inputs: Inputs<'a>,
-    logical_bytes: u64,
-}
-
-impl<'a> Opened<'a> {
-    fn new(
-        scenario: &'a Scenario,
-        logical_pages: u32,
-        observer: &mut dyn Observer,
-    ) -> Result<Self, RunError> {
-        let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
-        let mut inputs = Inputs::of(scenario.workload.files());
-        let (source, description) =
-            open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
-        inputs.digest_files(observer)?;
-        Ok(Self { source, description, inputs, logical_bytes })
-    }
 }
 
 /// Replays the workload, and puts together what was measured.
@@ -268,82 +239,6 @@ fn with_host_cache(scenario: &Scenario, ftl: Ftl) -> Result<HostCache, ScenarioE
 
 fn refused((key, problem): (&str, String)) -> ScenarioError {
     ScenarioError::new(key, problem)
-}
-
-fn open_workload(
-    scenario: &Scenario,
-    logical_bytes: u64,
-    seed: Seed,
-    inputs: &Inputs<'_>,
-    observer: &mut dyn Observer,
-) -> Result<(Box<dyn Source>, String), RunError> {
-    let workload = &scenario.workload;
-    if workload.trace.is_empty() {
-        return open_made_up(scenario, logical_bytes, seed, inputs, observer);
-    }
-    let source = trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
-        .map_err(|error| error.inside("trace_options"))?;
-    let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
-    if let Some(stream) = inputs.stream() {
-        if workload.repeat.is_some_and(|rounds| rounds > 1) {
-            let problem = format!("{stream} can be read only once, so it cannot be repeated");
-            return Err(ScenarioError::new("workload.repeat", problem).into());
-        }
-        // A signal ends a read that waits only on the thread that the signal comes to, which is this one.
-        return Ok((Box::new(source), description));
-    }
-    let (files, options) = (workload.trace.clone(), workload.trace_options.clone());
-    let open = move || trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
-    Ok(repeated(scenario, source, open, description)?)
-}
-
-/// The workload of a scenario without a trace to replay, over `space_bytes`, and what it is in words.
-pub(crate) fn open_made_up(
-    scenario: &Scenario,
-    space_bytes: u64,
-    seed: Seed,
-    inputs: &Inputs<'_>,
-    observer: &mut dyn Observer,
-) -> Result<(Box<dyn Source>, String), RunError> {
-    let workload = &scenario.workload;
-    if let Some(config) = &workload.disksim {
-        let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
-        let config = DiskSimConfig { requests, ..config.clone() };
-        let description = format!("disksim generator, {:?}", config.pattern);
-        let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
-        return Ok(repeated(scenario, open()?, open, description)?);
-    }
-    let seed = seed.child("workload");
-    let (part, space_bytes, like) = if workload.like.is_empty() {
-        (workload.made_up(), space_bytes, String::new())
-    } else {
-        let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
-        let source = trace::open_tapped(&workload.like, &options.trace, inputs.tap())
-            .map_err(|error| error.inside("trace_options"))?;
-        let mut watched = Watched::new(source, observer);
-        let config = config_like(&mut watched, &options);
-        let (_, config) = watched.finish(config);
-        let config = config?;
-        // As a trace has: what lies beyond the device is the concern of `remap`.
-        let own_bytes = config.space.map_or(space_bytes, |space| space.count);
-        let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
-        (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
-    };
-    let description = part.description() + &like;
-    let open = move || part.open(space_bytes, seed);
-    Ok(repeated(scenario, open()?, open, description)?)
-}
-
-/// A workload on a thread of its own, gone through as often as the scenario says.
-fn repeated<S: Source + 'static>(
-    scenario: &Scenario,
-    first: S,
-    open: impl FnMut() -> Result<S, WorkloadError> + Send + 'static,
-    description: String,
-) -> Result<(Box<dyn Source>, String), WorkloadError> {
-    let rounds = scenario.workload.repeat.unwrap_or(1);
-    let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
-    Ok((Box::new(ReadAhead::new(Repeat::new(first, rounds, open))?), description + &times))
 }
 
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.

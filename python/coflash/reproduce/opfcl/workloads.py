@@ -121,30 +121,21 @@ def _workload(name: str, divisor: int) -> dict[str, Any]:
                 "arrival": {"name": "poisson", "mean": "12ms"},
             },
         ),
-        "exchange": (
-            12_000_000,
-            48,
-            {
-                "generator": {"name": "zipf", "exponent": 0.99, "scatter_block": "64KiB"},
-                "read_share": "45%",
-                "size": {"name": "fixed", "size": "8KiB"},
-                "align": "8KiB",
-                "arrival": {"name": "poisson", "mean": "6ms"},
-            },
-        ),
-        "msn": (
-            12_000_000,
-            36,
-            {
-                "generator": {"name": "zipf", "exponent": 0.99, "scatter_block": "64KiB"},
-                "read_share": "67%",
-                "size": {"name": "fixed", "size": "8KiB"},
-                "align": "8KiB",
-                "arrival": {"name": "poisson", "mean": "6ms"},
-            },
-        ),
+        "exchange": (12_000_000, 48, _server("45%")),
+        "msn": (12_000_000, 36, _server("67%")),
     }[name]
     return {"synthetic": {"requests": requests // divisor, "space": space(gib), **rest}}
+
+
+def _server(read_share: str) -> dict[str, Any]:
+    """Exchange and MSN: small requests to places of very unlike popularity."""
+    return {
+        "generator": {"name": "zipf", "exponent": 0.99, "scatter_block": "64KiB"},
+        "read_share": read_share,
+        "size": {"name": "fixed", "size": "8KiB"},
+        "align": "8KiB",
+        "arrival": {"name": "poisson", "mean": "6ms"},
+    }
 
 
 def _zones(*shares: tuple[int, int]) -> list[dict[str, str]]:

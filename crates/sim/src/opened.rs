@@ -1,0 +1,110 @@
+//! Opening the workload of a scenario: a trace, or one that is made up.
+
+use crate::input::Inputs;
+use crate::run::{Observer, RunError};
+use crate::scenario::{Scenario, ScenarioError};
+use crate::watched::Watched;
+use coflash_base::Seed;
+use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
+use coflash_workload::like::{FitOptions, config_like};
+use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError, trace};
+
+/// A workload that is about to be replayed.
+pub(crate) struct Opened<'a> {
+    pub(crate) source: Box<dyn Source>,
+    pub(crate) description: String,
+    pub(crate) inputs: Inputs<'a>,
+    pub(crate) logical_bytes: u64,
+}
+
+impl<'a> Opened<'a> {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        logical_pages: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Self, RunError> {
+        let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
+        let mut inputs = Inputs::of(scenario.workload.files());
+        let (source, description) =
+            open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+        inputs.digest_files(observer)?;
+        Ok(Self { source, description, inputs, logical_bytes })
+    }
+}
+
+/// The workload of a scenario, and what it is in words.
+pub(crate) fn open_workload(
+    scenario: &Scenario,
+    logical_bytes: u64,
+    seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Box<dyn Source>, String), RunError> {
+    let workload = &scenario.workload;
+    if workload.trace.is_empty() {
+        return open_made_up(scenario, logical_bytes, seed, inputs, observer);
+    }
+    let source = trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
+        .map_err(|error| error.inside("trace_options"))?;
+    let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
+    if let Some(stream) = inputs.stream() {
+        if workload.repeat.is_some_and(|rounds| rounds > 1) {
+            let problem = format!("{stream} can be read only once, so it cannot be repeated");
+            return Err(ScenarioError::new("workload.repeat", problem).into());
+        }
+        // A signal ends a read that waits only on the thread that the signal comes to, which is this one.
+        return Ok((Box::new(source), description));
+    }
+    let (files, options) = (workload.trace.clone(), workload.trace_options.clone());
+    let open = move || trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
+    Ok(repeated(scenario, source, open, description)?)
+}
+
+/// The workload of a scenario without a trace to replay, over `space_bytes`, and what it is in words.
+pub(crate) fn open_made_up(
+    scenario: &Scenario,
+    space_bytes: u64,
+    seed: Seed,
+    inputs: &Inputs<'_>,
+    observer: &mut dyn Observer,
+) -> Result<(Box<dyn Source>, String), RunError> {
+    let workload = &scenario.workload;
+    if let Some(config) = &workload.disksim {
+        let requests = config.requests.min(workload.requests_max.unwrap_or(u64::MAX));
+        let config = DiskSimConfig { requests, ..config.clone() };
+        let description = format!("disksim generator, {:?}", config.pattern);
+        let open = move || DiskSimGenerator::new(&config).map_err(|error| error.inside("disksim"));
+        return Ok(repeated(scenario, open()?, open, description)?);
+    }
+    let seed = seed.child("workload");
+    let (part, space_bytes, like) = if workload.like.is_empty() {
+        (workload.made_up(), space_bytes, String::new())
+    } else {
+        let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
+        let source = trace::open_tapped(&workload.like, &options.trace, inputs.tap())
+            .map_err(|error| error.inside("trace_options"))?;
+        let mut watched = Watched::new(source, observer);
+        let config = config_like(&mut watched, &options);
+        let (_, config) = watched.finish(config);
+        let config = config?;
+        // As a trace has: what lies beyond the device is the concern of `remap`.
+        let own_bytes = config.space.map_or(space_bytes, |space| space.count);
+        let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
+        (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
+    };
+    let description = part.description() + &like;
+    let open = move || part.open(space_bytes, seed);
+    Ok(repeated(scenario, open()?, open, description)?)
+}
+
+/// A workload on a thread of its own, gone through as often as the scenario says.
+fn repeated<S: Source + 'static>(
+    scenario: &Scenario,
+    first: S,
+    open: impl FnMut() -> Result<S, WorkloadError> + Send + 'static,
+    description: String,
+) -> Result<(Box<dyn Source>, String), WorkloadError> {
+    let rounds = scenario.workload.repeat.unwrap_or(1);
+    let times = if rounds > 1 { format!(", {rounds} times") } else { String::new() };
+    Ok((Box::new(ReadAhead::new(Repeat::new(first, rounds, open))?), description + &times))
+}
