@@ -88,6 +88,8 @@ pub struct Timeline {
     /// When each die (or plane) will have done all it was given; unused where channels are shared.
     free_at: Vec<Time>,
     channels: Option<Channels>,
+    /// When the last of all programs will be done; unused where channels are shared.
+    programmed_at: Time,
     busy: Busy,
 }
 
@@ -130,6 +132,7 @@ impl Timeline {
             cache,
             free_at: vec![Time::ZERO; servers as usize],
             channels,
+            programmed_at: Time::ZERO,
             busy: Busy::default(),
         }
     }
@@ -240,7 +243,12 @@ impl Media for Timeline {
         let block = self.geometry.block_of(page);
         let into = &self.costs.into[oob.mode as usize];
         let phases = if oob.lpn.is_some() { into.program } else { self.costs.summary };
-        self.issue(block, phases, cause, after)
+        let done = self.issue(block, phases, cause, after);
+        match (&mut self.channels, done.op) {
+            (Some(channels), Some(op)) => channels.note_program(op),
+            _ => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
+        }
+        done
     }
 
     #[inline]
@@ -264,6 +272,13 @@ impl Media for Timeline {
             Access::Write | Access::WriteNew | Access::Fill => self.cache.write,
             Access::CopyOf { .. } => self.cache.read + self.cache.write,
         })
+    }
+
+    fn await_programs(&mut self, parts: &mut Vec<When>) {
+        match &mut self.channels {
+            Some(channels) => channels.await_programs(|op| parts.push(When { op: Some(op), ns: 0 })),
+            None => parts.push(When::at(self.programmed_at)),
+        }
     }
 
     #[inline]
