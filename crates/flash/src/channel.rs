@@ -23,11 +23,13 @@ pub(crate) struct Phases {
     pub(crate) bus: Duration,
     /// Array time after the transfer.
     pub(crate) finish: Duration,
+    /// All of them.
+    pub(crate) total: Duration,
 }
 
 impl Phases {
-    pub(crate) fn total(self) -> Duration {
-        self.array + self.bus + self.finish
+    pub(crate) fn new(array: Duration, bus: Duration, finish: Duration) -> Self {
+        Self { array, bus, finish, total: array + bus + finish }
     }
 }
 
@@ -138,7 +140,7 @@ impl Channels {
             self.follow(before, Follower::Operation(id, after.ns));
         }
         self.servers[server].queue.push_back(id);
-        self.servers[server].backlog = self.servers[server].backlog + phases.total();
+        self.servers[server].backlog = self.servers[server].backlog + phases.total;
         self.engage(server as u32);
         id
     }
@@ -230,7 +232,7 @@ impl Channels {
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
-        die.backlog.ns = die.backlog.ns.saturating_sub(phases.total().ns);
+        die.backlog.ns = die.backlog.ns.saturating_sub(phases.total.ns);
         self.vacant.push(id);
         self.engage(server);
     }

@@ -269,6 +269,10 @@ impl<P: Plan> GcAnswers for Shadow<P> {
         }
     }
 
+    fn copies_unmarked(&mut self, pages: u32) {
+        self.tally.moved_pages[Marks::NONE.index()] += u64::from(pages);
+    }
+
     #[inline(always)]
     fn weights(&mut self, _: &Cache) -> Weights {
         Weights::all(self.weight())
