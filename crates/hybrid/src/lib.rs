@@ -16,7 +16,7 @@ mod store;
 mod tier;
 mod workload_tracker;
 
-pub use config::{Destaging, HybridConfig, PartialWrites};
+pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites};
 pub use mapping_manager::{Found, Layout, MappingManager, MappingTally};
 pub use media::{Label, Simulated, TierMedia};
 pub use page_replacer::{LeaveId, PageReplacer};

@@ -25,7 +25,7 @@ use crate::workload_tracker::WorkloadTracker;
 use coflash_base::{Lpn, Share};
 use coflash_cache::{SlotId, SplitCache};
 use coflash_flash::{Cause, Geometry, Media, Place};
-use coflash_ftl::{Ftl, Summary};
+use coflash_ftl::{Fate, Ftl, Summary};
 
 /// Pages of a fetch, at most.
 pub const FETCH_PAGES: u32 = 64;
@@ -90,6 +90,8 @@ pub struct Tier {
     resizer: PartitionResizer,
     mapping: MappingManager,
     scheme: Scheme,
+    /// What becomes of the clean pages of GC's victims.
+    clean: Fate,
     costs: Costs,
     partial_writes: PartialWrites,
     flash_pages: u32,
@@ -144,6 +146,7 @@ impl Tier {
             return Err(("destage_pages", problem));
         }
         let scheme = config.scheme.build();
+        let clean = if scheme.drops_clean() { Fate::Drop } else { config.active_blocks.fate_of_clean() };
         let step = segment_pages as f64 / f64::from(flash_pages);
         let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
         let tracks = scheme.divides();
@@ -171,6 +174,7 @@ impl Tier {
             ),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
+            clean,
             costs,
             partial_writes: config.partial_writes,
             flash_pages,
@@ -239,11 +243,11 @@ impl Tier {
     fn store<'a, M: Media>(
         ftl: &'a mut Ftl,
         replacer: &'a mut PageReplacer,
-        scheme: &Scheme,
+        clean: Fate,
         start: M::When,
         media: &'a mut M,
     ) -> Store<'a, M> {
-        Store { cache: &mut replacer.cache, ftl, drops_clean: scheme.drops_clean(), media, start }
+        Store { cache: &mut replacer.cache, ftl, clean, media, start }
     }
 
     /// A request begins: a read or write of so many pages from `first` on.
@@ -310,7 +314,7 @@ impl Tier {
     /// None where GC, which may run before the read, drops the page.
     #[inline]
     fn read_slot<M: TierMedia>(&mut self, slot: SlotId, start: M::When, media: &mut M) -> Option<M::When> {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         store.read(Lpn::new(slot.get()), Place::Host, Cause::Host)
     }
 
@@ -385,7 +389,7 @@ impl Tier {
         // A clean page may not be dropped between this and the write.
         self.replacer.cache.write(slot);
         self.replacer.stays(slot);
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         store.read(Lpn::new(slot.get()), Place::Merged, Cause::Host)
     }
 
@@ -399,12 +403,12 @@ impl Tier {
         start: M::When,
         media: &mut M,
     ) -> M::When {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.program(slot, from, cause, after, &mut store)
     }
 
     fn forget<M: TierMedia>(&mut self, pages: &[Lpn], start: M::When, media: &mut M) -> M::When {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.forget(pages, start, &mut store)
     }
 
@@ -457,7 +461,7 @@ impl Tier {
         self.tally.destages += slots.len() as u64;
         for slot in slots {
             let page = self.replacer.cache.page_of(slot);
-            let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+            let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
             let read = store.read(Lpn::new(slot.get()), Place::Merged, Cause::Destage);
             media.destage(id.get(), page, read.expect("a dirty page is in flash"));
         }

@@ -65,6 +65,7 @@ fn all_pages_are_accounted_for() {
         "[hybrid.disks]\nscheduler = \"sstf\"\nmodel = { name = \"mechanical\" }\n",
     ];
     for (scheme, disks) in schemes.iter().flat_map(|scheme| disks.map(|disks| (scheme, disks))) {
+        let classes = if disks.contains("striped") { "by-class" } else { "mixed" };
         let small = if disks.is_empty() {
             SMALL.to_owned()
         } else if disks.contains("mechanical") {
@@ -72,7 +73,12 @@ fn all_pages_are_accounted_for() {
         } else {
             SMALL.replace("[hybrid.disks.model]", &format!("{disks}[hybrid.disks.model]"))
         };
-        let small = small.replace("[hybrid]\n", &format!("[hybrid]\nscheme = \"{scheme}\"\n"));
+        let small = small
+            .replace(
+                "[hybrid]\n",
+                &format!("[hybrid]\nscheme = \"{scheme}\"\nactive_blocks = \"{classes}\"\n"),
+            )
+            .replace("[ftl]\n", "[ftl]\nshared_streams = [[\"host\", \"gc\"]]\n");
         let space =
             "space = \"128MiB\"\nsize = { name = \"exponential\", mean = \"8KiB\" }\nalign = \"4KiB\"\n";
         let metrics = metrics(&measured(&format!("{small}{ZIPF}{space}")));
@@ -210,6 +216,11 @@ fn what_does_not_go_together_is_refused() {
             "[hybrid.disks.model]",
             "[hybrid.disks]\ncount = 0\n[hybrid.disks.model]",
             "hybrid.disks.count: 0 was given",
+        ),
+        (
+            "[hybrid]\n",
+            "[hybrid]\nactive_blocks = \"by-class\"\n",
+            "hybrid.active_blocks: \"by-class\" was given, but ftl.shared_streams has",
         ),
         ("[gc]", "[cache]\nsize = \"1MiB\"\n[gc]", "cache.size: a hybrid has no device cache"),
         ("[gc]", "[cooperation]\nname = \"cdm\"\n[gc]", "cooperation: \"cdm\" was given; a hybrid takes"),
