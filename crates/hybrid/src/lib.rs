@@ -24,4 +24,4 @@ pub use partition_resizer::{Limits, PartitionResizer};
 pub use scheme::{PartitionScheme, Period, Scheme, SchemeConfig};
 pub use sequential_detector::SequentialDetector;
 pub use tier::{FETCH_PAGES, Served, Tier, TierTally};
-pub use workload_tracker::{GhostList, WorkloadTracker};
+pub use workload_tracker::WorkloadTracker;

@@ -164,7 +164,8 @@ impl Tier {
                 (unit_pages > 0).then_some(unit_pages),
             ),
             tracker: tracks.then(|| {
-                WorkloadTracker::new(segments as u32, segment_pages as u32, step, disk_pages as usize, kept)
+                let (segments, segment_pages) = (segments as u32, segment_pages as u32);
+                WorkloadTracker::new(&config.policy, segments, segment_pages, step, disk_pages as usize, kept)
             }),
             resizer: PartitionResizer::new(
                 Limits::of(scheme.first(), flash_pages, layout.slots),
@@ -265,7 +266,7 @@ impl Tier {
             let trimmed = std::mem::take(&mut self.trimmed);
             self.forget(&trimmed, start, media);
         }
-        self.keep_limits(start, media);
+        self.keep_limits(0, start, media);
     }
 
     fn divide(&mut self) {
@@ -365,7 +366,7 @@ impl Tier {
         };
         let done = self.program(slot, from, Cause::Host, after, start, media);
         // Not what GC left of it: the page is dirty, and stays.
-        self.keep_limits(start, media);
+        self.keep_limits(0, start, media);
         Served::Flash(done)
     }
 
@@ -437,11 +438,11 @@ impl Tier {
         self.release(slot);
     }
 
-    /// Sends out what is beyond the limits.
+    /// Sends out what is beyond the limits, with so many clean pages to come.
     #[inline]
-    fn keep_limits<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+    fn keep_limits<M: TierMedia>(&mut self, coming: u32, start: M::When, media: &mut M) {
         loop {
-            match self.replacer.excess(self.resizer.limits()) {
+            match self.replacer.excess(self.resizer.limits(), coming) {
                 Excess::Nothing => return,
                 Excess::Clean(slot) => self.drop_clean(slot),
                 Excess::Dirty => self.destage(start, media),
@@ -557,13 +558,14 @@ impl Tier {
                 self.fill(id, page, start, media);
             }
         }
-        self.keep_limits(start, media);
     }
 
     fn fill<M: TierMedia>(&mut self, fetch: u32, page: Lpn, start: M::When, media: &mut M) {
         if self.resizer.limits().read_pages == 0 {
             return;
         }
+        // Before it comes: some policies have the newest page leave first where all others were used again.
+        self.keep_limits(1, start, media);
         if self.replacer.cache.is_full() {
             match self.replacer.clean_victim() {
                 Some(slot) => self.drop_clean(slot),
