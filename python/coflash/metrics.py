@@ -167,6 +167,8 @@ class Hybrid(Record):
     disk_reads_pages: int
     disk_writes_pages: int
     disk_time_ns: int
+    disk_utilisation: float | None
+    disk_service_mean_ns: float | None
     journal_pages: int
     checkpoints: int
     divisions: int
@@ -225,7 +227,7 @@ class HostBuffer(Record):
     flushed_pages: int
     dropped_pages: int
     waf_device: float | None
-    notices: int
+    notices_posted: int
     notices_withdrawn: int
     notice_messages: int
     notice_bytes: int
