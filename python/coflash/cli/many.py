@@ -8,9 +8,11 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from coflash.measures import HEADLINE, Measure, named
+from coflash.catalogue import named
+from coflash.measures import HEADLINE, Measure
 from coflash.quantity import change, show, show_change
 from coflash.results import Results
+from coflash.sections import sections
 from coflash.sweep import Estimate, Sweep
 from coflash.sweep.summary import estimate
 from coflash.tune import Tuning
@@ -44,20 +46,21 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
 
 
 def runs_beside(
-    results: Results, runs: Sequence[str], measures: Sequence[Measure] = HEADLINE, *, over_seeds: bool = False
+    results: Results, runs: Sequence[str], measures: Sequence[Measure] | None = None, *, over_seeds: bool = False
 ) -> Table:
     """A column for each run: where they differ, and every measure with its change from the first run.
 
     Each run may stand for all seeds of its point; then means are shown, and the changes are those of the means.
+    Unless measures are given there is a section for each part that any of the runs has.
     """
     rows = {row["run"]: row for row in results.rows()}
     groups: dict[str, tuple[str, ...]] = {run: (run,) for run in runs}
     if over_seeds:
         groups = {run: next(group for group in results.of_one_point() if run in group) for run in runs}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
+    table.add_column("", overflow="fold")
     for run in runs:
-        table.add_column(run, justify="right")
+        table.add_column(run, justify="right", overflow="fold")
         if run != runs[0]:
             table.add_column("change", justify="right", no_wrap=True)
     for key in results.varied():
@@ -70,19 +73,26 @@ def runs_beside(
         counts = [str(len(groups[run])) for run in runs]
         table.add_row("seeds", counts[0], *(cell for count in counts[1:] for cell in (count, "")))
     table.add_section()
-    for measure in measures:
-        reference, cells = None, list[str | Text]()
-        for run in runs:
-            found = _over(results, groups[run], measure)
-            value = found.mean
-            cells.append(_estimate(found, measure))
-            if run == runs[0]:
-                reference = value
-            else:
-                relative = change(value, reference)
-                cells.append(Text(show_change(relative), style=_STYLES[measure.verdict(relative)]))
-        table.add_row(measure.label, *cells)
+    for measure in measures or HEADLINE:
+        table.add_row(*_beside(results, list(groups.values()), measure))
+    for section in [] if measures else sections(found for run in runs if (found := results.metrics(run)) is not None):
+        table.add_section()
+        table.add_row(section.title, style="bold")
+        for measure in section.measures:
+            cells = _beside(results, list(groups.values()), measure)
+            if not measure.is_rare or any(cell not in ("0", "–", "") for cell in map(str, cells[1:])):
+                table.add_row(f"  {cells[0]}", *cells[1:])
     return table
+
+
+def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure) -> list[str | Text]:
+    """A row: what it is called, what the first group of runs has, and the others with their change from that."""
+    found = [_over(results, runs, measure) for runs in groups]
+    cells: list[str | Text] = [measure.label, _estimate(found[0], measure)]
+    for other in found[1:]:
+        relative = change(other.mean, found[0].mean)
+        cells += [_estimate(other, measure), Text(show_change(relative), style=_STYLES[measure.verdict(relative)])]
+    return cells
 
 
 def trials_table(tuning: Tuning) -> Table:
@@ -91,9 +101,13 @@ def trials_table(tuning: Tuning) -> Table:
     table = _table(list(tuning.best.values), [measure])
     for trial in tuning.trials[:_TRIALS_SHOWN]:
         table.add_row(*trial.values.values(), _estimate(trial.found, measure))
-    tried = len(tuning.trials) + tuning.failed
-    table.caption = f"the best {min(_TRIALS_SHOWN, len(tuning.trials))} of {tried} trials, {tuning.failed} failed"
     return table
+
+
+def trials_line(tuning: Tuning) -> str:
+    """Of how many trials those are the best."""
+    shown, tried = min(_TRIALS_SHOWN, len(tuning.trials)), len(tuning.trials) + tuning.failed
+    return f"the best {shown} of {tried} trials, {tuning.failed} failed"
 
 
 def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:
