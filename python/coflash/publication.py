@@ -22,8 +22,8 @@ from coflash.catalogue import is_number, measure
 from coflash.measures import Measure, causes
 from coflash.report import palette
 from coflash.report.study import Study
-from coflash.report.varied import Key
 from coflash.result import Result
+from coflash.varied import Key
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from coflash.measures import Measure, Read, counted, value_at
 from coflash.metrics import Metrics
@@ -27,12 +27,20 @@ class Section:
     record: str
     """The part of the metrics that a run has where it has this part."""
     measures: tuple[Measure, ...]
+    """They read None where a run has no such part."""
     courses: Callable[[Metrics], Sequence[Course]] = lambda _: ()
     """What changes while it runs, and where it ended."""
+
+    def __post_init__(self) -> None:
+        # What a part of a system reads may be there in others too, and mean another thing.
+        object.__setattr__(self, "measures", tuple(self._own(measure) for measure in self.measures))
 
     def applies(self, metrics: Metrics) -> bool:
         """Whether the run has this part."""
         return self.record in metrics
+
+    def _own(self, measure: Measure) -> Measure:
+        return replace(measure, read=lambda metrics: measure.read(metrics) if self.applies(metrics) else None)
 
 
 def _made(label: str, unit: Unit, part: Read, whole: Read, about: str = "") -> Measure:
@@ -187,7 +195,7 @@ HOST_BUFFER = Section(
         _made(
             "writes absorbed",
             "share",
-            lambda m: m.host_writes_pages - m.host_buffer.device_writes_pages if "host_buffer" in m else None,
+            lambda m: m.host_writes_pages - m.host_buffer.device_writes_pages,
             value_at("host_writes_pages"),
             "Pages written to the buffer and never to the device: overwritten or trimmed before, or still in it.",
         ),
@@ -281,12 +289,11 @@ SHADOWS = Section(
             "pages",
             "By the device's buffer, since the host holds newer data.",
         ),
-        counted(
-            "programs_pages.refresh",
+        Measure(
             "refresh writes",
             "pages",
-            "Data that was programmed fast is written anew before it fades.",
-            is_cost=True,
+            value_at("programs_pages.refresh"),
+            about="Data that was programmed fast is written anew before it fades.",
             whole=_sum(*(f"programs_pages.{cause}" for cause in ("host", "evict", "gc", "refresh", "metadata"))),
         ),
     ),

@@ -15,8 +15,8 @@ from coflash.comparison import Comparison
 from coflash.measures import HEADLINE
 from coflash.report import Study, palette, report_html
 from coflash.report.payload import erase_histogram, merged, payload, thinned
-from coflash.report.varied import parsed, varied_keys
 from coflash.result import KINDS, Kind
+from coflash.varied import parsed, varied_keys
 
 
 def data_in(page: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from rich.console import Console
 
 import coflash
 from coflash.catalogue import measure
-from coflash.cli.many import runs_beside
+from coflash.cli.many import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.measures import CAUSES, Measure, causes
 from coflash.metrics import metric_names
@@ -160,6 +160,13 @@ def test_runs_beside_each_other_have_the_sections_of_any(
     row = next(line for line in few.splitlines() if "notices to the device" in line)
     assert row.split()[-2:] == ["–", f"{shadow.metrics.host_buffer.notices_posted:,}"]
     assert HYBRID.title not in few
+    cells = next(line for line in text.splitlines() if line.strip().startswith("write hits")).split()
+    assert cells[-1] == "–", "a write buffer's cache is no hybrid's"
+    # One key tells them apart; that so many others differ with it is said, not shown.
+    (row,) = (line for line in printed(runs_table(found, [measure("waf_host")])).splitlines() if line[1:7] == "shadow")
+    assert row.split()[:2] == ["shadow", "sgc"]
+    assert keys_left_out(found).endswith("differ with cooperation.name (coflash results compare shows all)")
+    assert measure("programs_pages.refresh").read(hybrid.metrics) == 0
 
 
 def test_the_report_and_the_notebook_have_them(

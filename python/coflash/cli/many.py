@@ -18,6 +18,7 @@ from coflash.sweep.summary import estimate
 from coflash.tune import Tuning
 
 _TRIALS_SHOWN = 10
+_KEYS_SHOWN = 3
 _STYLES = {"better": "green", "worse": "red", "": ""}
 
 
@@ -34,15 +35,26 @@ def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
 def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
     """A row for each run, or for each point with means over its seeds: what sets it apart, and the measures."""
     groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results]
-    keys = [key for key in results.varied() if not (over_seeds and key == "seed")]
+    keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
     table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
     rows = {row["run"]: row for row in results.rows()}
     for runs in groups:
-        values = ["" if rows[runs[0]].get(key) is None else str(rows[runs[0]][key]) for key in keys]
+        values = [_value(rows[runs[0]].get(key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
         table.add_row(runs[0], *values, *count, *cells)
     return table
+
+
+def keys_left_out(results: Results) -> str:
+    """Which keys have no column of their own, in a line; empty where all have one."""
+    with_ = {key.path: key.along for key in results.apart() if key.along}
+    parts = [
+        f"{', '.join(others[:_KEYS_SHOWN])}{f' and {len(others) - _KEYS_SHOWN} more' if others[_KEYS_SHOWN:] else ''}"
+        f" {'differs' if len(others) == 1 else 'differ'} with {path}"
+        for path, others in with_.items()
+    ]
+    return f"{'; '.join(parts)} (coflash results compare shows all)" if parts else ""
 
 
 def runs_beside(
@@ -58,7 +70,7 @@ def runs_beside(
     if over_seeds:
         groups = {run: next(group for group in results.of_one_point() if run in group) for run in runs}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("", overflow="fold")
+    table.add_column("", no_wrap=True)
     for run in runs:
         table.add_column(run, justify="right", overflow="fold")
         if run != runs[0]:
@@ -66,7 +78,7 @@ def runs_beside(
     for key in results.varied():
         if over_seeds and key == "seed":
             continue
-        values = [str(rows[run].get(key, "–")) for run in runs]
+        values = [_value(rows[run].get(key), "–") for run in runs]
         if len(set(values)) > 1:
             table.add_row(key, values[0], *(cell for value in values[1:] for cell in (value, "")))
     if over_seeds:
@@ -93,6 +105,11 @@ def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure)
         relative = change(other.mean, found[0].mean)
         cells += [_estimate(other, measure), Text(show_change(relative), style=_STYLES[measure.verdict(relative)])]
     return cells
+
+
+def _value(value: object, none: str) -> str:
+    """A key's value as it stands in a scenario."""
+    return none if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def trials_table(tuning: Tuning) -> Table:

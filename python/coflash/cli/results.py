@@ -10,7 +10,7 @@ import typer
 from coflash import whole
 from coflash.catalogue import named
 from coflash.cli.console import errors, notes, output, plain_table, show_json, show_table
-from coflash.cli.many import runs_beside, runs_table
+from coflash.cli.many import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
 from coflash.measures import BRIEF
@@ -43,6 +43,8 @@ def list_(
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else BRIEF
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
+    if left_out := keys_left_out(found):
+        output().print(left_out, style="dim", highlight=False, soft_wrap=True)
     for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 

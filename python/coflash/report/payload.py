@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -20,11 +20,11 @@ from coflash.catalogue import is_number, measure
 from coflash.measures import HEADLINE, causes
 from coflash.metrics import Metrics
 from coflash.report.study import Study
-from coflash.report.varied import Key, flat
 from coflash.result import KINDS, Histogram, Result
 from coflash.scenario import toml_value
-from coflash.sections import Section, sections
+from coflash.sections import sections
 from coflash.table import Table
+from coflash.varied import Key, flat
 
 Floats = NDArray[np.float32]
 
@@ -110,10 +110,6 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
     """What only some of the runs measure; a run that does not have it has no values."""
     runs = [result.metrics for result in results]
     for section in sections(runs):
-
-        def of(read: Callable[[Metrics], float | None], section: Section = section) -> list[float | None]:
-            return [_short(read(metrics)) if section.applies(metrics) else None for metrics in runs]
-
         rows = [
             {
                 "label": each.label,
@@ -121,11 +117,11 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
                 "unit": each.unit,
                 "cost": each.is_cost,
                 "path": each.path,
-                "values": of(each.read),
-                "shares": of(each.share) if each.whole else None,
+                "values": [_short(each.read(metrics)) for metrics in runs],
+                "shares": [_short(each.share(metrics)) for metrics in runs] if each.whole else None,
             }
             for each in section.measures
-            if any(section.applies(metrics) and each.applies(metrics) for metrics in runs)
+            if any(each.applies(metrics) for metrics in runs)
         ]
         yield {"title": section.title, "about": section.about, "record": section.record, "measures": rows}
 
