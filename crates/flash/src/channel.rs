@@ -28,6 +28,9 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
+    const NONE: Self =
+        Self { array: Duration::ZERO, bus: Duration::ZERO, finish: Duration::ZERO, total: Duration::ZERO };
+
     pub(crate) fn new(array: Duration, bus: Duration, finish: Duration) -> Self {
         Self { array, bus, finish, total: array + bus + finish }
     }
@@ -47,8 +50,10 @@ enum Follower {
 #[derive(Clone, Debug)]
 struct Operation {
     phases: Phases,
-    server: u32,
-    /// The earliest start; none while the operation it follows has not ended.
+    /// Its die (or plane); none where it only waits for two others.
+    server: Option<u32>,
+    /// The earliest start; none while the operation it follows has not ended. Of one that waits for two, when the first of
+    /// them ended.
     ready: Option<Time>,
     follower: Follower,
 }
@@ -125,8 +130,32 @@ impl Channels {
 
     pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
         let ready = after.known();
-        let operation = Operation { phases, server: server as u32, ready, follower: Follower::None };
-        let id = match self.vacant.pop() {
+        let id =
+            self.enter(Operation { phases, server: Some(server as u32), ready, follower: Follower::None });
+        if let Some(before) = after.op {
+            self.follow(before, Follower::Operation(id, after.ns));
+        }
+        self.servers[server].queue.push_back(id);
+        self.servers[server].backlog = self.servers[server].backlog + phases.total;
+        self.engage(server as u32);
+        id
+    }
+
+    /// What ends when both moments have come, of which one at least is not known.
+    pub(crate) fn both(&mut self, one: When, other: When) -> OpId {
+        let ready = one.known().or(other.known());
+        let id =
+            self.enter(Operation { phases: Phases::NONE, server: None, ready, follower: Follower::None });
+        for When { op, ns } in [one, other] {
+            if let Some(op) = op {
+                self.follow(op, Follower::Operation(id, ns));
+            }
+        }
+        id
+    }
+
+    fn enter(&mut self, operation: Operation) -> OpId {
+        match self.vacant.pop() {
             Some(id) => {
                 self.operations[id.get() as usize] = operation;
                 id
@@ -135,14 +164,7 @@ impl Channels {
                 self.operations.push(operation);
                 OpId::new(self.operations.len() as u32 - 1)
             }
-        };
-        if let Some(before) = after.op {
-            self.follow(before, Follower::Operation(id, after.ns));
         }
-        self.servers[server].queue.push_back(id);
-        self.servers[server].backlog = self.servers[server].backlog + phases.total;
-        self.engage(server as u32);
-        id
     }
 
     pub(crate) fn tell(&mut self, op: OpId, plus_ns: u64, tag: u32) {
@@ -180,7 +202,7 @@ impl Channels {
                 self.pass_bus_on(self.servers[server as usize].channel as usize);
                 self.schedule(phases.finish, server, Step::End);
             }
-            Step::End => self.end(id, finished),
+            Step::End => self.end(id, server, finished),
         }
         true
     }
@@ -217,24 +239,39 @@ impl Channels {
         }
     }
 
-    fn end(&mut self, id: OpId, finished: &mut Vec<Finished>) {
-        let Operation { phases, server, follower, .. } = self.operations[id.get() as usize];
-        match follower {
-            Follower::None => {}
-            Follower::Operation(next, ns) => {
-                let follower = &mut self.operations[next.get() as usize];
-                follower.ready = Some(self.now + Duration { ns });
-                let server = follower.server;
-                self.engage(server);
-            }
-            Follower::Part(tag, ns) => finished.push(Finished { tag, at: self.now + Duration { ns } }),
-        }
+    fn end(&mut self, id: OpId, server: u32, finished: &mut Vec<Finished>) {
+        let Operation { phases, follower, .. } = self.operations[id.get() as usize];
+        self.go_on(follower, self.now, finished);
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
         die.backlog.ns = die.backlog.ns.saturating_sub(phases.total.ns);
         self.vacant.push(id);
         self.engage(server);
+    }
+
+    /// What an operation was followed by, which ends at `at`, the present or later.
+    fn go_on(&mut self, follower: Follower, at: Time, finished: &mut Vec<Finished>) {
+        match follower {
+            Follower::None => {}
+            Follower::Operation(next, ns) => {
+                let at = at + Duration { ns };
+                let operation = &mut self.operations[next.get() as usize];
+                match (operation.server, operation.ready) {
+                    (Some(server), _) => {
+                        operation.ready = Some(at);
+                        self.engage(server);
+                    }
+                    (None, None) => operation.ready = Some(at),
+                    (None, Some(first)) => {
+                        let follower = operation.follower;
+                        self.vacant.push(next);
+                        self.go_on(follower, first.max(at), finished);
+                    }
+                }
+            }
+            Follower::Part(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
+        }
     }
 
     /// Begins the operation at the head of a die's queue, or schedules its start, if its time is known.
