@@ -90,6 +90,13 @@ pub trait Advisor {
     /// must have made sure that its data lives elsewhere. It must not call back into the FTL.
     fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Fate;
 
+    /// Asked of a victim that is cleaned at one go, with how many of its valid pages no tier has marked: whether these are
+    /// copied, all of them, as [`Fate::COPY`] says. Then nothing is asked of the single ones.
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
+        let _ = pages;
+        false
+    }
+
     /// Called before a block is erased from which pages were dropped: what the advisor has taken responsibility for must
     /// be durable when it returns. What it returns is when the erase may begin, `after` or later.
     fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
@@ -114,6 +121,10 @@ impl Advisor for CopyAll {
     #[inline(always)]
     fn fate<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut M) -> Fate {
         Fate::COPY
+    }
+
+    fn copies_unmarked(&mut self, _: u32) -> bool {
+        true
     }
 }
 

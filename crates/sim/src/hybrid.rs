@@ -493,7 +493,10 @@ impl Target for Hybrid {
     }
 
     fn add_sections(&self, metrics: &mut Metrics) {
-        metrics.hybrid = Some(HybridMetrics::of(&self.tier, &self.disks, self.sizes.samples.clone()));
+        // Disks may still be at work when everything is answered.
+        let end = Time { ns: self.now.ns.max(metrics.simulated_ns) };
+        let sizes = self.sizes.until(&self.tier, end);
+        metrics.hybrid = Some(HybridMetrics::of(&self.tier, &self.disks, sizes, end.ns));
     }
 }
 
@@ -520,15 +523,26 @@ impl SizesOverTime {
         }
     }
 
-    fn take(&mut self, tier: &Tier, at: Time) {
+    fn sample(tier: &Tier, at: Time) -> Sizes {
         let (cache, limits): (&SplitCache, _) = (tier.cache(), tier.limits());
-        self.samples.push(Sizes {
+        Sizes {
             at_ns: at.ns,
             clean_pages: cache.clean_len(),
             dirty_pages: cache.dirty_len(),
             read_limit_pages: limits.read_pages,
             write_limit_pages: limits.write_pages,
-        });
+        }
+    }
+
+    /// The samples, and how large the caches are at the end.
+    fn until(&self, tier: &Tier, end: Time) -> Vec<Sizes> {
+        let last =
+            self.samples.last().is_none_or(|last| last.at_ns < end.ns).then(|| Self::sample(tier, end));
+        self.samples.iter().copied().chain(last).collect()
+    }
+
+    fn take(&mut self, tier: &Tier, at: Time) {
+        self.samples.push(Self::sample(tier, at));
         if self.samples.len() == Self::SAMPLES_MAX {
             let mut keep = false;
             self.samples.retain(|_| {

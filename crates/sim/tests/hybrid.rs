@@ -141,6 +141,11 @@ fn a_request_takes_what_its_operations_take() {
     let hit = trace("0,R,0,4096\n1000000,R,0,4096\n");
     near(number(&hit, "response_ns.all.max"), miss);
     near(number(&hit, "response_ns.read.p50"), 125_000);
+    let tier = &hit["hybrid"];
+    assert_eq!(tier["disk_service_mean_ns"], miss as f64);
+    assert_eq!(tier["disk_utilisation"], miss as f64 / 1_000_125_000.0);
+    let last = tier["sizes"].as_array().unwrap().last().unwrap();
+    assert_eq!((number(last, "at_ns"), number(last, "clean_pages")), (1_000_125_000, 1), "where it ended");
     // 32 pages and more go past the cache, in one transfer; what is read once more is so too.
     let long = trace("0,R,0,131072\n1000000,R,0,131072\n");
     near(max(&long), 4_500_000 + 32 * 56_888);

@@ -53,6 +53,10 @@ pub struct HybridMetrics {
     pub disk_writes_pages: u64,
     /// Time that disks were busy, summed.
     pub disk_time_ns: u64,
+    /// Of the simulated time, the share for which a disk was busy, on average over the disks.
+    pub disk_utilisation: Option<f64>,
+    /// Time that a disk was busy for each of its transfers, on average.
+    pub disk_service_mean_ns: Option<f64>,
     /// Pages of the journal that were programmed.
     pub journal_pages: u64,
     /// Checkpoints.
@@ -68,8 +72,9 @@ pub struct HybridMetrics {
 }
 
 impl HybridMetrics {
-    pub(crate) fn of(tier: &Tier, disks: &Disks, sizes: Vec<Sizes>) -> Self {
+    pub(crate) fn of(tier: &Tier, disks: &Disks, sizes: Vec<Sizes>, simulated_ns: u64) -> Self {
         let (tally, mapping, disk) = (tier.tally(), tier.mapping_tally(), disks.tally());
+        let disk_time_ns = disks.busy_ns().sum();
         let write_hits = tally.write_hits + tally.read_hits_dirty;
         Self {
             read_hit_ratio: ratio(tally.read_hits, tally.read_hits + tally.read_misses),
@@ -86,7 +91,9 @@ impl HybridMetrics {
             disk_write_transfers: disk.writes,
             disk_reads_pages: disk.reads_pages,
             disk_writes_pages: disk.writes_pages,
-            disk_time_ns: disks.busy_ns().sum(),
+            disk_time_ns,
+            disk_utilisation: ratio(disk_time_ns, disks.busy_ns().count() as u64 * simulated_ns),
+            disk_service_mean_ns: ratio(disk_time_ns, disk.reads + disk.writes),
             journal_pages: mapping.journal_pages,
             checkpoints: mapping.checkpoints,
             divisions: tally.divisions,
