@@ -205,14 +205,24 @@ class Shadows(Record):
 
 
 class DeviceBuffer(Record):
-    """A volatile write buffer in the device: pages written because of a flush, read because a part was written."""
+    """A volatile write buffer in the device.
+
+    Pages written because of a flush, read because a part was written, written over a dirty copy, trimmed while dirty, and
+    still dirty when the run ended.
+    """
 
     flushed_pages: int
     merged_pages: int
+    absorbed_pages: int
+    dropped_pages: int
+    dirty_pages: int
 
 
 class HostBuffer(Record):
-    """The host's write buffer. `waf_device` is all programs for each page written to the device."""
+    """The host's write buffer. `waf_device` is all programs for each page written to the device.
+
+    What the host wrote adds up: `host_writes_pages` = absorbed + written to the device + dropped + still dirty.
+    """
 
     read_hits: int
     read_misses: int
@@ -226,6 +236,8 @@ class HostBuffer(Record):
     crowded_pages: int
     flushed_pages: int
     dropped_pages: int
+    absorbed_pages: int
+    dirty_pages: int
     waf_device: float | None
     notices_posted: int
     notices_withdrawn: int

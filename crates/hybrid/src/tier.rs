@@ -25,7 +25,7 @@ use crate::workload_tracker::WorkloadTracker;
 use coflash_base::{Lpn, Share};
 use coflash_cache::{SlotId, SplitCache};
 use coflash_flash::{Cause, Geometry, Media, Place};
-use coflash_ftl::{Ftl, Summary};
+use coflash_ftl::{Fate, Ftl, Summary};
 
 /// Pages of a fetch, at most.
 pub const FETCH_PAGES: u32 = 64;
@@ -90,6 +90,8 @@ pub struct Tier {
     resizer: PartitionResizer,
     mapping: MappingManager,
     scheme: Scheme,
+    /// What becomes of the clean pages of GC's victims.
+    clean: Fate,
     costs: Costs,
     partial_writes: PartialWrites,
     flash_pages: u32,
@@ -144,6 +146,7 @@ impl Tier {
             return Err(("destage_pages", problem));
         }
         let scheme = config.scheme.build();
+        let clean = if scheme.drops_clean() { Fate::Drop } else { config.active_blocks.fate_of_clean() };
         let step = segment_pages as f64 / f64::from(flash_pages);
         let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
         let tracks = scheme.divides();
@@ -161,7 +164,8 @@ impl Tier {
                 (unit_pages > 0).then_some(unit_pages),
             ),
             tracker: tracks.then(|| {
-                WorkloadTracker::new(segments as u32, segment_pages as u32, step, disk_pages as usize, kept)
+                let (segments, segment_pages) = (segments as u32, segment_pages as u32);
+                WorkloadTracker::new(&config.policy, segments, segment_pages, step, disk_pages as usize, kept)
             }),
             resizer: PartitionResizer::new(
                 Limits::of(scheme.first(), flash_pages, layout.slots),
@@ -170,6 +174,7 @@ impl Tier {
             ),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
+            clean,
             costs,
             partial_writes: config.partial_writes,
             flash_pages,
@@ -238,11 +243,11 @@ impl Tier {
     fn store<'a, M: Media>(
         ftl: &'a mut Ftl,
         replacer: &'a mut PageReplacer,
-        scheme: &Scheme,
+        clean: Fate,
         start: M::When,
         media: &'a mut M,
     ) -> Store<'a, M> {
-        Store { cache: &mut replacer.cache, ftl, drops_clean: scheme.drops_clean(), media, start }
+        Store { cache: &mut replacer.cache, ftl, clean, media, start }
     }
 
     /// A request begins: a read or write of so many pages from `first` on.
@@ -261,7 +266,7 @@ impl Tier {
             let trimmed = std::mem::take(&mut self.trimmed);
             self.forget(&trimmed, start, media);
         }
-        self.keep_limits(start, media);
+        self.keep_limits(0, start, media);
     }
 
     fn divide(&mut self) {
@@ -309,7 +314,7 @@ impl Tier {
     /// None where GC, which may run before the read, drops the page.
     #[inline]
     fn read_slot<M: TierMedia>(&mut self, slot: SlotId, start: M::When, media: &mut M) -> Option<M::When> {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         store.read(Lpn::new(slot.get()), Place::Host, Cause::Host)
     }
 
@@ -361,7 +366,7 @@ impl Tier {
         };
         let done = self.program(slot, from, Cause::Host, after, start, media);
         // Not what GC left of it: the page is dirty, and stays.
-        self.keep_limits(start, media);
+        self.keep_limits(0, start, media);
         Served::Flash(done)
     }
 
@@ -384,7 +389,7 @@ impl Tier {
         // A clean page may not be dropped between this and the write.
         self.replacer.cache.write(slot);
         self.replacer.stays(slot);
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         store.read(Lpn::new(slot.get()), Place::Merged, Cause::Host)
     }
 
@@ -398,12 +403,12 @@ impl Tier {
         start: M::When,
         media: &mut M,
     ) -> M::When {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.program(slot, from, cause, after, &mut store)
     }
 
     fn forget<M: TierMedia>(&mut self, pages: &[Lpn], start: M::When, media: &mut M) -> M::When {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.forget(pages, start, &mut store)
     }
 
@@ -433,11 +438,11 @@ impl Tier {
         self.release(slot);
     }
 
-    /// Sends out what is beyond the limits.
+    /// Sends out what is beyond the limits, with so many clean pages to come.
     #[inline]
-    fn keep_limits<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+    fn keep_limits<M: TierMedia>(&mut self, coming: u32, start: M::When, media: &mut M) {
         loop {
-            match self.replacer.excess(self.resizer.limits()) {
+            match self.replacer.excess(self.resizer.limits(), coming) {
                 Excess::Nothing => return,
                 Excess::Clean(slot) => self.drop_clean(slot),
                 Excess::Dirty => self.destage(start, media),
@@ -456,7 +461,7 @@ impl Tier {
         self.tally.destages += slots.len() as u64;
         for slot in slots {
             let page = self.replacer.cache.page_of(slot);
-            let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+            let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
             let read = store.read(Lpn::new(slot.get()), Place::Merged, Cause::Destage);
             media.destage(id.get(), page, read.expect("a dirty page is in flash"));
         }
@@ -553,13 +558,14 @@ impl Tier {
                 self.fill(id, page, start, media);
             }
         }
-        self.keep_limits(start, media);
     }
 
     fn fill<M: TierMedia>(&mut self, fetch: u32, page: Lpn, start: M::When, media: &mut M) {
         if self.resizer.limits().read_pages == 0 {
             return;
         }
+        // Before it comes: some policies have the newest page leave first where all others were used again.
+        self.keep_limits(1, start, media);
         if self.replacer.cache.is_full() {
             match self.replacer.clean_victim() {
                 Some(slot) => self.drop_clean(slot),
