@@ -102,6 +102,8 @@ pub struct Tier {
     /// The period ended with this request.
     period_ends: bool,
     trimmed: Vec<Lpn>,
+    /// The group that the write cache gives up because it is to be smaller.
+    given_up: Option<LeaveId>,
     started: Vec<LeaveId>,
     tally: TierTally,
 }
@@ -167,6 +169,8 @@ impl Tier {
                 Limits::of(scheme.first(), flash_pages, layout.slots),
                 config.period_requests,
                 config.resize_pages,
+                config.resizing,
+                config.destage_pages,
             ),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
@@ -180,6 +184,7 @@ impl Tier {
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
+            given_up: None,
             started: Vec::new(),
             tally: TierTally::default(),
             ftl,
@@ -249,7 +254,7 @@ impl Tier {
     #[inline]
     pub fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
-        self.period_ends |= self.resizer.tick();
+        self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
     }
 
     /// The request has no more pages: what it and the present limits push out begins to go.
@@ -262,6 +267,9 @@ impl Tier {
             self.forget(&trimmed, start, media);
         }
         self.keep_limits(start, media);
+        if self.given_up.is_none() && self.resizer.gives_up_group(self.replacer.dirty_pages()) {
+            self.given_up = Some(self.destage(start, media));
+        }
     }
 
     fn divide(&mut self) {
@@ -440,13 +448,15 @@ impl Tier {
             match self.replacer.excess(self.resizer.limits()) {
                 Excess::Nothing => return,
                 Excess::Clean(slot) => self.drop_clean(slot),
-                Excess::Dirty => self.destage(start, media),
+                Excess::Dirty => {
+                    self.destage(start, media);
+                }
             }
         }
     }
 
     /// Reads the next group into the buffer and hands it to the disk.
-    fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+    fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) -> LeaveId {
         let Self { ftl, replacer, tally, .. } = self;
         let (id, slots) = replacer.take_group(|slot| {
             tally.clean_evictions += 1;
@@ -461,11 +471,18 @@ impl Tier {
             media.destage(id.get(), page, read.expect("a dirty page is in flash"));
         }
         self.started.push(id);
+        id
     }
 
     /// The groups that began since this was last asked.
     pub fn started(&mut self) -> impl Iterator<Item = LeaveId> + '_ {
         self.started.drain(..)
+    }
+
+    /// Whether a group goes only because the write cache is to be smaller: it should give way to other transfers.
+    #[must_use]
+    pub fn gives_way(&self, id: LeaveId) -> bool {
+        self.given_up == Some(id)
     }
 
     /// Whether the disk still wants a page of a group: not if it was overwritten since, for then an older version of it may
@@ -477,6 +494,9 @@ impl Tier {
 
     /// A group is on the disk: its pages leave flash. The journal says so at the time returned.
     pub fn destaged<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
+        if self.given_up == Some(id) {
+            self.given_up = None;
+        }
         self.leave(id, start, media)
     }
 

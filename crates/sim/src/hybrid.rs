@@ -59,6 +59,8 @@ struct Job {
     waiters: Vec<u32>,
     /// They are not answered before.
     earliest: Time,
+    /// Transfers for which it has given way since its last.
+    gave_way: u32,
 }
 
 /// Pages of the request that the disk serves, next to each other.
@@ -82,6 +84,9 @@ struct Later {
     write: bool,
 }
 
+/// For so many transfers of others a group gives way at most, so that it comes to an end on disks that are never idle.
+const GIVE_WAY_MAX: u32 = 16;
+
 /// Tier, flash, disks, link.
 pub(crate) struct Hybrid {
     tier: Tier,
@@ -93,6 +98,8 @@ pub(crate) struct Hybrid {
     later: BinaryHeap<Reverse<Later>>,
     numbered: u64,
     run: Option<Run>,
+    /// A group that gives way to other transfers.
+    waiting: Option<u32>,
     destaging: Destaging,
     link: LinkConfig,
     ns_per_byte: f64,
@@ -130,6 +137,7 @@ impl Hybrid {
             later: BinaryHeap::new(),
             numbered: 0,
             run: None,
+            waiting: None,
             destaging: config.destaging,
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
@@ -160,7 +168,7 @@ impl Hybrid {
     }
 
     fn begin_job(&mut self, purpose: Purpose, pages: Vec<(Lpn, Time)>) -> u32 {
-        let job = Job { purpose, pages, next: 0, waiters: Vec::new(), earliest: Time::ZERO };
+        let job = Job { purpose, pages, next: 0, waiters: Vec::new(), earliest: Time::ZERO, gave_way: 0 };
         let id = self.free.pop().unwrap_or_else(|| {
             self.jobs.push(None);
             self.jobs.len() as u32 - 1
@@ -244,15 +252,22 @@ impl Hybrid {
         last
     }
 
-    /// Has the disk write the next pages of a group that are neighbours; false where none is left.
+    /// Has the disk write the next pages of a group that are neighbours, or lets others go first; false where none is left.
     fn continue_group(&mut self, id: u32) -> bool {
-        let Self { jobs, tier, .. } = self;
+        let Self { jobs, tier, disks, .. } = self;
         let job = jobs[id as usize].as_mut().expect("it has not ended");
         let Purpose::Group(group) = job.purpose else { return false };
         let rest = &job.pages[job.next..];
         let Some(skipped) = rest.iter().position(|&(page, _)| tier.leaves(group, page)) else { return false };
         let rest = &rest[skipped..];
         let ((first, mut at), mut pages) = (rest[0], 1);
+        if tier.gives_way(group) && !disks.is_idle(u64::from(first.get())) && job.gave_way < GIVE_WAY_MAX {
+            job.gave_way += 1;
+            debug_assert!(self.waiting.is_none(), "one group at a time gives way");
+            self.waiting = Some(id);
+            return true;
+        }
+        job.gave_way = 0;
         for &(page, read) in &rest[1..] {
             if page.get() != first.get() + pages || !tier.leaves(group, page) {
                 break;
@@ -298,6 +313,9 @@ impl Hybrid {
         if self.disks.next_event() == Some(at) {
             if let Some(Answered { tag, at }) = self.disks.step() {
                 self.transferred(tag, at, finished);
+            }
+            if let Some(group) = self.waiting.take() {
+                self.transferred(group, at, finished);
             }
         } else if let Some(Reverse(Later { job, first, pages, write, .. })) = self.later.pop() {
             let direction = if write { Direction::Write } else { Direction::Read };

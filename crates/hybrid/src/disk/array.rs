@@ -235,6 +235,12 @@ impl Disks {
         Some(Answered { tag, at: done })
     }
 
+    /// Whether the disk of a page serves nothing.
+    #[must_use]
+    pub fn is_idle(&self, page: u64) -> bool {
+        self.disks[self.locate(page).0].queued() == 0
+    }
+
     /// Requests that are not done.
     #[must_use]
     pub fn under_way(&self) -> usize {
