@@ -16,6 +16,7 @@ use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
+use crate::meter::{DiskUse, Meter};
 use crate::page_replacer::{Excess, Leave, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
 use crate::scheme::{Period, Scheme};
@@ -87,6 +88,8 @@ pub struct Tier {
     replacer: PageReplacer,
     detector: SequentialDetector,
     tracker: Option<WorkloadTracker>,
+    meter: Meter,
+    disk_use: DiskUse,
     resizer: PartitionResizer,
     mapping: MappingManager,
     scheme: Scheme,
@@ -172,6 +175,8 @@ impl Tier {
                 config.resizing,
                 config.destage_pages,
             ),
+            meter: Meter::new(&costs, geometry.dies()),
+            disk_use: DiskUse::default(),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
             costs,
@@ -254,7 +259,20 @@ impl Tier {
     #[inline]
     pub fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
+        self.meter.tick(self.replacer.cache.len());
         self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
+    }
+
+    /// What disks have done until now; asked for before the [end](Self::end) of a request with which a period ends.
+    pub fn disks_did(&mut self, disk_use: DiskUse) {
+        self.disk_use = disk_use;
+    }
+
+    /// Whether a period ends with this request.
+    #[inline]
+    #[must_use]
+    pub fn period_ends(&self) -> bool {
+        self.period_ends
     }
 
     /// The request has no more pages: what it and the present limits push out begins to go.
@@ -277,7 +295,9 @@ impl Tier {
         let demand = tracker.demand();
         tracker.fade();
         let caching_max = f64::from(self.slots) / f64::from(self.flash_pages);
-        let period = Period { demand: &demand, costs: &self.costs, step: self.step, caching_max };
+        let (tally, ftl) = (&self.tally, self.ftl.tally());
+        let measured = self.meter.end_period(self.disk_use, tally, ftl, self.flash_pages, self.step);
+        let period = Period { demand: &demand, costs: &self.costs, measured, step: self.step, caching_max };
         if let Some(partition) = self.scheme.divide(&period) {
             self.tally.divisions += 1;
             self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));

@@ -14,7 +14,7 @@ use coflash_flash::{Busy, CacheTiming, Channel, Finished, Timeline, Timing, When
 use coflash_ftl::{Demands, Ftl, GcMode};
 use coflash_hybrid::costmodel::{Costs, FlashCosts};
 use coflash_hybrid::disk::{Answered, Direction, Disks};
-use coflash_hybrid::{Destaging, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier};
+use coflash_hybrid::{Destaging, DiskUse, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier};
 use coflash_workload::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -100,6 +100,7 @@ pub(crate) struct Hybrid {
     run: Option<Run>,
     /// A group that gives way to other transfers.
     waiting: Option<u32>,
+    disk_use: DiskUse,
     destaging: Destaging,
     link: LinkConfig,
     ns_per_byte: f64,
@@ -138,6 +139,7 @@ impl Hybrid {
             numbered: 0,
             run: None,
             waiting: None,
+            disk_use: DiskUse { disks: config.disks.count, ..DiskUse::default() },
             destaging: config.destaging,
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
@@ -311,7 +313,12 @@ impl Hybrid {
         self.now = at;
         // What the disk finishes comes first: it may then choose among all that has come.
         if self.disks.next_event() == Some(at) {
-            if let Some(Answered { tag, at }) = self.disks.step() {
+            if let Some(Answered { tag, at, service }) = self.disks.step() {
+                *match self.job(tag).purpose {
+                    Purpose::Fetch(Some(_)) => &mut self.disk_use.fetched_ns,
+                    Purpose::Group(_) => &mut self.disk_use.destaged_ns,
+                    Purpose::Fetch(None) | Purpose::Overwrite(_) => &mut self.disk_use.past_ns,
+                } += service.ns;
                 self.transferred(tag, at, finished);
             }
             if let Some(group) = self.waiting.take() {
@@ -434,6 +441,9 @@ impl Target for Hybrid {
     #[inline]
     fn end(&mut self) -> (Time, Duration) {
         self.end_run();
+        if self.tier.period_ends() {
+            self.tier.disks_did(DiskUse { at: self.now, ..self.disk_use });
+        }
         let media = &mut Simulated { timeline: &mut self.timeline, destages: &mut self.destages };
         self.tier.end(When::at(self.start), media);
         self.send_groups();
