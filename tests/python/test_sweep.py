@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import coflash
 from coflash import CoflashError, Sweep
+from coflash.catalogue import named
 from coflash.demo import find_trace
 from coflash.inputs import inputs_of
-from coflash.measures import HEADLINE, named
+from coflash.measures import HEADLINE
 from coflash.metrics import metric, metric_names
 from coflash.store import store_at
 from coflash.sweep import devices, engine_local, memory, plan

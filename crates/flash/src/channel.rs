@@ -23,11 +23,13 @@ pub(crate) struct Phases {
     pub(crate) bus: Duration,
     /// Array time after the transfer.
     pub(crate) finish: Duration,
+    /// All of them.
+    pub(crate) total: Duration,
 }
 
 impl Phases {
-    pub(crate) fn total(self) -> Duration {
-        self.array + self.bus + self.finish
+    pub(crate) fn new(array: Duration, bus: Duration, finish: Duration) -> Self {
+        Self { array, bus, finish, total: array + bus + finish }
     }
 }
 
@@ -49,6 +51,7 @@ struct Operation {
     /// The earliest start; none while the operation it follows has not ended.
     ready: Option<Time>,
     follower: Follower,
+    is_program: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -122,9 +125,19 @@ impl Channels {
     }
 
     pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
-        let ready = after.known();
-        let operation = Operation { phases, server: server as u32, ready, follower: Follower::None };
-        let id = match self.vacant.pop() {
+        let id = self.add(server as u32, phases, after.known());
+        if let Some(before) = after.op {
+            self.follow(before, Follower::Operation(id, after.ns));
+        }
+        self.servers[server].queue.push_back(id);
+        self.servers[server].backlog = self.servers[server].backlog + phases.total;
+        self.engage(server as u32);
+        id
+    }
+
+    fn add(&mut self, server: u32, phases: Phases, ready: Option<Time>) -> OpId {
+        let operation = Operation { phases, server, ready, follower: Follower::None, is_program: false };
+        match self.vacant.pop() {
             Some(id) => {
                 self.operations[id.get() as usize] = operation;
                 id
@@ -133,14 +146,26 @@ impl Channels {
                 self.operations.push(operation);
                 OpId::new(self.operations.len() as u32 - 1)
             }
-        };
-        if let Some(before) = after.op {
-            self.follow(before, Follower::Operation(id, after.ns));
         }
-        self.servers[server].queue.push_back(id);
-        self.servers[server].backlog = self.servers[server].backlog + phases.total();
-        self.engage(server as u32);
-        id
+    }
+
+    /// An operation that was just issued is a program.
+    pub(crate) fn note_program(&mut self, op: OpId) {
+        self.operations[op.get() as usize].is_program = true;
+    }
+
+    /// Hands out, for each die with programs under way, an operation that takes no time, right behind the last of them: that
+    /// may have a follower of its own.
+    pub(crate) fn await_programs(&mut self, mut each: impl FnMut(OpId)) {
+        let nothing = Phases::new(Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        for server in 0..self.servers.len() {
+            let is_program = |id: &OpId| self.operations[id.get() as usize].is_program;
+            if let Some(place) = self.servers[server].queue.iter().rposition(is_program) {
+                let id = self.add(server as u32, nothing, Some(self.now));
+                self.servers[server].queue.insert(place + 1, id);
+                each(id);
+            }
+        }
     }
 
     pub(crate) fn tell(&mut self, op: OpId, plus_ns: u64, tag: u32) {
@@ -230,7 +255,7 @@ impl Channels {
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
-        die.backlog.ns = die.backlog.ns.saturating_sub(phases.total().ns);
+        die.backlog.ns = die.backlog.ns.saturating_sub(phases.total.ns);
         self.vacant.push(id);
         self.engage(server);
     }

@@ -4,6 +4,8 @@ use crate::disk::DisksConfig;
 use crate::scheme::SchemeConfig;
 use coflash_base::{Bytes, Share};
 use coflash_cache::EvictionConfig;
+use coflash_flash::Mode;
+use coflash_ftl::{Demands, Fate, Source, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +32,34 @@ pub enum Resizing {
     Yielding,
 }
 
+/// Which pages share the active blocks of flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActiveBlocks {
+    /// New pages as `ftl.shared_streams` says, clean ones being of the stream "evict"; what GC copies is mixed.
+    #[default]
+    Mixed,
+    /// Blocks hold either clean pages or dirty ones, for GC keeps them apart, too.
+    ByClass,
+}
+
+impl ActiveBlocks {
+    /// What becomes of the clean pages of GC's victims.
+    pub(crate) fn fate_of_clean(self) -> Fate {
+        let stream = match self {
+            Self::Mixed => Stream::Gc,
+            Self::ByClass => Stream::Evict,
+        };
+        Fate::Copy { source: Source::Flash, stream, mode: Mode::Normal }
+    }
+
+    /// What is asked of the FTL.
+    #[must_use]
+    pub fn demands(self) -> Demands {
+        Demands { evict_stream: self == Self::ByClass, ..Demands::NONE }
+    }
+}
+
 /// What becomes of a write to a part of a page that is not cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -51,6 +81,8 @@ pub struct HybridConfig {
     pub scheme: SchemeConfig,
     /// Which page leaves the read cache, and the write cache, first.
     pub policy: EvictionConfig,
+    /// Which pages share the active blocks of flash.
+    pub active_blocks: ActiveBlocks,
     /// What the curves of hit rates are measured in, and the step in which flash is divided.
     pub segment: Bytes,
     /// Requests between two decisions how flash is to be divided.
@@ -79,6 +111,7 @@ impl Default for HybridConfig {
             disks: DisksConfig::default(),
             scheme: SchemeConfig::default(),
             policy: EvictionConfig::default(),
+            active_blocks: ActiveBlocks::default(),
             segment: Bytes { count: 256 << 20 },
             period_requests: 1 << 16,
             resize_pages: 2,

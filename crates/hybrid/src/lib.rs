@@ -17,7 +17,7 @@ mod store;
 mod tier;
 mod workload_tracker;
 
-pub use config::{Destaging, HybridConfig, PartialWrites};
+pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites};
 pub use mapping_manager::{Found, Layout, MappingManager, MappingTally};
 pub use media::{Label, Simulated, TierMedia};
 pub use meter::{DiskUse, Meter};
@@ -26,4 +26,4 @@ pub use partition_resizer::{Limits, PartitionResizer};
 pub use scheme::{PartitionScheme, Period, Scheme, SchemeConfig};
 pub use sequential_detector::SequentialDetector;
 pub use tier::{FETCH_PAGES, Served, Tier, TierTally};
-pub use workload_tracker::{GhostList, WorkloadTracker};
+pub use workload_tracker::WorkloadTracker;

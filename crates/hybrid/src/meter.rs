@@ -1,6 +1,6 @@
 //! Meter: what disks and garbage collection really took, period by period, for the cost model that goes by it.
 
-use crate::costmodel::{Costs, Measured};
+use crate::costmodel::{Cleaning, Costs, Measured};
 use crate::tier::TierTally;
 use coflash_base::Time;
 use coflash_flash::Cause;
@@ -39,6 +39,7 @@ struct Counted {
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Meter {
+    disks: DiskUse,
     before: Counted,
     /// The pages that were cached, summed over the requests of this period, and those requests.
     cached_pages: u64,
@@ -55,11 +56,11 @@ impl Meter {
             fetched_page_ns: costs.disk.read_ns(),
             destaged_page_ns: costs.disk.write_ns(),
             past_the_cache: 0.0,
-            cleaning: crate::costmodel::Cleaning::default(),
+            cleaning: Cleaning::default(),
             disks: 1.0,
             dies: f64::from(dies),
         };
-        Self { before: Counted::default(), cached_pages: 0, requests: 0, measured }
+        Self { disks: DiskUse::default(), before: Counted::default(), cached_pages: 0, requests: 0, measured }
     }
 
     /// A request comes while so many pages are cached.
@@ -69,18 +70,21 @@ impl Meter {
         self.requests += 1;
     }
 
+    /// What disks have done until now.
+    pub fn disks_did(&mut self, disks: DiskUse) {
+        self.disks = disks;
+    }
+
     /// A period ends: what was measured so far. A step is a segment as a share of flash.
-    pub fn end_period(
-        &mut self,
-        disks: DiskUse,
-        tier: &TierTally,
-        ftl: &Tally,
-        flash_pages: u32,
-        step: f64,
-    ) -> &Measured {
+    pub fn end_period(&mut self, tier: &TierTally, ftl: &Tally, flash_pages: u32, step: f64) -> &Measured {
+        let disks = self.disks;
         let now = Counted {
             disks,
-            page_requests: tier.read_hits + tier.read_hits_dirty + tier.read_misses + tier.write_hits + tier.write_misses,
+            page_requests: tier.read_hits
+                + tier.read_hits_dirty
+                + tier.read_misses
+                + tier.write_hits
+                + tier.write_misses,
             fetched: tier.read_misses,
             destaged: tier.destages,
             puts: ftl.programs_for(Cause::Host) + ftl.programs_for(Cause::Evict),
@@ -88,7 +92,9 @@ impl Meter {
             erases: ftl.erases_blocks,
         };
         let before = std::mem::replace(&mut self.before, now);
-        let mean = |time_ns: u64, pages: u64, was: f64| if pages >= ENOUGH { time_ns as f64 / pages as f64 } else { was };
+        let mean = |time_ns: u64, pages: u64, was: f64| {
+            if pages >= ENOUGH { time_ns as f64 / pages as f64 } else { was }
+        };
         let measured = &mut self.measured;
         let (fetched, destaged) = (now.fetched - before.fetched, now.destaged - before.destaged);
         measured.fetched_page_ns =
@@ -99,7 +105,8 @@ impl Meter {
         let time_ns = disks.at.since(before.disks.at).ns as f64;
         if time_ns > 0.0 {
             measured.pages_per_s = (now.page_requests - before.page_requests) as f64 / time_ns * 1e9;
-            measured.past_the_cache = (disks.past_ns - before.disks.past_ns) as f64 / time_ns / measured.disks;
+            measured.past_the_cache =
+                (disks.past_ns - before.disks.past_ns) as f64 / time_ns / measured.disks;
         }
         let (puts, erases) = (now.puts - before.puts, now.erases - before.erases);
         let u = self.cached_pages as f64 / self.requests.max(1) as f64 / f64::from(flash_pages);

@@ -78,21 +78,23 @@ impl PageReplacer {
         self.cache.dirty_len() - self.cache.pinned_len()
     }
 
-    /// What has to go next. The write cache may always hold a group: destaging page by page would cost a seek for each.
+    /// What has to go next, with so many clean pages to come. The write cache may always hold a group: destaging page by page
+    /// would cost a seek for each.
     #[inline]
-    pub(crate) fn excess(&mut self, limits: Limits) -> Excess {
+    pub(crate) fn excess(&mut self, limits: Limits, coming: u32) -> Excess {
         match self.orders {
             Orders::Own => {
                 if self.dirty_pages() > limits.write_pages.max(self.group_pages) {
                     return Excess::Dirty;
                 }
-                if self.cache.clean_len() > limits.read_pages {
+                if self.cache.clean_len() + coming > limits.read_pages {
                     return self.cache.victim(false).map_or(Excess::Nothing, Excess::Clean);
                 }
                 Excess::Nothing
             }
             Orders::Common => {
-                if self.cache.len() - self.cache.pinned_len() <= limits.pages().max(self.group_pages) {
+                if self.cache.len() - self.cache.pinned_len() + coming <= limits.pages().max(self.group_pages)
+                {
                     return Excess::Nothing;
                 }
                 match self.cache.victim(true) {

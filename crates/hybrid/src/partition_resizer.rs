@@ -98,7 +98,8 @@ impl PartitionResizer {
     /// Whether the write cache, of whose pages so many are dirty and stay otherwise, is to give up a group, now that none is
     /// on its way on account of this. Its limit is then lower by so much.
     pub fn gives_up_group(&mut self, dirty_pages: u32) -> bool {
-        let shrinks = self.resizing == Resizing::Yielding && self.limits.write_pages > self.targets.write_pages;
+        let shrinks =
+            self.resizing == Resizing::Yielding && self.limits.write_pages > self.targets.write_pages;
         let bound = self.least_write_pages(dirty_pages) >= self.limits.write_pages;
         if !shrinks || !bound || self.allowed_pages < self.group_pages {
             return false;

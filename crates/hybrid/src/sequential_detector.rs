@@ -4,25 +4,29 @@
 //! It follows a number of streams, each by the page it would go on with. A request that begins there belongs to the stream;
 //! any other begins one, in the place of the stream that went on longest ago.
 
-/// A run of requests.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    write: bool,
-    /// The page after its last.
-    next: u64,
-    pages: u64,
-    /// When it last went on, in requests.
-    at: u64,
-}
-
-/// See the module.
+/// See the module. Each request looks at every run, so what it looks for lies together.
 #[derive(Clone, Debug)]
 pub struct SequentialDetector {
-    runs: Vec<Run>,
+    /// How each run would go on.
+    next: Vec<Next>,
+    /// When each last went on, in requests.
+    at: Vec<u64>,
+    /// How long each is.
+    pages: Vec<u64>,
     runs_max: usize,
     /// Pages from which on a run is sequential; none where nothing is.
     unit_pages: Option<u64>,
     requests: u64,
+}
+
+/// The page after the last of a run, and whether it writes, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Next(u64);
+
+impl Next {
+    fn new(write: bool, page: u64) -> Self {
+        Self(page << 1 | u64::from(write))
+    }
 }
 
 impl SequentialDetector {
@@ -30,25 +34,29 @@ impl SequentialDetector {
     #[must_use]
     pub fn new(streams: u32, unit_pages: Option<u64>) -> Self {
         let runs_max = streams.max(1) as usize;
-        Self { runs: Vec::with_capacity(runs_max), runs_max, unit_pages, requests: 0 }
+        let [at, pages] = [(); 2].map(|()| Vec::with_capacity(runs_max));
+        Self { next: Vec::with_capacity(runs_max), at, pages, runs_max, unit_pages, requests: 0 }
     }
 
     /// Whether a request belongs to a run that, with it, is long enough.
     pub fn is_sequential(&mut self, write: bool, first: u64, pages: u32) -> bool {
         let Some(unit_pages) = self.unit_pages else { return false };
         self.requests += 1;
-        let (next, pages) = (first + u64::from(pages), u64::from(pages));
-        let at = self.requests;
-        if let Some(run) = self.runs.iter_mut().find(|run| run.write == write && run.next == first) {
-            *run = Run { next, pages: run.pages + pages, at, ..*run };
-            return run.pages >= unit_pages;
+        let (begin, next) = (Next::new(write, first), Next::new(write, first + u64::from(pages)));
+        let pages = u64::from(pages);
+        if let Some(run) = self.next.iter().position(|&next| next == begin) {
+            (self.next[run], self.at[run]) = (next, self.requests);
+            self.pages[run] += pages;
+            return self.pages[run] >= unit_pages;
         }
-        let begun = Run { write, next, pages, at };
-        if self.runs.len() < self.runs_max {
-            self.runs.push(begun);
+        if self.next.len() < self.runs_max {
+            self.next.push(next);
+            self.at.push(self.requests);
+            self.pages.push(pages);
         } else {
-            let oldest = self.runs.iter_mut().min_by_key(|run| run.at).expect("at least one stream");
-            *oldest = begun;
+            let oldest = self.at.iter().min().expect("at least one stream");
+            let run = self.at.iter().position(|at| at == oldest).expect("it is one of them");
+            (self.next[run], self.at[run], self.pages[run]) = (next, self.requests, pages);
         }
         pages >= unit_pages
     }
@@ -56,7 +64,7 @@ impl SequentialDetector {
     /// The bytes it holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.runs.capacity() * size_of::<Run>()
+        (self.next.capacity() + self.at.capacity() + self.pages.capacity()) * size_of::<u64>()
     }
 }
 

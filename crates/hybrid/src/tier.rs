@@ -11,22 +11,23 @@
 //!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy.
 
 mod recovery;
+mod resizing;
 
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
-use crate::meter::{DiskUse, Meter};
+use crate::meter::Meter;
 use crate::page_replacer::{Excess, Leave, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
-use crate::scheme::{Period, Scheme};
+use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
 use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
 use coflash_base::{Lpn, Share};
 use coflash_cache::{SlotId, SplitCache};
 use coflash_flash::{Cause, Geometry, Media, Place};
-use coflash_ftl::{Ftl, Summary};
+use coflash_ftl::{Fate, Ftl, Summary};
 
 /// Pages of a fetch, at most.
 pub const FETCH_PAGES: u32 = 64;
@@ -69,6 +70,8 @@ pub struct TierTally {
     pub destages: u64,
     /// Groups of them.
     pub destage_groups: u64,
+    /// Dirty pages that went only because the write cache was to be smaller.
+    pub given_up: u64,
     /// Ends of periods at which flash was divided anew.
     pub divisions: u64,
 }
@@ -89,10 +92,11 @@ pub struct Tier {
     detector: SequentialDetector,
     tracker: Option<WorkloadTracker>,
     meter: Meter,
-    disk_use: DiskUse,
     resizer: PartitionResizer,
     mapping: MappingManager,
     scheme: Scheme,
+    /// What becomes of the clean pages of GC's victims.
+    clean: Fate,
     costs: Costs,
     partial_writes: PartialWrites,
     flash_pages: u32,
@@ -149,6 +153,7 @@ impl Tier {
             return Err(("destage_pages", problem));
         }
         let scheme = config.scheme.build();
+        let clean = if scheme.drops_clean() { Fate::Drop } else { config.active_blocks.fate_of_clean() };
         let step = segment_pages as f64 / f64::from(flash_pages);
         let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
         let tracks = scheme.divides();
@@ -166,7 +171,8 @@ impl Tier {
                 (unit_pages > 0).then_some(unit_pages),
             ),
             tracker: tracks.then(|| {
-                WorkloadTracker::new(segments as u32, segment_pages as u32, step, disk_pages as usize, kept)
+                let (segments, segment_pages) = (segments as u32, segment_pages as u32);
+                WorkloadTracker::new(&config.policy, segments, segment_pages, step, disk_pages as usize, kept)
             }),
             resizer: PartitionResizer::new(
                 Limits::of(scheme.first(), flash_pages, layout.slots),
@@ -176,9 +182,9 @@ impl Tier {
                 config.destage_pages,
             ),
             meter: Meter::new(&costs, geometry.dies()),
-            disk_use: DiskUse::default(),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
+            clean,
             costs,
             partial_writes: config.partial_writes,
             flash_pages,
@@ -248,11 +254,11 @@ impl Tier {
     fn store<'a, M: Media>(
         ftl: &'a mut Ftl,
         replacer: &'a mut PageReplacer,
-        scheme: &Scheme,
+        clean: Fate,
         start: M::When,
         media: &'a mut M,
     ) -> Store<'a, M> {
-        Store { cache: &mut replacer.cache, ftl, drops_clean: scheme.drops_clean(), media, start }
+        Store { cache: &mut replacer.cache, ftl, clean, media, start }
     }
 
     /// A request begins: a read or write of so many pages from `first` on.
@@ -261,18 +267,6 @@ impl Tier {
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
         self.meter.tick(self.replacer.cache.len());
         self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
-    }
-
-    /// What disks have done until now; asked for before the [end](Self::end) of a request with which a period ends.
-    pub fn disks_did(&mut self, disk_use: DiskUse) {
-        self.disk_use = disk_use;
-    }
-
-    /// Whether a period ends with this request.
-    #[inline]
-    #[must_use]
-    pub fn period_ends(&self) -> bool {
-        self.period_ends
     }
 
     /// The request has no more pages: what it and the present limits push out begins to go.
@@ -284,24 +278,8 @@ impl Tier {
             let trimmed = std::mem::take(&mut self.trimmed);
             self.forget(&trimmed, start, media);
         }
-        self.keep_limits(start, media);
-        if self.given_up.is_none() && self.resizer.gives_up_group(self.replacer.dirty_pages()) {
-            self.given_up = Some(self.destage(start, media));
-        }
-    }
-
-    fn divide(&mut self) {
-        let Some(tracker) = &mut self.tracker else { return };
-        let demand = tracker.demand();
-        tracker.fade();
-        let caching_max = f64::from(self.slots) / f64::from(self.flash_pages);
-        let (tally, ftl) = (&self.tally, self.ftl.tally());
-        let measured = self.meter.end_period(self.disk_use, tally, ftl, self.flash_pages, self.step);
-        let period = Period { demand: &demand, costs: &self.costs, measured, step: self.step, caching_max };
-        if let Some(partition) = self.scheme.divide(&period) {
-            self.tally.divisions += 1;
-            self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));
-        }
+        self.keep_limits(0, start, media);
+        self.give_up_group(start, media);
     }
 
     /// Reads a page of the request.
@@ -337,7 +315,7 @@ impl Tier {
     /// None where GC, which may run before the read, drops the page.
     #[inline]
     fn read_slot<M: TierMedia>(&mut self, slot: SlotId, start: M::When, media: &mut M) -> Option<M::When> {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         store.read(Lpn::new(slot.get()), Place::Host, Cause::Host)
     }
 
@@ -389,7 +367,7 @@ impl Tier {
         };
         let done = self.program(slot, from, Cause::Host, after, start, media);
         // Not what GC left of it: the page is dirty, and stays.
-        self.keep_limits(start, media);
+        self.keep_limits(0, start, media);
         Served::Flash(done)
     }
 
@@ -412,7 +390,7 @@ impl Tier {
         // A clean page may not be dropped between this and the write.
         self.replacer.cache.write(slot);
         self.replacer.stays(slot);
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         store.read(Lpn::new(slot.get()), Place::Merged, Cause::Host)
     }
 
@@ -426,12 +404,12 @@ impl Tier {
         start: M::When,
         media: &mut M,
     ) -> M::When {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.program(slot, from, cause, after, &mut store)
     }
 
     fn forget<M: TierMedia>(&mut self, pages: &[Lpn], start: M::When, media: &mut M) -> M::When {
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.forget(pages, start, &mut store)
     }
 
@@ -461,11 +439,11 @@ impl Tier {
         self.release(slot);
     }
 
-    /// Sends out what is beyond the limits.
+    /// Sends out what is beyond the limits, with so many clean pages to come.
     #[inline]
-    fn keep_limits<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+    fn keep_limits<M: TierMedia>(&mut self, coming: u32, start: M::When, media: &mut M) {
         loop {
-            match self.replacer.excess(self.resizer.limits()) {
+            match self.replacer.excess(self.resizer.limits(), coming) {
                 Excess::Nothing => return,
                 Excess::Clean(slot) => self.drop_clean(slot),
                 Excess::Dirty => {
@@ -486,7 +464,7 @@ impl Tier {
         self.tally.destages += slots.len() as u64;
         for slot in slots {
             let page = self.replacer.cache.page_of(slot);
-            let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+            let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
             let read = store.read(Lpn::new(slot.get()), Place::Merged, Cause::Destage);
             media.destage(id.get(), page, read.expect("a dirty page is in flash"));
         }
@@ -499,12 +477,6 @@ impl Tier {
         self.started.drain(..)
     }
 
-    /// Whether a group goes only because the write cache is to be smaller: it should give way to other transfers.
-    #[must_use]
-    pub fn gives_way(&self, id: LeaveId) -> bool {
-        self.given_up == Some(id)
-    }
-
     /// Whether the disk still wants a page of a group: not if it was overwritten since, for then an older version of it may
     /// not reach the disk any more.
     #[must_use]
@@ -514,9 +486,7 @@ impl Tier {
 
     /// A group is on the disk: its pages leave flash. The journal says so at the time returned.
     pub fn destaged<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
-        if self.given_up == Some(id) {
-            self.given_up = None;
-        }
+        self.given_up = self.given_up.filter(|&given_up| given_up != id);
         self.leave(id, start, media)
     }
 
@@ -593,13 +563,14 @@ impl Tier {
                 self.fill(id, page, start, media);
             }
         }
-        self.keep_limits(start, media);
     }
 
     fn fill<M: TierMedia>(&mut self, fetch: u32, page: Lpn, start: M::When, media: &mut M) {
         if self.resizer.limits().read_pages == 0 {
             return;
         }
+        // Before it comes: some policies have the newest page leave first where all others were used again.
+        self.keep_limits(1, start, media);
         if self.replacer.cache.is_full() {
             match self.replacer.clean_victim() {
                 Some(slot) => self.drop_clean(slot),

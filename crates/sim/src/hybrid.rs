@@ -11,10 +11,12 @@ use coflash_base::{Duration, Lpn, Seed, Time};
 use coflash_cache::SplitCache;
 use coflash_controller::{CacheTally, Extent, Placement};
 use coflash_flash::{Busy, CacheTiming, Channel, Finished, Timeline, Timing, When};
-use coflash_ftl::{Demands, Ftl, GcMode};
+use coflash_ftl::{Ftl, GcMode, Stream};
 use coflash_hybrid::costmodel::{Costs, FlashCosts};
 use coflash_hybrid::disk::{Answered, Direction, Disks};
-use coflash_hybrid::{Destaging, DiskUse, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier};
+use coflash_hybrid::{
+    ActiveBlocks, Destaging, DiskUse, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier,
+};
 use coflash_workload::Op;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -114,7 +116,7 @@ impl Hybrid {
     /// # Errors
     /// What does not fit together.
     pub(crate) fn new(scenario: &Scenario, config: &HybridConfig) -> Result<Self, ScenarioError> {
-        check(scenario)?;
+        check(scenario, config)?;
         let refused = |(key, problem): (&str, String)| ScenarioError::new(&format!("hybrid.{key}"), problem);
         let page_bytes = scenario.flash.page_size.count;
         let disks = Disks::new(&config.disks, page_bytes)
@@ -124,7 +126,8 @@ impl Hybrid {
                 let problem = format!("{} pages are too many: fewer than {}", disks.pages(), u32::MAX / 2);
                 ScenarioError::new("hybrid.disks", problem)
             })?;
-        let ftl = Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, Demands::NONE, Seed(scenario.seed))
+        let demands = config.active_blocks.demands();
+        let ftl = Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, demands, Seed(scenario.seed))
             .map_err(|(key, problem)| ScenarioError::new(key, problem))?;
         let costs = Costs { flash: flash_costs(scenario), disk: disks.costs(page_bytes) };
         let tier = Tier::new(ftl, &scenario.flash, scenario.ftl.summary, config, costs, disk_pages)
@@ -337,7 +340,7 @@ fn known(when: When) -> Time {
 }
 
 /// What goes with a hybrid and what does not.
-fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
+fn check(scenario: &Scenario, config: &HybridConfig) -> Result<(), ScenarioError> {
     let refuse = |key: &str, problem: &str| Err(ScenarioError::new(key, problem.to_owned()));
     if scenario.timing.channel != Channel::Private {
         return refuse("timing.channel", "\"shared\" was given; a hybrid takes \"private\"");
@@ -366,6 +369,14 @@ fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
     if scenario.cache.placement != Placement::InStorage {
         return refuse("cache.placement", "\"host\" was given; a hybrid has no device cache to be placed");
+    }
+    let mixes = |group: &Vec<Stream>| group.contains(&Stream::Host) && group.contains(&Stream::Evict);
+    if config.active_blocks == ActiveBlocks::ByClass && scenario.ftl.shared_streams.iter().any(mixes) {
+        return refuse(
+            "hybrid.active_blocks",
+            "\"by-class\" was given, but ftl.shared_streams has \"host\" (dirty pages) and \"evict\" (clean ones) share a \
+             block: [[\"host\", \"gc\"]] is allowed, or []",
+        );
     }
     Ok(())
 }
@@ -510,7 +521,10 @@ impl Target for Hybrid {
     }
 
     fn add_sections(&self, metrics: &mut Metrics) {
-        metrics.hybrid = Some(HybridMetrics::of(&self.tier, &self.disks, self.sizes.samples.clone()));
+        // Disks may still be at work when everything is answered.
+        let end = Time { ns: self.now.ns.max(metrics.simulated_ns) };
+        let sizes = self.sizes.until(&self.tier, end);
+        metrics.hybrid = Some(HybridMetrics::of(&self.tier, &self.disks, sizes, end.ns));
     }
 }
 
@@ -537,15 +551,26 @@ impl SizesOverTime {
         }
     }
 
-    fn take(&mut self, tier: &Tier, at: Time) {
+    fn sample(tier: &Tier, at: Time) -> Sizes {
         let (cache, limits): (&SplitCache, _) = (tier.cache(), tier.limits());
-        self.samples.push(Sizes {
+        Sizes {
             at_ns: at.ns,
             clean_pages: cache.clean_len(),
             dirty_pages: cache.dirty_len(),
             read_limit_pages: limits.read_pages,
             write_limit_pages: limits.write_pages,
-        });
+        }
+    }
+
+    /// The samples, and how large the caches are at the end.
+    fn until(&self, tier: &Tier, end: Time) -> Vec<Sizes> {
+        let last =
+            self.samples.last().is_none_or(|last| last.at_ns < end.ns).then(|| Self::sample(tier, end));
+        self.samples.iter().copied().chain(last).collect()
+    }
+
+    fn take(&mut self, tier: &Tier, at: Time) {
+        self.samples.push(Self::sample(tier, at));
         if self.samples.len() == Self::SAMPLES_MAX {
             let mut keep = false;
             self.samples.retain(|_| {

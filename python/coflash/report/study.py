@@ -12,8 +12,8 @@ from pathlib import Path
 
 from coflash._core import CoflashError
 from coflash.comparison import Comparison
-from coflash.report.varied import NONE, Key, varied_keys
 from coflash.result import Result
+from coflash.varied import NONE, Key, varied_keys
 
 _RESULT, _COMPARISON = "result.json", "comparison.json"
 

@@ -269,6 +269,10 @@ impl<P: Plan> GcAnswers for Shadow<P> {
         }
     }
 
+    fn copies_unmarked(&mut self, pages: u32) {
+        self.tally.moved_pages[Marks::NONE.index()] += u64::from(pages);
+    }
+
     #[inline(always)]
     fn weights(&mut self, _: &Cache) -> Weights {
         Weights::all(self.weight())
@@ -283,7 +287,7 @@ impl<P: Plan> CooperationScheme for Shadow<P> {
     fn demands(&self) -> Demands {
         let weight_max = self.weight();
         let fractional = !weight_max.0.is_multiple_of(Weight::SIXTEENTHS);
-        Demands { fractional, weight_max, shadow_stream: self.pieces.apart.any(), grades: false }
+        Demands { fractional, weight_max, shadow_stream: self.pieces.apart.any(), ..Demands::NONE }
     }
 
     /// 001 → 101, 011 → 101, 111 → 101: what the host writes it holds dirty no more.
@@ -297,14 +301,15 @@ impl<P: Plan> CooperationScheme for Shadow<P> {
         }
     }
 
-    /// 111 → 011, in an eviction, and in a flush where the promise does not count.
+    /// 111 → 011, in an eviction, and in a flush where the promise does not count. Else a program follows: GC, which may
+    /// come by while room is made for that, takes nothing from the buffer that is on its way to flash already.
     #[inline(always)]
     fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
         let may = self.pieces.discards_twins && (!in_flush || self.pieces.breaks_promise);
         let discards = may && below.shadows(page.lpn) == BOTH;
-        if discards {
+        self.tally.discarded_twins_pages += u64::from(discards);
+        if self.pieces.knows.device {
             below.shadow(page.lpn, Tier::Device, false);
-            self.tally.discarded_twins_pages += 1;
         }
         discards
     }

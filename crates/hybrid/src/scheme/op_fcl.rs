@@ -31,7 +31,11 @@ pub struct OpFclConfig {
 
 impl Default for OpFclConfig {
     fn default() -> Self {
-        Self { initial_caching: Share::percent(95), initial_read: Share::percent(50), costs: CostsOf::default() }
+        Self {
+            initial_caching: Share::percent(95),
+            initial_read: Share::percent(50),
+            costs: CostsOf::default(),
+        }
     }
 }
 

@@ -4,21 +4,21 @@
 use crate::media::{Destage, Fragile, Sabotage};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Bytes, Duration, Lpn, Seed, Share};
+use coflash_cache::SlotId;
 use coflash_flash::{Cause, Geometry};
-use coflash_ftl::{
-    Chips, Demands, FreeMark, Ftl, FtlConfig, GcConfig, Pools, Provisioning, Spare, Summary, Trigger,
-};
+use coflash_ftl::{Chips, FreeMark, Ftl, FtlConfig, GcConfig, Pools, Provisioning, Spare, Summary, Trigger};
 use coflash_hybrid::costmodel::{Costs, DiskCosts, FlashCosts};
-use coflash_hybrid::{HybridConfig, LeaveId, SchemeConfig, Served, Tier};
+use coflash_hybrid::{ActiveBlocks, HybridConfig, LeaveId, SchemeConfig, Served, Tier};
+use std::collections::BTreeMap;
 
 /// A device to test on.
 #[derive(Clone)]
 pub(crate) struct Setup {
     pub(crate) name: String,
     geometry: Geometry,
-    ftl: FtlConfig,
-    gc: GcConfig,
-    hybrid: HybridConfig,
+    pub(crate) ftl: FtlConfig,
+    pub(crate) gc: GcConfig,
+    pub(crate) hybrid: HybridConfig,
     disk_pages: u32,
 }
 
@@ -46,8 +46,12 @@ impl Setup {
             },
             ..FtlConfig::default()
         };
+        // Where streams have blocks of their own, classes have, too.
+        let active_blocks =
+            if variant.is_multiple_of(3) { ActiveBlocks::ByClass } else { ActiveBlocks::Mixed };
         let trigger = if variant % 2 == 1 { Trigger::Operation } else { Trigger::Write };
-        let gc = GcConfig { low_mark: FreeMark::Blocks(1), trigger, ..GcConfig::default() };
+        let low_mark = FreeMark::Blocks(1 + u32::from(active_blocks == ActiveBlocks::ByClass));
+        let gc = GcConfig { low_mark, trigger, ..GcConfig::default() };
         let hybrid = HybridConfig {
             scheme: SchemeConfig::by_name(scheme).expect("a scheme"),
             segment: Bytes { count: PAGE_BYTES * u64::from(blocks * pages_per_block / 8) },
@@ -55,6 +59,7 @@ impl Setup {
             sequential_unit: Bytes { count: 4 * PAGE_BYTES },
             sequential_streams: 2,
             destage_pages: 3,
+            active_blocks,
             ..HybridConfig::default()
         };
         let name = format!("{scheme} on {blocks} blocks, variant {variant}");
@@ -75,7 +80,7 @@ impl Setup {
     }
 
     fn tier(&self) -> Tier {
-        let ftl = Ftl::new(&self.geometry, &self.ftl, &self.gc, Demands::NONE, Seed(1))
+        let ftl = Ftl::new(&self.geometry, &self.ftl, &self.gc, self.hybrid.active_blocks.demands(), Seed(1))
             .expect("a device that fits");
         let us = |us: u64| Duration { ns: us * 1000 };
         let costs = Costs {
@@ -176,7 +181,19 @@ impl Driver {
         Ok(())
     }
 
-    fn write(&mut self, first: u32, pages: u32) {
+    /// Blocks that hold clean pages and dirty ones.
+    pub(crate) fn mixed_blocks(&self) -> usize {
+        let (cache, ftl) = (self.tier.cache(), self.tier.ftl());
+        let mut classes = BTreeMap::<u32, [bool; 2]>::new();
+        for slot in (0..cache.capacity()).map(SlotId::new).filter(|&slot| cache.is_occupied(slot)) {
+            let page = ftl.lookup(Lpn::new(slot.get())).expect("what is cached is in flash");
+            let block = page.get() / self.setup.geometry.pages_per_block;
+            classes.entry(block).or_default()[usize::from(cache.is_dirty(slot))] = true;
+        }
+        classes.values().filter(|&&class| class == [true, true]).count()
+    }
+
+    pub(crate) fn write(&mut self, first: u32, pages: u32) {
         self.tier.begin(true, Lpn::new(first), pages);
         let mut run: Option<(Lpn, Vec<u64>)> = None;
         let mut in_flash = Vec::new();
@@ -259,6 +276,14 @@ impl Driver {
         let issued = self.pages[page.get() as usize].issued;
         if read < at_least || read > issued {
             return Err(format!("{page:?} reads as {read}; {at_least} to {issued} was expected"));
+        }
+        Ok(())
+    }
+
+    /// The disk does all that waits.
+    pub(crate) fn work_off(&mut self, stream: &mut Stream) -> Result<(), String> {
+        while !self.jobs.is_empty() {
+            self.work(stream)?;
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ mod media;
 
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
+use coflash_ftl::FreeMark;
+use coflash_hybrid::ActiveBlocks;
 use driver::{Driver, Setup};
 use media::Sabotage;
 
@@ -30,11 +32,18 @@ fn storm(
     Ok(driver.seen)
 }
 
+/// Cuts in the test suite; `COFLASH_STORM_CUTS` asks for more.
+fn cuts_in_all() -> u64 {
+    std::env::var("COFLASH_STORM_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(2_880)
+}
+
 #[test]
 fn no_cut_loses_a_dirty_page_or_brings_an_old_one_back() {
     let mut sums = [("", 0); 8];
-    for setup in Setup::all() {
-        for seed in 0..12 {
+    let setups = Setup::all();
+    let seeds = cuts_in_all().div_ceil(30 * setups.len() as u64);
+    for setup in setups {
+        for seed in 0..seeds {
             let seen = storm(&setup, seed, 30, 300, Sabotage::None)
                 .unwrap_or_else(|problem| panic!("{} with seed {seed}: {problem}", setup.name));
             for (sum, (name, count)) in sums.iter_mut().zip(seen) {
@@ -104,6 +113,52 @@ fn recovery_may_be_cut_short() {
                 .unwrap_or_else(|problem| panic!("{}, step {step}: {problem}", setup.name));
         }
     }
+}
+
+/// What leaves takes two pages of the journal, and after the first a checkpoint comes.
+#[test]
+fn a_checkpoint_midway_does_not_bring_back_what_is_gone() {
+    for setup in Setup::all() {
+        let mut stream = Seed(13).stream("midway");
+        let mut driver = Driver::new(&setup, Sabotage::None);
+        for round in 0..60 {
+            // More of the journal, so that rounds begin at any place of it.
+            for first in [0, 4].into_iter().take(round % 3) {
+                driver.write(first, 1);
+                driver.write(first, 4);
+            }
+            // Backwards, or they would be a sequential run.
+            (20..27).rev().for_each(|page| driver.write(page, 1));
+            driver.work_off(&mut stream).unwrap();
+            driver.write(20, 7);
+            driver.work_off(&mut stream).unwrap();
+            let mut cut = driver.clone();
+            cut.restart(&mut stream)
+                .unwrap_or_else(|problem| panic!("{}, round {round}: {problem}", setup.name));
+        }
+    }
+}
+
+#[test]
+fn blocks_hold_one_class_where_classes_are_kept_apart() {
+    let mixed = |setup: &Setup, active_blocks| {
+        let mut setup = setup.clone();
+        setup.ftl.shared_streams.clear();
+        setup.gc.low_mark = FreeMark::Blocks(2);
+        setup.hybrid.active_blocks = active_blocks;
+        let mut stream = Seed(11).stream("classes");
+        let mut driver = Driver::new(&setup, Sabotage::None);
+        let blocks = (0..2000).map(|_| {
+            driver.operate(&mut stream).unwrap();
+            driver.mixed_blocks()
+        });
+        blocks.sum::<usize>()
+    };
+    for setup in Setup::all() {
+        assert_eq!(mixed(&setup, ActiveBlocks::ByClass), 0, "{}", setup.name);
+    }
+    let all: usize = Setup::all().iter().map(|setup| mixed(setup, ActiveBlocks::Mixed)).sum();
+    assert!(all > 0, "what GC copies is mixed otherwise");
 }
 
 #[test]
