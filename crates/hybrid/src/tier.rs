@@ -12,14 +12,16 @@
 //!   part of a page is not written over that copy meanwhile, but follows to the disk.
 
 mod recovery;
+mod resizing;
 
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
+use crate::meter::Meter;
 use crate::page_replacer::{Excess, Leave, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
-use crate::scheme::{Period, Scheme};
+use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
 use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
@@ -69,6 +71,8 @@ pub struct TierTally {
     pub destages: u64,
     /// Groups of them.
     pub destage_groups: u64,
+    /// Dirty pages that went only because the write cache was to be smaller.
+    pub given_up: u64,
     /// Ends of periods at which flash was divided anew.
     pub divisions: u64,
 }
@@ -88,6 +92,7 @@ pub struct Tier {
     replacer: PageReplacer,
     detector: SequentialDetector,
     tracker: Option<WorkloadTracker>,
+    meter: Meter,
     resizer: PartitionResizer,
     mapping: MappingManager,
     scheme: Scheme,
@@ -105,6 +110,8 @@ pub struct Tier {
     /// The period ended with this request.
     period_ends: bool,
     trimmed: Vec<Lpn>,
+    /// The group that the write cache gives up because it is to be smaller.
+    given_up: Option<LeaveId>,
     started: Vec<LeaveId>,
     tally: TierTally,
 }
@@ -172,7 +179,10 @@ impl Tier {
                 Limits::of(scheme.first(), flash_pages, layout.slots),
                 config.period_requests,
                 config.resize_pages,
+                config.resizing,
+                config.destage_pages,
             ),
+            meter: Meter::new(&costs, geometry.dies()),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
             clean,
@@ -186,6 +196,7 @@ impl Tier {
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
+            given_up: None,
             started: Vec::new(),
             tally: TierTally::default(),
             ftl,
@@ -255,7 +266,8 @@ impl Tier {
     #[inline]
     pub fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
-        self.period_ends |= self.resizer.tick();
+        self.meter.tick(self.replacer.cache.len());
+        self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
     }
 
     /// The request has no more pages: what it and the present limits push out begins to go.
@@ -267,18 +279,7 @@ impl Tier {
             self.forget_trimmed(start, media);
         }
         self.keep_limits(0, start, media);
-    }
-
-    fn divide(&mut self) {
-        let Some(tracker) = &mut self.tracker else { return };
-        let demand = tracker.demand();
-        tracker.fade();
-        let caching_max = f64::from(self.slots) / f64::from(self.flash_pages);
-        let period = Period { demand: &demand, costs: &self.costs, step: self.step, caching_max };
-        if let Some(partition) = self.scheme.divide(&period) {
-            self.tally.divisions += 1;
-            self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));
-        }
+        self.give_up_group(start, media);
     }
 
     /// Reads a page of the request.
@@ -457,13 +458,15 @@ impl Tier {
             match self.replacer.excess(self.resizer.limits(), coming) {
                 Excess::Nothing => return,
                 Excess::Clean(slot) => self.drop_clean(slot),
-                Excess::Dirty => self.destage(start, media),
+                Excess::Dirty => {
+                    self.destage(start, media);
+                }
             }
         }
     }
 
     /// Reads the next group into the buffer and hands it to the disk.
-    fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+    fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) -> LeaveId {
         let Self { ftl, replacer, tally, .. } = self;
         let (id, slots) = replacer.take_group(|slot| {
             tally.clean_evictions += 1;
@@ -478,6 +481,7 @@ impl Tier {
             media.destage(id.get(), page, read.expect("a dirty page is in flash"));
         }
         self.started.push(id);
+        id
     }
 
     /// The groups that began since this was last asked.
@@ -494,6 +498,7 @@ impl Tier {
 
     /// A group is on the disk: its pages leave flash. The journal says so at the time returned.
     pub fn destaged<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
+        self.given_up = self.given_up.filter(|&given_up| given_up != id);
         self.leave(id, start, media)
     }
 
