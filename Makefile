@@ -33,8 +33,8 @@ demo: $(CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace;
 
 test: rust-checks python-checks ## Set up, and run all that is checked
 
-storm: prerequisites ## Cut power a million times under cdm-consistent (CUTS=1000000)
-	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-controller --test crash
+storm: prerequisites ## Cut power a million times under cdm-consistent and OP-FCL (CUTS=1000000)
+	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-controller -p coflash-hybrid --test crash
 
 bench: prerequisites ## Measure speed and memory; ROWS="standard LRU" for some rows only
 	cargo run --release --locked --quiet -p coflash-bench -- $(ROWS)

@@ -162,11 +162,14 @@ class Hybrid(Record):
     fills_pages: int
     destages_pages: int
     destage_groups: int
+    given_up_pages: int
     disk_read_transfers: int
     disk_write_transfers: int
     disk_reads_pages: int
     disk_writes_pages: int
     disk_time_ns: int
+    disk_utilisation: float | None
+    disk_service_mean_ns: float | None
     journal_pages: int
     checkpoints: int
     divisions: int
@@ -237,7 +240,7 @@ class HostBuffer(Record):
     absorbed_pages: int
     dirty_pages: int
     waf_device: float | None
-    notices: int
+    notices_posted: int
     notices_withdrawn: int
     notice_messages: int
     notice_bytes: int

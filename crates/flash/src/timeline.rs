@@ -83,14 +83,46 @@ struct CostsInto {
 pub struct Timeline {
     geometry: Geometry,
     planes: Planes,
+    /// Pages of each die (or plane), which follow one another.
+    pages_per_server: u32,
     costs: Costs,
     cache: CacheTiming,
-    /// When each die (or plane) will have done all it was given; unused where channels are shared.
+    servers: Servers,
+}
+
+/// Dies (or planes), and until when they are busy.
+#[derive(Clone, Debug)]
+struct Servers {
+    /// When each will have done all it was given; unused where channels are shared.
     free_at: Vec<Time>,
     channels: Option<Channels>,
     /// When the last of all programs will be done; unused where channels are shared.
     programmed_at: Time,
     busy: Busy,
+}
+
+impl Servers {
+    #[inline(always)]
+    fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+        let busy = if cause == Cause::Gc { &mut self.busy.gc } else { &mut self.busy.other };
+        *busy = *busy + phases.total;
+        if let Some(channels) = &mut self.channels {
+            When { op: Some(channels.issue(server, *phases, after)), ns: 0 }
+        } else {
+            let free_at = &mut self.free_at[server];
+            *free_at = Time { ns: free_at.ns.max(after.ns) } + phases.total;
+            When::at(*free_at)
+        }
+    }
+
+    /// What was just issued is a program: a flush may wait for it.
+    #[inline(always)]
+    fn note_program(&mut self, done: When) {
+        match (&mut self.channels, done.op) {
+            (Some(channels), Some(op)) => channels.note_program(op),
+            _ => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
+        }
+    }
 }
 
 impl Timeline {
@@ -101,18 +133,18 @@ impl Timeline {
         let none = Duration::ZERO;
         let out_and_in = transfer * 2 + timing.ecc_decode;
         let into = |finish| {
-            let copy = |bus| Phases { array: timing.page_read, bus, finish };
+            let copy = |bus| Phases::new(timing.page_read, bus, finish);
             CostsInto {
-                program: Phases { array: none, bus: transfer, finish },
+                program: Phases::new(none, transfer, finish),
                 copy: copy(if timing.copy_back { none } else { out_and_in }),
                 copy_across: copy(out_and_in),
             }
         };
         let costs = Costs {
-            read: Phases { array: timing.page_read, bus: transfer, finish: none },
+            read: Phases::new(timing.page_read, transfer, none),
             // A summary is one sector long.
-            summary: Phases { array: none, bus: timing.sector_transfer, finish: timing.page_program },
-            erase: Phases { array: none, bus: none, finish: timing.block_erase },
+            summary: Phases::new(none, timing.sector_transfer, timing.page_program),
+            erase: Phases::new(none, none, timing.block_erase),
             ecc_decode: timing.ecc_decode,
             into: [timing.page_program, timing.page_program_fast.unwrap_or(timing.page_program)].map(into),
         };
@@ -120,6 +152,7 @@ impl Timeline {
             Planes::Serial => (geometry.dies(), 1),
             Planes::Parallel => (geometry.dies() * geometry.planes_per_die, geometry.planes_per_die),
         };
+        let pages_per_server = geometry.blocks_per_die() / per_die * geometry.pages_per_block;
         let channels = (timing.channel == Channel::Shared).then(|| {
             Channels::new(
                 (0..servers).map(|server| geometry.channel_of(DieId::new(server / per_die))).collect(),
@@ -128,30 +161,33 @@ impl Timeline {
         Self {
             geometry: geometry.clone(),
             planes: timing.planes,
+            pages_per_server,
             costs,
             cache,
-            free_at: vec![Time::ZERO; servers as usize],
-            channels,
-            programmed_at: Time::ZERO,
-            busy: Busy::default(),
+            servers: Servers {
+                free_at: vec![Time::ZERO; servers as usize],
+                channels,
+                programmed_at: Time::ZERO,
+                busy: Busy::default(),
+            },
         }
     }
 
     /// Time that dies have spent so far.
     #[must_use]
     pub fn busy(&self) -> Busy {
-        self.busy
+        self.servers.busy
     }
 
     /// Whether operations end only as [`Timeline::advance`] passes time.
     #[must_use]
     pub fn has_events(&self) -> bool {
-        self.channels.is_some()
+        self.servers.channels.is_some()
     }
 
     /// Has `tag` reported by [`Timeline::advance`] when `when` has come.
     pub fn tell(&mut self, when: When, tag: u32) {
-        match (&mut self.channels, when.op) {
+        match (&mut self.servers.channels, when.op) {
             (Some(channels), Some(op)) => channels.tell(op, when.ns, tag),
             _ => unreachable!("only a time that is not known yet is told"),
         }
@@ -160,20 +196,20 @@ impl Timeline {
     /// Passes time up to `until`, reporting every part whose last operation ended on the way, in that order. What follows
     /// the operation off the die (error correction, a cache access) is in the reported time, which may lie after `until`.
     pub fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) {
-        if let Some(channels) = &mut self.channels {
+        if let Some(channels) = &mut self.servers.channels {
             channels.advance(until, finished);
         }
     }
 
     /// Passes time to the next event; false where nothing is under way.
     pub fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        self.channels.as_mut().is_some_and(|channels| channels.step(finished))
+        self.servers.channels.as_mut().is_some_and(|channels| channels.step(finished))
     }
 
     /// When the next event is due; none where nothing is under way, or nothing waits for events.
     #[must_use]
     pub fn next_event(&self) -> Option<Time> {
-        self.channels.as_ref().and_then(Channels::next_event)
+        self.servers.channels.as_ref().and_then(Channels::next_event)
     }
 
     /// Since when a die has nothing to do, as far as it is known: with private channels that may be a time to come, with
@@ -181,9 +217,9 @@ impl Timeline {
     #[must_use]
     pub fn idle_since(&self, die: DieId) -> Option<Time> {
         let mut servers = self.servers_of(die);
-        match &self.channels {
+        match &self.servers.channels {
             Some(channels) => servers.all(|server| channels.is_idle(server)).then(|| channels.now()),
-            None => servers.map(|server| self.free_at[server]).max(),
+            None => servers.map(|server| self.servers.free_at[server]).max(),
         }
     }
 
@@ -198,33 +234,20 @@ impl Timeline {
     /// The bytes the timeline holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.free_at.capacity() * size_of::<Time>() + self.channels.as_ref().map_or(0, Channels::heap_bytes)
+        self.servers.free_at.capacity() * size_of::<Time>()
+            + self.servers.channels.as_ref().map_or(0, Channels::heap_bytes)
     }
 
     #[inline(always)]
-    fn server_of(&self, block: BlockId) -> usize {
-        match self.planes {
-            Planes::Serial => self.geometry.die_of(block).get() as usize,
-            Planes::Parallel => self.geometry.plane_of(block) as usize,
-        }
+    fn server_of(&self, page: Ppn) -> usize {
+        (page.get() / self.pages_per_server) as usize
     }
 
+    /// Whether both pages lie in one plane. A copy does not leave its die.
     #[inline(always)]
-    fn issue(&mut self, block: BlockId, phases: Phases, cause: Cause, after: When) -> When {
-        let server = self.server_of(block);
-        let total = phases.total();
-        if cause == Cause::Gc {
-            self.busy.gc = self.busy.gc + total;
-        } else {
-            self.busy.other = self.busy.other + total;
-        }
-        if let Some(channels) = &mut self.channels {
-            When { op: Some(channels.issue(server, phases, after)), ns: 0 }
-        } else {
-            let free_at = &mut self.free_at[server];
-            *free_at = Time { ns: free_at.ns.max(after.ns) } + total;
-            When::at(*free_at)
-        }
+    fn share_plane(&self, one: Ppn, other: Ppn) -> bool {
+        let plane = |page| self.geometry.plane_of(self.geometry.block_of(page));
+        self.geometry.planes_per_die == 1 || plane(one) == plane(other)
     }
 }
 
@@ -233,36 +256,30 @@ impl Media for Timeline {
 
     #[inline]
     fn read(&mut self, page: Ppn, _: Place, cause: Cause, after: When) -> When {
-        let block = self.geometry.block_of(page);
-        self.issue(block, self.costs.read, cause, after).plus(self.costs.ecc_decode)
+        self.servers.issue(self.server_of(page), &self.costs.read, cause, after).plus(self.costs.ecc_decode)
     }
 
     #[inline]
     fn program(&mut self, page: Ppn, oob: Oob, from: Place, cause: Cause, after: When) -> When {
         let after = if let Place::Cache { .. } = from { after.plus(self.cache.read) } else { after };
-        let block = self.geometry.block_of(page);
         let into = &self.costs.into[oob.mode as usize];
-        let phases = if oob.lpn.is_some() { into.program } else { self.costs.summary };
-        let done = self.issue(block, phases, cause, after);
-        match (&mut self.channels, done.op) {
-            (Some(channels), Some(op)) => channels.note_program(op),
-            _ => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
-        }
+        let phases = if oob.lpn.is_some() { &into.program } else { &self.costs.summary };
+        let done = self.servers.issue(self.server_of(page), phases, cause, after);
+        self.servers.note_program(done);
         done
     }
 
     #[inline]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> When {
-        let (source, block) = (self.geometry.block_of(from), self.geometry.block_of(to));
-        let inside = self.geometry.plane_of(source) == self.geometry.plane_of(block);
         let into = &self.costs.into[oob.mode as usize];
-        let phases = if inside { into.copy } else { into.copy_across };
-        self.issue(block, phases, cause, after)
+        let phases = if self.share_plane(from, to) { &into.copy } else { &into.copy_across };
+        self.servers.issue(self.server_of(to), phases, cause, after)
     }
 
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> When {
-        self.issue(block, self.costs.erase, cause, after)
+        let server = self.server_of(self.geometry.page(block, 0));
+        self.servers.issue(server, &self.costs.erase, cause, after)
     }
 
     #[inline]
@@ -275,9 +292,9 @@ impl Media for Timeline {
     }
 
     fn await_programs(&mut self, parts: &mut Vec<When>) {
-        match &mut self.channels {
+        match &mut self.servers.channels {
             Some(channels) => channels.await_programs(|op| parts.push(When { op: Some(op), ns: 0 })),
-            None => parts.push(When::at(self.programmed_at)),
+            None => parts.push(When::at(self.servers.programmed_at)),
         }
     }
 
@@ -286,12 +303,22 @@ impl Media for Timeline {
         after.plus(by)
     }
 
+    #[inline]
+    fn both(&mut self, one: When, other: When) -> When {
+        match &mut self.servers.channels {
+            Some(channels) if one.op.is_some() || other.op.is_some() => {
+                When { op: Some(channels.both(one, other)), ns: 0 }
+            }
+            _ => When { op: None, ns: one.ns.max(other.ns) },
+        }
+    }
+
     fn backlog(&self, die: DieId, now: When) -> u64 {
         let servers = self.servers_of(die);
-        match &self.channels {
+        match &self.servers.channels {
             Some(channels) => servers.map(|server| channels.backlog_ns(server)).fold(0, u64::saturating_add),
             None => servers
-                .map(|server| self.free_at[server].ns.saturating_sub(now.ns))
+                .map(|server| self.servers.free_at[server].ns.saturating_sub(now.ns))
                 .fold(0, u64::saturating_add),
         }
     }
@@ -437,6 +464,32 @@ mod tests {
             finished,
             [Finished { tag: 1, at: Time { ns: 32_000 } }, Finished { tag: 2, at: Time { ns: 56_000 } },]
         );
+    }
+
+    /// Chip 0 reads 0–10 [10–14], chip 1 programs [0–4] 4–24.
+    #[test]
+    fn both_moments_are_waited_for() {
+        let us = |us: u64| Duration { ns: us * 1000 };
+        for (late_us, known_us, end_us) in [(0, 0, 24), (9, 0, 24), (11, 0, 25), (0, 30, 30)] {
+            let mut flash = device(Channel::Shared);
+            let read = flash.read(on(0), Place::Host, Cause::Host, START).plus(us(late_us));
+            let program = flash.program(on(1), oob(), Place::Host, Cause::Host, START);
+            let mut both = flash.both(program, read);
+            if known_us > 0 {
+                both = flash.both(When::at(Time::ZERO + us(known_us)), both);
+            }
+            // What follows begins then: 4 and 20 more. The die of the read is free meanwhile.
+            let next = flash.program(on(0), oob(), Place::Merged, Cause::Host, both.plus(us(1)));
+            flash.tell(next, 7);
+            let mut finished = Vec::new();
+            while flash.step(&mut finished) {}
+            let at = Time::ZERO + us(end_us + 1 + 24);
+            assert_eq!(finished, [Finished { tag: 7, at }], "{late_us} {known_us}");
+        }
+        let mut flash = device(Channel::Private);
+        let read = flash.read(on(0), Place::Host, Cause::Host, START);
+        let program = flash.program(on(1), oob(), Place::Host, Cause::Host, START);
+        assert_eq!(flash.both(read, program).known(), Some(Time { ns: 24_000 }));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum Fate {
     Copy {
         /// Where its data is taken from.
         source: Source,
-        /// The stream whose active block takes it, [`Stream::Gc`] or [`Stream::Shadow`].
+        /// The stream whose active block takes it: [`Stream::Gc`], or one that was [demanded](Demands) for copies.
         stream: Stream,
         /// How it is programmed.
         mode: Mode,
@@ -52,6 +52,9 @@ pub struct Demands {
     /// Whether [`Stream::Shadow`] is used, and needs an active block of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shadow_stream: bool,
+    /// Whether copies go to [`Stream::Evict`], too: GC may then find one block more full when it begins.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub evict_stream: bool,
     /// Whether marks have grades other than the first: two bits a page more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub grades: bool,
@@ -59,8 +62,20 @@ pub struct Demands {
 
 impl Demands {
     /// Nothing more.
-    pub const NONE: Self =
-        Self { fractional: false, weight_max: Weight::FULL, shadow_stream: false, grades: false };
+    pub const NONE: Self = Self {
+        fractional: false,
+        weight_max: Weight::FULL,
+        shadow_stream: false,
+        evict_stream: false,
+        grades: false,
+    };
+
+    /// The streams that GC copies to.
+    pub(crate) fn copy_streams(&self) -> impl Iterator<Item = Stream> {
+        let more = [(self.shadow_stream, Stream::Shadow), (self.evict_stream, Stream::Evict)];
+        std::iter::once(Stream::Gc)
+            .chain(more.into_iter().filter_map(|(demanded, stream)| demanded.then_some(stream)))
+    }
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -74,6 +89,13 @@ pub trait Advisor {
     /// [`Ftl::set_mark`](crate::Ftl::set_mark) said of the page. After [`Fate::Drop`] the page is no longer mapped: the advisor
     /// must have made sure that its data lives elsewhere. It must not call back into the FTL.
     fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Fate;
+
+    /// Asked of a victim that is cleaned at one go, with how many of its valid pages no tier has marked: whether these are
+    /// copied, all of them, as [`Fate::COPY`] says. Then nothing is asked of the single ones.
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
+        let _ = pages;
+        false
+    }
 
     /// Called before a block is erased from which pages were dropped: what the advisor has taken responsibility for must
     /// be durable when it returns. What it returns is when the erase may begin, `after` or later.
@@ -99,6 +121,10 @@ impl Advisor for CopyAll {
     #[inline(always)]
     fn fate<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut M) -> Fate {
         Fate::COPY
+    }
+
+    fn copies_unmarked(&mut self, _: u32) -> bool {
+        true
     }
 }
 

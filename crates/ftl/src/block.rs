@@ -61,6 +61,12 @@ impl PageBits {
         self.words[word] |= bit;
     }
 
+    /// As [`set`](Self::set), for page `index` of the block.
+    #[inline(always)]
+    pub(crate) fn set_at(&mut self, block: BlockId, index: u32) {
+        self.words[block.index() * self.words_per_block + (index / 64) as usize] |= 1 << (index % 64);
+    }
+
     #[inline(always)]
     pub(crate) fn clear(&mut self, block: BlockId, page: Ppn) {
         let (word, bit) = self.place(block, page);
@@ -119,7 +125,7 @@ pub(crate) struct Blocks {
     pub(crate) erases: IdVec<BlockId, u32>,
     /// The program count of the device when the block was sealed.
     pub(crate) sealed_at: IdVec<BlockId, u64>,
-    /// What cleaning the block costs, in [`Scale`] units.
+    /// What cleaning a sealed block costs, in [`Scale`] units.
     pub(crate) cost: IdVec<BlockId, u32>,
 }
 
@@ -168,13 +174,16 @@ impl Scale {
     }
 
     #[inline(always)]
-    pub(crate) fn cost(self, valid: u32, marked: u32, graded: Graded) -> u32 {
+    pub(crate) fn cost(&self, valid: u32, marked: u32, graded: impl FnOnce() -> Graded) -> u32 {
         if valid == self.full_pages {
             return self.full_cost;
         }
-        let mut cost = (valid - marked) * self.valid + marked * self.marked[0];
-        for (count, weight) in graded.into_iter().zip(&self.marked[1..]) {
-            cost = cost + count * weight - count * self.marked[0];
+        let mut cost = (valid - marked) * self.valid;
+        if marked > 0 {
+            cost += marked * self.marked[0];
+            for (count, weight) in graded().into_iter().zip(&self.marked[1..]) {
+                cost = cost + count * weight - count * self.marked[0];
+            }
         }
         cost
     }
@@ -189,16 +198,14 @@ mod tests {
     fn a_block_without_an_invalid_page_comes_last() {
         let scale = Scale::new(1, Weights::all(Weight(32)), 4);
         let costs = [(1, 0), (2, 0), (1, 1), (3, 0), (2, 2), (3, 3), (4, 0), (4, 4)]
-            .map(|(valid, marked)| scale.cost(valid, marked, [0; 2]));
+            .map(|(valid, marked)| scale.cost(valid, marked, || [0; 2]));
         assert_eq!(costs, [1, 2, 2, 3, 4, 6, 8, 8]);
         assert_eq!(scale.full_cost, 8);
         let plain = Scale::new(16, Weights::all(Weight(8)), 4);
-        let cost = |valid, marked, graded| plain.cost(valid, marked, graded);
+        let cost = |valid, marked, graded| plain.cost(valid, marked, || graded);
         assert_eq!([cost(4, 0, [0; 2]), cost(4, 4, [0; 2]), plain.full_cost], [64, 32, 64]);
         let graded = Scale::new(16, Weights([Weight(8), Weight(0), Weight(16)]), 4);
-        assert_eq!(
-            [graded.cost(4, 4, [0, 0]), graded.cost(4, 4, [1, 2]), graded.cost(4, 2, [2, 0])],
-            [32, 40, 32]
-        );
+        let cost = |marked, grades| graded.cost(4, marked, || grades);
+        assert_eq!([cost(4, [0, 0]), cost(4, [1, 2]), cost(2, [2, 0])], [32, 40, 32]);
     }
 }

@@ -9,6 +9,7 @@ use coflash_flash::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// Which of the two definitions in the literature a spare share follows (T physical pages, U exported ones).
@@ -411,7 +412,8 @@ impl Dimensions {
         };
         let (group_of, groups) = group_streams(&ftl.shared_streams, demands.shadow_stream)?;
         // GC may find each block that it fills full when it begins, but not the same one twice.
-        let reserve = 1 + u32::from(group_of[Stream::Gc as usize] != group_of[Stream::Shadow as usize]);
+        let copied_to: BTreeSet<_> = demands.copy_streams().map(|stream| group_of[stream as usize]).collect();
+        let reserve = copied_to.len() as u32;
         let (step_mark_blocks, low_mark_blocks) = gc.marks(blocks_per_pool, reserve)?;
         if ftl.spare.share == Share::ZERO {
             return Err(("ftl.spare.share", "0% leaves GC no space to work in: more than 0%".to_owned()));

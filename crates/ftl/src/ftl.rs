@@ -7,7 +7,7 @@ use crate::config::{
 };
 use crate::grades::Grades;
 use crate::marks::Marks;
-use crate::pool::{Active, FreeList, Pool, Stream};
+use crate::pool::{Active, FreeList, Pool, Stream, Taken};
 use crate::refresh::Refresh;
 use crate::victim;
 use coflash_base::{IdVec, Index, Lpn, Seed};
@@ -286,12 +286,12 @@ impl Ftl {
         }
         let group = self.dims.group_of[stream as usize] as usize;
         let pool = self.choose_pool(die, group);
-        let page = self.take_page(pool, group);
+        let to = self.take_page(pool, group);
         let oob = self.stamp(Some(lpn), cause, Mode::Normal);
-        let mut done = io.media.program(page, oob, from, cause, after);
-        self.put(lpn, page, pool, Marks::NONE);
-        if self.seal_if_full(pool, group) && self.summary != Summary::Off {
-            done = self.write_summary(page, done, io.media);
+        let mut done = io.media.program(to.page, oob, from, cause, after);
+        self.put(lpn, to, pool, Marks::NONE);
+        if self.seal_if_full(pool, group, to) && self.summary != Summary::Off {
+            done = self.write_summary(to.page, done, io.media);
         }
         done
     }
@@ -326,10 +326,10 @@ impl Ftl {
                     active = Active { block: Some(self.open_block(pool)), next: 0 };
                 }
                 let block = active.block.expect("opened at its first page");
-                let page = self.geometry.page(block, active.next);
+                let to = Taken { block, index: active.next, page: self.geometry.page(block, active.next) };
                 active.next += 1;
                 self.sequence += 1;
-                self.put(Lpn::new(local * dies + die), page, pool, Marks::NONE);
+                self.put(Lpn::new(local * dies + die), to, pool, Marks::NONE);
                 if active.next == self.dims.data_pages_per_block || local + 1 == pages {
                     self.seal(pool, block);
                 }
@@ -425,16 +425,23 @@ impl Ftl {
 
     /// The next erased page of a group's active block.
     #[inline(always)]
-    pub(crate) fn take_page(&mut self, pool: usize, group: usize) -> Ppn {
-        let Active { block, next } = self.pools[pool].actives[group];
-        let (block, next) = match block {
-            Some(block) => (block, next),
-            None => (self.open_block(pool), 0),
-        };
-        self.pools[pool].actives[group] = Active { block: Some(block), next: next + 1 };
-        self.geometry.page(block, next)
+    pub(crate) fn take_page(&mut self, pool: usize, group: usize) -> Taken {
+        let (block, index) = self.active(pool, group);
+        self.pools[pool].actives[group] = Active { block: Some(block), next: index + 1 };
+        Taken { block, index, page: self.geometry.page(block, index) }
     }
 
+    /// The active block of a group, begun if there is none, and its next page.
+    #[inline(always)]
+    pub(crate) fn active(&mut self, pool: usize, group: usize) -> (BlockId, u32) {
+        let Active { block, next } = self.pools[pool].actives[group];
+        match block {
+            Some(block) => (block, next),
+            None => (self.open_block(pool), 0),
+        }
+    }
+
+    #[inline(never)]
     fn open_block(&mut self, pool: usize) -> BlockId {
         let free = &mut self.pools[pool].free;
         let block = free.pop().expect("GC keeps a reserve block");
@@ -447,20 +454,18 @@ impl Ftl {
         block
     }
 
-    /// Enters a programmed page into the map.
+    /// Enters a programmed page into the map. What its block costs is counted when that is sealed.
     #[inline(always)]
-    pub(crate) fn put(&mut self, lpn: Lpn, page: Ppn, pool: usize, marks: Marks) {
-        let block = self.geometry.block_of(page);
+    pub(crate) fn put(&mut self, lpn: Lpn, Taken { block, index, page }: Taken, pool: usize, marks: Marks) {
         self.map[lpn] = Some(page);
         self.owner[page] = Some(lpn);
-        self.valid.set(block, page);
-        let mut marked_count = self.blocks.marked[block];
+        self.valid.set_at(block, index);
+        self.blocks.valid[block] += 1;
+        self.pools[pool].valid_pages += 1;
         if marks.any() {
             self.enter_marks(block, page, marks);
-            marked_count += 1;
+            self.blocks.marked[block] += 1;
         }
-        self.pools[pool].valid_pages += 1;
-        self.recount(block, self.blocks.valid[block] + 1, marked_count);
     }
 
     #[inline(always)]
@@ -495,31 +500,37 @@ impl Ftl {
     pub(crate) fn recount(&mut self, block: BlockId, valid: u32, marked: u32) {
         self.blocks.valid[block] = valid;
         self.blocks.marked[block] = marked;
-        let new = self.scale.cost(valid, marked, self.grades.of(block));
+        if self.blocks.state[block] != State::Sealed {
+            return;
+        }
+        let new = self.scale.cost(valid, marked, || self.grades.of(block));
         let old = std::mem::replace(&mut self.blocks.cost[block], new);
-        if old != new && self.blocks.state[block] == State::Sealed {
+        if old != new {
             let pool = self.pool_of(block);
             let pool = &mut self.pools[pool];
             pool.victim.cost_changed(block.get() - pool.first_block, old, new);
         }
     }
 
-    /// Seals the active block of a group if its last data page has been programmed.
+    /// Seals the active block of a group if the page just taken from it was its last.
     #[inline(always)]
-    pub(crate) fn seal_if_full(&mut self, pool: usize, group: usize) -> bool {
-        let Active { block, next } = self.pools[pool].actives[group];
-        let full = next == self.dims.data_pages_per_block;
+    pub(crate) fn seal_if_full(&mut self, pool: usize, group: usize, taken: Taken) -> bool {
+        let full = taken.index + 1 == self.dims.data_pages_per_block;
         if full {
             self.pools[pool].actives[group] = Active::default();
-            self.seal(pool, block.expect("a page was just taken from it"));
+            self.seal(pool, taken.block);
         }
         full
     }
 
+    #[inline(never)]
     pub(crate) fn seal(&mut self, pool: usize, block: BlockId) {
         self.blocks.state[block] = State::Sealed;
         self.blocks.sealed_at[block] = self.sequence;
+        let (valid, marked) = (self.blocks.valid[block], self.blocks.marked[block]);
+        let cost = self.scale.cost(valid, marked, || self.grades.of(block));
+        self.blocks.cost[block] = cost;
         let pool = &mut self.pools[pool];
-        pool.victim.sealed(block.get() - pool.first_block, self.blocks.cost[block]);
+        pool.victim.sealed(block.get() - pool.first_block, cost);
     }
 }

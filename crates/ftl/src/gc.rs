@@ -13,10 +13,10 @@ use crate::block::{Scale, State};
 use crate::config::{GcMode, Summary};
 use crate::ftl::{Ftl, Io};
 use crate::marks::Marks;
-use crate::pool::{Cleaning, Pool, Stream};
+use crate::pool::{Active, Cleaning, Pool, Stream, Taken};
 use crate::victim;
 use coflash_base::Index;
-use coflash_flash::{BlockId, Cause, DieId, Media, Mode, Place, Ppn};
+use coflash_flash::{BlockId, Cause, DieId, Media, Mode, Oob, Place, Ppn};
 
 impl Ftl {
     /// Cleans while a pool of the die has too few free blocks, pools in turn.
@@ -138,41 +138,83 @@ impl Ftl {
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
     }
 
-    /// Cleans a block to its end. The cause is a constant where pages are copied.
+    /// Cleans a block to its end. Pages of which no other tier has a copy are copied in runs, if the advisor lets them.
     pub(crate) fn clean<M: Media, A: Advisor>(
         &mut self,
-        pool: usize,
-        cleaning: Cleaning,
-        io: &mut Io<'_, M, A>,
-    ) {
-        match cleaning.cause {
-            Cause::WearLevelling => self.clean_for(Cause::WearLevelling, pool, cleaning, io),
-            Cause::Refresh => self.clean_for(Cause::Refresh, pool, cleaning, io),
-            _ => self.clean_for(Cause::Gc, pool, cleaning, io),
-        }
-    }
-
-    #[inline(always)]
-    fn clean_for<M: Media, A: Advisor>(
-        &mut self,
-        cause: Cause,
         pool: usize,
         mut cleaning: Cleaning,
         io: &mut Io<'_, M, A>,
     ) {
-        let block = cleaning.block;
+        let Cleaning { block, cause, .. } = cleaning;
+        let marked = self.blocks.marked[block];
+        let in_runs =
+            cause != Cause::WearLevelling && io.advisor.copies_unmarked(self.blocks.valid[block] - marked);
         let drops_before = self.tally.gc_drops_pages;
-        let words = self.valid.words_per_block();
-        for word in 0..words {
-            let mut bits = self.valid.word(block, word);
-            while bits != 0 {
-                let index = word as u32 * 64 + bits.trailing_zeros();
-                bits &= bits - 1;
-                self.relocate(cause, pool, block, self.geometry.page(block, index), io);
+        for word in 0..self.valid.words_per_block() {
+            let first = self.geometry.page(block, word as u32 * 64);
+            let mut rest = self.valid.word(block, word);
+            let mut asked = match (in_runs, marked) {
+                (false, _) => rest,
+                (true, 0) => 0,
+                (true, _) => self.marked_word(block, word),
+            };
+            while rest != 0 {
+                // Up to the first page that is asked about.
+                let run = rest & !asked & asked.wrapping_sub(1);
+                let done = if run == 0 {
+                    let page = Ppn::new(first.get() + rest.trailing_zeros());
+                    self.relocate(cause, pool, block, page, io);
+                    rest & rest.wrapping_neg()
+                } else {
+                    self.copy_run(cause, pool, first, run, io)
+                };
+                rest &= !done;
+                asked &= !done;
             }
         }
         cleaning.dropped |= self.tally.gc_drops_pages > drops_before;
         self.end(pool, cleaning, io);
+    }
+
+    /// Copies pages to where GC's copies go, until the block there is full; `run` says which of the 64 from `first` on.
+    /// Tells which were copied.
+    #[inline(always)]
+    fn copy_run<M: Media, A>(
+        &mut self,
+        cause: Cause,
+        pool: usize,
+        first: Ppn,
+        run: u64,
+        io: &mut Io<'_, M, A>,
+    ) -> u64 {
+        let group = self.dims.group_of[Stream::Gc as usize] as usize;
+        let (block, begin) = self.active(pool, group);
+        let mut to = Taken { block, index: begin, page: self.geometry.page(block, begin) };
+        let mut rest = run;
+        loop {
+            let from = Ppn::new(first.get() + rest.trailing_zeros());
+            let lpn = self.owner[from].expect("a valid page has an owner");
+            let oob = Oob { lpn: Some(lpn), sequence: self.sequence, mode: Mode::Normal };
+            self.sequence += 1;
+            io.media.copy(from, to.page, oob, cause, io.start);
+            self.map[lpn] = Some(to.page);
+            self.owner[to.page] = Some(lpn);
+            self.valid.set_at(block, to.index);
+            rest &= rest - 1;
+            if rest == 0 || to.index + 1 == self.dims.data_pages_per_block {
+                break;
+            }
+            to = Taken { block, index: to.index + 1, page: Ppn::new(to.page.get() + 1) };
+        }
+        let copied = to.index + 1 - begin;
+        self.tally.programs_pages[cause as usize] += u64::from(copied);
+        self.blocks.valid[block] += copied;
+        self.pools[pool].valid_pages += copied;
+        self.pools[pool].actives[group] = Active { block: Some(block), next: to.index + 1 };
+        if self.seal_if_full(pool, group, to) && self.summary == Summary::On {
+            self.write_summary(to.page, io.start, io.media);
+        }
+        run & !rest
     }
 
     /// Erases a block whose pages are copied or dropped.
@@ -238,7 +280,7 @@ impl Ftl {
     }
 
     /// Asks what becomes of a valid page of a victim, and does it.
-    #[inline(always)]
+    #[inline]
     fn relocate<M: Media, A: Advisor>(
         &mut self,
         cause: Cause,
@@ -263,23 +305,28 @@ impl Ftl {
                 let mode = if moves_cold { Mode::Normal } else { mode };
                 let oob = self.stamp(Some(lpn), cause, mode);
                 match source {
-                    Source::Flash => io.media.copy(from, to, oob, cause, io.start),
-                    Source::Slot(slot) => io.media.program(to, oob, Place::Cache { slot }, cause, io.start),
+                    Source::Flash => io.media.copy(from, to.page, oob, cause, io.start),
+                    Source::Slot(slot) => {
+                        io.media.program(to.page, oob, Place::Cache { slot }, cause, io.start)
+                    }
                 };
                 let device = marks.device && source == Source::Flash;
                 let left = if fate == Fate::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
                 let grade = self.grades.get(victim, from);
                 self.put(lpn, to, pool, left);
                 if left.device && grade != Grade::FIRST {
-                    self.set_grade(to, grade);
+                    self.set_grade(to.page, grade);
                 }
                 if mode == Mode::Fast {
-                    self.programmed_fast(to);
+                    self.programmed_fast(to.page);
                 }
-                let sealed =
-                    if moves_cold { self.seal_cold_if_full(pool) } else { self.seal_if_full(pool, group) };
+                let sealed = if moves_cold {
+                    self.seal_cold_if_full(pool)
+                } else {
+                    self.seal_if_full(pool, group, to)
+                };
                 if sealed && self.summary == Summary::On {
-                    self.write_summary(to, io.start, io.media);
+                    self.write_summary(to.page, io.start, io.media);
                 }
             }
             Fate::Drop => {

@@ -152,6 +152,13 @@ impl Ftl {
         Marks { host, device: self.marked.get(block, page) }
     }
 
+    /// Which of the pages of a word are marked, by any tier.
+    #[inline(always)]
+    pub(crate) fn marked_word(&self, block: BlockId, word: usize) -> u64 {
+        let host = if self.marked_host.is_none() { 0 } else { self.marked_host.word(block, word) };
+        self.marked.word(block, word) | host
+    }
+
     /// Marks a page that has just been programmed; the caller counts it.
     pub(crate) fn enter_marks(&mut self, block: BlockId, page: Ppn, marks: Marks) {
         if marks.host {

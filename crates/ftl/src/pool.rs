@@ -2,7 +2,7 @@
 
 use crate::config::WearLevelling;
 use crate::victim::Victim;
-use coflash_flash::{BlockId, Cause};
+use coflash_flash::{BlockId, Cause, Ppn};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -96,6 +96,15 @@ pub(crate) struct Active {
     pub(crate) block: Option<BlockId>,
     /// Its next page.
     pub(crate) next: u32,
+}
+
+/// An erased page that is taken to be programmed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Taken {
+    pub(crate) block: BlockId,
+    /// Its place in the block.
+    pub(crate) index: u32,
+    pub(crate) page: Ppn,
 }
 
 /// A block that is being emptied in steps.

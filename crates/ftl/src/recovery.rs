@@ -5,7 +5,7 @@ use crate::block::State;
 use crate::ftl::Ftl;
 use crate::ftl::Io;
 use crate::marks::Marks;
-use crate::pool::{Active, FreeList, Stream};
+use crate::pool::{Active, FreeList, Stream, Taken};
 use coflash_base::{IdVec, Lpn};
 use coflash_flash::{BlockId, Media, Mode, Oob, Ppn};
 
@@ -63,8 +63,10 @@ impl Ftl {
         }
         for lpn in self.map.ids() {
             if let Some(page) = self.map[lpn] {
-                let pool = self.pool_of(self.geometry.block_of(page));
-                self.put(lpn, page, pool, Marks::NONE);
+                let block = self.geometry.block_of(page);
+                let index = page.get() - self.geometry.page(block, 0).get();
+                self.put(lpn, Taken { block, index, page }, self.pool_of(block), Marks::NONE);
+                self.recount(block, self.blocks.valid[block], 0);
             }
         }
     }

@@ -213,7 +213,7 @@ impl Ftl {
         for block in self.blocks.state.ids() {
             let valid = self.valid.count(block);
             self.blocks.valid[block] = valid;
-            self.blocks.cost[block] = self.scale.cost(valid, 0, [0; 2]);
+            self.blocks.cost[block] = self.scale.cost(valid, 0, Default::default);
             let pool = self.pool_of(block);
             self.pools[pool].valid_pages += valid;
         }

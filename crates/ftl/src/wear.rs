@@ -13,8 +13,8 @@
 use crate::block::State;
 use crate::config::WearLevelling;
 use crate::ftl::Ftl;
-use crate::pool::{Active, Cleaning};
-use coflash_flash::{BlockId, Cause, Ppn};
+use crate::pool::{Active, Cleaning, Taken};
+use coflash_flash::{BlockId, Cause};
 
 impl Ftl {
     /// Lets a block that GC has just erased take over cold data, if it is worn enough. That needs no other free block.
@@ -51,11 +51,11 @@ impl Ftl {
     }
 
     /// The next page for cold data.
-    pub(crate) fn take_cold_page(&mut self, pool: usize) -> Ppn {
+    pub(crate) fn take_cold_page(&mut self, pool: usize) -> Taken {
         let cold = &mut self.pools[pool].cold;
-        let page = self.geometry.page(cold.block.expect("cold data is being moved"), cold.next);
+        let (block, index) = (cold.block.expect("cold data is being moved"), cold.next);
         cold.next += 1;
-        page
+        Taken { block, index, page: self.geometry.page(block, index) }
     }
 
     pub(crate) fn seal_cold_if_full(&mut self, pool: usize) -> bool {

@@ -4,6 +4,8 @@ use crate::disk::DisksConfig;
 use crate::scheme::SchemeConfig;
 use coflash_base::{Bytes, Share};
 use coflash_cache::EvictionConfig;
+use coflash_flash::Mode;
+use coflash_ftl::{Demands, Fate, Source, Stream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +18,46 @@ pub enum Destaging {
     Foreground,
     /// It is not held up.
     Background,
+}
+
+/// What a write cache that shrinks does to the disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resizing {
+    /// It shrinks with each request, whatever the disks can bear, and writes wait for what it destages.
+    Steady,
+    /// It is work for idle disks: a group at a time, for which no request waits and whose pages give way to other
+    /// transfers.
+    #[default]
+    Yielding,
+}
+
+/// Which pages share the active blocks of flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ActiveBlocks {
+    /// New pages as `ftl.shared_streams` says, clean ones being of the stream "evict"; what GC copies is mixed.
+    #[default]
+    Mixed,
+    /// Blocks hold either clean pages or dirty ones, for GC keeps them apart, too.
+    ByClass,
+}
+
+impl ActiveBlocks {
+    /// What becomes of the clean pages of GC's victims.
+    pub(crate) fn fate_of_clean(self) -> Fate {
+        let stream = match self {
+            Self::Mixed => Stream::Gc,
+            Self::ByClass => Stream::Evict,
+        };
+        Fate::Copy { source: Source::Flash, stream, mode: Mode::Normal }
+    }
+
+    /// What is asked of the FTL.
+    #[must_use]
+    pub fn demands(self) -> Demands {
+        Demands { evict_stream: self == Self::ByClass, ..Demands::NONE }
+    }
 }
 
 /// What becomes of a write to a part of a page that is not cached.
@@ -39,12 +81,16 @@ pub struct HybridConfig {
     pub scheme: SchemeConfig,
     /// Which page leaves the read cache, and the write cache, first.
     pub policy: EvictionConfig,
+    /// Which pages share the active blocks of flash.
+    pub active_blocks: ActiveBlocks,
     /// What the curves of hit rates are measured in, and the step in which flash is divided.
     pub segment: Bytes,
     /// Requests between two decisions how flash is to be divided.
     pub period_requests: u32,
     /// Pages by which a cache shrinks or grows with a request, at most.
     pub resize_pages: u32,
+    /// What a write cache that shrinks does to the disks.
+    pub resizing: Resizing,
     /// What the counts of earlier periods lose at the end of one.
     pub decay: Share,
     /// Runs of this size and more bypass the cache; "0B" where none does.
@@ -65,9 +111,11 @@ impl Default for HybridConfig {
             disks: DisksConfig::default(),
             scheme: SchemeConfig::default(),
             policy: EvictionConfig::default(),
+            active_blocks: ActiveBlocks::default(),
             segment: Bytes { count: 256 << 20 },
             period_requests: 1 << 16,
             resize_pages: 2,
+            resizing: Resizing::default(),
             decay: Share::ONE,
             sequential_unit: Bytes { count: 128 << 10 },
             sequential_streams: 32,

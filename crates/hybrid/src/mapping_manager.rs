@@ -215,14 +215,15 @@ impl MappingManager {
             self.journal_used += 1;
             self.tally.journal_pages += 1;
             done = self.write_words(at, done, store);
-        }
-        for &page in pages {
-            self.recorded.set(page, false);
+            // At once: a checkpoint that ends this journal before the next chunk must not name them again.
+            for &page in chunk {
+                self.recorded.set(page, false);
+            }
         }
         done
     }
 
-    /// Names all that is cached; the journal begins anew.
+    /// Names all that is cached and not written down as gone; the journal begins anew.
     pub(crate) fn checkpoint<M: TierMedia>(&mut self, after: M::When, store: &mut Store<'_, M>) -> M::When {
         let version = self.take_version();
         let slots_per_page = self.layout.slots_per_page();
@@ -233,8 +234,8 @@ impl MappingManager {
             let first = page as usize * slots_per_page;
             let end = (first + slots_per_page).min(self.layout.slots as usize);
             for slot in (first..end).map(SlotId::from_index) {
-                let cached = store.cache.is_occupied(slot);
-                let words = if cached {
+                let stays = store.cache.is_occupied(slot) && self.recorded.get(store.cache.page_of(slot));
+                let words = if stays {
                     entry(store.cache.page_of(slot), store.cache.is_dirty(slot), self.versions[slot])
                 } else {
                     [0, 0]
@@ -246,9 +247,15 @@ impl MappingManager {
         self.area = 1 - self.area;
         self.journal_used = 0;
         self.tally.checkpoints += 1;
+        let stay: Vec<_> = store
+            .cache
+            .occupied()
+            .map(|slot| store.cache.page_of(slot))
+            .filter(|&page| self.recorded.get(page))
+            .collect();
         self.recorded.0.fill(0);
-        for slot in store.cache.occupied() {
-            self.recorded.set(store.cache.page_of(slot), true);
+        for page in stay {
+            self.recorded.set(page, true);
         }
         done
     }
@@ -319,6 +326,9 @@ impl MappingManager {
         }
         for slot in live.ids() {
             self.versions[slot] = live[slot].map_or(0, |label| label.version);
+            if let Some(label) = live[slot] {
+                self.recorded.set(label.page, true);
+            }
         }
         live
     }

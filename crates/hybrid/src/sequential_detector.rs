@@ -4,59 +4,68 @@
 //! It follows a number of streams, each by the page it would go on with. A request that begins there belongs to the stream;
 //! any other begins one, in the place of the stream that went on longest ago.
 
-/// A run of requests.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    write: bool,
-    /// The page after its last.
-    next: u64,
-    pages: u64,
-    /// When it last went on, in requests.
-    at: u64,
-}
+use coflash_base::{IdVec, Index, id_type};
+use coflash_cache::List;
+use std::num::NonZeroU64;
 
-/// See the module.
-#[derive(Clone, Debug)]
+id_type!(
+    /// A stream that is followed.
+    Run
+);
+
+/// See the module. Each request looks at every run, so what it looks for lies together.
+#[derive(Clone)]
 pub struct SequentialDetector {
-    runs: Vec<Run>,
-    runs_max: usize,
+    /// How each run would go on; none where none is followed yet.
+    next: IdVec<Run, Option<Next>>,
+    /// How long each is.
+    pages: IdVec<Run, u64>,
+    /// The one that went on last is in front.
+    order: List<Run>,
     /// Pages from which on a run is sequential; none where nothing is.
     unit_pages: Option<u64>,
-    requests: u64,
+}
+
+/// The page after the last of a run, and whether it writes, in one word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Next(NonZeroU64);
+
+impl Next {
+    fn new(write: bool, page: u64) -> Self {
+        Self(NonZeroU64::MIN.saturating_add(page << 1 | u64::from(write)))
+    }
 }
 
 impl SequentialDetector {
     /// A detector that follows so many streams and calls runs of `unit_pages` sequential; none where nothing is.
     #[must_use]
     pub fn new(streams: u32, unit_pages: Option<u64>) -> Self {
-        let runs_max = streams.max(1) as usize;
-        Self { runs: Vec::with_capacity(runs_max), runs_max, unit_pages, requests: 0 }
+        let runs = streams.max(1);
+        let next = IdVec::filled(None, runs as usize);
+        let mut order = List::new(runs);
+        next.ids().for_each(|run| order.push_front(run));
+        Self { next, pages: IdVec::filled(0, runs as usize), order, unit_pages }
     }
 
     /// Whether a request belongs to a run that, with it, is long enough.
     pub fn is_sequential(&mut self, write: bool, first: u64, pages: u32) -> bool {
         let Some(unit_pages) = self.unit_pages else { return false };
-        self.requests += 1;
-        let (next, pages) = (first + u64::from(pages), u64::from(pages));
-        let at = self.requests;
-        if let Some(run) = self.runs.iter_mut().find(|run| run.write == write && run.next == first) {
-            *run = Run { next, pages: run.pages + pages, at, ..*run };
-            return run.pages >= unit_pages;
-        }
-        let begun = Run { write, next, pages, at };
-        if self.runs.len() < self.runs_max {
-            self.runs.push(begun);
-        } else {
-            let oldest = self.runs.iter_mut().min_by_key(|run| run.at).expect("at least one stream");
-            *oldest = begun;
-        }
+        let pages = u64::from(pages);
+        let (begin, next) = (Next::new(write, first), Next::new(write, first + pages));
+        let (run, pages) = match self.next.iter().position(|&next| next == Some(begin)) {
+            Some(run) => (Run::from_index(run), self.pages[Run::from_index(run)] + pages),
+            None => (self.order.back().expect("at least one stream"), pages),
+        };
+        self.next[run] = Some(next);
+        self.pages[run] = pages;
+        self.order.move_to_front(run);
         pages >= unit_pages
     }
 
     /// The bytes it holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.runs.capacity() * size_of::<Run>()
+        self.next.heap_bytes() + self.pages.heap_bytes() + self.order.heap_bytes()
     }
 }
 

@@ -39,7 +39,7 @@ impl Buffered {
     /// What does not fit together.
     pub(crate) fn new(scenario: &Scenario, device: Device) -> Result<Self, ScenarioError> {
         let buffer = Self::buffer(scenario, device.ftl().logical_pages())?;
-        let page_crossing = device.page_crossing(scenario.flash.page_size.count);
+        let page_crossing = device.crossing(scenario.flash.page_size.count);
         Ok(Self { buffer, below: Below { device, page_crossing, crossed: Time::ZERO }, now: Time::ZERO })
     }
 

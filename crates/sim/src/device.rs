@@ -190,9 +190,13 @@ impl<F: Firmware> Device<F> {
         }
     }
 
-    /// What a page takes to cross the link.
-    pub(crate) fn page_crossing(&self, page_bytes: u64) -> Duration {
-        Duration { ns: (page_bytes as f64 * self.ns_per_byte).round() as u64 }
+    /// What so many bytes take to cross the link.
+    #[inline]
+    pub(crate) fn crossing(&self, bytes: u64) -> Duration {
+        if self.ns_per_byte == 0.0 {
+            return Duration::ZERO;
+        }
+        Duration { ns: (bytes as f64 * self.ns_per_byte).round() as u64 }
     }
 
     /// Passes time up to just before `until`, and uses what is idle of it.
@@ -237,7 +241,7 @@ impl<F: Firmware> Target for Device<F> {
         }
         self.start += self.link.per_command;
         if let Op::Read | Op::Write = command.op {
-            let crossing = Duration { ns: (command.length_bytes as f64 * self.ns_per_byte).round() as u64 };
+            let crossing = self.crossing(command.length_bytes);
             match command.op {
                 Op::Read => self.tail = crossing,
                 _ => self.start += crossing,

@@ -39,6 +39,12 @@ pub trait GcAnswers {
     /// makes the cached copy an orphan first: it must be written when it is evicted.
     fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Fate;
 
+    /// GC copies the pages of a victim that no tier has marked, so many of them, and asks nothing: of those every scheme
+    /// says [`Fate::COPY`].
+    fn copies_unmarked(&mut self, pages: u32) {
+        let _ = pages;
+    }
+
     /// What was dropped must be durable elsewhere when this returns: the block is about to be erased.
     fn before_erase<M: Media>(&mut self, media: &mut M) {
         let _ = media;
@@ -233,6 +239,10 @@ impl GcAnswers for Cooperation {
         cooperation_dispatch!(self, scheme => scheme.fate(lpn, marks, cache, media))
     }
 
+    fn copies_unmarked(&mut self, pages: u32) {
+        cooperation_dispatch!(self, scheme => scheme.copies_unmarked(pages));
+    }
+
     fn before_erase<M: Media>(&mut self, media: &mut M) {
         cooperation_dispatch!(self, scheme => scheme.before_erase(media));
     }
@@ -262,6 +272,11 @@ impl<S: GcAnswers> Advisor for Answers<'_, S> {
     #[inline(always)]
     fn fate<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Fate {
         self.scheme.fate(lpn, marks, self.cache, media)
+    }
+
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
+        self.scheme.copies_unmarked(pages);
+        true
     }
 
     fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {

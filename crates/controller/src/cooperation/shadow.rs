@@ -269,6 +269,10 @@ impl<P: Plan> GcAnswers for Shadow<P> {
         }
     }
 
+    fn copies_unmarked(&mut self, pages: u32) {
+        self.tally.moved_pages[Marks::NONE.index()] += u64::from(pages);
+    }
+
     #[inline(always)]
     fn weights(&mut self, _: &Cache) -> Weights {
         Weights::all(self.weight())
@@ -283,7 +287,7 @@ impl<P: Plan> CooperationScheme for Shadow<P> {
     fn demands(&self) -> Demands {
         let weight_max = self.weight();
         let fractional = !weight_max.0.is_multiple_of(Weight::SIXTEENTHS);
-        Demands { fractional, weight_max, shadow_stream: self.pieces.apart.any(), grades: false }
+        Demands { fractional, weight_max, shadow_stream: self.pieces.apart.any(), ..Demands::NONE }
     }
 
     /// 001 → 101, 011 → 101, 111 → 101: what the host writes it holds dirty no more.

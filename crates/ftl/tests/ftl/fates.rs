@@ -71,7 +71,7 @@ impl Checked {
             fractional: !weight.0.is_multiple_of(16),
             weight_max: weight,
             shadow_stream: true,
-            grades: false,
+            ..Demands::NONE
         };
         let mut ftl =
             Ftl::new(&setup.geometry, &setup.ftl, &setup.gc, demands, Seed(1)).expect("it is accepted");

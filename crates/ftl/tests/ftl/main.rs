@@ -7,6 +7,7 @@ mod media;
 mod oracle;
 mod placement;
 mod refusals;
+mod runs;
 mod setup;
 mod snapshot;
 mod steps;

@@ -30,7 +30,7 @@ impl Tier {
             let label = live[slot].expect("only live ones were kept");
             self.replacer.cache.insert_at(slot, label.page, label.dirty);
         }
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, &self.scheme, start, media);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         store.finish_gc();
         self.mapping.checkpoint(start, &mut store)
     }

@@ -66,7 +66,7 @@ pub struct HostBuffer {
     /// All programs / pages written to the device: the write amplification of the ShadowGC paper.
     pub waf_device: Option<f64>,
     /// Notices to the device that a page became dirty.
-    pub notices: u64,
+    pub notices_posted: u64,
     /// Of those, notices withdrawn because the page was written first.
     pub notices_withdrawn: u64,
     /// Messages that carried notices; others went with commands.
@@ -123,7 +123,7 @@ impl HostBuffer {
             absorbed_pages: tally.absorbed_pages,
             dirty_pages: buffer.cache().dirty_len(),
             waf_device: ratio(programs_pages, tally.written_pages()),
-            notices: notices.posted,
+            notices_posted: notices.posted,
             notices_withdrawn: notices.withdrawn,
             notice_messages: notices.messages,
             notice_bytes: notices.bytes,
