@@ -74,7 +74,8 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
     verdicts = judged(paper, runs)
     hold, in_direction, fail = (sum(one.verdict == name for one in verdicts) for name in (HOLDS, DIRECTION, FAILS))
     command = " ".join([f"coflash reproduce {paper.name} --scale {scale}", *(f"--trace {file}" for file in traces)])
-    requests = sum(run.metrics.requests for run in runs)
+    different = {run.key: run for run in runs}.values()  # experiments may share runs
+    requests = sum(run.metrics.requests for run in different)
     bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in paper.claims)
     parts = [
         f"# {paper.title}",
@@ -82,7 +83,7 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
         paper.idea,
         f"<!-- Written by `coflash reproduce {paper.name} --scale {scale}`; every number below comes from its runs. "
         "-->",
-        f"`{command}` made this page (coflash {__version__}): {len(runs)} runs, "
+        f"`{command}` made this page (coflash {__version__}): {len(different)} runs, "
         f"{requests:,} requests. {paper.scales[scale]}",
         "## What holds",
         f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "

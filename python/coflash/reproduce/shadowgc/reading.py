@@ -327,9 +327,9 @@ def _nearest(runs: Runs) -> str:
             ours = {scheme: lines[scheme][at] for scheme in (HGC, DGC, SGC)}
             off = sum(abs(value - WAF_CHANGES[scheme]) for scheme, value in ours.items())
             shown = ", ".join(f"{scheme} {show_change(value)}" for scheme, value in ours.items())
-            found.append((off, f"at {FOOTPRINT_AXIS.text(at)}, {one.title} ({shown})"))
+            found.append((off, f"{FOOTPRINT_AXIS.text(at)} of the flash, {one.title} ({shown})"))
     paper = ", ".join(f"{scheme} {show_change(WAF_CHANGES[scheme])}" for scheme in (HGC, DGC, SGC))
-    return f"All three ({paper}) are nearest to the paper's {min(found)[1]}."
+    return f"Together they are nearest to the paper's ({paper}) at {min(found)[1]}."
 
 
 def about_rates(runs: Runs) -> list[str]:
