@@ -21,7 +21,7 @@ from coflash.report import Study, write_report
 # %% [markdown]
 # ## The runs
 #
-# Two planes of the device `shadowgc-64g`, 8 GiB; writes of 16 KiB, the popular places by Zipf's law. `ggc` knows of no
+# Two planes of 512 blocks, of the device `shadowgc-64g`: 8 GiB; writes of 16 KiB, the popular places by Zipf's law. `ggc` knows of no
 # buffer, `hgc` of the host's, `dgc` of the device's, `sgc` of both.
 
 # %%
@@ -30,6 +30,7 @@ DEVICE = Scenario.load("shadowgc-64g").with_(
         "flash.channels": 2,
         "flash.chips_per_channel": 1,
         "flash.planes_per_die": 1,
+        "flash.blocks_per_plane": 512,
         "workload.synthetic.requests": 100_000,
         "workload.synthetic.arrival": {"name": "poisson", "mean": "8ms"},
     }

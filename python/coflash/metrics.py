@@ -162,11 +162,14 @@ class Hybrid(Record):
     fills_pages: int
     destages_pages: int
     destage_groups: int
+    given_up_pages: int
     disk_read_transfers: int
     disk_write_transfers: int
     disk_reads_pages: int
     disk_writes_pages: int
     disk_time_ns: int
+    disk_utilisation: float | None
+    disk_service_mean_ns: float | None
     journal_pages: int
     checkpoints: int
     divisions: int
@@ -203,14 +206,24 @@ class Shadows(Record):
 
 
 class DeviceBuffer(Record):
-    """A volatile write buffer in the device: pages written because of a flush, read because a part was written."""
+    """A volatile write buffer in the device.
+
+    Pages written because of a flush, read because a part was written, written over a dirty copy, trimmed while dirty,
+    and still dirty when the run ended.
+    """
 
     flushed_pages: int
     merged_pages: int
+    absorbed_pages: int
+    dropped_pages: int
+    dirty_pages: int
 
 
 class HostBuffer(Record):
-    """The host's write buffer. `waf_device` is all programs for each page written to the device."""
+    """The host's write buffer. `waf_device` is all programs for each page written to the device.
+
+    What the host wrote adds up: `host_writes_pages` = absorbed + written to the device + dropped + still dirty.
+    """
 
     read_hits: int
     read_misses: int
@@ -224,8 +237,10 @@ class HostBuffer(Record):
     crowded_pages: int
     flushed_pages: int
     dropped_pages: int
+    absorbed_pages: int
+    dirty_pages: int
     waf_device: float | None
-    notices: int
+    notices_posted: int
     notices_withdrawn: int
     notice_messages: int
     notice_bytes: int

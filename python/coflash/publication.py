@@ -18,12 +18,12 @@ import numpy as np
 
 from coflash import whole
 from coflash._core import CoflashError
-from coflash.measures import CAUSES
+from coflash.catalogue import is_number, measure
+from coflash.measures import Measure, causes
 from coflash.report import palette
-from coflash.report.catalogue import Metric, is_number, metric
 from coflash.report.study import Study
-from coflash.report.varied import Key
 from coflash.result import Result
+from coflash.varied import Key
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -202,7 +202,7 @@ def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple
         if plan.over is not None:
             yield (
                 path.replace(".", "-"),
-                _measure(study, metric(path), [row.get(path) for row in rows], plan, plan.over),
+                _measure(study, measure(path), [row.get(path) for row in rows], plan, plan.over),
             )
     yield "response-times", _tail(study, plan)
     yield "programs-by-cause", _programs(study)
@@ -232,7 +232,7 @@ def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int
     return {line: {at: point(runs) for at, runs in sorted(of.items())} for line, of in sorted(groups.items())}
 
 
-def _measure(study: Study, what: Metric, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
+def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: Plan, over: Key) -> Figure:
     figure, axes = new_figure(2.3)
     lines = points(study, values, plan)
     most = max((point.high for line in lines.values() for point in line.values()), default=1.0)
@@ -292,11 +292,12 @@ def _programs(study: Study) -> Figure:
     shown = study.results[:_BARS_MAX]
     figure, axes = new_figure(0.75 + 0.19 * len(shown))
     labels = study.labels[: len(shown)]
-    pages = {cause: np.array([_pages(result, cause) for result in shown]) for cause in CAUSES}
+    names = causes(result.metrics for result in shown)
+    pages = {cause: np.array([_pages(result, cause) for result in shown]) for cause in names}
     factor, unit = axis_unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))
     left = np.zeros(len(shown))
     places = np.arange(len(shown))
-    for cause, name in CAUSES.items():
+    for cause, name in names.items():
         if pages[cause].any():
             axes.barh(places, pages[cause] / factor, left=left, height=0.7, label=name, color=palette.CAUSES[cause])
             left += pages[cause] / factor

@@ -10,7 +10,7 @@ from typing import Literal
 
 from coflash._core import CoflashError
 
-Unit = Literal["ratio", "share", "pages", "blocks", "requests", "ns", "bytes"]
+Unit = Literal["ratio", "share", "pages", "blocks", "requests", "ns", "bytes", ""]
 
 _TIMES = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns"))
 _SIZES = ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
@@ -35,9 +35,11 @@ def show(value: float | None, unit: Unit) -> str:
         case "bytes":
             return _scaled(value, _SIZES)
         case "share":
-            return f"{value:.1%}".replace("%", "\N{NO-BREAK SPACE}%")
+            return f"{value:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
         case "ratio":
             return f"{value:.3f}"
+        case "" if value != round(value):
+            return f"{value:.4g}"
     return f"{value:,.0f}"
 
 

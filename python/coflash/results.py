@@ -19,6 +19,7 @@ from coflash.result import FILES, TABLES, Result
 from coflash.scenario import flat
 from coflash.store import Run, RunFolder, store_at
 from coflash.table import Table
+from coflash.varied import Key, varied_keys
 
 if TYPE_CHECKING:
     import duckdb
@@ -122,6 +123,10 @@ class Results:
     def varied(self) -> tuple[str, ...]:
         """The keys of the scenario that differ between the runs."""
         return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
+
+    def apart(self) -> tuple[Key, ...]:
+        """The keys of the scenario that tell the runs apart: of several that differ between the same runs one."""
+        return varied_keys([{key: row.get(key) for key in self._keys} for row in self._rows])
 
     def of_one_point(self) -> list[tuple[str, ...]]:
         """The names of the runs that have all but their seed in common, together: the same scenario and inputs."""

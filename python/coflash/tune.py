@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 
 from coflash._core import CoflashError, __version__
+from coflash.catalogue import named
 from coflash.inputs import inputs_of
-from coflash.measures import named
 from coflash.metrics import Metrics, metric
 from coflash.scenario import Scenario
 from coflash.store import FolderStore, Store, store_at

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 import coflash
+from coflash.catalogue import named
 from coflash.cli.summary import run_table
-from coflash.measures import named
 from coflash.metrics import HostSide
 
 SMALL = coflash.Scenario.from_dict({

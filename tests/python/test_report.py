@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from coflash import CoflashError, Histogram, Result, Scenario, Table
+from coflash.catalogue import measure
 from coflash.comparison import Comparison
+from coflash.measures import HEADLINE
 from coflash.report import Study, palette, report_html
-from coflash.report.catalogue import metric
 from coflash.report.payload import erase_histogram, merged, payload, thinned
-from coflash.report.varied import parsed, varied_keys
 from coflash.result import KINDS, Kind
+from coflash.varied import parsed, varied_keys
 
 
 def data_in(page: str) -> dict[str, Any]:
@@ -68,6 +69,18 @@ def test_runs_that_differ_in_name_alone_are_told_apart_by_it() -> None:
     (key,) = varied_keys([{"name": "a"}, {"name": "b"}])
     assert (key.path, key.texts) == ("name", ("a", "b"))
     assert varied_keys([{"name": "a"}]) == ()
+
+
+def test_policies_stand_in_the_order_of_their_family_and_systems_by_their_names() -> None:
+    schemes = ("sgc", "delay", "ggc")
+    keys = varied_keys([{"cooperation": {"name": name}, "cache": {"size": size}} for name in schemes for size in "21"])
+    assert keys[0].texts == ("ggc", "delay", "sgc")
+    parts = {f"key{place}": place for place in range(9)}
+    ssds: list[dict[str, Any]] = [{"name": "ssd", "x": x} for x in ("64MiB", "4MiB")]
+    systems = [*ssds, {"name": "hybrid", **parts}]
+    name, x = varied_keys(systems)
+    assert (name.path, name.texts, name.along) == ("name", ("ssd", "hybrid"), tuple(parts))
+    assert (x.path, x.texts, x.along) == ("x", ("4MiB", "64MiB", "–"), ())
 
 
 def test_values_of_several_kinds_are_words() -> None:
@@ -124,12 +137,12 @@ def test_every_run_has_its_details_where_the_page_looks_for_them(comparison: Com
     raw = base64.b64decode(blob)
     start = 0
     for shape, case in zip(data["details"], comparison.cases, strict=True):
-        all_, read, write, windows, window_ns, erases = shape
+        all_, read, write, windows, window_ns, erases, sizes = shape
         numbers = np.frombuffer(raw, "<f4", offset=start, count=2 * all_)
         assert numbers[all_ - 1 : all_].item() == np.float32(case.result.histogram().values_ns[-1])
         assert numbers[-1] == 1000
         assert (windows, window_ns) == (4, 1e9)
-        floats = 2 * (all_ + read + write) + windows * len(data["series"]) + 2 * erases
+        floats = 2 * (all_ + read + write) + windows * len(data["series"]) + 2 * erases + 4 * sizes
         start += -(-floats * 4 // 12) * 12
     assert start == len(raw)
 
@@ -169,15 +182,13 @@ def test_erases_are_counted_in_bins() -> None:
 
 
 def test_every_metric_has_a_name_and_a_unit() -> None:
-    assert (metric("response_ns.read.p99_9").label, metric("response_ns.read.p99_9").unit) == (
-        "response, reads, p99.9",
-        "ns",
-    )
-    assert metric("programs_pages.gc").label == "pages programmed, GC copies"
-    assert metric("waf_host").is_headline
-    assert metric("cache.hit_ratio").unit == "share"
-    assert metric("simulated_ns").unit == "ns"
-    assert not metric("host_writes_pages").is_cost
+    tail = measure("response_ns.read.p99_9")
+    assert (tail.label, tail.unit) == ("response, reads, p99.9", "ns")
+    assert measure("programs_pages.gc").label == "pages programmed, GC copies"
+    assert measure("waf_host") in HEADLINE
+    assert measure("cache.hit_ratio").unit == "share"
+    assert measure("simulated_ns").unit == "ns"
+    assert not measure("host_writes_pages").is_cost
 
 
 def test_every_colour_is_in_both_colour_schemes(comparison: Comparison) -> None:

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import coflash
 from coflash import CoflashError, Sweep
+from coflash.catalogue import named
 from coflash.demo import find_trace
 from coflash.inputs import inputs_of
-from coflash.measures import HEADLINE, named
+from coflash.measures import HEADLINE
 from coflash.metrics import metric, metric_names
 from coflash.store import store_at
 from coflash.sweep import devices, engine_local, memory, plan
@@ -373,6 +374,7 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
         ({"address": "tcp://x:1"}, "local has none"),
         ({"workers": 0}, "at least 1"),
         ({"seeds": 0}, "at least 1"),
+        ({"seeds": 10**21}, "at most 1000000"),
         ({"seeds": []}, "at least 1"),
         ({"out": "/dev/null/x"}, "cannot be written"),
     ],

@@ -43,6 +43,10 @@ pub struct CacheTally {
     pub flushed_pages: u64,
     /// Pages that were read from flash because a part of them was written.
     pub merged_pages: u64,
+    /// Pages written over a dirty copy, which need not be programmed any more.
+    pub absorbed_pages: u64,
+    /// Dirty pages that were trimmed.
+    pub dropped_pages: u64,
 }
 
 /// A page that has a copy in the cache.
@@ -341,7 +345,12 @@ impl WriteBack {
             self.tally.write_hits += 1;
             self.cache.touch(slot);
             self.scheme.overwritten(slot, &self.cache);
-            let waits_for = if self.cache.is_dirty(slot) { None } else { self.clean_for_another(None, act) };
+            let waits_for = if self.cache.is_dirty(slot) {
+                self.tally.absorbed_pages += 1;
+                None
+            } else {
+                self.clean_for_another(None, act)
+            };
             let ready = waits_for.unwrap_or(start);
             self.cache.set_dirty(slot, true);
             return self.write_slot(Cached { lpn, slot }, Access::Write, ready, act);
@@ -359,6 +368,7 @@ impl WriteBack {
     pub fn trim<B: Below>(&mut self, lpn: Lpn, below: &mut B) {
         let slot = self.cache.lookup(lpn);
         if let Some(slot) = slot {
+            self.tally.dropped_pages += u64::from(self.cache.is_dirty(slot));
             self.scheme.trimmed(slot, &self.cache);
             self.cache.remove(slot);
         }
@@ -516,8 +526,9 @@ impl WriteBack {
     }
 
     /// Makes everything written so far durable, which a non-volatile cache is: every dirty page goes to flash, and stays
-    /// as a clean copy. The parts that the answer waits for are appended. In the order of slots; the die of each page
-    /// decides when it is done.
+    /// as a clean copy. The parts that the answer waits for are appended, among them programs that are under way: what has
+    /// left the cache in the background, or GC has taken from it, is not in flash yet. In the order of slots; the die of
+    /// each page decides when it is done.
     pub fn flush<B: Below, M: Media>(
         &mut self,
         start: M::When,
@@ -525,7 +536,11 @@ impl WriteBack {
         media: &mut M,
         parts: &mut Vec<M::When>,
     ) {
-        if !self.config.volatile || self.cache.dirty_len() == 0 {
+        if !self.config.volatile {
+            return;
+        }
+        media.await_programs(parts);
+        if self.cache.dirty_len() == 0 {
             return;
         }
         let act = &mut Act { below, media, start };

@@ -56,6 +56,13 @@ struct Operation {
     /// them ended.
     ready: Option<Time>,
     follower: Follower,
+    is_program: bool,
+}
+
+impl Operation {
+    fn on(server: Option<u32>, phases: Phases, ready: Option<Time>) -> Self {
+        Self { phases, server, ready, follower: Follower::None, is_program: false }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -129,9 +136,7 @@ impl Channels {
     }
 
     pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
-        let ready = after.known();
-        let id =
-            self.enter(Operation { phases, server: Some(server as u32), ready, follower: Follower::None });
+        let id = self.enter(Operation::on(Some(server as u32), phases, after.known()));
         if let Some(before) = after.op {
             self.follow(before, Follower::Operation(id, after.ns));
         }
@@ -144,8 +149,7 @@ impl Channels {
     /// What ends when both moments have come, of which one at least is not known.
     pub(crate) fn both(&mut self, one: When, other: When) -> OpId {
         let ready = one.known().or(other.known());
-        let id =
-            self.enter(Operation { phases: Phases::NONE, server: None, ready, follower: Follower::None });
+        let id = self.enter(Operation::on(None, Phases::NONE, ready));
         for When { op, ns } in [one, other] {
             if let Some(op) = op {
                 self.follow(op, Follower::Operation(id, ns));
@@ -163,6 +167,24 @@ impl Channels {
             None => {
                 self.operations.push(operation);
                 OpId::new(self.operations.len() as u32 - 1)
+            }
+        }
+    }
+
+    /// An operation that was just issued is a program.
+    pub(crate) fn note_program(&mut self, op: OpId) {
+        self.operations[op.get() as usize].is_program = true;
+    }
+
+    /// Hands out, for each die with programs under way, an operation that takes no time, right behind the last of them: that
+    /// may have a follower of its own.
+    pub(crate) fn await_programs(&mut self, mut each: impl FnMut(OpId)) {
+        for server in 0..self.servers.len() {
+            let is_program = |id: &OpId| self.operations[id.get() as usize].is_program;
+            if let Some(place) = self.servers[server].queue.iter().rposition(is_program) {
+                let id = self.enter(Operation::on(Some(server as u32), Phases::NONE, Some(self.now)));
+                self.servers[server].queue.insert(place + 1, id);
+                each(id);
             }
         }
     }

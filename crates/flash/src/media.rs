@@ -1,5 +1,5 @@
-//! The outside world of the firmware: the methods behind which flash and cache memory act, and two for what a
-//! crash-consistent cache keeps of itself.
+//! The outside world of the firmware: the methods behind which flash and cache memory act, two for what a
+//! crash-consistent cache keeps of itself, and one for a flush.
 
 use crate::{BlockId, DieId, Ppn};
 use coflash_base::{Duration, Lpn};
@@ -121,6 +121,11 @@ pub trait Media {
 
     /// Everything stored in the cache so far, data and metadata, is durable before anything stored later.
     fn fence(&mut self) {}
+
+    /// Appends when the programs under way are done: until then what they write is in no durable place.
+    fn await_programs(&mut self, parts: &mut Vec<Self::When>) {
+        let _ = parts;
+    }
 
     /// A moment so long after another: for what takes time and is not flash.
     fn later(&self, after: Self::When, by: Duration) -> Self::When;

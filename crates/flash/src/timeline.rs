@@ -96,6 +96,8 @@ struct Servers {
     /// When each will have done all it was given; unused where channels are shared.
     free_at: Vec<Time>,
     channels: Option<Channels>,
+    /// When the last of all programs will be done; unused where channels are shared.
+    programmed_at: Time,
     busy: Busy,
 }
 
@@ -110,6 +112,15 @@ impl Servers {
             let free_at = &mut self.free_at[server];
             *free_at = Time { ns: free_at.ns.max(after.ns) } + phases.total;
             When::at(*free_at)
+        }
+    }
+
+    /// What was just issued is a program: a flush may wait for it.
+    #[inline(always)]
+    fn note_program(&mut self, done: When) {
+        match (&mut self.channels, done.op) {
+            (Some(channels), Some(op)) => channels.note_program(op),
+            _ => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
         }
     }
 }
@@ -153,7 +164,12 @@ impl Timeline {
             pages_per_server,
             costs,
             cache,
-            servers: Servers { free_at: vec![Time::ZERO; servers as usize], channels, busy: Busy::default() },
+            servers: Servers {
+                free_at: vec![Time::ZERO; servers as usize],
+                channels,
+                programmed_at: Time::ZERO,
+                busy: Busy::default(),
+            },
         }
     }
 
@@ -248,7 +264,9 @@ impl Media for Timeline {
         let after = if let Place::Cache { .. } = from { after.plus(self.cache.read) } else { after };
         let into = &self.costs.into[oob.mode as usize];
         let phases = if oob.lpn.is_some() { &into.program } else { &self.costs.summary };
-        self.servers.issue(self.server_of(page), phases, cause, after)
+        let done = self.servers.issue(self.server_of(page), phases, cause, after);
+        self.servers.note_program(done);
+        done
     }
 
     #[inline]
@@ -271,6 +289,13 @@ impl Media for Timeline {
             Access::Write | Access::WriteNew | Access::Fill => self.cache.write,
             Access::CopyOf { .. } => self.cache.read + self.cache.write,
         })
+    }
+
+    fn await_programs(&mut self, parts: &mut Vec<When>) {
+        match &mut self.servers.channels {
+            Some(channels) => channels.await_programs(|op| parts.push(When { op: Some(op), ns: 0 })),
+            None => parts.push(When::at(self.servers.programmed_at)),
+        }
     }
 
     #[inline]

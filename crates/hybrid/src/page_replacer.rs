@@ -78,21 +78,23 @@ impl PageReplacer {
         self.cache.dirty_len() - self.cache.pinned_len()
     }
 
-    /// What has to go next. The write cache may always hold a group: destaging page by page would cost a seek for each.
+    /// What has to go next, with so many clean pages to come. The write cache may always hold a group: destaging page by page
+    /// would cost a seek for each.
     #[inline]
-    pub(crate) fn excess(&mut self, limits: Limits) -> Excess {
+    pub(crate) fn excess(&mut self, limits: Limits, coming: u32) -> Excess {
         match self.orders {
             Orders::Own => {
                 if self.dirty_pages() > limits.write_pages.max(self.group_pages) {
                     return Excess::Dirty;
                 }
-                if self.cache.clean_len() > limits.read_pages {
+                if self.cache.clean_len() + coming > limits.read_pages {
                     return self.cache.victim(false).map_or(Excess::Nothing, Excess::Clean);
                 }
                 Excess::Nothing
             }
             Orders::Common => {
-                if self.cache.len() - self.cache.pinned_len() <= limits.pages().max(self.group_pages) {
+                if self.cache.len() - self.cache.pinned_len() + coming <= limits.pages().max(self.group_pages)
+                {
                     return Excess::Nothing;
                 }
                 match self.cache.victim(true) {
@@ -164,6 +166,12 @@ impl PageReplacer {
     #[inline]
     pub(crate) fn leaves(&self, id: LeaveId, page: Lpn) -> bool {
         self.cache.lookup(page).is_some_and(|slot| self.leaves_with[slot] == Some(id))
+    }
+
+    /// Whether a request that has not ended overwrites the page in `slot` past the cache, and it was not overwritten since.
+    pub(crate) fn is_outdated(&self, slot: SlotId) -> bool {
+        let with = self.leaves_with[slot].and_then(|id| self.leaves[id.get() as usize].as_ref());
+        with.is_some_and(|leave| leave.overwritten.is_some())
     }
 
     /// Whether a request that has not ended overwrites the page past the cache.

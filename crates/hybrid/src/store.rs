@@ -24,7 +24,7 @@ struct DiskHoldsIt<'a> {
 impl Advisor for DiskHoldsIt<'_> {
     #[inline(always)]
     fn fate<M: Media>(&mut self, page: Lpn, _: Marks, _: &mut M) -> Fate {
-        if self.clean == Fate::COPY || page.get() >= self.cache.capacity() {
+        if page.get() >= self.cache.capacity() {
             return Fate::COPY;
         }
         let slot = SlotId::new(page.get());
@@ -35,6 +35,10 @@ impl Advisor for DiskHoldsIt<'_> {
             self.cache.remove(slot);
         }
         self.clean
+    }
+
+    fn copies_unmarked(&mut self, _: u32) -> bool {
+        self.clean == Fate::COPY
     }
 }
 

@@ -6,7 +6,7 @@ use crate::scenario::{Scenario, ScenarioError};
 use crate::target::{Command, Target};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_controller::{CacheTally, Extent};
-use coflash_flash::{Busy, Finished, When};
+use coflash_flash::{Busy, Finished, Media, When};
 use coflash_ftl::Ftl;
 use coflash_host::Toll;
 use coflash_host::write_buffer::{Store, WriteBuffer};
@@ -23,6 +23,8 @@ struct Below {
     device: Device,
     /// What a page takes to cross the link.
     page_crossing: Duration,
+    /// When the last page that was written is across: a flush comes behind it.
+    crossed: Time,
 }
 
 impl Below {
@@ -38,7 +40,7 @@ impl Buffered {
     pub(crate) fn new(scenario: &Scenario, device: Device) -> Result<Self, ScenarioError> {
         let buffer = Self::buffer(scenario, device.ftl().logical_pages())?;
         let page_crossing = device.crossing(scenario.flash.page_size.count);
-        Ok(Self { buffer, below: Below { device, page_crossing }, now: Time::ZERO })
+        Ok(Self { buffer, below: Below { device, page_crossing, crossed: Time::ZERO }, now: Time::ZERO })
     }
 
     /// The buffer of a scenario, for a device of so many pages.
@@ -155,6 +157,7 @@ impl Store for Below {
 
     fn write(&mut self, lpn: Lpn, after: When) -> When {
         let start = after.plus(self.device.link.per_command + self.page_crossing);
+        self.crossed = start.known().unwrap_or(self.crossed).max(self.crossed);
         self.device.firmware.write(lpn, Extent::Whole, start, &mut self.device.timeline)
     }
 
@@ -164,7 +167,12 @@ impl Store for Below {
 
     fn flush(&mut self, after: When, parts: &mut Vec<When>) {
         let start = after.plus(self.device.link.per_command);
+        let start = start.known().map_or(start, |at| When::at(at.max(self.crossed)));
         self.device.firmware.flush(start, &mut self.device.timeline, parts);
+        if self.device.firmware.cache().capacity() == 0 {
+            // What was written before this flush has no place in the device but flash.
+            self.device.timeline.await_programs(parts);
+        }
         parts.push(start);
     }
 

@@ -102,7 +102,8 @@ impl Firmware for Controller {
         metrics.consistency = self.commits().map(Consistency::of);
         metrics.sole_copies = SoleCopies::of(self.sole_copies_peak(), self.tally());
         metrics.shadows = self.shadows().map(Shadows::of);
-        metrics.device_buffer = self.is_volatile().then(|| DeviceBuffer::of(self.tally()));
+        metrics.device_buffer =
+            self.is_volatile().then(|| DeviceBuffer::of(self.tally(), self.cache().dirty_len()));
     }
 }
 

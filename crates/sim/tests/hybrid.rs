@@ -1,7 +1,10 @@
 //! A flash cache in front of disks, from scenario to result.
 
+use coflash_cache::EvictionConfig;
 use coflash_sim::{RunResult, Scenario, Silent, run};
 use serde_json::Value;
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const SMALL: &str = r#"
 [flash]
@@ -108,21 +111,24 @@ fn all_pages_are_accounted_for() {
     }
 }
 
+/// What requests of a trace give, with these keys of the hybrid; a request a line: its microsecond, R, W or T, its first page,
+/// its bytes.
+fn traced(keys: &str, trace: &str) -> Value {
+    static FILES: AtomicU32 = AtomicU32::new(0);
+    let number = FILES.fetch_add(1, Ordering::Relaxed);
+    let file = std::env::temp_dir().join(format!("coflash-hybrid-{}-{number}.csv", std::process::id()));
+    std::fs::write(&file, trace).unwrap();
+    let options = r#"{ format = "columns", columns = "time:us,op,offset:pages,size:bytes" }"#;
+    let hybrid = SMALL.replace("[hybrid]\n", &format!("[hybrid]\n{keys}\n"));
+    let scenario = format!("{hybrid}\n[workload]\ntrace = [{file:?}]\ntrace_options = {options}");
+    let result = metrics(&measured(&scenario));
+    std::fs::remove_file(file).unwrap();
+    result
+}
+
 #[test]
 fn a_request_takes_what_its_operations_take() {
-    let trace = |text: &str| {
-        let file =
-            std::env::temp_dir().join(format!("coflash-hybrid-{}-{}.csv", std::process::id(), text.len()));
-        std::fs::write(&file, text).unwrap();
-        let scenario = format!(
-            "{}\n[workload]\ntrace = [{:?}]\ntrace_options = {{ format = \"columns\", columns = \"time:us,op,offset:pages,size:bytes\" }}",
-            SMALL.replace("[hybrid]\n", "[hybrid]\nscheme = \"fp-fcl\"\n"),
-            file
-        );
-        let result = metrics(&measured(&scenario));
-        std::fs::remove_file(file).unwrap();
-        result
-    };
+    let trace = |text: &str| traced("scheme = \"fp-fcl\"", text);
     // 4096 B at 72 MB/s are 56,888 ns.
     let miss = 4_500_000 + 56_888;
     let max = |metrics: &Value| number(metrics, "response_ns.all.max");
@@ -135,6 +141,11 @@ fn a_request_takes_what_its_operations_take() {
     let hit = trace("0,R,0,4096\n1000000,R,0,4096\n");
     near(number(&hit, "response_ns.all.max"), miss);
     near(number(&hit, "response_ns.read.p50"), 125_000);
+    let tier = &hit["hybrid"];
+    assert_eq!(tier["disk_service_mean_ns"], miss as f64);
+    assert_eq!(tier["disk_utilisation"], miss as f64 / 1_000_125_000.0);
+    let last = tier["sizes"].as_array().unwrap().last().unwrap();
+    assert_eq!((number(last, "at_ns"), number(last, "clean_pages")), (1_000_125_000, 1), "where it ended");
     // 32 pages and more go past the cache, in one transfer; what is read once more is so too.
     let long = trace("0,R,0,131072\n1000000,R,0,131072\n");
     near(max(&long), 4_500_000 + 32 * 56_888);
@@ -144,6 +155,25 @@ fn a_request_takes_what_its_operations_take() {
     let both = trace("0,W,9,4096\n1000000,R,0,4096\n1000001,R,90,4096\n1000002,R,9,4096\n");
     near(max(&both), 2 * miss);
     near(number(&both, "response_ns.read.p50"), miss);
+}
+
+/// A page that comes to a cache full of pages that were used more often is not the one to leave for it.
+#[test]
+fn what_is_read_once_is_there_when_it_is_read_again_under_every_policy() {
+    const SCHEME: &str = r#"{ name = "fp-fcl", caching = "40%" }"#;
+    let mut trace = String::new();
+    for (number, page) in (0..4000).chain(5000..5100).enumerate() {
+        for time in [number * 20_000, number * 20_000 + 10_000] {
+            writeln!(trace, "{time},R,{page},4096").unwrap();
+        }
+    }
+    for policy in EvictionConfig::NAMES {
+        let metrics =
+            traced(&format!("scheme = {SCHEME}\nsequential_unit = \"0B\"\npolicy = \"{policy}\""), &trace);
+        let of = |path| number(&metrics, path);
+        assert!(of("cache.clean_evictions_pages") > 100, "{policy}: the cache is full");
+        assert_eq!((of("cache.read_hits"), of("cache.read_misses")), (4100, 4100), "{policy}");
+    }
 }
 
 #[test]

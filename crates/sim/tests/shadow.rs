@@ -91,3 +91,66 @@ fn fast_blocks_are_refreshed_in_time_and_that_is_counted() {
     let metrics = measure(&changes);
     assert!(metrics.programs_pages.refresh > 0, "{:?}", metrics.programs_pages);
 }
+
+/// Nothing written is lost from the books: each page was overwritten where it lay, handed on, trimmed, or is still there.
+#[test]
+fn every_page_written_is_accounted_for_in_either_buffer() {
+    let busy = [
+        ("workload.synthetic.requests", "20000"),
+        ("workload.synthetic.trim_share", "5%"),
+        ("workload.synthetic.flush_share", "0.2%"),
+        ("workload.synthetic.read_share", "10%"),
+        ("workload.synthetic.size.size", "24KiB"),
+        ("workload.synthetic.align", "8KiB"),
+        ("host_buffer.dirty_share_max", "80%"),
+    ];
+    let mut seen = [0; 3];
+    for scheme in ["ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc"] {
+        for size in ["0B", "4MiB"] {
+            let mut changes = busy.to_vec();
+            changes.extend([("cooperation", scheme), ("host_buffer.size", size)]);
+            let metrics = measure(&changes);
+            let written = match &metrics.host_buffer {
+                None => metrics.host_writes_pages,
+                Some(host) => {
+                    let gone = host.absorbed_pages + host.device_writes_pages + host.dropped_pages;
+                    let all = gone + u64::from(host.dirty_pages);
+                    assert_eq!(all, metrics.host_writes_pages, "{scheme}, {size}: host, {host:?}");
+                    assert!(host.absorbed_pages > 0 && host.dropped_pages > 0 && host.dirty_pages > 0);
+                    host.device_writes_pages
+                }
+            };
+            let (device, shadows) =
+                (metrics.device_buffer.as_ref().unwrap(), metrics.shadows.as_ref().unwrap());
+            let let_go = shadows.from_buffer_pages + shadows.discarded_twins_pages + device.dropped_pages;
+            let gone = device.absorbed_pages + metrics.programs_pages.evict + let_go;
+            let all = gone + u64::from(device.dirty_pages);
+            assert_eq!(all, written, "{scheme}, {size}: device, {device:?}");
+            seen = [
+                seen[0] + device.absorbed_pages,
+                seen[1] + device.dropped_pages,
+                seen[2] + u64::from(device.dirty_pages),
+            ];
+        }
+    }
+    assert!(seen.iter().all(|&pages| pages > 0), "absorbed, dropped, still dirty: {seen:?}");
+}
+
+/// A flush is answered when all is in flash, what the host has written in the background included.
+#[test]
+fn a_flush_waits_for_what_was_written_before_it_and_is_still_under_way() {
+    for device_buffer in ["0B", "64KiB"] {
+        let flush_alone = [
+            ("cooperation", "hgc"),
+            ("cache.size", device_buffer),
+            ("host_buffer.dirty_age_max", "1ns"),
+            ("workload.synthetic.requests", "4000"),
+            ("workload.synthetic.flush_share", "50%"),
+            ("workload.synthetic.arrival.mean", "100us"),
+        ];
+        let response = measure(&flush_alone).response_ns;
+        // Writes go to the host's buffer; a page is handed on before the next request, and a program takes 600 µs.
+        assert!(response.write.max < Some(100_000), "{device_buffer}: {:?}", response.write);
+        assert!(response.all.p99 > Some(600_000), "{device_buffer}: {:?}", response.all);
+    }
+}

@@ -3,6 +3,7 @@
 //! Everything that yields requests is a [`Source`]: it is streamed in batches and never held whole, and
 //! [`ReadAhead`] lets it run on a thread of its own, ahead of the simulation.
 
+mod caught;
 mod compressed;
 pub mod disksim_generator;
 pub mod formats;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console, Group, RenderableType
@@ -132,13 +132,14 @@ class View:
         return elapsed * (1 - self._fraction) / self._fraction
 
 
-def sparkline(values: deque[float], width: int) -> str:
-    """The course of values as a row of bars, from the lowest to the highest of them."""
-    if len(values) < 2:
-        return ""
+def sparkline(values: Iterable[float], width: int, low: float | None = None, high: float | None = None) -> str:
+    """The course of values as a row of bars, from the lowest to the highest of them unless other bounds are given."""
     shown = list(values)
+    if len(shown) < 2:
+        return ""
     if len(shown) > width:
         shown = [shown[place * (len(shown) - 1) // (width - 1)] for place in range(width)]
-    low, high = min(shown), max(shown)
+    low = min(shown) if low is None else low
+    high = max(shown) if high is None else high
     span = high - low or 1.0
     return "".join(_BARS[min(int((value - low) / span * len(_BARS)), len(_BARS) - 1)] for value in shown)

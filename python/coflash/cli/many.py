@@ -8,14 +8,17 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from coflash.measures import HEADLINE, Measure, named
+from coflash.catalogue import named
+from coflash.measures import HEADLINE, Measure
 from coflash.quantity import change, show, show_change
 from coflash.results import Results
+from coflash.sections import sections
 from coflash.sweep import Estimate, Sweep
 from coflash.sweep.summary import estimate
 from coflash.tune import Tuning
 
 _TRIALS_SHOWN = 10
+_KEYS_SHOWN = 3
 _STYLES = {"better": "green", "worse": "red", "": ""}
 
 
@@ -32,57 +35,81 @@ def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
 def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
     """A row for each run, or for each point with means over its seeds: what sets it apart, and the measures."""
     groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results]
-    keys = [key for key in results.varied() if not (over_seeds and key == "seed")]
+    keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
     table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
     rows = {row["run"]: row for row in results.rows()}
     for runs in groups:
-        values = ["" if rows[runs[0]].get(key) is None else str(rows[runs[0]][key]) for key in keys]
+        values = [_value(rows[runs[0]].get(key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
         table.add_row(runs[0], *values, *count, *cells)
     return table
 
 
+def keys_left_out(results: Results) -> str:
+    """Which keys have no column of their own, in a line; empty where all have one."""
+    with_ = {key.path: key.along for key in results.apart() if key.along}
+    parts = [
+        f"{', '.join(others[:_KEYS_SHOWN])}{f' and {len(others) - _KEYS_SHOWN} more' if others[_KEYS_SHOWN:] else ''}"
+        f" {'differs' if len(others) == 1 else 'differ'} with {path}"
+        for path, others in with_.items()
+    ]
+    return f"{'; '.join(parts)} (coflash results compare shows all)" if parts else ""
+
+
 def runs_beside(
-    results: Results, runs: Sequence[str], measures: Sequence[Measure] = HEADLINE, *, over_seeds: bool = False
+    results: Results, runs: Sequence[str], measures: Sequence[Measure] | None = None, *, over_seeds: bool = False
 ) -> Table:
     """A column for each run: where they differ, and every measure with its change from the first run.
 
     Each run may stand for all seeds of its point; then means are shown, and the changes are those of the means.
+    Unless measures are given there is a section for each part that any of the runs has.
     """
     rows = {row["run"]: row for row in results.rows()}
     groups: dict[str, tuple[str, ...]] = {run: (run,) for run in runs}
     if over_seeds:
         groups = {run: next(group for group in results.of_one_point() if run in group) for run in runs}
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("")
+    table.add_column("", no_wrap=True)
     for run in runs:
-        table.add_column(run, justify="right")
+        table.add_column(run, justify="right", overflow="fold")
         if run != runs[0]:
             table.add_column("change", justify="right", no_wrap=True)
     for key in results.varied():
         if over_seeds and key == "seed":
             continue
-        values = [str(rows[run].get(key, "–")) for run in runs]
+        values = [_value(rows[run].get(key), "–") for run in runs]
         if len(set(values)) > 1:
             table.add_row(key, values[0], *(cell for value in values[1:] for cell in (value, "")))
     if over_seeds:
         counts = [str(len(groups[run])) for run in runs]
         table.add_row("seeds", counts[0], *(cell for count in counts[1:] for cell in (count, "")))
     table.add_section()
-    for measure in measures:
-        reference, cells = None, list[str | Text]()
-        for run in runs:
-            found = _over(results, groups[run], measure)
-            value = found.mean
-            cells.append(_estimate(found, measure))
-            if run == runs[0]:
-                reference = value
-            else:
-                relative = change(value, reference)
-                cells.append(Text(show_change(relative), style=_STYLES[measure.verdict(relative)]))
-        table.add_row(measure.label, *cells)
+    for measure in measures or HEADLINE:
+        table.add_row(*_beside(results, list(groups.values()), measure))
+    for section in [] if measures else sections(found for run in runs if (found := results.metrics(run)) is not None):
+        table.add_section()
+        table.add_row(section.title, style="bold")
+        for measure in section.measures:
+            cells = _beside(results, list(groups.values()), measure)
+            if not measure.is_rare or any(cell not in ("0", "–", "") for cell in map(str, cells[1:])):
+                table.add_row(f"  {cells[0]}", *cells[1:])
     return table
+
+
+def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure) -> list[str | Text]:
+    """A row: what it is called, what the first group of runs has, and the others with their change from that."""
+    found = [_over(results, runs, measure) for runs in groups]
+    cells: list[str | Text] = [measure.label, _estimate(found[0], measure)]
+    for other in found[1:]:
+        relative = change(other.mean, found[0].mean)
+        cells += [_estimate(other, measure), Text(show_change(relative), style=_STYLES[measure.verdict(relative)])]
+    return cells
+
+
+def _value(value: object, none: str) -> str:
+    """A key's value as it stands in a scenario."""
+    return none if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def trials_table(tuning: Tuning) -> Table:
@@ -91,9 +118,13 @@ def trials_table(tuning: Tuning) -> Table:
     table = _table(list(tuning.best.values), [measure])
     for trial in tuning.trials[:_TRIALS_SHOWN]:
         table.add_row(*trial.values.values(), _estimate(trial.found, measure))
-    tried = len(tuning.trials) + tuning.failed
-    table.caption = f"the best {min(_TRIALS_SHOWN, len(tuning.trials))} of {tried} trials, {tuning.failed} failed"
     return table
+
+
+def trials_line(tuning: Tuning) -> str:
+    """Of how many trials those are the best."""
+    shown, tried = min(_TRIALS_SHOWN, len(tuning.trials)), len(tuning.trials) + tuning.failed
+    return f"the best {shown} of {tried} trials, {tuning.failed} failed"
 
 
 def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:

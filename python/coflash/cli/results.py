@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from coflash import whole
+from coflash.catalogue import named
 from coflash.cli.console import errors, notes, output, plain_table, show_json, show_table
-from coflash.cli.many import runs_beside, runs_table
+from coflash.cli.many import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
-from coflash.measures import BRIEF, HEADLINE, named
+from coflash.measures import BRIEF
 from coflash.results import export_table, results
 from coflash.store import store_at
 
@@ -42,6 +43,8 @@ def list_(
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else BRIEF
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
+    if left_out := keys_left_out(found):
+        output().print(left_out, style="dim", highlight=False, soft_wrap=True)
     for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
@@ -72,7 +75,7 @@ def compare(
     found = results(folder)
     names = [found.name(run) for run in runs]
     notes(found.remarks)
-    shown = [named(name) for name in measures] if measures else HEADLINE
+    shown = [named(name) for name in measures or ()]
     show_table(runs_beside(found, names, shown, over_seeds=over_seeds), output())
 
 

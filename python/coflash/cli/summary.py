@@ -6,16 +6,20 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from coflash.cli.live import sparkline
 from coflash.comparison import Comparison
-from coflash.measures import CAUSES, HEADLINE, Measure
+from coflash.measures import HEADLINE, OVERALL, Measure, causes
+from coflash.metrics import Metrics
 from coflash.quantity import change, show, show_change
 from coflash.result import Result
+from coflash.sections import Section, sections
 
 _STYLES = {"better": "green", "worse": "red", "": ""}
+_SHARE_WIDTH, _COURSE_WIDTH = 7, 24
 
 
 def run_table(result: Result) -> Table:
-    """What one run counted."""
+    """What one run counted: what every run has, then a section for each part that only some systems have."""
     metrics = result.metrics
     table = Table(
         title=result.workload["description"],
@@ -25,30 +29,44 @@ def run_table(result: Result) -> Table:
         show_header=False,
     )
     table.add_column("measure")
-    table.add_column("value", justify="right")
+    table.add_column("value", justify="right", no_wrap=True)
+    table.add_column("share or course", style="dim", no_wrap=True)
     for measure in HEADLINE:
-        table.add_row(measure.label, measure.shown(metrics))
+        if measure.applies(metrics):
+            table.add_row(measure.label, measure.shown(metrics))
     table.add_section()
-    for cause, pages in metrics.programs_pages.items():
-        if pages:
-            table.add_row(f"pages programmed, {CAUSES[cause]}", show(pages, "pages"))
+    programs = sum(metrics.programs_pages.values())
+    for cause, name in causes([metrics]).items():
+        if pages := metrics.programs_pages.get(cause):
+            table.add_row(
+                f"pages programmed, {name}", show(pages, "pages"), show(pages / programs, "share").rjust(_SHARE_WIDTH)
+            )
     table.add_section()
-    table.add_row("requests", show(metrics.requests, "requests"))
-    table.add_row("pages written by the host", show(metrics.host_writes_pages, "pages"))
-    table.add_row("cache hits", show(metrics.cache.hit_ratio, "share"))
-    if "host" in metrics:
-        link = metrics.host
-        table.add_section()
-        table.add_row("commands across the link", show(link.commands, "requests"))
-        table.add_row("messages between cache and flash", show(link.messages, "requests"))
-        table.add_row("bytes between cache and flash", show(link.bytes, "bytes"))
-        table.add_row("delay of notices to the device, mean", show(link.to_device.delay_mean_ns, "ns"))
-        table.add_row("delay of notices to the device, longest", show(link.to_device.delay_max_ns, "ns"))
-        table.add_row("answers waited for these", show(link.waited_ns, "ns"))
-        table.add_section()
+    for measure in OVERALL:
+        if measure.applies(metrics):
+            table.add_row(measure.label, measure.shown(metrics), _share(measure.share(metrics)))
+    for section in sections([metrics]):
+        _add(table, section, metrics)
+    table.add_section()
     table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
     table.add_row("simulated requests per second", show(result.simulator["requests_per_second"], "requests"))
     return table
+
+
+def _add(table: Table, section: Section, metrics: Metrics) -> None:
+    table.add_section()
+    table.add_row(section.title, style="bold")
+    for measure in section.measures:
+        if measure.applies(metrics):
+            table.add_row(f"  {measure.label}", measure.shown(metrics), _share(measure.share(metrics)))
+    for course in section.courses(metrics):
+        if course.shares:
+            drawn = sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0)
+            table.add_row(f"  {course.label}, at the end", show(course.shares[-1], "share"), drawn)
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else show(share, "share").rjust(_SHARE_WIDTH)
 
 
 def comparison_table(comparison: Comparison) -> Table:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coflash.catalogue import named
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -23,7 +24,7 @@ from coflash.cli.console import (
 )
 from coflash.cli.many import points_table
 from coflash.inputs import inputs_of
-from coflash.measures import BRIEF, named
+from coflash.measures import BRIEF
 from coflash.metrics import metric
 from coflash.store import store_at
 from coflash.sweep import Sweep, swept

@@ -22,7 +22,7 @@ from coflash.cli.console import (
     show_table,
     write_json,
 )
-from coflash.cli.many import trials_table
+from coflash.cli.many import trials_line, trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
 from coflash.results import results
 from coflash.sweep.design import axis
@@ -76,6 +76,7 @@ def tune(
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(results(out).remarks)
         show_table(trials_table(found), console)
+        console.print(trials_line(found), highlight=False, soft_wrap=True)
         best = " ".join(f"--set {key}={value}" for key, value in found.best.values.items())
         console.print(f"best:    {best}", highlight=False, soft_wrap=True)
         console.print(f"results: {out}", highlight=False, soft_wrap=True)

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
 import numpy as np
 
 from coflash.comparison import Comparison
-from coflash.measures import CAUSES, HEADLINE, Measure
+from coflash.measures import HEADLINE, Measure, causes
+from coflash.metrics import Metrics
 from coflash.quantity import change, show, show_change
 from coflash.report import palette
 from coflash.result import Result
+from coflash.sections import Course, sections
 
 _CELL = "padding:.15rem .9rem .15rem 0;text-align:right;border:0;background:none;white-space:nowrap"
 _TABLE = "border-collapse:collapse;color:inherit;font:inherit"
 _NAME = _CELL.replace("right", "left", 1)
 _VERDICTS = {"better": "color:#0a8a62", "worse": "color:#c9581b", "": "opacity:.7"}
 _DOT = "display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.35em"
+_LAYERS = (palette.LINES[1], palette.LINES[0], palette.CAUSES["metadata"])
 _WIDTH, _HEIGHT = 360, 180
 
 
 def result_html(result: Result) -> str:
     """One run: what was replayed, its measures, where its programs come from, and the tail of its response times."""
     metrics = result.metrics
-    rows = [_row(measure.label, measure.shown(metrics)) for measure in HEADLINE]
+    rows = [_row(measure.label, measure.shown(metrics)) for measure in HEADLINE if measure.applies(metrics)]
     rows.append(_row("requests", show(metrics.requests, "requests")))
     name = result.document["scenario"].get("name") or "run"
     return (
@@ -33,7 +36,7 @@ def result_html(result: Result) -> str:
         f"<div><strong>{escape(name)}</strong> · {escape(result.workload['description'])}</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start;margin-top:.4rem">'
         f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
-        f"<div>{_programs(result)}{_tail(result)}</div></div>"
+        f"<div>{_programs(result)}{_tail(result)}</div></div>{_parts(metrics)}"
         f'<div style="opacity:.7;font-size:.8rem">scenario {escape(result.scenario_hash)}, seed {result.seed}, '
         f"coflash {escape(str(result.document['coflash']))}</div></div>"
     )
@@ -58,8 +61,53 @@ def comparison_html(comparison: Comparison) -> str:
     return f'<div style="font:0.9rem/1.4 system-ui,sans-serif">{title}{"".join(tables)}</div>'
 
 
-def _row(label: str, text: str) -> str:
-    name = f'<th scope="row" style="{_NAME};font-weight:400">{escape(label)}</th>'
+def _parts(metrics: Metrics) -> str:
+    """A table for each part that only some systems have."""
+    tables = []
+    for section in sections([metrics]):
+        rows = []
+        for measure in section.measures:
+            if measure.applies(metrics):
+                share = measure.share(metrics)
+                beside = "" if share is None else f' <small style="opacity:.7">{show(share, "share")}</small>'
+                rows.append(_row(measure.label, measure.shown(metrics) + beside, measure.about))
+        tables.append(
+            f'<div><table style="{_TABLE};margin:0"><caption style="text-align:left;font-weight:600">'
+            f"{escape(section.title)}</caption><tbody>{''.join(rows)}</tbody></table></div>"
+            f"{_layers(section.courses(metrics))}"
+        )
+    style = "display:flex;flex-wrap:wrap;gap:.8rem 2.5rem;align-items:flex-start;margin:.8rem 0 .4rem"
+    return f'<div style="{style}">{"".join(tables)}</div>' if tables else ""
+
+
+def _layers(courses: Sequence[Course]) -> str:
+    """Shares of a whole over time, one upon the other."""
+    if not courses or len(courses[0].shares) < 2:
+        return ""
+    height = _HEIGHT - 60
+    x = np.linspace(0, _WIDTH, len(courses[0].shares))
+    below = np.zeros(len(x))
+    layers, key = [], []
+    for course, colour in zip(courses, _LAYERS, strict=False):
+        above = below + np.asarray(course.shares)
+        over = [f"{a:.0f} {height * (1 - b):.1f}" for a, b in zip(x, above, strict=True)]
+        under = [f"{a:.0f} {height * (1 - b):.1f}" for a, b in zip(x[::-1], below[::-1], strict=True)]
+        layers.append(f'<path d="M{"L".join(over + under)}z" fill="{colour}" fill-opacity=".75"/>')
+        name = f"{escape(course.label)} {show(course.shares[-1], 'share')}"
+        dot = f'<i style="{_DOT};background:{colour}"></i>'
+        key.append(f'<span style="white-space:nowrap;margin-right:1em">{dot}{name}</span>')
+        below = above
+    return (
+        '<div><div style="opacity:.75">How flash is divided, over time</div>'
+        f'<svg role="img" aria-label="How flash is divided, over time" width="{_WIDTH}" height="{height}" '
+        f'style="max-width:100%;border-radius:3px">{"".join(layers)}</svg>'
+        f'<div style="font-size:.8rem">at the end: {"".join(key)}</div></div>'
+    )
+
+
+def _row(label: str, text: str, about: str = "") -> str:
+    title = f' title="{escape(about)}"' if about else ""
+    name = f'<th scope="row" style="{_NAME};font-weight:400"{title}>{escape(label)}</th>'
     return f'<tr style="background:none">{name}<td style="{_CELL}">{text}</td></tr>'
 
 
@@ -74,7 +122,8 @@ def _beside(comparison: Comparison, rival: str, size_bytes: int, measure: Measur
 
 def _programs(result: Result) -> str:
     """One bar, stacked, and what its parts are."""
-    pages = {cause: int(result.metrics.programs_pages.get(cause, 0)) for cause in CAUSES}
+    names = causes([result.metrics])
+    pages = {cause: int(result.metrics.programs_pages.get(cause, 0)) for cause in names}
     total = sum(pages.values())
     if not total:
         return ""
@@ -83,11 +132,9 @@ def _programs(result: Result) -> str:
         if count:
             share = count / total
             box = f"background:{palette.CAUSES[cause]};"
-            parts.append(f'<div style="{box}width:{share:.2%}" title="{CAUSES[cause]}: {count:,} pages"></div>')
-            dot = (
-                f'<i style="{box}display:inline-block;width:.7em;height:.7em;border-radius:2px;margin-right:.35em"></i>'
-            )
-            name = f"{CAUSES[cause]} {share * 100:.0f}\N{NO-BREAK SPACE}%"
+            parts.append(f'<div style="{box}width:{share:.2%}" title="{names[cause]}: {count:,} pages"></div>')
+            dot = f'<i style="{_DOT};{box}"></i>'
+            name = f"{names[cause]} {share * 100:.0f}\N{NO-BREAK SPACE}%"
             key.append(f'<span style="white-space:nowrap;margin-right:1em">{dot}{name}</span>')
     return (
         f'<div style="max-width:{_WIDTH}px"><div style="opacity:.75">{total:,} pages programmed</div>'

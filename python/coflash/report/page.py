@@ -19,6 +19,7 @@ SCRIPTS = (
     "findings.js",
     "explore.js",
     "closer.js",
+    "parts.js",
     "compare.js",
     "main.js",
 )

@@ -16,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash._core import __version__
-from coflash.measures import CAUSES
-from coflash.report.catalogue import MEASURES, is_number, metric
+from coflash.catalogue import is_number, measure
+from coflash.measures import HEADLINE, causes
+from coflash.metrics import Metrics
 from coflash.report.study import Study
-from coflash.report.varied import Key, flat
 from coflash.result import KINDS, Histogram, Result
 from coflash.scenario import toml_value
+from coflash.sections import sections
 from coflash.table import Table
+from coflash.varied import Key, flat
 
 Floats = NDArray[np.float32]
 
@@ -50,7 +52,8 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "labels": study.labels,
         "keys": [_key(key) for key in study.varied],
         "metrics": list(_metrics(results)),
-        "causes": CAUSES,
+        "sections": list(_sections(results)),
+        "causes": causes(result.metrics for result in results),
         "kinds": KINDS,
         "lines": lines,
         "scenarios": scenarios,
@@ -85,19 +88,42 @@ def _key(key: Key) -> dict[str, Any]:
 def _metrics(results: Any) -> Iterator[dict[str, Any]]:
     """A column for each number that any run has; the measures of every summary come first."""
     rows = [result.metrics.flat() for result in results]
-    found = [metric(path) for path in dict.fromkeys(path for row in rows for path in row)]
-    order = {path: place for place, path in enumerate(MEASURES)}
+    names = causes(result.metrics for result in results)
+    found = [measure(path, names) for path in dict.fromkeys(path for row in rows for path in row)]
+    order = {each.path: place for place, each in enumerate(HEADLINE)}
     for each in sorted(found, key=lambda one: order.get(one.path, len(order))):
         values = [_short(row.get(each.path)) for row in rows]
-        if any(values) or (each.is_headline and any(value is not None for value in values)):
+        is_headline = each.path in order
+        if any(values) or (is_headline and any(value is not None for value in values)):
             yield {
                 "path": each.path,
                 "label": each.label,
                 "unit": each.unit,
+                "about": each.about,
                 "cost": each.is_cost,
-                "headline": each.is_headline,
+                "headline": is_headline,
                 "values": values,
             }
+
+
+def _sections(results: Any) -> Iterator[dict[str, Any]]:
+    """What only some of the runs measure; a run that does not have it has no values."""
+    runs = [result.metrics for result in results]
+    for section in sections(runs):
+        rows = [
+            {
+                "label": each.label,
+                "about": each.about,
+                "unit": each.unit,
+                "cost": each.is_cost,
+                "path": each.path,
+                "values": [_short(each.read(metrics)) for metrics in runs],
+                "shares": [_short(each.share(metrics)) for metrics in runs] if each.whole else None,
+            }
+            for each in section.measures
+            if any(each.applies(metrics) for metrics in runs)
+        ]
+        yield {"title": section.title, "about": section.about, "record": section.record, "measures": rows}
 
 
 def _short(value: Any) -> float | None:
@@ -131,7 +157,10 @@ def _facts(result: Result) -> dict[str, Any]:
 
 
 def _details(result: Result, columns: list[str], fine: bool) -> tuple[list[float], Floats]:
-    """How many numbers of each kind a run has (and the length of a window in ns), and the numbers."""
+    """How many numbers of each kind a run has (and the length of a window in ns), and the numbers.
+
+    The order is that in which the page takes them (`details` in data.js).
+    """
     parts: list[Floats] = []
     shape: list[float] = []
     for kind in KINDS:
@@ -144,6 +173,9 @@ def _details(result: Result, columns: list[str], fine: bool) -> tuple[list[float
     erases, blocks = erase_histogram(result.erase_counts())
     parts += [erases, blocks]
     shape.append(len(erases))
+    sizes = divided(result.metrics, _WINDOWS_MAX if fine else _WINDOWS_MIN)
+    parts += sizes
+    shape.append(len(sizes[0]))
     return shape, np.concatenate(parts) if parts else np.zeros(0, np.float32)
 
 
@@ -190,6 +222,24 @@ def erase_histogram(counts: NDArray[np.uint32]) -> tuple[Floats, Floats]:
     width = max(1, math.ceil((high - low + 1) / _ERASE_BINS))
     blocks = np.bincount((counts.astype(np.int64) - low) // width)
     return (low + width * np.arange(len(blocks))).astype(np.float32), blocks.astype(np.float32)
+
+
+def divided(metrics: Metrics, moments_max: int) -> list[Floats]:
+    """How a flash cache is divided over time: times in ns, and the shares of flash that are clean, dirty, allowed.
+
+    Columns without a row where there is no such cache.
+    """
+    sizes = metrics.hybrid["sizes"] if "hybrid" in metrics else []
+    by = max(1, math.ceil(len(sizes) / moments_max))
+    kept = sizes[:-1:by] + sizes[-1:]
+    flash_pages = metrics.hybrid.flash_pages if sizes else 1
+    columns = (
+        [size["at_ns"] for size in kept],
+        [size["clean_pages"] / flash_pages for size in kept],
+        [size["dirty_pages"] / flash_pages for size in kept],
+        [(size["read_limit_pages"] + size["write_limit_pages"]) / flash_pages for size in kept],
+    )
+    return [np.asarray(column, np.float32) for column in columns]
 
 
 def _padded(numbers: Floats) -> bytes:

@@ -14,8 +14,9 @@ from functools import cached_property
 from rich.console import Console
 
 from coflash._core import CoflashError
+from coflash.catalogue import named
 from coflash.inputs import inputs_of
-from coflash.measures import Measure, named
+from coflash.measures import Measure
 from coflash.metrics import metric
 from coflash.results import Results
 from coflash.scenario import Scenario, toml_value

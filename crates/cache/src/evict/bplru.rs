@@ -79,6 +79,10 @@ impl EvictionPolicy for Bplru {
         self.recent.iter().flat_map(|group| self.groups.pages(group)).for_each(show);
     }
 
+    fn unit_pages(&self) -> u32 {
+        self.groups.block_pages
+    }
+
     fn heap_bytes(&self) -> usize {
         self.groups.heap_bytes() + self.recent.heap_bytes() + self.in_order.heap_bytes()
     }

@@ -119,6 +119,10 @@ impl EvictionPolicy for Cflru {
         self.working.iter().chain(self.clean.iter()).chain(self.dirty.iter()).for_each(show);
     }
 
+    fn is_lru_of_one_kind(&self) -> bool {
+        true
+    }
+
     fn heap_bytes(&self) -> usize {
         self.working.heap_bytes() + self.clean.heap_bytes() + self.dirty.heap_bytes()
     }

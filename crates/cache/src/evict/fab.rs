@@ -64,6 +64,10 @@ impl EvictionPolicy for Fab {
         self.by_len.iter().flat_map(|group| self.groups.pages(group)).for_each(show);
     }
 
+    fn unit_pages(&self) -> u32 {
+        self.groups.block_pages
+    }
+
     fn heap_bytes(&self) -> usize {
         self.groups.heap_bytes() + self.by_len.heap_bytes()
     }

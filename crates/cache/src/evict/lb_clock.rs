@@ -113,6 +113,10 @@ impl EvictionPolicy for LbClock {
         self.ring.iter().flat_map(|group| self.groups.pages(group)).for_each(show);
     }
 
+    fn unit_pages(&self) -> u32 {
+        self.groups.block_pages
+    }
+
     fn heap_bytes(&self) -> usize {
         self.groups.heap_bytes()
             + self.ring.heap_bytes()

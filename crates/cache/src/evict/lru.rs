@@ -50,6 +50,10 @@ impl EvictionPolicy for Lru {
         self.recent.iter().for_each(show);
     }
 
+    fn is_lru_of_one_kind(&self) -> bool {
+        true
+    }
+
     fn heap_bytes(&self) -> usize {
         self.recent.heap_bytes()
     }

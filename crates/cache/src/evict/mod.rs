@@ -63,6 +63,18 @@ pub trait EvictionPolicy: Policy {
     /// occupied slots. For `assert_invariants` only, so it may be slow; it must not come from the table.
     fn tracked(&self, show: &mut dyn FnMut(SlotId));
 
+    /// Whether pages that are all clean, or all dirty, leave in the order of their last use. Then it is a *stack algorithm*
+    /// for them: a cache holds whatever a smaller one holds.
+    fn is_lru_of_one_kind(&self) -> bool {
+        false
+    }
+
+    /// How many neighbouring pages, from a multiple of that number on, it looks at together. Where each such unit lies among
+    /// the others must not matter.
+    fn unit_pages(&self) -> u32 {
+        1
+    }
+
     /// The bytes the policy holds on the heap.
     fn heap_bytes(&self) -> usize;
 }
@@ -86,6 +98,22 @@ impl EvictionConfig {
     /// The policy it names, for a cache of that shape.
     pub(crate) fn build(&self, shape: Shape) -> Eviction {
         eviction_build!(self, config => EvictionPolicy::new(config, shape))
+    }
+
+    fn without_slots(&self) -> Eviction {
+        self.build(Shape { slots: 0, pages: 0 })
+    }
+
+    /// See [`EvictionPolicy::is_lru_of_one_kind`].
+    #[must_use]
+    pub fn is_lru_of_one_kind(&self) -> bool {
+        eviction_dispatch!(self.without_slots(), policy => policy.is_lru_of_one_kind())
+    }
+
+    /// See [`EvictionPolicy::unit_pages`].
+    #[must_use]
+    pub fn unit_pages(&self) -> u32 {
+        eviction_dispatch!(self.without_slots(), policy => policy.unit_pages())
     }
 }
 

@@ -150,6 +150,10 @@ impl EvictionPolicy for PudLru {
         groups.flat_map(|group| self.groups.pages(group)).for_each(show);
     }
 
+    fn unit_pages(&self) -> u32 {
+        self.groups.block_pages
+    }
+
     fn heap_bytes(&self) -> usize {
         self.groups.heap_bytes()
             + self.last_use.heap_bytes()

@@ -1,5 +1,6 @@
 //! Every registered policy keeps the contract: random operations from a seed, against the stupidest correct model.
 
+mod claims;
 mod order;
 
 use coflash_base::seed::{RngExt, Seed, Stream};

@@ -301,14 +301,15 @@ impl<P: Plan> CooperationScheme for Shadow<P> {
         }
     }
 
-    /// 111 → 011, in an eviction, and in a flush where the promise does not count.
+    /// 111 → 011, in an eviction, and in a flush where the promise does not count. Else a program follows: GC, which may
+    /// come by while room is made for that, takes nothing from the buffer that is on its way to flash already.
     #[inline(always)]
     fn discards<B: Below>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
         let may = self.pieces.discards_twins && (!in_flush || self.pieces.breaks_promise);
         let discards = may && below.shadows(page.lpn) == BOTH;
-        if discards {
+        self.tally.discarded_twins_pages += u64::from(discards);
+        if self.pieces.knows.device {
             below.shadow(page.lpn, Tier::Device, false);
-            self.tally.discarded_twins_pages += 1;
         }
         discards
     }

@@ -87,6 +87,21 @@ impl Timed {
         Self::end(self.controller.write(page, Extent::Whole, at(start), &mut self.timeline))
     }
 
+    /// Flushes at `start`; when the last part that the answer waits for is done, 0 where there is none.
+    fn flushed(&mut self, start: u64) -> u64 {
+        let mut finished = Vec::new();
+        self.timeline.advance(Time { ns: start * 1000 }, &mut finished);
+        let mut parts = Vec::new();
+        self.controller.flush(at(start), &mut self.timeline, &mut parts);
+        let known = parts.iter().filter_map(|part| part.known()).map(|at| at.ns / 1000).max();
+        for part in parts.into_iter().filter(|part| part.known().is_none()) {
+            self.timeline.tell(part, 0);
+        }
+        while self.timeline.step(&mut finished) {}
+        let told = finished.iter().map(|part| part.at.ns / 1000).max();
+        known.max(told).filter(|&end| end > start).unwrap_or(0)
+    }
+
     fn part(&mut self, page: Lpn, start: u64) -> u64 {
         Self::end(self.controller.write(page, Extent::Part, at(start), &mut self.timeline))
     }
@@ -311,5 +326,40 @@ fn a_part_on_a_shared_channel() {
         let part = controller.write(FILLERS[0], Extent::Part, at(0), timeline);
         timeline.tell(part, 3);
         assert_ends(timeline, &[(3, ready, ready + 2)]);
+    }
+}
+
+/// What has left a volatile cache in the background is not durable before it is in flash, though the cache is clean.
+#[test]
+fn a_flush_waits_for_an_eviction_under_way() {
+    for (channel, eviction) in
+        [Channel::Private, Channel::Shared].into_iter().flat_map(|channel| BOTH.map(|how| (channel, how)))
+    {
+        let mut setup = Setup::oldest_first().with_slots(1);
+        (setup.cache.volatile, setup.cache.eviction) = (true, eviction);
+        let mut timed = Timed::new(&setup, &timing(channel));
+        timed.dirty(&[X]);
+        // X leaves for Y at 0: 4 of transfer, 20 of programming, after 1 for reading the cache.
+        timed.controller.write(Y, Extent::Whole, at(0), &mut timed.timeline);
+        timed.controller.trim(Y, &mut timed.timeline);
+        assert_eq!(timed.flushed(3), 25, "{channel:?}, {eviction:?}");
+        assert_eq!(timed.flushed(30), 0, "{channel:?}, {eviction:?}: nothing is under way");
+    }
+}
+
+/// What GC has taken from the buffer is clean there, and lost with it until it is programmed.
+#[test]
+fn a_flush_waits_for_what_gc_takes_from_the_buffer() {
+    for channel in [Channel::Private, Channel::Shared] {
+        let mut setup = Setup::oldest_first().with_slots(1).with_cooperation(&cooperation("\"dgc\""));
+        setup.cache.volatile = true;
+        setup.gc.trigger = Trigger::Operation;
+        let mut timed = Timed::new(&setup, &timing(channel));
+        timed.dirty(&[X]);
+        use_up_free_blocks(&mut timed.controller, &mut Untimed);
+        // GC takes X, alone in the oldest block, at 0.
+        timed.controller.read(W, at(0), &mut timed.timeline);
+        assert_eq!(timed.controller.cache().dirty_len(), 0, "{channel:?}: GC came by");
+        assert_eq!(timed.flushed(3), 25, "{channel:?}");
     }
 }

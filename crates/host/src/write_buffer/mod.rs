@@ -75,6 +75,8 @@ pub struct WriteBufferTally {
     pub flushed_pages: u64,
     /// Dirty pages that were trimmed before they were written.
     pub dropped_pages: u64,
+    /// Pages written over a dirty copy, which is not written any more.
+    pub absorbed_pages: u64,
 }
 
 impl WriteBufferTally {
@@ -242,7 +244,9 @@ impl WriteBuffer {
             }
             self.cache.insert(lpn, false)
         };
-        if !self.cache.is_dirty(slot) {
+        if self.cache.is_dirty(slot) {
+            self.tally.absorbed_pages += 1;
+        } else {
             self.cache.set_dirty(slot, true);
             self.dirty[slot] = Dirty { since: self.now, notice: Some(self.lane.post(lpn, self.now)) };
             self.order.push_front(slot);

@@ -43,6 +43,8 @@ pub struct HybridMetrics {
     pub destages_pages: u64,
     /// Groups of them.
     pub destage_groups: u64,
+    /// Of those pages, the ones that went only because the write cache was to be smaller; no write waited for them.
+    pub given_up_pages: u64,
     /// Transfers from the disks.
     pub disk_read_transfers: u64,
     /// Transfers to the disks.
@@ -53,6 +55,10 @@ pub struct HybridMetrics {
     pub disk_writes_pages: u64,
     /// Time that disks were busy, summed.
     pub disk_time_ns: u64,
+    /// Of the simulated time, the share for which a disk was busy, on average over the disks.
+    pub disk_utilisation: Option<f64>,
+    /// Time that a disk was busy for each of its transfers, on average.
+    pub disk_service_mean_ns: Option<f64>,
     /// Pages of the journal that were programmed.
     pub journal_pages: u64,
     /// Checkpoints.
@@ -68,8 +74,9 @@ pub struct HybridMetrics {
 }
 
 impl HybridMetrics {
-    pub(crate) fn of(tier: &Tier, disks: &Disks, sizes: Vec<Sizes>) -> Self {
+    pub(crate) fn of(tier: &Tier, disks: &Disks, sizes: Vec<Sizes>, simulated_ns: u64) -> Self {
         let (tally, mapping, disk) = (tier.tally(), tier.mapping_tally(), disks.tally());
+        let disk_time_ns = disks.busy_ns().sum();
         let write_hits = tally.write_hits + tally.read_hits_dirty;
         Self {
             read_hit_ratio: ratio(tally.read_hits, tally.read_hits + tally.read_misses),
@@ -82,11 +89,14 @@ impl HybridMetrics {
             fills_pages: tally.fills,
             destages_pages: tally.destages,
             destage_groups: tally.destage_groups,
+            given_up_pages: tally.given_up,
             disk_read_transfers: disk.reads,
             disk_write_transfers: disk.writes,
             disk_reads_pages: disk.reads_pages,
             disk_writes_pages: disk.writes_pages,
-            disk_time_ns: disks.busy_ns().sum(),
+            disk_time_ns,
+            disk_utilisation: ratio(disk_time_ns, disks.busy_ns().count() as u64 * simulated_ns),
+            disk_service_mean_ns: ratio(disk_time_ns, disk.reads + disk.writes),
             journal_pages: mapping.journal_pages,
             checkpoints: mapping.checkpoints,
             divisions: tally.divisions,

@@ -32,6 +32,12 @@ pub struct DeviceBuffer {
     pub flushed_pages: u64,
     /// Pages read from flash because a part of them was written.
     pub merged_pages: u64,
+    /// Pages written over a dirty copy.
+    pub absorbed_pages: u64,
+    /// Dirty pages that were trimmed.
+    pub dropped_pages: u64,
+    /// Pages still dirty when the run ended, which nothing was programmed for.
+    pub dirty_pages: u32,
 }
 
 /// The host's write buffer.
@@ -53,10 +59,14 @@ pub struct HostBuffer {
     pub flushed_pages: u64,
     /// Dirty pages that were trimmed before they were written.
     pub dropped_pages: u64,
+    /// Pages written over a dirty copy.
+    pub absorbed_pages: u64,
+    /// Pages still dirty when the run ended, which the device was not given.
+    pub dirty_pages: u32,
     /// All programs / pages written to the device: the write amplification of the ShadowGC paper.
     pub waf_device: Option<f64>,
     /// Notices to the device that a page became dirty.
-    pub notices: u64,
+    pub notices_posted: u64,
     /// Of those, notices withdrawn because the page was written first.
     pub notices_withdrawn: u64,
     /// Messages that carried notices; others went with commands.
@@ -83,8 +93,14 @@ impl Shadows {
 }
 
 impl DeviceBuffer {
-    pub(crate) fn of(tally: &CacheTally) -> Self {
-        Self { flushed_pages: tally.flushed_pages, merged_pages: tally.merged_pages }
+    pub(crate) fn of(tally: &CacheTally, dirty_pages: u32) -> Self {
+        Self {
+            flushed_pages: tally.flushed_pages,
+            merged_pages: tally.merged_pages,
+            absorbed_pages: tally.absorbed_pages,
+            dropped_pages: tally.dropped_pages,
+            dirty_pages,
+        }
     }
 }
 
@@ -104,8 +120,10 @@ impl HostBuffer {
             crowded_pages: tally.crowded_pages,
             flushed_pages: tally.flushed_pages,
             dropped_pages: tally.dropped_pages,
+            absorbed_pages: tally.absorbed_pages,
+            dirty_pages: buffer.cache().dirty_len(),
             waf_device: ratio(programs_pages, tally.written_pages()),
-            notices: notices.posted,
+            notices_posted: notices.posted,
             notices_withdrawn: notices.withdrawn,
             notice_messages: notices.messages,
             notice_bytes: notices.bytes,

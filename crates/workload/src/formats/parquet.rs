@@ -13,6 +13,7 @@
 
 use super::reader::{Reader, Records, Trouble};
 use super::{Clock, Devices, Fault, FieldNames, FileReader, FormatInfo, Record, Standing};
+use crate::caught::caught;
 use crate::place::{CountedFile, unusable};
 use crate::request::{BATCH_REQUESTS, Op, WorkloadError};
 use crate::trace::TraceOptions;
@@ -23,8 +24,6 @@ use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader as _, Length, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The columns of a file that is written.
 pub(crate) const SCHEMA: &str = "message trace {
@@ -140,12 +139,7 @@ struct Column<T: DataType> {
 
 /// Runs what decodes: the library was written for sound files, and may panic at others.
 fn guarded<T>(decode: impl FnOnce() -> Result<T, Trouble>) -> Result<T, Trouble> {
-    let message = |panic: Box<dyn Any + Send>| {
-        let text = panic.downcast_ref::<String>().map(String::as_str);
-        text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("no message").to_owned()
-    };
-    catch_unwind(AssertUnwindSafe(decode))
-        .unwrap_or_else(|panic| Err(Trouble::Input(damaged(&message(panic)))))
+    caught(decode).unwrap_or_else(|panic| Err(Trouble::Input(damaged(&panic))))
 }
 
 fn damaged(error: &dyn std::fmt::Display) -> String {

@@ -218,8 +218,7 @@ function buildCloser(place) {
 
 function buildPrograms(place) {
   const figure = new Figure({
-    title: "Flash programs by cause", make: programsChart,
-    height: (width, chart) => 60 + chart.bars.rows.length * (Math.max(...chart.bars.rows.map((row) => widthOf(row.label))) > width * (width > 700 ? 0.45 : 0.36) ? 42 : 30),
+    title: "Flash programs by cause", make: programsChart, height: barsHeight,
   });
   figure.element.querySelector(".head").after(el("div", { class: "controls" },
     choices("Counted in", [["pages", "pages"], ["per-page", "programs a host page"]], closer.bars, (value) => { closer.bars = value; figure.redraw(); })));

@@ -106,8 +106,8 @@ const starts = (() => {
 })();
 const decoded = new Map();
 
-function floats([all, read, write, windows, , erases]) {
-  return 2 * (all + read + write) + windows * data.series.length + 2 * erases;
+function floats([all, read, write, windows, , erases, sizes]) {
+  return 2 * (all + read + write) + windows * data.series.length + 2 * erases + 4 * sizes;
 }
 
 function details(run) {
@@ -122,12 +122,13 @@ function details(run) {
     at += 4;
     return Number.isFinite(number) ? number : null;
   });
-  const [all, read, write, windows, windowNs, erases] = shape;
+  const [all, read, write, windows, windowNs, erases, sizes] = shape;
   const histogram = (count) => ({ ns: take(count), through: take(count) });
   const found = { all: histogram(all), read: histogram(read), write: histogram(write), windowNs, series: {} };
   for (const name of data.series) found.series[name] = take(windows);
   found.windows = windows;
   found.erases = { from: take(erases), blocks: take(erases) };
+  found.divided = { atNs: take(sizes), clean: take(sizes), dirty: take(sizes), allowed: take(sizes) };
   decoded.set(run, found);
   return found;
 }

@@ -107,9 +107,12 @@ function buildExplorer(place) {
   };
   const option = (text, value, chosen) => el("option", { value, selected: chosen }, text);
   const keyOptions = (chosen, most) => keys.map((key, at) => (key.texts.length <= most ? option(key.label, at, key === chosen) : null)).filter(Boolean);
-  const measures = [["Measures", true], ["All that was counted", false]].map(([label, headline]) =>
-    el("optgroup", { label }, ...metrics.filter((metric) => metric.headline === headline)
-      .map((metric) => option(metric.label, metric.path, metric === view.metric))));
+  const sectionOf = new Map(data.sections.flatMap((section) => section.measures.map((measure) => [measure.path, section.title])));
+  const groupOf = (metric) => (metric.headline ? "Measures" : sectionOf.get(metric.path) ?? "All else that was counted");
+  const measures = ["Measures", ...data.sections.map((section) => section.title), "All else that was counted"].map((label) => {
+    const members = metrics.filter((metric) => groupOf(metric) === label);
+    return members.length ? el("optgroup", { label }, ...members.map((metric) => option(metric.label, metric.path, metric === view.metric))) : null;
+  }).filter(Boolean);
   const controls = el("div", { class: "fields", role: "group", "aria-label": "What the charts of this section show" },
     menu("metric", "Measure", measures, (path) => { view.metric = metricAt.get(path); }),
     menu("over", "Over", keyOptions(view.x, Infinity), (at) => {
@@ -152,7 +155,7 @@ function fillExplorer() {
   if (!view.figures) return;
   const [large] = view.figures;
   large.title = large.heading.textContent = capital(view.metric.label);
-  large.note.textContent = averagedOver();
+  large.note.textContent = [view.metric.about, averagedOver()].filter(Boolean).join(" ");
   // The one that is large is not shown small as well.
   view.figures.forEach((figure) => { figure.element.hidden = figure.metric === view.metric; });
   view.figures.forEach((figure) => figure.redraw());

@@ -170,7 +170,7 @@ class Figure {
       for (const line of chart.lines) {
         const point = valueAt(line, stop);
         if (!point) continue;
-        cursor.append(marker("circle", x, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
+        if (!line.look.fill) cursor.append(marker("circle", x, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
         rows.push({ look: line.look, name: line.name, text: point.text ?? chart.y.show(point.y) });
       }
     }
@@ -306,7 +306,7 @@ function valueAt(line, stop) {
 
 function mark(look, colours, x, y, filled) {
   const colour = colourOf(look, colours);
-  if (filled || look.cause) return svg("rect", { x, y: y - 5, width: 18, height: 10, rx: 2, fill: colour });
+  if (filled || look.cause || look.fill) return svg("rect", { x, y: y - 5, width: 18, height: 10, rx: 2, fill: colour, "fill-opacity": look.fill });
   return svg("g", {},
     svg("path", { d: `M${x} ${y}h20`, stroke: colour, "stroke-width": 2.2, "stroke-dasharray": DASHES[look.dash ?? 0] || null }),
     ...(look.symbol == null ? [] : [marker(SYMBOLS[look.symbol % SYMBOLS.length], x + 10, y, colour, colours.paper, 3.6)]));

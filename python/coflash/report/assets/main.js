@@ -39,11 +39,13 @@ function refresh() {
 function refreshOrder() {
   notePrograms();
   closer.programs.redraw();
+  parts.moved?.redraw();
 }
 
 function refreshSelection() {
   fillChips();
   closer.figures.forEach((figure) => figure.redraw());
+  fillParts();
 }
 
 state.selected = firstSelected();
@@ -57,6 +59,7 @@ buildTable($("#runs"));
 if (runs.length === 1) $("#hint").remove();
 buildPrograms($("#programs"));
 buildCloser($("#closer"));
+buildParts($("#parts"));
 buildCompare($("#compare"));
 buildAgain($("#again"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { redrawAll(); fillChips(); });

@@ -16,7 +16,7 @@ function theme(light = false) {
 const DASHES = ["", "7 4", "2 4", "9 3 2 3", "12 4", "4 2", "1 3", "6 2 2 2 2 2"];
 const SYMBOLS = ["circle", "square", "diamond", "triangle", "cross", "circle", "square", "diamond"];
 
-// A look is a place in the palette, a share of the ramp for ordered values, or a cause.
+// A look is a place in the palette, a share of the ramp for ordered values, or a cause; what is filled has its opacity.
 function colourOf(look, colours) {
   if (look.cause) return colours.cause[look.cause];
   if (look.ramp == null) return colours.series[look.place % colours.series.length];
@@ -221,6 +221,12 @@ function drawLine(line, body, px, py, colours) {
     path += before == null ? `M${at} ${up}` : line.step ? `H${at}V${up}` : `L${at} ${up}`;
     before = point;
   }
+  if (line.look.fill && points.length) {
+    // A layer between its `from` and its value, of layers that lie one upon the other.
+    const back = [...points].reverse().map((point) => `L${px(point.x).toFixed(1)} ${py(point.from).toFixed(1)}`).join("");
+    body.append(svg("path", { d: `${path}${back}z`, fill: colour, "fill-opacity": line.look.fill, stroke: "none" }));
+    return;
+  }
   if (line.area && points.length) {
     const floor = py(0).toFixed(1);
     const closed = `${path}V${floor}H${px(points[0].x).toFixed(1)}z`;
@@ -243,12 +249,20 @@ function drawLine(line, body, px, py, colours) {
   }
 }
 
+// On a narrow screen a row's name stands above its bar.
+function namesAbove(rows, width) {
+  return Math.max(...rows.map((row) => widthOf(row.label))) > width * (width > 700 ? 0.45 : 0.36);
+}
+
+function barsHeight(width, { bars: { rows } }) {
+  return 60 + rows.length * (namesAbove(rows, width) ? 42 : 30);
+}
+
 function drawBars(chart, root, width, height, colours) {
   const { rows, unit, label } = chart.bars;
   const most = Math.max(1e-9, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
   const longest = Math.max(...rows.map((row) => widthOf(row.label)));
-  // On a narrow screen a row's name stands above its bar.
-  const above = longest > width * (width > 700 ? 0.45 : 0.36);
+  const above = namesAbove(rows, width);
   const left = above ? 2 : Math.ceil(longest) + 12;
   const w = width - left - 30;
   const scale = linearScale(0, most, unit, { zero: true, count: Math.max(2, Math.min(6, w / 90)) });

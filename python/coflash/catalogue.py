@@ -2,65 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
-from coflash.measures import (
-    CAUSES,
-    COPIED,
-    DROPPED,
-    ERASED,
-    HEADLINE,
-    MEAN,
-    P99,
-    P99_9,
-    REWRITTEN,
-    STDDEV,
-    WAF_FTL,
-    WAF_HOST,
-    Measure,
-)
+from coflash.measures import CAUSES, HEADLINE, Measure, value_at
+from coflash.metrics import metric
+from coflash.quantity import Unit
+from coflash.sections import SECTIONS
 
-MEASURES: dict[str, Measure] = {
-    "waf_host": WAF_HOST,
-    "waf_ftl": WAF_FTL,
-    "gc_copies_pages": COPIED,
-    "gc_drops_pages": DROPPED,
-    "drop_rewrites_pages": REWRITTEN,
-    "erases_blocks": ERASED,
-    "response_ns.all.mean": MEAN,
-    "response_ns.all.stddev": STDDEV,
-    "response_ns.all.p99": P99,
-    "response_ns.all.p99_9": P99_9,
-}
-"""The measures of every summary, by the metric that each reads."""
-assert tuple(MEASURES.values()) == HEADLINE
+KNOWN = {each.path: each for section in reversed(SECTIONS) for each in section.measures if each.path}
+"""What only some systems measure, by the metric that it is."""
+KNOWN |= {each.path: each for each in HEADLINE}
 
-_UNITS = ("pages", "blocks", "ns", "bytes")
+_UNITS: dict[str, Unit] = {"pages": "pages", "blocks": "blocks", "ns": "ns", "bytes": "bytes"}
 _LABELS = {"simulated_ns": "simulated time", "host_trims_pages": "host trims"}
-_PLAIN = {"requests": "requests", "flushes": "requests"}
+_PLAIN: dict[str, Unit] = {"requests": "requests", "flushes": "requests"}
 _COSTS = ("response_ns.", "erase_count.", "gc_time_ns", "programs_pages.gc", "programs_pages.metadata")
 _QUANTILES = {"p99_9": "p99.9", "p99_99": "p99.99", "stddev": "std. deviation", "max": "maximum"}
 _KINDS = {"all": "", "read": ", reads", "write": ", writes"}
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A number that every run has."""
-
-    path: str
-    label: str
-    unit: str
-    is_cost: bool
-    is_headline: bool
+def measure(path: str, causes: Mapping[str, str] = CAUSES) -> Measure:
+    """The measure of the metric of that path, known to the package or not."""
+    if path in KNOWN:
+        return KNOWN[path]
+    cause = path.removeprefix("programs_pages.")
+    label = _label(path) if cause == path else f"pages programmed, {causes.get(cause, cause)}"
+    return Measure(label, _unit(path), value_at(path), path.startswith(_COSTS), path=path)
 
 
-def metric(path: str) -> Metric:
-    """What is known of the metric of that path, known to the package or not."""
-    if path in MEASURES:
-        measure = MEASURES[path]
-        return Metric(path, measure.label, measure.unit, measure.is_cost, is_headline=True)
-    return Metric(path, _label(path), _unit(path), path.startswith(_COSTS), is_headline=False)
+def named(name: str) -> Measure:
+    """The measure of any metric, by the metric's name.
+
+    Raises:
+        CoflashError: There is no such metric.
+    """
+    return measure(metric(name))
 
 
 def is_number(value: Any) -> bool:
@@ -74,8 +51,6 @@ def _label(path: str) -> str:
     match path.split("."):
         case ["response_ns", kind, what] if kind in _KINDS:
             return f"response{_KINDS[kind]}, {_QUANTILES.get(what, what)}"
-        case ["programs_pages", cause]:
-            return f"pages programmed, {CAUSES.get(cause, cause)}"
         case ["erase_count", what]:
             return f"erases of a block, {_QUANTILES.get(what, what)}"
     words = path.replace(".", " ").replace("_", " ").split()
@@ -85,7 +60,7 @@ def _label(path: str) -> str:
     return " ".join(words).replace("gc ", "GC ").replace("ftl ", "FTL ").replace("nvm ", "NVM ")
 
 
-def _unit(path: str) -> str:
+def _unit(path: str) -> Unit:
     parts = path.split(".")
     if path.startswith("response_ns."):
         return "requests" if parts[-1] == "count" else "ns"
@@ -95,7 +70,7 @@ def _unit(path: str) -> str:
         return ""
     last = parts[-1].split("_")[-1]
     if last in _UNITS:
-        return last
+        return _UNITS[last]
     if last == "ratio":
         return "share"
     return _PLAIN.get(path, "pages" if parts[0] == "cache" else "")

@@ -1,0 +1,184 @@
+//! Ghosts of caches of every size under any eviction policy, in miniature.
+//!
+//! Where a cache may lack what a smaller one has, no list tells the hits of all sizes: each size needs a cache of its own.
+//! To run them costs little if they are small and see little: of every so many pages one is followed, and the caches are as
+//! much smaller (C. Waldspurger, T. Saemundsson, I. Ahmad & N. Park, "Cache Modeling and Optimization using Miniature
+//! Simulations", USENIX ATC 2017). They hold no data, and run the very code of the cache. What is followed are whole units
+//! of the policy (a block of neighbouring pages, where it goes by blocks), one drawn from each run of neighbouring units, so
+//! that every part of the disk is in the sample, and the index of a cache is dense and as much smaller as the cache.
+//!
+//! Each miss of the sample stands for so many misses, and all other uses are hits: the pages used most, which hardly ever
+//! miss, would throw a share of hits far off, depending on whether they are in the sample (the adjustment of C. Waldspurger,
+//! N. Park, A. Garthwaite & I. Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015, section 3.4).
+//!
+//! One unit is followed of as many as there are segments: then all caches together are half as large as flash, and a use
+//! takes one step on average. Small flash is followed more closely, so that its sample is not too small; then a use takes up
+//! to a step for each segment.
+
+use coflash_base::seed::RngExt;
+use coflash_base::{Lpn, Seed};
+use coflash_cache::{Cache, EvictionConfig};
+
+/// Units that are followed of as many as flash holds, at least, unless it holds fewer.
+const UNITS_MIN: u32 = 4096;
+
+/// One unit of each run of neighbouring ones.
+#[derive(Clone)]
+struct Sample {
+    unit_pages: u32,
+    one_in: u32,
+    /// The place in each run of the unit that is drawn.
+    drawn: Vec<u8>,
+}
+
+impl Sample {
+    fn new(unit_pages: u32, one_in: u32, disk_pages: usize) -> Self {
+        let units = (disk_pages as u32).div_ceil(unit_pages);
+        // Always the same ones: what differs between runs is what is asked for, not what is looked at.
+        let mut stream = Seed(0).stream("miniature caches");
+        let runs = (0..units).step_by(one_in as usize);
+        let drawn = runs.map(|first| stream.random_range(0..one_in.min(units - first)) as u8).collect();
+        Self { unit_pages, one_in, drawn }
+    }
+
+    /// Its pages, rounded up.
+    fn pages(&self) -> usize {
+        self.drawn.len() * self.unit_pages as usize
+    }
+
+    /// The place of a page in the sample.
+    #[inline]
+    fn place_of(&self, lpn: Lpn) -> Option<Lpn> {
+        let (unit, offset) = (lpn.get() / self.unit_pages, lpn.get() % self.unit_pages);
+        let (run, place) = (unit / self.one_in, unit % self.one_in);
+        (u32::from(self.drawn[run as usize]) == place).then(|| Lpn::new(run * self.unit_pages + offset))
+    }
+}
+
+/// A cache of one size, and what of the sample it has missed, weighted by decay.
+#[derive(Clone)]
+struct Sized {
+    cache: Cache,
+    misses: f64,
+}
+
+/// See the module.
+#[derive(Clone)]
+pub(super) struct Miniature {
+    sample: Sample,
+    /// From the smallest to the largest.
+    caches: Vec<Sized>,
+    /// Whether what it holds is dirty.
+    dirty: bool,
+}
+
+impl Miniature {
+    /// Empty caches of one segment, two … of so many pages; segments are at most 255.
+    pub(super) fn new(
+        policy: &EvictionConfig,
+        segments: u32,
+        segment_pages: u32,
+        disk_pages: usize,
+        dirty: bool,
+    ) -> Self {
+        let units = segments * segment_pages / policy.unit_pages();
+        let one_in = (units / UNITS_MIN).clamp(1, segments);
+        let sample = Sample::new(policy.unit_pages(), one_in, disk_pages);
+        let cache = |segment: u32| {
+            let slots = ((segment * segment_pages + one_in / 2) / one_in).max(1);
+            Sized { cache: Cache::new(policy, slots, sample.pages()), misses: 0.0 }
+        };
+        Self { caches: (1..=segments).map(cache).collect(), sample, dirty }
+    }
+
+    /// Uses a page, and counts it if it is in the sample; then, whether the largest cache had it.
+    #[inline]
+    pub(super) fn use_page(&mut self, lpn: Lpn) -> bool {
+        let Some(page) = self.sample.place_of(lpn) else { return false };
+        let mut hit = false;
+        for Sized { cache, misses } in &mut self.caches {
+            let found = cache.lookup(page);
+            hit = found.is_some();
+            if let Some(slot) = found {
+                cache.touch(slot);
+                continue;
+            }
+            *misses += 1.0;
+            if cache.is_full() {
+                let victim = cache.victim().expect("a full cache has a victim");
+                cache.remove(victim);
+            }
+            cache.insert(page, self.dirty);
+        }
+        hit
+    }
+
+    /// Takes a page out of all caches.
+    #[inline]
+    pub(super) fn forget(&mut self, lpn: Lpn) {
+        let Some(page) = self.sample.place_of(lpn) else { return };
+        for Sized { cache, .. } in &mut self.caches {
+            if let Some(slot) = cache.lookup(page) {
+                cache.remove(slot);
+            }
+        }
+    }
+
+    /// Hits of caches of one segment, two …, of so many uses. What a cache has that is smaller, one may have that leaves some
+    /// of its space unused, so no size has fewer than a smaller one.
+    pub(super) fn hits(&self, uses: f64) -> impl Iterator<Item = f64> {
+        self.caches.iter().scan(0.0_f64, move |most, sized| {
+            *most = most.max(uses - sized.misses * f64::from(self.sample.one_in));
+            Some(*most)
+        })
+    }
+
+    #[cfg(test)]
+    pub(super) fn misses(&self) -> Vec<f64> {
+        self.caches.iter().map(|sized| sized.misses).collect()
+    }
+
+    /// What was counted fades to this part of itself.
+    pub(super) fn fade(&mut self, kept: f64) {
+        for sized in &mut self.caches {
+            sized.misses *= kept;
+        }
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        let caches: usize = self.caches.iter().map(|sized| sized.cache.heap_bytes()).sum();
+        caches + self.caches.capacity() * size_of::<Sized>() + self.sample.drawn.capacity()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_unit_of_each_run_is_in_the_sample_with_all_its_pages() {
+        for (unit_pages, one_in, disk_pages) in [(1, 1, 50), (1, 7, 1000), (4, 3, 1000), (8, 5, 803)] {
+            let sample = Sample::new(unit_pages, one_in, disk_pages);
+            let run_pages = unit_pages * one_in;
+            let mut seen = vec![false; sample.pages()];
+            let mut first_of_run = Vec::new();
+            for page in (0..disk_pages as u32).map(Lpn::new) {
+                let Some(place) = sample.place_of(page) else { continue };
+                assert!(
+                    !std::mem::replace(&mut seen[place.get() as usize], true),
+                    "{place:?} is of two pages"
+                );
+                assert_eq!(place.get() / unit_pages, page.get() / run_pages, "{page:?} is in another run");
+                assert_eq!(
+                    place.get() % unit_pages,
+                    page.get() % unit_pages,
+                    "{page:?} is moved in its unit"
+                );
+                first_of_run.push(page.get() % run_pages / unit_pages);
+            }
+            let missing = seen.iter().filter(|&&seen| !seen).count();
+            assert!(missing < unit_pages as usize, "only the last unit may be cut short: {missing}");
+            assert_eq!(first_of_run.iter().any(|&unit| unit != first_of_run[0]), one_in > 1, "not in step");
+        }
+    }
+}

@@ -1,0 +1,150 @@
+"""What only some systems measure, as it is shown: hybrids, write buffers, shadows."""
+
+from __future__ import annotations
+
+import pytest
+from rich.console import Console
+
+import coflash
+import systems
+from coflash.catalogue import measure
+from coflash.cli.many import keys_left_out, runs_beside, runs_table
+from coflash.cli.summary import run_table
+from coflash.measures import CAUSES, Measure, causes
+from coflash.metrics import metric_names
+from coflash.report import Study
+from coflash.report.payload import divided, payload
+from coflash.scenario import flat
+from coflash.sections import DEVICE_BUFFER, HOST_BUFFER, HYBRID, SECTIONS, SHADOWS, Section, sections
+
+
+@pytest.fixture(scope="module")
+def hybrid() -> coflash.Result:
+    return coflash.run(systems.HYBRID)
+
+
+@pytest.fixture(scope="module")
+def shadow() -> coflash.Result:
+    return coflash.run(systems.SHADOW)
+
+
+def printed(what: object, width: int = 100) -> str:
+    console = Console(width=width, no_color=True)
+    with console.capture() as captured:
+        console.print(what)
+    return captured.get().replace("\N{NO-BREAK SPACE}", " ")
+
+
+def value(section: Section, label: str, result: coflash.Result) -> float:
+    found: Measure = next(one for one in section.measures if one.label == label)
+    number = found.read(result.metrics)
+    assert number is not None
+    return number
+
+
+def test_sections_are_those_of_the_system(
+    hybrid: coflash.Result, shadow: coflash.Result, result: coflash.Result
+) -> None:
+    assert sections([hybrid.metrics]) == [HYBRID]
+    assert sections([shadow.metrics]) == [HOST_BUFFER, DEVICE_BUFFER, SHADOWS]
+    assert sections([result.metrics]) == []
+    assert sections([result.metrics, hybrid.metrics]) == [HYBRID]
+    assert "Flash cache before disks" in printed(run_table(hybrid))
+    assert "Flash cache before disks" not in printed(run_table(shadow))
+    assert max(map(len, printed(run_table(hybrid), 80).splitlines())) <= 80
+
+
+def test_what_a_section_reads_is_measured() -> None:
+    paths = [each.path for section in SECTIONS for each in section.measures if each.path]
+    assert set(paths) <= set(metric_names())
+    assert all(measure(path).label for path in paths)
+
+
+def test_no_metric_has_the_path_of_a_key() -> None:
+    """Tables of results have a column for each of both."""
+    for scenario in (*map(coflash.Scenario.load, coflash.presets()), systems.HYBRID, systems.SHADOW):
+        assert not {key for key, _ in flat(scenario.to_dict())} & set(metric_names())
+
+
+def test_a_hybrid_accounts_for_its_pages(hybrid: coflash.Result) -> None:
+    metrics, cache = hybrid.metrics, hybrid.metrics.cache
+    through = metrics.host_reads_pages - metrics.hybrid.bypassed_reads_pages
+    assert value(HYBRID, "read hits", hybrid) == cache.read_hits / through
+    assert 0 < value(HYBRID, "disk utilisation", hybrid) <= 1
+    transfers = metrics.hybrid.disk_read_transfers + metrics.hybrid.disk_write_transfers
+    assert value(HYBRID, "disk service, mean", hybrid) == pytest.approx(metrics.hybrid.disk_time_ns / transfers)
+    for shares in zip(*(course.shares for course in HYBRID.courses(metrics)), strict=True):
+        assert sum(shares) == pytest.approx(1)
+        assert all(0 <= share <= 1 for share in shares)
+    at_ns, clean, dirty, allowed = divided(metrics, 48)
+    assert len(at_ns) <= 49
+    assert at_ns[-1] == pytest.approx(metrics.hybrid["sizes"][-1]["at_ns"])
+    assert clean[-1] == pytest.approx(HYBRID.courses(metrics)[0].shares[-1])
+    assert ((clean + dirty <= 1) & (allowed <= 1)).all()
+
+
+def test_write_buffers_account_for_their_pages(shadow: coflash.Result) -> None:
+    metrics = shadow.metrics
+    reasons = ("buffer full", "dirty for long", "too much dirty", "flushed")
+    parts = sum(value(HOST_BUFFER, f"device writes, {reason}", shadow) for reason in reasons)
+    assert parts == value(HOST_BUFFER, "pages written to the device", shadow) > 0
+    assert value(HOST_BUFFER, "device writes, flushed", shadow) > 0
+    written = value(DEVICE_BUFFER, "pages written to it", shadow)
+    assert written == metrics.host_buffer.device_writes_pages
+    left = ("pages overwritten in it", "pages evicted to flash", "pages let go without a program")
+    gone = sum(value(DEVICE_BUFFER, label, shadow) for label in left)
+    gone += value(SHADOWS, "twins let go without a program", shadow)
+    assert 0 <= written - gone <= metrics.cache.capacity_pages, "what has not left is in it"
+    moved = value(SHADOWS, "pages moved", shadow)
+    assert moved == metrics.programs_pages.gc + metrics.programs_pages.refresh > 0
+    shares = [each.share(metrics) for each in SHADOWS.measures if each.label.startswith("pages moved, ")]
+    assert sum(share or 0 for share in shares) == pytest.approx(1)
+
+
+def test_what_enters_a_hybrid_is_no_eviction(hybrid: coflash.Result, result: coflash.Result) -> None:
+    assert causes([result.metrics]) == CAUSES
+    assert causes([hybrid.metrics])["evict"] == "fills from disk"
+    assert causes([hybrid.metrics, result.metrics])["evict"] == "cache evictions, fills from disk"
+    assert "fills from disk" in printed(run_table(hybrid))
+    assert "cache evictions" not in printed(run_table(hybrid))
+
+
+def test_runs_beside_each_other_have_the_sections_of_any(
+    hybrid: coflash.Result, shadow: coflash.Result, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("runs")
+    hybrid.save(place / "hybrid")
+    shadow.save(place / "shadow")
+    found = coflash.results(place)
+    text = printed(runs_beside(found, ["hybrid", "shadow"]), 120)
+    for title in (HYBRID.title, SHADOWS.title):
+        assert title in text
+    assert "waf_host" not in text
+    few = printed(runs_beside(found, ["hybrid", "shadow"], [measure("host_buffer.notices_posted")]), 120)
+    row = next(line for line in few.splitlines() if "notices to the device" in line)
+    assert row.split()[-2:] == ["–", f"{shadow.metrics.host_buffer.notices_posted:,}"]
+    assert HYBRID.title not in few
+    cells = next(line for line in text.splitlines() if line.strip().startswith("write hits")).split()
+    assert cells[-1] == "–", "a write buffer's cache is no hybrid's"
+    # Their names tell them apart; that so many keys differ with these is said, not shown.
+    (row,) = (line for line in printed(runs_table(found, [measure("waf_host")])).splitlines() if line[1:7] == "shadow")
+    assert row.split()[:2] == ["shadow", "shadowgc-64g"]
+    assert keys_left_out(found).endswith("differ with name (coflash results compare shows all)")
+    assert measure("programs_pages.refresh").read(hybrid.metrics) == 0
+
+
+def test_the_report_and_the_notebook_have_them(
+    hybrid: coflash.Result, shadow: coflash.Result, result: coflash.Result
+) -> None:
+    data, _ = payload(Study([result, hybrid, shadow]))
+    assert [section["title"] for section in data["sections"]] == [
+        one.title for one in sections([hybrid.metrics, shadow.metrics])
+    ]
+    hits = next(row for row in data["sections"][0]["measures"] if row["label"] == "read hits")
+    assert hits["values"][0] is None and hits["values"][2] is None
+    assert 0 < hits["values"][1] < 1
+    assert "sections" in data and not payload(Study([result]))[0]["sections"]
+    for run, title in ((hybrid, HYBRID.title), (shadow, SHADOWS.title)):
+        assert title in run._repr_html_()
+    assert "How flash is divided" in hybrid._repr_html_()
+    assert "How flash is divided" not in shadow._repr_html_()
