@@ -163,6 +163,7 @@ class Hybrid(Record):
     fills_pages: int
     destages_pages: int
     destage_groups: int
+    given_up_pages: int
     disk_read_transfers: int
     disk_write_transfers: int
     disk_reads_pages: int
@@ -208,8 +209,8 @@ class Shadows(Record):
 class DeviceBuffer(Record):
     """A volatile write buffer in the device.
 
-    Pages written because of a flush, read because a part was written, written over a dirty copy, trimmed while dirty, and
-    still dirty when the run ended.
+    Pages written because of a flush, read because a part was written, written over a dirty copy, trimmed while dirty,
+    and still dirty when the run ended.
     """
 
     flushed_pages: int

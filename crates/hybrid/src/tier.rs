@@ -14,6 +14,7 @@
 mod fetching;
 mod leaving;
 mod recovery;
+mod resizing;
 
 pub use fetching::FETCH_PAGES;
 
@@ -21,9 +22,10 @@ use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
+use crate::meter::Meter;
 use crate::page_replacer::{Excess, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
-use crate::scheme::{Period, Scheme};
+use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
 use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
@@ -76,6 +78,8 @@ pub struct TierTally {
     pub destages: u64,
     /// Groups of them.
     pub destage_groups: u64,
+    /// Dirty pages that went only because the write cache was to be smaller.
+    pub given_up: u64,
     /// Ends of periods at which flash was divided anew.
     pub divisions: u64,
 }
@@ -87,6 +91,7 @@ pub struct Tier {
     replacer: PageReplacer,
     detector: SequentialDetector,
     tracker: Option<WorkloadTracker>,
+    meter: Meter,
     resizer: PartitionResizer,
     mapping: MappingManager,
     scheme: Scheme,
@@ -103,6 +108,8 @@ pub struct Tier {
     /// The period ended with this request.
     period_ends: bool,
     trimmed: Vec<Lpn>,
+    /// The group that the write cache gives up because it is to be smaller.
+    given_up: Option<LeaveId>,
     started: Vec<LeaveId>,
     tally: TierTally,
 }
@@ -170,7 +177,10 @@ impl Tier {
                 Limits::of(scheme.first(), flash_pages, layout.slots),
                 config.period_requests,
                 config.resize_pages,
+                config.resizing,
+                config.destage_pages,
             ),
+            meter: Meter::new(&costs, geometry.dies()),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
             clean,
@@ -183,6 +193,7 @@ impl Tier {
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
+            given_up: None,
             started: Vec::new(),
             tally: TierTally::default(),
             ftl,
@@ -253,7 +264,8 @@ impl Tier {
     #[inline]
     pub fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
-        self.period_ends |= self.resizer.tick();
+        self.meter.tick(self.replacer.cache.len());
+        self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
     }
 
     /// The request has no more pages: what it and the present limits push out begins to go.
@@ -265,18 +277,7 @@ impl Tier {
             self.forget_trimmed(start, media);
         }
         self.keep_limits(0, start, media);
-    }
-
-    fn divide(&mut self) {
-        let Some(tracker) = &mut self.tracker else { return };
-        let demand = tracker.demand();
-        tracker.fade();
-        let caching_max = f64::from(self.slots) / f64::from(self.flash_pages);
-        let period = Period { demand: &demand, costs: &self.costs, step: self.step, caching_max };
-        if let Some(partition) = self.scheme.divide(&period) {
-            self.tally.divisions += 1;
-            self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));
-        }
+        self.give_up_group(start, media);
     }
 
     /// Reads a page of the request. One that goes past the cache joins no fetch: that would break its transfer in two.
@@ -422,7 +423,9 @@ impl Tier {
             match self.replacer.excess(self.resizer.limits(), coming) {
                 Excess::Nothing => return,
                 Excess::Clean(slot) => self.drop_clean(slot),
-                Excess::Dirty => self.destage(start, media),
+                Excess::Dirty => {
+                    self.destage(start, media);
+                }
             }
         }
     }

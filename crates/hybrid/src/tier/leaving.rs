@@ -46,7 +46,7 @@ impl Tier {
     }
 
     /// Reads the next group into the buffer and hands it to the disk.
-    pub(super) fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+    pub(super) fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) -> LeaveId {
         let Self { ftl, replacer, tally, .. } = self;
         let (id, slots) = replacer.take_group(|slot| {
             tally.clean_evictions += 1;
@@ -61,6 +61,7 @@ impl Tier {
             media.destage(id.get(), page, read.expect("a dirty page is in flash"));
         }
         self.started.push(id);
+        id
     }
 
     /// The groups that began since this was last asked.
@@ -77,6 +78,7 @@ impl Tier {
 
     /// A group is on the disk: its pages leave flash. The journal says so at the time returned.
     pub fn destaged<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
+        self.given_up = self.given_up.filter(|&given_up| given_up != id);
         self.leave(id, start, media)
     }
 

@@ -28,6 +28,8 @@ pub(super) struct Job {
     next: usize,
     /// Requests that wait for it, once for each of their parts, each with the time before which it is not answered.
     pub(super) waiters: Vec<Finished>,
+    /// Transfers for which it has given way since its last.
+    gave_way: u32,
 }
 
 /// A transfer that is to begin later.
@@ -42,9 +44,12 @@ pub(super) struct Later {
     write: bool,
 }
 
+/// For so many transfers of others a group gives way at most, so that it comes to an end on disks that are never idle.
+const GIVE_WAY_MAX: u32 = 16;
+
 impl Hybrid {
     pub(super) fn begin_job(&mut self, purpose: Purpose, pages: Vec<(Lpn, Time)>) -> u32 {
-        let job = Job { purpose, pages, next: 0, waiters: Vec::new() };
+        let job = Job { purpose, pages, next: 0, waiters: Vec::new(), gave_way: 0 };
         let id = self.free.pop().unwrap_or_else(|| {
             self.jobs.push(None);
             self.jobs.len() as u32 - 1
@@ -90,15 +95,22 @@ impl Hybrid {
         last
     }
 
-    /// Has the disk write the next pages of a group that are neighbours; false where none is left.
+    /// Has the disk write the next pages of a group that are neighbours, or lets others go first; false where none is left.
     fn continue_group(&mut self, id: u32) -> bool {
-        let Self { jobs, tier, .. } = self;
+        let Self { jobs, tier, disks, .. } = self;
         let job = jobs[id as usize].as_mut().expect("it has not ended");
         let Purpose::Group(group) = job.purpose else { return false };
         let rest = &job.pages[job.next..];
         let Some(skipped) = rest.iter().position(|&(page, _)| tier.leaves(group, page)) else { return false };
         let rest = &rest[skipped..];
         let ((first, mut at), mut pages) = (rest[0], 1);
+        if tier.gives_way(group) && !disks.is_idle(u64::from(first.get())) && job.gave_way < GIVE_WAY_MAX {
+            job.gave_way += 1;
+            debug_assert!(self.waiting.is_none(), "one group at a time gives way");
+            self.waiting = Some(id);
+            return true;
+        }
+        job.gave_way = 0;
         for &(page, read) in &rest[1..] {
             if page.get() != first.get() + pages || !tier.leaves(group, page) {
                 break;
@@ -142,8 +154,16 @@ impl Hybrid {
         self.now = at;
         // What the disk finishes comes first: it may then choose among all that has come.
         if self.disks.next_event() == Some(at) {
-            if let Some(Answered { tag, at }) = self.disks.step() {
+            if let Some(Answered { tag, at, service }) = self.disks.step() {
+                *match self.job(tag).purpose {
+                    Purpose::Fetch(Some(_)) => &mut self.disk_use.fetched_ns,
+                    Purpose::Group(_) => &mut self.disk_use.destaged_ns,
+                    Purpose::Fetch(None) | Purpose::Overwrite(_) => &mut self.disk_use.past_ns,
+                } += service.ns;
                 self.transferred(tag, at, finished);
+            }
+            if let Some(group) = self.waiting.take() {
+                self.transferred(group, at, finished);
             }
         } else if let Some(Reverse(Later { job, first, pages, write, .. })) = self.later.pop() {
             let direction = if write { Direction::Write } else { Direction::Read };

@@ -16,7 +16,9 @@ use coflash_flash::{Busy, CacheTiming, Channel, Finished, Timeline, Timing, When
 use coflash_ftl::{Ftl, GcMode, Stream};
 use coflash_hybrid::costmodel::{Costs, FlashCosts};
 use coflash_hybrid::disk::{Direction, Disks};
-use coflash_hybrid::{ActiveBlocks, Destaging, FETCH_PAGES, HybridConfig, Limits, Served, Simulated, Tier};
+use coflash_hybrid::{
+    ActiveBlocks, Destaging, DiskUse, FETCH_PAGES, HybridConfig, Limits, Served, Simulated, Tier,
+};
 use coflash_workload::Op;
 use jobs::{Job, Later, Purpose};
 use sizes::SizesOverTime;
@@ -63,6 +65,9 @@ pub(crate) struct Hybrid {
     later: BinaryHeap<Reverse<Later>>,
     numbered: u64,
     run: Option<Run>,
+    /// A group that gives way to other transfers.
+    waiting: Option<u32>,
+    disk_use: DiskUse,
     destaging: Destaging,
     link: LinkConfig,
     ns_per_byte: f64,
@@ -102,6 +107,8 @@ impl Hybrid {
             later: BinaryHeap::new(),
             numbered: 0,
             run: None,
+            waiting: None,
+            disk_use: DiskUse { disks: config.disks.count, ..DiskUse::default() },
             destaging: config.destaging,
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
@@ -290,6 +297,9 @@ impl Target for Hybrid {
     #[inline]
     fn end(&mut self) -> (Time, Duration) {
         self.end_run();
+        if self.tier.period_ends() {
+            self.tier.disks_did(DiskUse { at: self.now, ..self.disk_use });
+        }
         let media = &mut Simulated { timeline: &mut self.timeline, destages: &mut self.destages };
         self.tier.end(When::at(self.start), media);
         self.send_groups();
