@@ -156,6 +156,7 @@ class Hybrid(Record):
     write_hit_ratio: float | None
     read_hits_clean_pages: int
     read_hits_dirty_pages: int
+    joined_reads_pages: int
     bypassed_reads_pages: int
     bypassed_writes_pages: int
     overflowed_writes_pages: int

@@ -138,6 +138,13 @@ HYBRID = Section(
             "share",
             "Of the writes, and the reads that it answers: the cost model's H_W.",
         ),
+        counted(
+            "hybrid.joined_reads_pages",
+            "pages read together",
+            "pages",
+            "Neither cache had them, but another request was fetching them from the disk already.",
+            is_rare=True,
+        ),
         counted("hybrid.bypassed_reads_pages", "pages read past the cache", "pages", "Of sequential runs."),
         counted(
             "hybrid.bypassed_writes_pages", "pages written past the cache", "pages", "Of sequential runs, as a rule."

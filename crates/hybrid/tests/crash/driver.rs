@@ -16,11 +16,12 @@ const QUEUE_MAX: usize = 48;
 /// What waits for the disk.
 #[derive(Clone, Debug)]
 enum Job {
-    /// Once `data` is there, the disk has read it, and the tier is to be told.
+    /// Once `data` is there, the disk has read it, and the tier is to be told. Reads that joined it have their own bounds.
     Fetch {
         id: Option<u32>,
         first: Lpn,
         at_least: Vec<Data>,
+        joined: Vec<(Lpn, Data)>,
         data: Option<Vec<Data>>,
     },
     /// Not `sent`: the disk does not have it yet.
@@ -49,6 +50,10 @@ impl Job {
 
     /// Whether the disk does not have this one overtake the other, which came before.
     fn waits_for(&self, other: &Self, sabotage: Sabotage) -> bool {
+        if let (Self::Fetch { .. }, Self::Overwrite { .. }) = (self, other) {
+            // That one may still wait for the journal.
+            return false;
+        }
         if sabotage == Sabotage::PartsOvertake
             && let (Self::Overwrite { data, .. }, Self::Destage { .. }) = (self, other)
             && data.iter().any(|written| written.only.is_some())
@@ -185,6 +190,7 @@ impl Driver {
                     self.count("parts to the disk", u64::from(written.only.is_some()));
                     run.get_or_insert((page, Vec::new())).1.push(written);
                 }
+                Served::Joined(fetch) => unreachable!("a write joins fetch {fetch}"),
             }
         }
         if let Some(run) = run {
@@ -279,6 +285,12 @@ impl Driver {
                     }
                 }
                 Served::Disk => run.get_or_insert((page, 0)).1 += 1,
+                Served::Joined(fetch) => {
+                    self.join(fetch, page);
+                    if let Some(run) = run.take() {
+                        self.fetch(run);
+                    }
+                }
             }
         }
         if let Some(run) = run {
@@ -295,7 +307,17 @@ impl Driver {
     fn fetch(&mut self, (first, pages): (Lpn, u32)) {
         let id = self.tier.fetches().then(|| self.tier.fetch(first, pages));
         let at_least = (first.get()..first.get() + pages).map(|page| self.answered(Lpn::new(page))).collect();
-        self.jobs.push(Job::Fetch { id, first, at_least, data: None });
+        self.jobs.push(Job::Fetch { id, first, at_least, joined: Vec::new(), data: None });
+    }
+
+    fn join(&mut self, fetch: u32, page: Lpn) {
+        let at_least = self.answered(page);
+        let mut joined = self.jobs.iter_mut().filter_map(|job| match job {
+            Job::Fetch { id, joined, .. } if *id == Some(fetch) => Some(joined),
+            _ => None,
+        });
+        joined.next().expect("it is under way").push((page, at_least));
+        assert!(joined.next().is_none(), "fetch {fetch} is under way twice");
     }
 
     fn answered(&self, page: Lpn) -> Data {
@@ -383,9 +405,12 @@ impl Driver {
 
     /// The disk has read what was to be fetched.
     fn deliver(&mut self, index: usize) -> Result<(), String> {
-        let Job::Fetch { id, first, at_least, data: Some(data) } = self.jobs.remove(index) else {
+        let Job::Fetch { id, first, at_least, joined, data: Some(data) } = self.jobs.remove(index) else {
             unreachable!("it is a fetch, and read");
         };
+        for (page, at_least) in joined {
+            self.check(page, data[(page.get() - first.get()) as usize], at_least)?;
+        }
         for ((page, at_least), data) in (first.get()..).map(Lpn::new).zip(at_least).zip(data) {
             self.check(page, data, at_least)?;
             self.media.fetched.extend(id.map(|id| (id, page, data)));
@@ -412,6 +437,7 @@ impl Driver {
         let counts = [
             ("groups", tally.destage_groups),
             ("fills", tally.fills),
+            ("joined reads", tally.joined_reads),
             ("overwrites", tally.bypassed_writes),
             ("divisions", tally.divisions),
             ("evictions", tally.clean_evictions),

@@ -54,7 +54,7 @@ fn no_cut_loses_a_dirty_page_or_brings_an_old_one_back() {
             }
         }
     }
-    assert_eq!(sums.len(), 13);
+    assert_eq!(sums.len(), 14);
     assert!(sums.values().all(|&count| count > 100), "what is to be tested happens: {sums:?}");
 }
 
