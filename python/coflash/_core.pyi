@@ -17,6 +17,7 @@ __all__ = [
     "Scenario",
     "Warm",
     "__version__",
+    "effective_utilisation",
     "policies_json",
     "presets",
     "run",
@@ -116,6 +117,8 @@ class CostDemand:
         segment: float,
         reads_of_write_hits: float,
     ) -> CostDemand: ...
+
+def effective_utilisation(copies_a_page: float) -> float: ...
 
 def victim_utilisation(u: float) -> float: ...
 

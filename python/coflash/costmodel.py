@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
     from coflash.publication import Format
 
-__all__ = ["Costs", "Demand", "Partition", "victim_utilisation", "write_figures", "zipf_hit_rates"]
+__all__ = [
+    "Costs",
+    "Demand",
+    "Partition",
+    "effective_utilisation",
+    "victim_utilisation",
+    "write_figures",
+    "zipf_hit_rates",
+]
 
 
 def victim_utilisation(u: float) -> float:
@@ -43,6 +51,18 @@ def victim_utilisation(u: float) -> float:
         CoflashError: u is outside 0 to 1.
     """
     return _core.victim_utilisation(u)
+
+
+def effective_utilisation(copies_a_page: float) -> float:
+    """The u at which equation 3 expects so many copies by GC for each page that is put into flash: its inverse.
+
+    The ratio to the u at which that was measured says how much cheaper cleaning is than where pages die at random; the
+    simulated cache with ``costs = "measured"`` goes by it.
+
+    Raises:
+        CoflashError: There are fewer than 0 copies.
+    """
+    return _core.effective_utilisation(copies_a_page)
 
 
 def zipf_hit_rates(exponent: float, working_set: float, segment: float = 0.01) -> list[float]:

@@ -162,6 +162,7 @@ class Hybrid(Record):
     fills_pages: int
     destages_pages: int
     destage_groups: int
+    given_up_pages: int
     disk_read_transfers: int
     disk_write_transfers: int
     disk_reads_pages: int

@@ -162,6 +162,13 @@ HYBRID = Section(
         ),
         counted("hybrid.destage_groups", "groups destaged", ""),
         counted(
+            "hybrid.given_up_pages",
+            "of those, given up by resizing",
+            "pages",
+            "Dirty pages that went only because the write cache was to be smaller; no write waited for them.",
+            is_rare=True,
+        ),
+        counted(
             "hybrid.disk_utilisation",
             "disk utilisation",
             "share",

@@ -20,6 +20,18 @@ pub enum Destaging {
     Background,
 }
 
+/// What a write cache that shrinks does to the disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Resizing {
+    /// It shrinks with each request, whatever the disks can bear, and writes wait for what it destages.
+    Steady,
+    /// It is work for idle disks: a group at a time, for which no request waits and whose pages give way to other
+    /// transfers.
+    #[default]
+    Yielding,
+}
+
 /// Which pages share the active blocks of flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -77,6 +89,8 @@ pub struct HybridConfig {
     pub period_requests: u32,
     /// Pages by which a cache shrinks or grows with a request, at most.
     pub resize_pages: u32,
+    /// What a write cache that shrinks does to the disks.
+    pub resizing: Resizing,
     /// What the counts of earlier periods lose at the end of one.
     pub decay: Share,
     /// Runs of this size and more bypass the cache; "0B" where none does.
@@ -101,6 +115,7 @@ impl Default for HybridConfig {
             segment: Bytes { count: 256 << 20 },
             period_requests: 1 << 16,
             resize_pages: 2,
+            resizing: Resizing::default(),
             decay: Share::ONE,
             sequential_unit: Bytes { count: 128 << 10 },
             sequential_streams: 32,

@@ -9,6 +9,10 @@
 //!
 //! Results are nanoseconds as numbers with a fraction, since they are means.
 
+mod measured;
+
+pub use measured::{Cleaning, Measured, effective_utilisation};
+
 use coflash_base::Duration;
 
 const NS_PER_S: f64 = 1e9;
@@ -246,15 +250,7 @@ impl Costs {
     /// Where the step is not above 0, or no u is allowed.
     #[must_use]
     pub fn best(&self, demand: &Demand, step: f64, caching_max: f64) -> Partition {
-        assert!(
-            step > 0.0 && step <= caching_max,
-            "step {step}; above 0 and at most {caching_max} is allowed"
-        );
-        let candidates = steps(step, caching_max)
-            .filter(|&u| u < 1.0 - step * 1e-9)
-            .map(|caching| self.least_within(demand, caching, step));
-        let least = candidates.reduce(|least, next| if next.0 < least.0 { next } else { least });
-        least.expect("some u is allowed").1
+        least(step, caching_max, |caching| self.least_within(demand, caching, step))
     }
 
     /// The inner loop of Algorithm 1: the r of least cost for a caching space that is given.
@@ -265,13 +261,27 @@ impl Costs {
 
     fn least_within(&self, demand: &Demand, caching: f64, step: f64) -> (f64, Partition) {
         let write_ns = self.flash.write_ns(caching);
-        let candidates = std::iter::once(0.0).chain(steps(step, 1.0)).map(|read| {
-            let partition = Partition { caching, read: f64::min(read, 1.0) };
-            (self.divided_ns(demand, partition, write_ns), partition)
-        });
-        let least = candidates.reduce(|least, next| if next.0 < least.0 { next } else { least });
-        least.expect("r may be 0")
+        least_within(caching, step, |partition| self.divided_ns(demand, partition, write_ns))
     }
+}
+
+/// The outer loop of Algorithm 1, where the inner one gives the least cost for a caching space, and its partition.
+fn least(step: f64, caching_max: f64, within: impl Fn(f64) -> (f64, Partition)) -> Partition {
+    assert!(step > 0.0 && step <= caching_max, "step {step}; above 0 and at most {caching_max} is allowed");
+    let candidates = steps(step, caching_max).filter(|&u| u < 1.0 - step * 1e-9).map(within);
+    candidates.reduce(lesser).expect("some u is allowed").1
+}
+
+fn least_within(caching: f64, step: f64, cost_ns: impl Fn(Partition) -> f64) -> (f64, Partition) {
+    let candidates = std::iter::once(0.0).chain(steps(step, 1.0)).map(|read| {
+        let partition = Partition { caching, read: f64::min(read, 1.0) };
+        (cost_ns(partition), partition)
+    });
+    candidates.reduce(lesser).expect("r may be 0")
+}
+
+fn lesser(one: (f64, Partition), other: (f64, Partition)) -> (f64, Partition) {
+    if other.0 < one.0 { other } else { one }
 }
 
 #[cfg(test)]

@@ -8,17 +8,20 @@
 //!
 //! - A group is on the disk before the journal says that its pages are gone, and that before flash gives them up.
 //! - A page that is overwritten past the cache is gone from flash, by the journal, before the disk is written if it was
-//!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy.
+//!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy. A
+//!   part of a page is not written over that copy meanwhile, but follows to the disk.
 
 mod recovery;
+mod resizing;
 
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
+use crate::meter::Meter;
 use crate::page_replacer::{Excess, Leave, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
-use crate::scheme::{Period, Scheme};
+use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
 use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
@@ -68,6 +71,8 @@ pub struct TierTally {
     pub destages: u64,
     /// Groups of them.
     pub destage_groups: u64,
+    /// Dirty pages that went only because the write cache was to be smaller.
+    pub given_up: u64,
     /// Ends of periods at which flash was divided anew.
     pub divisions: u64,
 }
@@ -87,6 +92,7 @@ pub struct Tier {
     replacer: PageReplacer,
     detector: SequentialDetector,
     tracker: Option<WorkloadTracker>,
+    meter: Meter,
     resizer: PartitionResizer,
     mapping: MappingManager,
     scheme: Scheme,
@@ -104,6 +110,8 @@ pub struct Tier {
     /// The period ended with this request.
     period_ends: bool,
     trimmed: Vec<Lpn>,
+    /// The group that the write cache gives up because it is to be smaller.
+    given_up: Option<LeaveId>,
     started: Vec<LeaveId>,
     tally: TierTally,
 }
@@ -171,7 +179,10 @@ impl Tier {
                 Limits::of(scheme.first(), flash_pages, layout.slots),
                 config.period_requests,
                 config.resize_pages,
+                config.resizing,
+                config.destage_pages,
             ),
+            meter: Meter::new(&costs, geometry.dies()),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
             clean,
@@ -185,6 +196,7 @@ impl Tier {
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
+            given_up: None,
             started: Vec::new(),
             tally: TierTally::default(),
             ftl,
@@ -254,7 +266,8 @@ impl Tier {
     #[inline]
     pub fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
         self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
-        self.period_ends |= self.resizer.tick();
+        self.meter.tick(self.replacer.cache.len());
+        self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
     }
 
     /// The request has no more pages: what it and the present limits push out begins to go.
@@ -263,22 +276,10 @@ impl Tier {
             self.divide();
         }
         if !self.trimmed.is_empty() {
-            let trimmed = std::mem::take(&mut self.trimmed);
-            self.forget(&trimmed, start, media);
+            self.forget_trimmed(start, media);
         }
         self.keep_limits(0, start, media);
-    }
-
-    fn divide(&mut self) {
-        let Some(tracker) = &mut self.tracker else { return };
-        let demand = tracker.demand();
-        tracker.fade();
-        let caching_max = f64::from(self.slots) / f64::from(self.flash_pages);
-        let period = Period { demand: &demand, costs: &self.costs, step: self.step, caching_max };
-        if let Some(partition) = self.scheme.divide(&period) {
-            self.tally.divisions += 1;
-            self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));
-        }
+        self.give_up_group(start, media);
     }
 
     /// Reads a page of the request.
@@ -333,9 +334,10 @@ impl Tier {
             if let Some(tracker) = &mut self.tracker {
                 tracker.forget(page);
             }
-            if let Some(slot) = found.filter(|&slot| self.replacer.cache.is_dirty(slot)) {
+            let cache = &mut self.replacer.cache;
+            if let Some(slot) = found.filter(|&slot| cache.is_dirty(slot) && !cache.is_pinned(slot)) {
                 // From now on no group may take it along: it would race with what the driver writes.
-                self.replacer.cache.pin(slot);
+                cache.pin(slot);
             }
             return Served::Disk;
         }
@@ -373,8 +375,9 @@ impl Tier {
     /// Whether a write goes past the cache.
     fn passes(&mut self, found: Option<SlotId>, whole: bool) -> bool {
         match found {
-            // On its way to the disk: the new version must not overtake it there.
-            Some(slot) if self.replacer.cache.is_pinned(slot) => false,
+            // On its way to the disk: the new version must not overtake it there. But if the disk is being written past it, it
+            // is the wrong base for a part.
+            Some(slot) if self.replacer.cache.is_pinned(slot) => !whole && self.replacer.is_outdated(slot),
             Some(_) => self.bypass && whole,
             None if self.bypass || (!whole && self.partial_writes == PartialWrites::Disk) => true,
             None => {
@@ -412,17 +415,27 @@ impl Tier {
         self.mapping.forget(pages, start, &mut store)
     }
 
-    /// Forgets a page of the request.
+    /// Forgets a page of the request: from now on it reads as the disk has it, be that older. The journal says so at the
+    /// [end](Self::end) of the request, which is answered without waiting for that: if power fails before it is written, the
+    /// page may be back as it was, and afterwards not any more.
     pub fn trim(&mut self, page: Lpn) {
         self.cancel_fetches(page, 1);
         if let Some(tracker) = &mut self.tracker {
             tracker.forget(page);
         }
-        if let Some(slot) = self.replacer.cache.lookup(page) {
-            self.release(slot);
-        }
         if self.mapping.is_recorded(page) {
             self.trimmed.push(page);
+        }
+    }
+
+    fn forget_trimmed<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+        let trimmed = std::mem::take(&mut self.trimmed);
+        self.forget(&trimmed, start, media);
+        for page in trimmed {
+            // Only now: if GC erased this copy before the journal is written, an older one would be the last that flash has.
+            if let Some(slot) = self.replacer.cache.lookup(page) {
+                self.release(slot);
+            }
         }
     }
 
@@ -445,13 +458,15 @@ impl Tier {
             match self.replacer.excess(self.resizer.limits(), coming) {
                 Excess::Nothing => return,
                 Excess::Clean(slot) => self.drop_clean(slot),
-                Excess::Dirty => self.destage(start, media),
+                Excess::Dirty => {
+                    self.destage(start, media);
+                }
             }
         }
     }
 
     /// Reads the next group into the buffer and hands it to the disk.
-    fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+    fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) -> LeaveId {
         let Self { ftl, replacer, tally, .. } = self;
         let (id, slots) = replacer.take_group(|slot| {
             tally.clean_evictions += 1;
@@ -466,6 +481,7 @@ impl Tier {
             media.destage(id.get(), page, read.expect("a dirty page is in flash"));
         }
         self.started.push(id);
+        id
     }
 
     /// The groups that began since this was last asked.
@@ -482,6 +498,7 @@ impl Tier {
 
     /// A group is on the disk: its pages leave flash. The journal says so at the time returned.
     pub fn destaged<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
+        self.given_up = self.given_up.filter(|&given_up| given_up != id);
         self.leave(id, start, media)
     }
 
@@ -498,6 +515,8 @@ impl Tier {
         let (mut slots, mut gone) = (Vec::new(), Vec::new());
         for page in (first.get()..first.get() + pages).map(Lpn::new) {
             match self.replacer.cache.lookup(page) {
+                // It leaves with the overwrite before this one.
+                Some(slot) if self.replacer.is_outdated(slot) => {}
                 // Pinned when it was decided that it passes.
                 Some(slot) if self.replacer.cache.is_dirty(slot) => slots.push(slot),
                 Some(slot) => {

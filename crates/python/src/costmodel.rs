@@ -3,7 +3,7 @@
 use crate::refused;
 use coflash_base::Duration;
 use coflash_hybrid::costmodel::{
-    Costs, Demand, DiskCosts, FlashCosts, HitCurve, Partition, victim_utilisation,
+    Costs, Demand, DiskCosts, FlashCosts, HitCurve, Partition, effective_utilisation, victim_utilisation,
 };
 use pyo3::prelude::*;
 
@@ -39,6 +39,15 @@ fn curve(name: &str, hit_rates: Vec<f64>, segment: f64) -> PyResult<HitCurve> {
 #[pyfunction(name = "victim_utilisation")]
 pub(crate) fn solve(u: f64) -> PyResult<f64> {
     Ok(victim_utilisation(share("u", u)?))
+}
+
+#[pyfunction(name = "effective_utilisation")]
+pub(crate) fn solve_copies(copies_a_page: f64) -> PyResult<f64> {
+    if copies_a_page >= 0.0 {
+        Ok(effective_utilisation(copies_a_page))
+    } else {
+        Err(refused(format!("{copies_a_page} copies a page; at least 0 is allowed")))
+    }
 }
 
 #[pyclass(frozen, module = "coflash._core", name = "CostModel")]

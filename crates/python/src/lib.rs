@@ -383,6 +383,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<costmodel::CostModel>()?;
     module.add_class::<costmodel::PyDemand>()?;
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
+    module.add_function(wrap_pyfunction!(costmodel::solve_copies, module)?)?;
     module.add_function(wrap_pyfunction!(presets, module)?)?;
     module.add_function(wrap_pyfunction!(policies_json, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;

@@ -15,7 +15,7 @@ use coflash_ftl::{Ftl, GcMode, Stream};
 use coflash_hybrid::costmodel::{Costs, FlashCosts};
 use coflash_hybrid::disk::{Answered, Direction, Disks};
 use coflash_hybrid::{
-    ActiveBlocks, Destaging, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier,
+    ActiveBlocks, Destaging, DiskUse, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier,
 };
 use coflash_workload::Op;
 use std::cmp::Reverse;
@@ -61,6 +61,8 @@ struct Job {
     waiters: Vec<u32>,
     /// They are not answered before.
     earliest: Time,
+    /// Transfers for which it has given way since its last.
+    gave_way: u32,
 }
 
 /// Pages of the request that the disk serves, next to each other.
@@ -84,6 +86,9 @@ struct Later {
     write: bool,
 }
 
+/// For so many transfers of others a group gives way at most, so that it comes to an end on disks that are never idle.
+const GIVE_WAY_MAX: u32 = 16;
+
 /// Tier, flash, disks, link.
 pub(crate) struct Hybrid {
     tier: Tier,
@@ -95,6 +100,9 @@ pub(crate) struct Hybrid {
     later: BinaryHeap<Reverse<Later>>,
     numbered: u64,
     run: Option<Run>,
+    /// A group that gives way to other transfers.
+    waiting: Option<u32>,
+    disk_use: DiskUse,
     destaging: Destaging,
     link: LinkConfig,
     ns_per_byte: f64,
@@ -133,6 +141,8 @@ impl Hybrid {
             later: BinaryHeap::new(),
             numbered: 0,
             run: None,
+            waiting: None,
+            disk_use: DiskUse { disks: config.disks.count, ..DiskUse::default() },
             destaging: config.destaging,
             link: scenario.link.clone(),
             ns_per_byte: scenario.link.ns_per_byte(),
@@ -168,7 +178,7 @@ impl Hybrid {
     }
 
     fn begin_job(&mut self, purpose: Purpose, pages: Vec<(Lpn, Time)>) -> u32 {
-        let job = Job { purpose, pages, next: 0, waiters: Vec::new(), earliest: Time::ZERO };
+        let job = Job { purpose, pages, next: 0, waiters: Vec::new(), earliest: Time::ZERO, gave_way: 0 };
         let id = self.free.pop().unwrap_or_else(|| {
             self.jobs.push(None);
             self.jobs.len() as u32 - 1
@@ -252,15 +262,22 @@ impl Hybrid {
         last
     }
 
-    /// Has the disk write the next pages of a group that are neighbours; false where none is left.
+    /// Has the disk write the next pages of a group that are neighbours, or lets others go first; false where none is left.
     fn continue_group(&mut self, id: u32) -> bool {
-        let Self { jobs, tier, .. } = self;
+        let Self { jobs, tier, disks, .. } = self;
         let job = jobs[id as usize].as_mut().expect("it has not ended");
         let Purpose::Group(group) = job.purpose else { return false };
         let rest = &job.pages[job.next..];
         let Some(skipped) = rest.iter().position(|&(page, _)| tier.leaves(group, page)) else { return false };
         let rest = &rest[skipped..];
         let ((first, mut at), mut pages) = (rest[0], 1);
+        if tier.gives_way(group) && !disks.is_idle(u64::from(first.get())) && job.gave_way < GIVE_WAY_MAX {
+            job.gave_way += 1;
+            debug_assert!(self.waiting.is_none(), "one group at a time gives way");
+            self.waiting = Some(id);
+            return true;
+        }
+        job.gave_way = 0;
         for &(page, read) in &rest[1..] {
             if page.get() != first.get() + pages || !tier.leaves(group, page) {
                 break;
@@ -304,8 +321,16 @@ impl Hybrid {
         self.now = at;
         // What the disk finishes comes first: it may then choose among all that has come.
         if self.disks.next_event() == Some(at) {
-            if let Some(Answered { tag, at }) = self.disks.step() {
+            if let Some(Answered { tag, at, service }) = self.disks.step() {
+                *match self.job(tag).purpose {
+                    Purpose::Fetch(Some(_)) => &mut self.disk_use.fetched_ns,
+                    Purpose::Group(_) => &mut self.disk_use.destaged_ns,
+                    Purpose::Fetch(None) | Purpose::Overwrite(_) => &mut self.disk_use.past_ns,
+                } += service.ns;
                 self.transferred(tag, at, finished);
+            }
+            if let Some(group) = self.waiting.take() {
+                self.transferred(group, at, finished);
             }
         } else if let Some(Reverse(Later { job, first, pages, write, .. })) = self.later.pop() {
             let direction = if write { Direction::Write } else { Direction::Read };
@@ -436,6 +461,9 @@ impl Target for Hybrid {
     #[inline]
     fn end(&mut self) -> (Time, Duration) {
         self.end_run();
+        if self.tier.period_ends() {
+            self.tier.disks_did(DiskUse { at: self.now, ..self.disk_use });
+        }
         let media = &mut Simulated { timeline: &mut self.timeline, destages: &mut self.destages };
         self.tier.end(When::at(self.start), media);
         self.send_groups();

@@ -2,7 +2,7 @@
 
 use super::{Answered, Direction, Disk, DiskConfig, SECTOR_BYTES, Scheduler, Transfer};
 use crate::costmodel::DiskCosts;
-use coflash_base::{Bytes, Time};
+use coflash_base::{Bytes, Duration, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +72,8 @@ struct Request {
     tag: u32,
     parts: u32,
     done: Time,
+    /// Of the parts that are done.
+    service: Duration,
 }
 
 /// Several disks. Pages are numbered through all of them.
@@ -190,7 +192,7 @@ impl Disks {
             parts += 1;
             next += pages;
         }
-        self.requests[id as usize] = Some(Request { tag, parts, done: now });
+        self.requests[id as usize] = Some(Request { tag, parts, done: now, service: Duration::ZERO });
     }
 
     /// The disk of a page, its number there, and how many pages from it on lie there one after the other.
@@ -221,18 +223,25 @@ impl Disks {
     /// time, the first goes first.
     pub fn step(&mut self) -> Option<Answered> {
         let disk = self.disks.iter_mut().filter(|disk| disk.next_event().is_some());
-        let Answered { tag: id, at } = disk.min_by_key(|disk| disk.next_event())?.step()?;
+        let Answered { tag: id, at, service } = disk.min_by_key(|disk| disk.next_event())?.step()?;
         let entry = &mut self.requests[id as usize];
         let request = entry.as_mut().expect("a part belongs to a request");
         request.parts -= 1;
         request.done = request.done.max(at);
+        request.service = request.service + service;
         if request.parts > 0 {
             return None;
         }
-        let Request { tag, done, .. } = *request;
+        let Request { tag, done, service, .. } = *request;
         *entry = None;
         self.free.push(id);
-        Some(Answered { tag, at: done })
+        Some(Answered { tag, at: done, service })
+    }
+
+    /// Whether the disk of a page serves nothing.
+    #[must_use]
+    pub fn is_idle(&self, page: u64) -> bool {
+        self.disks[self.locate(page).0].queued() == 0
     }
 
     /// Requests that are not done.

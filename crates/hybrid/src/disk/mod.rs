@@ -18,7 +18,7 @@ pub use mechanical::{Drive, Mechanical, MechanicalConfig};
 pub use scheduler::Scheduler;
 
 use crate::costmodel::DiskCosts;
-use coflash_base::Time;
+use coflash_base::{Duration, Time};
 use std::collections::VecDeque;
 
 /// Bytes of a disk's sector.
@@ -130,6 +130,8 @@ pub struct Answered {
     pub tag: u32,
     /// When.
     pub at: Time,
+    /// For how long it was served; of several parts, the sum.
+    pub service: Duration,
 }
 
 /// A transfer that waits.
@@ -222,9 +224,10 @@ impl Disk {
         let Waiting { transfer, tag } =
             self.waiting.remove(next).expect("it was chosen among those that wait");
         let at = self.mechanics.serve(&transfer, now);
-        self.busy_ns += at.since(now).ns;
+        let service = at.since(now);
+        self.busy_ns += service.ns;
         self.place = self.mechanics.place(transfer.end() - 1);
-        self.serving = Some(Answered { tag, at });
+        self.serving = Some(Answered { tag, at, service });
     }
 }
 

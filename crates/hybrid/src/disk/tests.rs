@@ -1,6 +1,6 @@
 use super::*;
 use coflash_base::seed::RngExt;
-use coflash_base::{Bytes, Duration, Seed};
+use coflash_base::{Bytes, Seed};
 
 fn constant() -> DiskConfig {
     DiskConfig::Constant(ConstantConfig {
@@ -47,8 +47,9 @@ fn a_constant_disk_serves_one_after_the_other() {
     disk.advance(at(4119), &mut answered);
     assert_eq!(answered, []);
     disk.advance(at(4120), &mut answered);
-    assert_eq!(answered, [Answered { tag: 7, at: at(4120) }]);
-    assert_eq!(disk.step(), Some(Answered { tag: 8, at: at(4120 + 5010) }));
+    let service = |ns| Duration { ns };
+    assert_eq!(answered, [Answered { tag: 7, at: at(4120), service: service(4020) }]);
+    assert_eq!(disk.step(), Some(Answered { tag: 8, at: at(4120 + 5010), service: service(5010) }));
     assert_eq!((disk.step(), disk.next_event(), disk.busy_ns()), (None, None, 4020 + 5010));
 }
 
@@ -103,7 +104,8 @@ fn disks_in_a_row_and_striped_hold_each_page_once() {
         let parts = if placement == Placement::Striped { 3 } else { 1 };
         // On disks side by side, parts of the same size end together.
         let alone = 7 + 5000 + 10 * 24 / parts;
-        assert_eq!(last, Some(Answered { tag: 5, at: at(alone) }), "{placement:?}");
+        let service = Duration { ns: parts * 5000 + 10 * 24 };
+        assert_eq!(last, Some(Answered { tag: 5, at: at(alone), service }), "{placement:?}");
         assert_eq!(disks.tally(), DiskTally { writes: parts, writes_pages: 12, ..DiskTally::default() });
         assert_eq!(disks.under_way(), 0);
     }

@@ -1,6 +1,6 @@
 //! Who decides how flash is divided: one file each, one line in the list below.
 
-use crate::costmodel::{Costs, Demand, Partition};
+use crate::costmodel::{Costs, Demand, Measured, Partition};
 use coflash_cache::Orders;
 
 mod fp_fcl;
@@ -25,6 +25,8 @@ pub struct Period<'a> {
     pub demand: &'a Demand,
     /// What flash and disk take.
     pub costs: &'a Costs,
+    /// What was measured of them.
+    pub measured: &'a Measured,
     /// The size of a segment as a share of flash.
     pub step: f64,
     /// The largest u that leaves garbage collection room to work in.

@@ -6,7 +6,18 @@ use coflash_base::{Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where it begins.
+/// What the cost model goes by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CostsOf {
+    /// What flash and disk take by their data sheets, and pages that die at random: the paper's equations 1 to 6.
+    #[default]
+    Constants,
+    /// What disks and garbage collection took, and how long requests wait for them; not the paper's.
+    Measured,
+}
+
+/// Where it begins, and what it goes by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpFclConfig {
@@ -14,11 +25,17 @@ pub struct OpFclConfig {
     pub initial_caching: Share,
     /// Read cache at first, as a share of caching space.
     pub initial_read: Share,
+    /// What the cost model goes by.
+    pub costs: CostsOf,
 }
 
 impl Default for OpFclConfig {
     fn default() -> Self {
-        Self { initial_caching: Share::percent(95), initial_read: Share::percent(50) }
+        Self {
+            initial_caching: Share::percent(95),
+            initial_read: Share::percent(50),
+            costs: CostsOf::default(),
+        }
     }
 }
 
@@ -49,7 +66,12 @@ impl PartitionScheme for OpFcl {
     }
 
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
-        let Period { demand, costs, step, caching_max } = *period;
-        Some(costs.best(demand, step, caching_max))
+        let Period { demand, costs, measured, step, caching_max } = *period;
+        match self.config.costs {
+            CostsOf::Constants => Some(costs.best(demand, step, caching_max)),
+            // Until garbage collection has something to clean, room for it is of no use.
+            CostsOf::Measured if measured.cleaning.is_unknown() => None,
+            CostsOf::Measured => Some(measured.best(&costs.flash, demand, step, caching_max)),
+        }
     }
 }

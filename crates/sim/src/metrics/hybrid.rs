@@ -43,6 +43,8 @@ pub struct HybridMetrics {
     pub destages_pages: u64,
     /// Groups of them.
     pub destage_groups: u64,
+    /// Of those pages, the ones that went only because the write cache was to be smaller; no write waited for them.
+    pub given_up_pages: u64,
     /// Transfers from the disks.
     pub disk_read_transfers: u64,
     /// Transfers to the disks.
@@ -87,6 +89,7 @@ impl HybridMetrics {
             fills_pages: tally.fills,
             destages_pages: tally.destages,
             destage_groups: tally.destage_groups,
+            given_up_pages: tally.given_up,
             disk_read_transfers: disk.reads,
             disk_write_transfers: disk.writes,
             disk_reads_pages: disk.reads_pages,

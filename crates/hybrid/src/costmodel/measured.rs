@@ -1,0 +1,160 @@
+//! What a page request takes, by what was measured of the hybrid at work, in place of constants.
+//!
+//! Ours, not the paper's. It differs from equations 1 to 6 in three things, of which each is measured while a period lasts:
+//!
+//! - **What the disk takes.** The paper counts a page at a random place. Pages that are fetched in one transfer, and pages
+//!   of a group that are neighbours, take less.
+//! - **What cleaning takes.** Equation 3 has pages die at random. A cache that gives up pages in the order of their last use
+//!   does not, so a victim holds fewer valid pages: [`Cleaning`].
+//! - **What waits.** The paper adds up times of service. Here disk and flash are queues, and time is what passes until the
+//!   answer. What nobody waits for (a page that is put into the read cache) costs what it makes others wait.
+
+use super::{Demand, FlashCosts, Partition, least, least_within, victim_utilisation};
+
+/// A queue is not taken to be busier than so, since the wait grows without bounds there.
+const BUSY_MAX: f64 = 0.95;
+
+/// At which utilisation flash would have to be for random updates to cost GC what was measured: the inverse of equation 3.
+///
+/// If u′ of a victim is copied, each page put into flash costs c = u′ / (1 − u′) copies; so u′ = c / (1 + c).
+#[must_use]
+pub fn effective_utilisation(copies_a_page: f64) -> f64 {
+    let victim = copies_a_page / (1.0 + copies_a_page);
+    if victim > 0.0 { ((victim - 1.0) / victim.ln()).min(1.0) } else { 0.0 }
+}
+
+/// What was measured of GC in a period.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Point {
+    /// The share of flash that was valid.
+    u: f64,
+    /// See [`effective_utilisation`].
+    effective: f64,
+    /// For how many measures it is kept.
+    kept: u32,
+}
+
+/// The effective utilisation as a function of u: straight lines between what was measured.
+///
+/// Below the first measure and beyond the last, it is the same share of u as there; but not less than was measured at a
+/// smaller u, and beyond the last not more than u, which is equation 3, unless that was measured. So a size that was not
+/// tried is taken to be as good as it may be: if it is not, the next measure says so. Where nothing was measured the curve
+/// is u.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Cleaning {
+    /// Growing in u and in the effective utilisation.
+    measured: Vec<Point>,
+}
+
+impl Cleaning {
+    /// After so many further measures, one is forgotten: what is asked for changes.
+    const KEPT: u32 = 8;
+
+    /// Whether nothing was measured yet.
+    #[must_use]
+    pub fn is_unknown(&self) -> bool {
+        self.measured.is_empty()
+    }
+
+    /// Takes in what was measured at u, in place of what was measured before within `step` of there, or contradicts it.
+    pub fn measure(&mut self, u: f64, copies_a_page: f64, step: f64) {
+        let effective = effective_utilisation(copies_a_page);
+        self.measured.retain_mut(|was| {
+            was.kept -= 1;
+            let in_order = if was.u < u { was.effective <= effective } else { was.effective >= effective };
+            was.kept > 0 && in_order && (was.u - u).abs() >= step
+        });
+        let place = self.measured.partition_point(|was| was.u < u);
+        self.measured.insert(place, Point { u, effective, kept: Self::KEPT });
+    }
+
+    /// The effective utilisation at u.
+    #[must_use]
+    pub fn at(&self, u: f64) -> f64 {
+        let next = self.measured.partition_point(|point| point.u < u);
+        let before = next.checked_sub(1).map(|before| self.measured[before]);
+        match (before, self.measured.get(next)) {
+            (None, None) => u,
+            (None, Some(first)) => first.effective * u / first.u,
+            (Some(last), None) => last.effective.max(u * (last.effective / last.u).min(1.0)),
+            (Some(one), Some(other)) => {
+                one.effective + (other.effective - one.effective) * (u - one.u) / (other.u - one.u)
+            }
+        }
+    }
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measured {
+    /// Page requests to the caches that come in a second.
+    pub pages_per_s: f64,
+    /// Disk time of a page that is fetched.
+    pub fetched_page_ns: f64,
+    /// Disk time of a page that is destaged.
+    pub destaged_page_ns: f64,
+    /// The share of time for which each disk serves what goes past the caches.
+    pub past_the_cache: f64,
+    /// How often GC finds what to copy.
+    pub cleaning: Cleaning,
+    /// How many disks share the load.
+    pub disks: f64,
+    /// How many dies do.
+    pub dies: f64,
+}
+
+/// A service that takes so long takes this with its wait, where the server is busy for this share of time: jobs that take
+/// turns.
+fn with_wait(service_ns: f64, busy: f64) -> f64 {
+    service_ns / (1.0 - busy.min(BUSY_MAX))
+}
+
+impl Measured {
+    /// Equation 4 at the effective utilisation: GC time for a page that is put into flash.
+    #[must_use]
+    pub fn gc_a_page_ns(&self, flash: &FlashCosts, u: f64) -> f64 {
+        let effective = self.cleaning.at(u);
+        flash.gc_ns(effective) / ((1.0 - victim_utilisation(effective)) * flash.pages())
+    }
+
+    /// The mean time until the answer to a page request, where GC takes `gc_ns` for each page that is put into flash.
+    ///
+    /// With m_R = IO_R (1 − H_R) pages fetched and m_W = IO_W (1 − H_W) destaged, p = m_R + IO_W (1 − h′H_W) are put into
+    /// flash. The disks are busy for ρ = λ (m_R d_R + m_W d_W), and a page of theirs takes d / (1 − ρ). GC frees a block at
+    /// a time, for N_P pages to be put there, and is a burst of N_P g: who comes meanwhile waits for the rest of it, on
+    /// average λ p g × N_P g / 2 (P. Pollaczek and A. Khinchin's formula), over 1 − ρ of the flash.
+    #[must_use]
+    pub fn response_ns(&self, flash: &FlashCosts, demand: &Demand, partition: Partition, gc_ns: f64) -> f64 {
+        let page_read = flash.page_read.ns as f64;
+        let page_program = flash.page_program.ns as f64;
+        let write_hits = demand.write_hits.at(partition.write_share());
+        let fetches = demand.reads * (1.0 - demand.read_hits.at(partition.read_share()));
+        let destages = demand.writes * (1.0 - write_hits);
+        let reads = demand.reads - fetches + demand.writes * write_hits * demand.reads_of_write_hits;
+        let writes = demand.writes * (1.0 - write_hits * demand.reads_of_write_hits);
+        let puts = fetches + writes;
+
+        let a_disk = self.pages_per_s / 1e9 / self.disks;
+        let disk_ns = fetches * self.fetched_page_ns + destages * (page_read + self.destaged_page_ns);
+        let disk_busy = self.past_the_cache + a_disk * disk_ns;
+
+        let a_die = self.pages_per_s / 1e9 / self.dies;
+        let flash_ns = (reads + destages) * page_read + puts * (page_program + gc_ns);
+        let burst_ns = gc_ns * flash.pages();
+        let gc_wait_ns = with_wait(a_die * puts * gc_ns * burst_ns / 2.0, a_die * flash_ns);
+
+        let answered_by_flash = reads * page_read + writes * (page_program + gc_ns);
+        answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(disk_ns, disk_busy)
+    }
+    /// Algorithm 1 with this for the cost.
+    ///
+    /// # Panics
+    /// Where the step is not above 0, or no u is allowed.
+    #[must_use]
+    pub fn best(&self, flash: &FlashCosts, demand: &Demand, step: f64, caching_max: f64) -> Partition {
+        least(step, caching_max, |caching| {
+            let gc_ns = self.gc_a_page_ns(flash, caching);
+            least_within(caching, step, |partition| self.response_ns(flash, demand, partition, gc_ns))
+        })
+    }
+}

@@ -1,0 +1,119 @@
+//! Meter: what disks and garbage collection really took, period by period, for the cost model that goes by it.
+
+use crate::costmodel::{Cleaning, Costs, Measured};
+use crate::tier::TierTally;
+use coflash_base::Time;
+use coflash_flash::Cause;
+use coflash_ftl::Tally;
+
+/// So many blocks have to be cleaned, and pages moved, for a mean of them to count.
+const ENOUGH: u64 = 16;
+
+/// What disks have done since the beginning, as their driver tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DiskUse {
+    /// When it tells.
+    pub at: Time,
+    /// Time that they served what was fetched for the read cache, summed over disks.
+    pub fetched_ns: u64,
+    /// The same of groups.
+    pub destaged_ns: u64,
+    /// The same of what goes past the caches.
+    pub past_ns: u64,
+    /// How many they are.
+    pub disks: u32,
+}
+
+/// What had been counted at the end of the last period.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counted {
+    disks: DiskUse,
+    page_requests: u64,
+    fetched: u64,
+    destaged: u64,
+    puts: u64,
+    copies: u64,
+    erases: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub struct Meter {
+    disks: DiskUse,
+    before: Counted,
+    /// The pages that were cached, summed over the requests of this period, and those requests.
+    cached_pages: u64,
+    requests: u64,
+    measured: Measured,
+}
+
+impl Meter {
+    /// It says what the constants say until it has measured something else.
+    #[must_use]
+    pub fn new(costs: &Costs, dies: u32) -> Self {
+        let measured = Measured {
+            pages_per_s: 0.0,
+            fetched_page_ns: costs.disk.read_ns(),
+            destaged_page_ns: costs.disk.write_ns(),
+            past_the_cache: 0.0,
+            cleaning: Cleaning::default(),
+            disks: 1.0,
+            dies: f64::from(dies),
+        };
+        Self { disks: DiskUse::default(), before: Counted::default(), cached_pages: 0, requests: 0, measured }
+    }
+
+    /// A request comes while so many pages are cached.
+    #[inline]
+    pub fn tick(&mut self, cached_pages: u32) {
+        self.cached_pages += u64::from(cached_pages);
+        self.requests += 1;
+    }
+
+    /// What disks have done until now.
+    pub fn disks_did(&mut self, disks: DiskUse) {
+        self.disks = disks;
+    }
+
+    /// A period ends: what was measured so far. A step is a segment as a share of flash.
+    pub fn end_period(&mut self, tier: &TierTally, ftl: &Tally, flash_pages: u32, step: f64) -> &Measured {
+        let disks = self.disks;
+        let now = Counted {
+            disks,
+            page_requests: tier.read_hits
+                + tier.read_hits_dirty
+                + tier.read_misses
+                + tier.write_hits
+                + tier.write_misses,
+            fetched: tier.read_misses,
+            destaged: tier.destages,
+            puts: ftl.programs_for(Cause::Host) + ftl.programs_for(Cause::Evict),
+            copies: ftl.programs_for(Cause::Gc),
+            erases: ftl.erases_blocks,
+        };
+        let before = std::mem::replace(&mut self.before, now);
+        let mean = |time_ns: u64, pages: u64, was: f64| {
+            if pages >= ENOUGH { time_ns as f64 / pages as f64 } else { was }
+        };
+        let measured = &mut self.measured;
+        let (fetched, destaged) = (now.fetched - before.fetched, now.destaged - before.destaged);
+        measured.fetched_page_ns =
+            mean(disks.fetched_ns - before.disks.fetched_ns, fetched, measured.fetched_page_ns);
+        measured.destaged_page_ns =
+            mean(disks.destaged_ns - before.disks.destaged_ns, destaged, measured.destaged_page_ns);
+        measured.disks = f64::from(disks.disks.max(1));
+        let time_ns = disks.at.since(before.disks.at).ns as f64;
+        if time_ns > 0.0 {
+            measured.pages_per_s = (now.page_requests - before.page_requests) as f64 / time_ns * 1e9;
+            measured.past_the_cache =
+                (disks.past_ns - before.disks.past_ns) as f64 / time_ns / measured.disks;
+        }
+        let (puts, erases) = (now.puts - before.puts, now.erases - before.erases);
+        let u = self.cached_pages as f64 / self.requests.max(1) as f64 / f64::from(flash_pages);
+        if erases >= ENOUGH && puts >= ENOUGH && u < 1.0 {
+            measured.cleaning.measure(u, (now.copies - before.copies) as f64 / puts as f64, step);
+        }
+        (self.cached_pages, self.requests) = (0, 0);
+        measured
+    }
+}
