@@ -484,7 +484,7 @@ impl Scenario {
     fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
         let logical_bytes = firmware.ftl().logical_bytes();
         let workload = self.describe_workload(firmware.ftl().logical_pages())?;
-        let cache = match (self.has_host_buffer(), self.cache.volatile) {
+        let cache = match (self.host_buffer.exists(), self.cache.volatile) {
             (true, _) => {
                 let pages = self
                     .host_buffer
