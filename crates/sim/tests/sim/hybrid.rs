@@ -254,6 +254,11 @@ fn what_does_not_go_together_is_refused() {
             "[hybrid]\nactive_blocks = \"by-class\"\n",
             "hybrid.active_blocks: \"by-class\" was given, but ftl.shared_streams has",
         ),
+        (
+            "[hybrid]\n",
+            "[hybrid]\nscheme = { name = \"fp-fcl\", caching = \"120%\" }\n",
+            "hybrid.scheme: a share of more than 100% was given",
+        ),
         ("[gc]", "[cache]\nsize = \"1MiB\"\n[gc]", "cache.size: a hybrid has no device cache"),
         ("[gc]", "[cooperation]\nname = \"cdm\"\n[gc]", "cooperation: \"cdm\" was given; a hybrid takes"),
         ("[gc]", "[cache]\nplacement = \"host\"\n[gc]", "cache.placement: \"host\" was given; a hybrid"),
