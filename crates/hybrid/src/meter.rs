@@ -63,6 +63,12 @@ impl Meter {
         Self { disks: DiskUse::default(), before: Counted::default(), cached_pages: 0, requests: 0, measured }
     }
 
+    /// What was measured up to the last end of a period.
+    #[must_use]
+    pub fn measured(&self) -> &Measured {
+        &self.measured
+    }
+
     /// A request comes while so many pages are cached.
     #[inline]
     pub fn tick(&mut self, cached_pages: u32) {
