@@ -4,8 +4,8 @@ use crate::Measured;
 use crate::{generating, parsing};
 use coflash_base::{Duration, Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
-use coflash_hybrid::Meter;
 use coflash_hybrid::costmodel::{Costs, Demand, DiskCosts, FlashCosts, HitCurve};
+use coflash_hybrid::{Destaging, Meter};
 use coflash_sim::{Scenario, Silent, run};
 use coflash_workload::ready_made::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
@@ -118,7 +118,7 @@ fn decisions(by_measures: bool) -> Measured {
             page_bytes: 4096,
         },
     };
-    let mut measured = Meter::new(&costs, 1).measured().clone();
+    let mut measured = Meter::new(&costs, 1, Destaging::Foreground).measured().clone();
     measured.pages_per_s = 100.0;
     let curve = |most: f64| HitCurve::new((1..=16).map(|n| most * (1.0 - 0.8_f64.powi(n))), STEP);
     let mut demand = Demand {

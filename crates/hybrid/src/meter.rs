@@ -1,5 +1,6 @@
 //! Meter: what disks and garbage collection really took, period by period, for the cost model that goes by it.
 
+use crate::config::Destaging;
 use crate::costmodel::{Cleaning, Costs, Measured};
 use crate::tier::TierTally;
 use coflash_base::Time;
@@ -50,13 +51,14 @@ pub struct Meter {
 impl Meter {
     /// It says what the constants say until it has measured something else.
     #[must_use]
-    pub fn new(costs: &Costs, dies: u32) -> Self {
+    pub fn new(costs: &Costs, dies: u32, destaging: Destaging) -> Self {
         let measured = Measured {
             pages_per_s: 0.0,
             fetched_page_ns: costs.disk.read_ns(),
             destaged_page_ns: costs.disk.write_ns(),
             past_the_cache: 0.0,
             cleaning: Cleaning::default(),
+            writes_wait: destaging == Destaging::Foreground,
             disks: 1.0,
             dies: f64::from(dies),
         };
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn means_are_those_of_the_period_and_what_was_not_seen_stays() {
-        let mut meter = Meter::new(&costs(), 4);
+        let mut meter = Meter::new(&costs(), 4, Destaging::Background);
         let mut tier = TierTally { read_misses: 100, write_hits: 900, ..TierTally::default() };
         let at = |seconds: u64| Time { ns: seconds * 1_000_000_000 };
         meter.disks_did(DiskUse {
@@ -173,7 +175,7 @@ mod tests {
         assert_eq!((first.pages_per_s, first.fetched_page_ns), (100.0, 2_500_000.0));
         assert_eq!(first.destaged_page_ns, 5_001_000.0, "nothing was destaged: the constant");
         assert!(first.cleaning.is_unknown(), "no block was cleaned");
-        assert_eq!((first.disks, first.dies), (3.0, 4.0));
+        assert_eq!((first.disks, first.dies, first.writes_wait), (3.0, 4.0, false));
 
         (tier.write_misses, tier.destages) = (50, 200);
         let disks = DiskUse {

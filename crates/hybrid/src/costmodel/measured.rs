@@ -97,6 +97,8 @@ pub struct Measured {
     pub past_the_cache: f64,
     /// How often GC finds what to copy.
     pub cleaning: Cleaning,
+    /// Whether a write that finds the write cache full waits until a group is on the disk.
+    pub writes_wait: bool,
     /// How many disks share the load.
     pub disks: f64,
     /// How many dies do.
@@ -145,7 +147,8 @@ impl Measured {
         let gc_wait_ns = with_wait(a_die * puts * gc_ns * burst_ns / 2.0, a_die * flash_ns);
 
         let answered_by_flash = reads * page_read + writes * (page_program + gc_ns);
-        answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(disk_ns, disk_busy)
+        let waited_for_ns = if self.writes_wait { disk_ns } else { fetches * self.fetched_page_ns };
+        answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(waited_for_ns, disk_busy)
     }
 
     /// Algorithm 1 with this for the cost.

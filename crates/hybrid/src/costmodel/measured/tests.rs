@@ -24,6 +24,7 @@ fn measured(pages_per_s: f64) -> Measured {
         fetched_page_ns: 4e6,
         destaged_page_ns: 2e6,
         past_the_cache: 0.0,
+        writes_wait: true,
         cleaning: Cleaning::default(),
         disks: 1.0,
         dies: 1.0,
@@ -125,6 +126,11 @@ fn under_load_disks_and_bursts_of_gc_are_waited_for() {
     assert_near(busy - idle, disk_ns / (1.0 - rho) - disk_ns);
     let three = Measured { disks: 3.0, ..measured(200.0) };
     assert_near(of(&three, 0.0) - idle, disk_ns / (1.0 - rho / 3.0) - disk_ns);
+    // Where no write waits for them, groups keep the disk from what is fetched.
+    let background = |pages_per_s| of(&Measured { writes_wait: false, ..measured(pages_per_s) }, 0.0);
+    let fetches_ns = 0.4 * (1.0 - read_hits) * 4e6;
+    assert_near(background(200.0) - background(0.0), fetches_ns / (1.0 - rho) - fetches_ns);
+    assert_near(idle - background(0.0), disk_ns - fetches_ns);
     // Waiting for GC grows with the square of what it takes, the rest in proportion.
     let gc = |gc_ns| of(&measured(200.0), gc_ns) - busy;
     assert!(gc(200e3) > 2.5 * gc(100e3) && gc(200e3) < 6.0 * gc(100e3));
