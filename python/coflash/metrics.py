@@ -208,8 +208,8 @@ class Shadows(Record):
 class DeviceBuffer(Record):
     """A volatile write buffer in the device.
 
-    Pages written because of a flush, read because a part was written, written over a dirty copy, trimmed while dirty, and
-    still dirty when the run ended.
+    Pages written because of a flush, read because a part was written, written over a dirty copy, trimmed while dirty,
+    and still dirty when the run ended.
     """
 
     flushed_pages: int

@@ -35,7 +35,7 @@ def show(value: float | None, unit: Unit) -> str:
         case "bytes":
             return _scaled(value, _SIZES)
         case "share":
-            return f"{value:.1%}".replace("%", "\N{NO-BREAK SPACE}%")
+            return f"{value:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
         case "ratio":
             return f"{value:.3f}"
         case "" if value != round(value):

@@ -5,13 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
+from coflash.policies import policies
 from coflash.quantity import show
 from coflash.scenario import toml_value
 
-_LABELS = frozenset({"name", "description"})
+_NAME = "name"
+_LABELS = frozenset({_NAME, "description"})
 """Keys that say what a scenario is called, and change nothing."""
+_KEYS_OF_A_SYSTEM = 8
+"""Where more keys than these differ together, they make different systems, which their names tell best."""
 NONE = "–"
 _ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
 _FIRST = "cooperation.name"
@@ -31,7 +36,7 @@ class Key:
     unit: str
     """Of its numbers: `bytes`, `ns`, `share`, `` for plain ones; `text` where the values are none."""
     values: tuple[Any, ...]
-    """The different values: numbers ascending, others in the order of the runs."""
+    """The different values: numbers ascending, policies in the order of their family, others in that of the runs."""
     numbers: tuple[float, ...] | None
     """The values as numbers, where all of them are such."""
     codes: tuple[int, ...]
@@ -84,7 +89,7 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
         codes = _codes([_hashable(leaf.get(path)) for leaf in leaves])
         if max(codes, default=0):
             groups.setdefault(codes, []).append(path)
-    meant = {codes: found for codes, group in groups.items() if (found := [p for p in group if p not in _LABELS])}
+    meant = {codes: group for codes, group in groups.items() if set(group) - _LABELS}
     # Runs that differ in nothing else are told apart by their names.
     keys = [_key(group, leaves) for group in (meant or groups).values()]
     policies = [key for key in keys if key.path.endswith(".name")]
@@ -120,19 +125,38 @@ def parsed(value: Any) -> tuple[float, str] | None:
     return (number * _TIMES[unit], "ns") if unit in _TIMES else None
 
 
+@cache
+def _family(path: str) -> tuple[str, ...]:
+    """The names of the policies among which the key of that path chooses."""
+    families = (family for family in policies() if family.key == path.removesuffix(".name"))
+    return tuple(policy.name for family in families for policy in family.policies)
+
+
+def _told_by(group: Sequence[str], leaves: Sequence[Mapping[str, Any]]) -> str:
+    """The key that stands for those that differ between the same runs."""
+    if len(group) > _KEYS_OF_A_SYSTEM and _NAME in group and all(leaf.get(_NAME) for leaf in leaves):
+        return _NAME
+    known = [path for path in group if path not in _LABELS] or group
+    return min(known, key=lambda path: (path == "seed", not path.endswith(".name"), path.count(".")))
+
+
 def _key(group: list[str], leaves: Sequence[Mapping[str, Any]]) -> Key:
-    path = min(group, key=lambda path: (path == "seed", not path.endswith(".name"), path.count(".")))
+    path = _told_by(group, leaves)
     column = [leaf.get(path) for leaf in leaves]
     values = list({_hashable(value): value for value in column}.values())
-    quantities = [parsed(value) for value in values]
-    units = {quantity[1] for quantity in quantities if quantity}
+    quantities = {place: quantity for place, value in enumerate(values) if (quantity := parsed(value))}
+    units = {unit for _, unit in quantities.values()}
     numbers = None
     unit = "text"
-    if all(quantities) and len(units) == 1:
-        unit = units.pop()
-        pairs = sorted(zip((q[0] for q in quantities if q), range(len(values)), strict=True))
-        numbers = tuple(number for number, _ in pairs)
-        values = [values[place] for _, place in pairs]
+    if len(units) == 1 and all(place in quantities or value is None for place, value in enumerate(values)):
+        # A run that has no such key comes last, and then these are words.
+        order = sorted(quantities, key=lambda place: quantities[place][0])
+        if len(order) == len(values):
+            unit = units.pop()
+            numbers = tuple(quantities[place][0] for place in order)
+        values = [values[place] for place in order] + [None] * (len(values) - len(order))
+    elif set(map(str, values)) <= {*(family := _family(path)), str(None)}:
+        values.sort(key=lambda value: len(family) if value is None else family.index(value))
     places = {_hashable(value): place for place, value in enumerate(values)}
     return Key(
         path=path,
@@ -140,7 +164,7 @@ def _key(group: list[str], leaves: Sequence[Mapping[str, Any]]) -> Key:
         values=tuple(values),
         numbers=numbers,
         codes=tuple(places[_hashable(value)] for value in column),
-        along=tuple(other for other in group if other != path),
+        along=tuple(other for other in group if other != path and other not in _LABELS),
     )
 
 

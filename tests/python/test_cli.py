@@ -43,6 +43,12 @@ def coflash(*arguments: str, **environment: str) -> subprocess.CompletedProcess[
         (("trace", "info", "/nowhere/trace"), "/nowhere/trace"),
         (("report", "/nowhere", "-o", "/nowhere/report.html"), "cannot be written"),
         (("demo", "--trace", "/nowhere/trace", "--out", "/dev/null/results"), "cannot be written"),
+        (("sweep", "demo", "--vary", "seed=1", "--seeds", "0"), "--seeds: '0' was given; at least 1 is allowed"),
+        (
+            ("sweep", "demo", "--vary", "seed=1", "--seeds", "two"),
+            "--seeds: 'two' was given; a whole number is allowed",
+        ),
+        (("tune", "demo", "--over", "a=1..2", "--trials", "-4"), "--trials: '-4' was given; at least 1 is allowed"),
     ],
 )
 def test_what_cannot_be_used_is_said_in_a_line_and_exits_2(arguments: tuple[str, ...], message: str) -> None:
@@ -83,6 +89,19 @@ def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
         rest = process.stderr.read()
         assert process.wait(30) == 130
     assert "Traceback" not in rest
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_control_c_while_python_loads_the_package_is_as_quiet(tmp_path: Path) -> None:
+    command = [str(Path(sys.executable).parent / "coflash"), "demo", "--out", str(tmp_path / "demo")]
+    # Python itself needs a moment before it runs anything that could catch this.
+    for delay in (0.06, 0.09, 0.12, 0.15, 0.2):
+        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            said = process.communicate(timeout=30)
+            assert process.returncode == 130, (delay, said)
+        assert "Traceback" not in "".join(said), delay
     assert list(tmp_path.iterdir()) == []
 
 

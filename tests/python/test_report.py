@@ -71,6 +71,18 @@ def test_runs_that_differ_in_name_alone_are_told_apart_by_it() -> None:
     assert varied_keys([{"name": "a"}]) == ()
 
 
+def test_policies_stand_in_the_order_of_their_family_and_systems_by_their_names() -> None:
+    schemes = ("sgc", "delay", "ggc")
+    keys = varied_keys([{"cooperation": {"name": name}, "cache": {"size": size}} for name in schemes for size in "21"])
+    assert keys[0].texts == ("ggc", "delay", "sgc")
+    parts = {f"key{place}": place for place in range(9)}
+    ssds: list[dict[str, Any]] = [{"name": "ssd", "x": x} for x in ("64MiB", "4MiB")]
+    systems = [*ssds, {"name": "hybrid", **parts}]
+    name, x = varied_keys(systems)
+    assert (name.path, name.texts, name.along) == ("name", ("ssd", "hybrid"), tuple(parts))
+    assert (x.path, x.texts, x.along) == ("x", ("4MiB", "64MiB", "–"), ())
+
+
 def test_values_of_several_kinds_are_words() -> None:
     (key,) = varied_keys([{"x": "5%"}, {"x": "64MiB"}, {"x": None}, {"x": [["gc"]]}, {"x": True}])
     assert key.numbers is None

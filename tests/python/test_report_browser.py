@@ -23,8 +23,10 @@ from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 import coflash
+import systems
 from coflash.report import Study, write_report
 from coflash.result import KINDS
+from coflash.sections import DEVICE_BUFFER, HOST_BUFFER, HYBRID, SHADOWS
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -388,3 +390,39 @@ def test_a_thousand_runs_open_within_two_seconds(
     assert min(seconds) <= 2
     assert texts(browser, "#count") == ["1,000 runs"]
     assert complaints(browser) == []
+
+
+def test_parts_that_only_some_systems_have_are_shown_for_these(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    hybrid, shadow = coflash.run(systems.HYBRID), coflash.run(systems.SHADOW)
+    place = tmp_path / "systems.html"
+    study = Study([results[0], hybrid, shadow])
+    write_report(study, place)
+    look(browser, 1280)
+    complaints(browser)
+    browser.get(place.as_uri())
+    titles = [section.title for section in (HYBRID, HOST_BUFFER, DEVICE_BUFFER, SHADOWS)]
+    assert texts(browser, "#parts h3.sub") == titles
+    row = "(row) => [...row.children].map((cell) => cell.firstChild?.textContent)"
+    table = dict(run(browser, f"return $$('tr', $('#parts .part tbody')).map({row})"))
+    for measure in HYBRID.measures:
+        if measure.applies(hybrid.metrics):
+            shown = table[measure.label].replace("\N{NO-BREAK SPACE}", " ")
+            assert shown == measure.shown(hybrid.metrics).replace("\N{NO-BREAK SPACE}", " ")
+    divided = figure(browser, f"How flash is divided: {study.labels[1]}")
+    said = (find(divided, ".plot").get_attribute("aria-label") or "").replace("\N{NO-BREAK SPACE}", " ")
+    for course in HYBRID.courses(hybrid.metrics):
+        assert f"{course.label} {course.shares[-1]:.1%}".replace("%", " %") in said
+    assert len(run(browser, "return $$('.plot > svg path[fill-opacity]', arguments[0])", divided)) == 3
+    figure(browser, "Shadows among the pages that were moved")
+    assert set(titles) <= set(run(browser, "return $$('#metric optgroup').map((one) => one.label)"))
+    assert complaints(browser) == []
+
+
+def test_a_plain_ssd_has_no_such_parts(browser: WebDriver, results: list[coflash.Result], tmp_path: Path) -> None:
+    place = tmp_path / "plain.html"
+    write_report(Study(results[:2]), place)
+    browser.get(place.as_uri())
+    assert texts(browser, "#parts") == []
+    assert "Caches, buffers, disks" not in texts(browser, "nav a")

@@ -15,19 +15,33 @@ import pytest
 from coflash import CoflashError, Scenario, trace
 from coflash.quantity import show, show_change
 from coflash.reproduce import Reproduction, reproduce
-from coflash.reproduce.shadowgc import PAPER, workloads
+from coflash.reproduce.runs import run_all
+from coflash.reproduce.shadowgc import PAPER, reading, workloads
 from coflash.reproduce.shadowgc.workloads import SCHEMES, Scale
 
 HOST_MIB = (256, 1024, 32768)
-TINY = Scale(1, 6_000, 1, HOST_MIB, device_percent=(1,), blocks_per_plane=200, pages_per_block=32)
+PERCENT = (100, 10, 1)
+TINY = Scale(
+    1,
+    6_000,
+    1,
+    HOST_MIB,
+    device_percent=(1,),
+    footprint_percent=PERCENT,
+    rates=(1000, 100_000),
+    blocks_per_plane=800,
+    pages_per_block=8,
+    paper_sized=False,
+)
 GENERATORS = ("jesd219-enterprise", "oltp-like", "zipf")
+VOLUMES = ("volume-10g", "volume-1g")
 
 
-def iolog(file: Path, seed: int) -> Path:
+def iolog(file: Path, seed: int, pause_us: int = 100) -> Path:
     """Writes of 16 KiB, most of them to a few pages."""
     draw = random.Random(seed)
     pages = (draw.randrange(40) if draw.random() < 0.8 else draw.randrange(1600) for _ in range(3_000))
-    lines = "".join(f"{index * 100} d write {page * 16384} 16384\n" for index, page in enumerate(pages))
+    lines = "".join(f"{index * pause_us} d write {page * 16384} 16384\n" for index, page in enumerate(pages))
     file.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{lines}", encoding="utf-8")
     return file
 
@@ -86,7 +100,7 @@ def test_a_figures_numbers_are_those_of_the_runs_that_it_is_of(
     assert (images / f"shadowgc-{name}.png").read_bytes().startswith(b"\x89PNG")
     found = rows(done, name)
     places = len(TINY.device_percent if name == "device-buffer" else HOST_MIB)
-    assert len(found) == 4 * len(SHOWN[name]) * places
+    assert len(found) == (4 if name == "device-buffer" else 6) * len(SHOWN[name]) * places
     label, unit = MEASURED[name]
     page = done.page.read_text("utf-8")
     for row in found:
@@ -107,13 +121,18 @@ def test_buffers_have_the_papers_shares_of_the_flash() -> None:
                 host, device = (int(str(case.changes[key]).rstrip("KiB")) * 1024 for key in _BUFFERS)
                 if one.name.endswith("-alone"):
                     assert host == 0
-                mib = 256 if one.name.endswith("-device") else case.at
-                if not one.name.endswith("-alone"):
+                else:
+                    fixed = {"rate": 256, "room-plane": 64, "room-die": 64, "room-here": 64}
+                    fixed |= {f"footprint-{mib}": mib for mib in (64, 256, 1024)}
+                    mib = fixed.get(one.name, 256 if one.name.endswith("-device") else case.at)
                     assert host == pytest.approx(flash * mib / 2**20, abs=8192)
                 percent = case.at if one.name.endswith(("-device", "-alone")) else 100 * 128 / 2**20
                 assert device == pytest.approx(flash * percent / 100, abs=8192)
-    full, base = workloads.experiments("full", ())[-1].scenario.to_dict(), Scenario.load("shadowgc-64g").to_dict()
-    assert full["flash"] == base["flash"]
+    full = {one.name: one.scenario.to_dict() for one in workloads.experiments("full", ())}
+    base, paper = (Scenario.load(f"shadowgc-{size}").to_dict() for size in ("64g", "1t"))
+    assert full["zipf"]["flash"] == base["flash"]
+    # Each plane is as large as the paper's: a block for shadows is one of as many spare ones.
+    assert base["flash"]["blocks_per_plane"] == paper["flash"]["blocks_per_plane"]
 
 
 _BUFFERS = ("host_buffer.size", "cache.size")
@@ -122,8 +141,8 @@ _BUFFERS = ("host_buffer.size", "cache.size")
 def test_the_averages_beside_the_papers_leave_out_buffers_larger_than_its(done: Reproduction) -> None:
     claims = rows(done, "claims")
     page = done.page.read_text("utf-8")
-    assert len(claims) == 5 * 4
-    for experiment in ("pgbench", *GENERATORS):
+    assert len(claims) == 5 * 6
+    for experiment in ("pgbench", *GENERATORS, *VOLUMES):
         waf = {
             (row["line"], float(row["at"])): float(row["WAF, by pages to the device"])
             for row in rows(done, "figure-6")
@@ -151,7 +170,7 @@ def test_the_shares_of_shadows_are_those_that_gc_counted(done: Reproduction, sto
 
 def test_the_footprint_is_that_of_the_trace(done: Reproduction, tiny: Path) -> None:
     info = trace.info((tiny,), page="16KiB")
-    found = rows(done, "figure-1")
+    found = [row for row in rows(done, "figure-1") if row["experiment"] == "pgbench"]
     assert (found[0]["at"], found[0]["written footprint"]) == ("0.0", "0.0")
     assert float(found[-1]["written footprint"]) == info["footprint_pages"] * 16384
     assert float(found[-1]["at"]) == round(3_000 * 16384 / 2**30, 2)
@@ -180,7 +199,7 @@ def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_bu
 def test_the_page_shows_every_figure_with_its_lines_alone(done: Reproduction) -> None:
     page = done.page.read_text("utf-8")
     images = re.findall(r"!\[[^]]*\]\(([^)]*)\)", page)
-    assert len(images) == 6
+    assert len(images) == 8
     assert all((done.page.parent / image).is_file() for image in images)
     for name in ("figure-2", "figure-6"):
         _, *others = SHOWN[name]
@@ -197,6 +216,73 @@ def test_each_trace_that_is_given_is_a_workload_on_a_device_that_fits_it(tmp_pat
     flash = workloads.raw_bytes(found["trace-1"].scenario)
     assert flash >= 4 * footprint
     assert flash == workloads.raw_bytes(found["zipf"].scenario) or flash < 4 * footprint + 32 * 16384
+
+
+def test_a_generators_growth_is_that_of_its_requests(done: Reproduction) -> None:
+    for name, percent in {"zipf": None, "volume-10g": 1, "volume-1g": 0.1}.items():
+        found = [row for row in rows(done, "figure-1") if row["experiment"] == name]
+        assert float(found[-1]["at"]) == round(6_000 * 16384 / 2**30, 2)
+        distinct = float(found[-1]["written footprint"])
+        assert distinct <= 6_000 * 16384
+        if percent is not None:  # written so often that next to no page is left out
+            assert distinct == round(6400 * percent / 100) * 16384
+
+
+def test_the_change_by_footprint_is_that_of_the_runs(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+    waf = {}
+    usual = next(one for one in workloads.experiments("tiny", ()) if one.name == "zipf").scenario.to_dict()
+    for run in stored.values():
+        values, metrics = run["scenario"], run["metrics"]
+        made_up = values["workload"].get("synthetic") or {}
+        if made_up.get("generator", {}).get("name") == "zipf" and "host_buffer" in metrics:
+            key = made_up.get("space"), values["host_buffer"]["size"], values["cooperation"]["name"]
+            if values["cache"]["size"] == "16KiB" and made_up["arrival"] == usual["workload"]["synthetic"]["arrival"]:
+                waf[key] = sum(metrics["programs_pages"].values()) / to_the_device(metrics)
+    spaces = {100: None, 10: "10MiB", 1: "1MiB"}
+    compared = 0
+    for row in rows(done, "footprint"):
+        scheme = SCHEMES.get(row["line"])
+        if scheme is None:
+            assert (row["line"], row["change of WAF against GGC"]) == ("SGC, paper's mean", "-0.162")
+            continue
+        host = int(row["experiment"].removeprefix("footprint-"))
+        space, size = spaces[round(float(row["at"]))], f"{max(1, round(6400 * host / 2**20)) * 16}KiB"
+        found = waf[space, size, scheme] / waf[space, size, "ggc"] - 1
+        assert float(row["change of WAF against GGC"]) == pytest.approx(found, rel=1e-12)
+        compared += 1
+    assert compared == 2 * len(PERCENT) * 4  # of the sizes, two are taken for the paper's
+
+
+def test_what_two_experiments_have_in_common_is_run_once(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+    keys = [run.key for run in done.runs]
+    assert len(set(keys)) == len(stored) < len(keys)
+
+
+def test_a_block_for_shadows_is_one_of_as_many_spare_blocks_as_the_device_has(done: Reproduction) -> None:
+    found = rows(done, "rooms")
+    assert [row["spare blocks of a pool"] for row in found] == ["13", "26", "52"]
+    for row in found:
+        change = float(row["WAF, + separation"]) / float(row["WAF, GGC"]) - 1
+        assert show_change(change)[0] == row["change"][0] or abs(change) < 0.002
+
+
+def test_a_trace_is_replayed_on_a_device_as_large_as_the_papers(tmp_path: Path) -> None:
+    file = str(iolog(tmp_path / "volume.iolog", 1))
+    found = {one.name: one for one in workloads.experiments("quick", (file,))}["trace-1"]
+    assert found.scenario.to_dict()["flash"] == Scenario.load("shadowgc-1t").to_dict()["flash"]
+    assert {case.changes["cache.size"] for case in found.cases} == {"131072KiB"}
+    assert {case.changes["host_buffer.size"] for case in found.cases} == {"65536KiB", "262144KiB", "1048576KiB"}
+
+
+def test_a_trace_that_comes_too_fast_is_pointed_out(tmp_path: Path) -> None:
+    fast, slow = (iolog(tmp_path / f"{name}.iolog", 1, pause_us=us) for name, us in (("fast", 10), ("slow", 100_000)))
+    wanted = [
+        one for one in workloads.experiments("tiny", (str(fast), str(slow))) if one.name in ("trace-1", "trace-2")
+    ]
+    runs = run_all(wanted, tmp_path / "store", 1, None)
+    warned = reading.about_load(runs)
+    assert len(warned) == 1
+    assert warned[0].startswith("**fast: its requests come faster than the device serves them.**")
 
 
 def test_more_traces_than_there_is_room_for_are_refused() -> None:

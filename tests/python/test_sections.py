@@ -6,6 +6,7 @@ import pytest
 from rich.console import Console
 
 import coflash
+import systems
 from coflash.catalogue import measure
 from coflash.cli.many import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
@@ -16,52 +17,15 @@ from coflash.report.payload import divided, payload
 from coflash.scenario import flat
 from coflash.sections import DEVICE_BUFFER, HOST_BUFFER, HYBRID, SECTIONS, SHADOWS, Section, sections
 
-FLASH = {"channels": 1, "blocks_per_plane": 128, "pages_per_block": 32}
-HYBRID_SCENARIO = coflash.Scenario.from_dict({
-    "flash": FLASH,
-    "timing": {"channel": "private"},
-    "ftl": {"spare": {"share": "6%", "definition": "spare_of_physical"}, "pools": "die", "summary": "on"},
-    "gc": {"low_mark": 2},
-    "precondition": {"fill": "none"},
-    "hybrid": {
-        "segment": "1MiB",
-        "period_requests": 1000,
-        "disks": {"count": 2, "model": {"name": "constant", "capacity": "64MiB"}},
-    },
-    "workload": {
-        "synthetic": {
-            "requests": 20_000,
-            "generator": "zipf",
-            "read_share": "40%",
-            "arrival": {"name": "poisson", "mean": "4ms"},
-        }
-    },
-})  # fmt: skip
-SHADOW_SCENARIO = coflash.Scenario.load("shadowgc-64g").with_(
-    {
-        "flash": {**FLASH, "planes_per_die": 1, "chips_per_channel": 1, "page_size": "16KiB"},
-        "cache.size": "1MiB",
-        "host_buffer.size": "2MiB",
-        "workload.synthetic": {
-            "requests": 20_000,
-            "generator": "zipf",
-            "size": {"name": "fixed", "size": "16KiB"},
-            "align": "16KiB",
-            "flush_share": "0.1%",
-            "arrival": {"name": "poisson", "mean": "8ms"},
-        },
-    }
-)
-
 
 @pytest.fixture(scope="module")
 def hybrid() -> coflash.Result:
-    return coflash.run(HYBRID_SCENARIO)
+    return coflash.run(systems.HYBRID)
 
 
 @pytest.fixture(scope="module")
 def shadow() -> coflash.Result:
-    return coflash.run(SHADOW_SCENARIO)
+    return coflash.run(systems.SHADOW)
 
 
 def printed(what: object, width: int = 100) -> str:
@@ -98,7 +62,7 @@ def test_what_a_section_reads_is_measured() -> None:
 
 def test_no_metric_has_the_path_of_a_key() -> None:
     """Tables of results have a column for each of both."""
-    for scenario in (*map(coflash.Scenario.load, coflash.presets()), HYBRID_SCENARIO, SHADOW_SCENARIO):
+    for scenario in (*map(coflash.Scenario.load, coflash.presets()), systems.HYBRID, systems.SHADOW):
         assert not {key for key, _ in flat(scenario.to_dict())} & set(metric_names())
 
 
@@ -162,10 +126,10 @@ def test_runs_beside_each_other_have_the_sections_of_any(
     assert HYBRID.title not in few
     cells = next(line for line in text.splitlines() if line.strip().startswith("write hits")).split()
     assert cells[-1] == "–", "a write buffer's cache is no hybrid's"
-    # One key tells them apart; that so many others differ with it is said, not shown.
+    # Their names tell them apart; that so many keys differ with these is said, not shown.
     (row,) = (line for line in printed(runs_table(found, [measure("waf_host")])).splitlines() if line[1:7] == "shadow")
-    assert row.split()[:2] == ["shadow", "sgc"]
-    assert keys_left_out(found).endswith("differ with cooperation.name (coflash results compare shows all)")
+    assert row.split()[:2] == ["shadow", "shadowgc-64g"]
+    assert keys_left_out(found).endswith("differ with name (coflash results compare shows all)")
     assert measure("programs_pages.refresh").read(hybrid.metrics) == 0
 
 

@@ -374,6 +374,7 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
         ({"address": "tcp://x:1"}, "local has none"),
         ({"workers": 0}, "at least 1"),
         ({"seeds": 0}, "at least 1"),
+        ({"seeds": 10**21}, "at most 1000000"),
         ({"seeds": []}, "at least 1"),
         ({"out": "/dev/null/x"}, "cannot be written"),
     ],

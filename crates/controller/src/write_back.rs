@@ -345,12 +345,13 @@ impl WriteBack {
             self.tally.write_hits += 1;
             self.cache.touch(slot);
             self.scheme.overwritten(slot, &self.cache);
-            let ready = if self.cache.is_dirty(slot) {
+            let waits_for = if self.cache.is_dirty(slot) {
                 self.tally.absorbed_pages += 1;
-                start
+                None
             } else {
-                self.clean_for_another(start, act)
+                self.clean_for_another(None, act)
             };
+            let ready = waits_for.unwrap_or(start);
             self.cache.set_dirty(slot, true);
             return self.write_slot(Cached { lpn, slot }, Access::Write, ready, act);
         }
@@ -382,14 +383,15 @@ impl WriteBack {
     ) -> M::When {
         // A sole copy that leaves in the background is one until it is in flash.
         let waits = self.config.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
-        let evicted = self.make_room(act).filter(|_| waits).unwrap_or(act.start);
-        let mut ready = self.clean_for_another(evicted, act);
+        let evicted = self.make_room(act).filter(|_| waits);
+        let written = self.clean_for_another(evicted, act);
         let slot = self.cache.insert(lpn, true);
-        let mut access = Access::WriteNew;
+        let (mut ready, mut access) = (written.unwrap_or(act.start), Access::WriteNew);
+        // Read while the page that leaves is written: waiting for that would hold up the die. The slot waits for both.
         if extent == Extent::Part
-            && let Some(filled) = self.read_below(lpn, Place::Cache { slot: slot.get() }, ready, act)
+            && let Some(filled) = self.read_below(lpn, Place::Cache { slot: slot.get() }, act.start, act)
         {
-            ready = filled;
+            ready = written.map_or(filled, |written| act.media.both(written, filled));
             access = Access::Write;
             self.tally.nvm_writes_pages += 1;
             self.tally.merged_pages += 1;
@@ -480,20 +482,24 @@ impl WriteBack {
         written
     }
 
-    /// Before another page becomes a sole copy: where there may be no more, the oldest is written to flash. Tells when there
-    /// is room.
+    /// Before another page becomes a sole copy, after what is written already, if anything: where there may be no more, the
+    /// oldest is written to flash. Tells when there is room, if that takes a program.
     #[inline]
-    fn clean_for_another<B: Below, M: Media>(&mut self, after: M::When, act: &mut Act<'_, B, M>) -> M::When {
+    fn clean_for_another<B: Below, M: Media>(
+        &mut self,
+        after: Option<M::When>,
+        act: &mut Act<'_, B, M>,
+    ) -> Option<M::When> {
         if !self.scheme.is_at_bound(&self.cache) {
             return after;
         }
         let slot = self.scheme.next_to_clean();
         let page = Cached { lpn: self.cache.page_of(slot), slot };
-        let written = self.write_out(page, after, act);
+        let written = self.write_out(page, after.unwrap_or(act.start), act);
         self.tally.cleaned_pages += 1;
         self.cache.set_dirty(slot, false);
         self.scheme.cleaned(page, act.below);
-        written
+        Some(written)
     }
 
     /// Programs the copy of a page. If the host holds newer data, that is so of the new flash page too.

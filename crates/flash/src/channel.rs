@@ -28,6 +28,9 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
+    const NONE: Self =
+        Self { array: Duration::ZERO, bus: Duration::ZERO, finish: Duration::ZERO, total: Duration::ZERO };
+
     pub(crate) fn new(array: Duration, bus: Duration, finish: Duration) -> Self {
         Self { array, bus, finish, total: array + bus + finish }
     }
@@ -47,11 +50,19 @@ enum Follower {
 #[derive(Clone, Debug)]
 struct Operation {
     phases: Phases,
-    server: u32,
-    /// The earliest start; none while the operation it follows has not ended.
+    /// Its die (or plane); none where it only waits for two others.
+    server: Option<u32>,
+    /// The earliest start; none while the operation it follows has not ended. Of one that waits for two, when the first of
+    /// them ended.
     ready: Option<Time>,
     follower: Follower,
     is_program: bool,
+}
+
+impl Operation {
+    fn on(server: Option<u32>, phases: Phases, ready: Option<Time>) -> Self {
+        Self { phases, server, ready, follower: Follower::None, is_program: false }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -125,7 +136,7 @@ impl Channels {
     }
 
     pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
-        let id = self.add(server as u32, phases, after.known());
+        let id = self.enter(Operation::on(Some(server as u32), phases, after.known()));
         if let Some(before) = after.op {
             self.follow(before, Follower::Operation(id, after.ns));
         }
@@ -135,8 +146,19 @@ impl Channels {
         id
     }
 
-    fn add(&mut self, server: u32, phases: Phases, ready: Option<Time>) -> OpId {
-        let operation = Operation { phases, server, ready, follower: Follower::None, is_program: false };
+    /// What ends when both moments have come, of which one at least is not known.
+    pub(crate) fn both(&mut self, one: When, other: When) -> OpId {
+        let ready = one.known().or(other.known());
+        let id = self.enter(Operation::on(None, Phases::NONE, ready));
+        for When { op, ns } in [one, other] {
+            if let Some(op) = op {
+                self.follow(op, Follower::Operation(id, ns));
+            }
+        }
+        id
+    }
+
+    fn enter(&mut self, operation: Operation) -> OpId {
         match self.vacant.pop() {
             Some(id) => {
                 self.operations[id.get() as usize] = operation;
@@ -157,11 +179,10 @@ impl Channels {
     /// Hands out, for each die with programs under way, an operation that takes no time, right behind the last of them: that
     /// may have a follower of its own.
     pub(crate) fn await_programs(&mut self, mut each: impl FnMut(OpId)) {
-        let nothing = Phases::new(Duration::ZERO, Duration::ZERO, Duration::ZERO);
         for server in 0..self.servers.len() {
             let is_program = |id: &OpId| self.operations[id.get() as usize].is_program;
             if let Some(place) = self.servers[server].queue.iter().rposition(is_program) {
-                let id = self.add(server as u32, nothing, Some(self.now));
+                let id = self.enter(Operation::on(Some(server as u32), Phases::NONE, Some(self.now)));
                 self.servers[server].queue.insert(place + 1, id);
                 each(id);
             }
@@ -203,7 +224,7 @@ impl Channels {
                 self.pass_bus_on(self.servers[server as usize].channel as usize);
                 self.schedule(phases.finish, server, Step::End);
             }
-            Step::End => self.end(id, finished),
+            Step::End => self.end(id, server, finished),
         }
         true
     }
@@ -240,24 +261,39 @@ impl Channels {
         }
     }
 
-    fn end(&mut self, id: OpId, finished: &mut Vec<Finished>) {
-        let Operation { phases, server, follower, .. } = self.operations[id.get() as usize];
-        match follower {
-            Follower::None => {}
-            Follower::Operation(next, ns) => {
-                let follower = &mut self.operations[next.get() as usize];
-                follower.ready = Some(self.now + Duration { ns });
-                let server = follower.server;
-                self.engage(server);
-            }
-            Follower::Part(tag, ns) => finished.push(Finished { tag, at: self.now + Duration { ns } }),
-        }
+    fn end(&mut self, id: OpId, server: u32, finished: &mut Vec<Finished>) {
+        let Operation { phases, follower, .. } = self.operations[id.get() as usize];
+        self.go_on(follower, self.now, finished);
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
         die.backlog.ns = die.backlog.ns.saturating_sub(phases.total.ns);
         self.vacant.push(id);
         self.engage(server);
+    }
+
+    /// What an operation was followed by, which ends at `at`, the present or later.
+    fn go_on(&mut self, follower: Follower, at: Time, finished: &mut Vec<Finished>) {
+        match follower {
+            Follower::None => {}
+            Follower::Operation(next, ns) => {
+                let at = at + Duration { ns };
+                let operation = &mut self.operations[next.get() as usize];
+                match (operation.server, operation.ready) {
+                    (Some(server), _) => {
+                        operation.ready = Some(at);
+                        self.engage(server);
+                    }
+                    (None, None) => operation.ready = Some(at),
+                    (None, Some(first)) => {
+                        let follower = operation.follower;
+                        self.vacant.push(next);
+                        self.go_on(follower, first.max(at), finished);
+                    }
+                }
+            }
+            Follower::Part(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
+        }
     }
 
     /// Begins the operation at the head of a die's queue, or schedules its start, if its time is known.

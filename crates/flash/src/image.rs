@@ -167,6 +167,8 @@ impl Media for Image {
 
     fn later(&self, (): (), _: Duration) {}
 
+    fn both(&mut self, (): (), (): ()) {}
+
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }

@@ -130,6 +130,9 @@ pub trait Media {
     /// A moment so long after another: for what takes time and is not flash.
     fn later(&self, after: Self::When, by: Duration) -> Self::When;
 
+    /// When both moments have come.
+    fn both(&mut self, one: Self::When, other: Self::When) -> Self::When;
+
     /// How much a die has still to do at `now`, in any unit: the firmware prefers the die with the least.
     fn backlog(&self, die: DieId, now: Self::When) -> u64;
 }
@@ -152,6 +155,8 @@ impl Media for Untimed {
     fn access(&mut self, _: u32, _: Access, (): ()) {}
     #[inline(always)]
     fn later(&self, (): (), _: Duration) {}
+    #[inline(always)]
+    fn both(&mut self, (): (), (): ()) {}
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }

@@ -303,6 +303,16 @@ impl Media for Timeline {
         after.plus(by)
     }
 
+    #[inline]
+    fn both(&mut self, one: When, other: When) -> When {
+        match &mut self.servers.channels {
+            Some(channels) if one.op.is_some() || other.op.is_some() => {
+                When { op: Some(channels.both(one, other)), ns: 0 }
+            }
+            _ => When { op: None, ns: one.ns.max(other.ns) },
+        }
+    }
+
     fn backlog(&self, die: DieId, now: When) -> u64 {
         let servers = self.servers_of(die);
         match &self.servers.channels {
@@ -454,6 +464,32 @@ mod tests {
             finished,
             [Finished { tag: 1, at: Time { ns: 32_000 } }, Finished { tag: 2, at: Time { ns: 56_000 } },]
         );
+    }
+
+    /// Chip 0 reads 0–10 [10–14], chip 1 programs [0–4] 4–24.
+    #[test]
+    fn both_moments_are_waited_for() {
+        let us = |us: u64| Duration { ns: us * 1000 };
+        for (late_us, known_us, end_us) in [(0, 0, 24), (9, 0, 24), (11, 0, 25), (0, 30, 30)] {
+            let mut flash = device(Channel::Shared);
+            let read = flash.read(on(0), Place::Host, Cause::Host, START).plus(us(late_us));
+            let program = flash.program(on(1), oob(), Place::Host, Cause::Host, START);
+            let mut both = flash.both(program, read);
+            if known_us > 0 {
+                both = flash.both(When::at(Time::ZERO + us(known_us)), both);
+            }
+            // What follows begins then: 4 and 20 more. The die of the read is free meanwhile.
+            let next = flash.program(on(0), oob(), Place::Merged, Cause::Host, both.plus(us(1)));
+            flash.tell(next, 7);
+            let mut finished = Vec::new();
+            while flash.step(&mut finished) {}
+            let at = Time::ZERO + us(end_us + 1 + 24);
+            assert_eq!(finished, [Finished { tag: 7, at }], "{late_us} {known_us}");
+        }
+        let mut flash = device(Channel::Private);
+        let read = flash.read(on(0), Place::Host, Cause::Host, START);
+        let program = flash.program(on(1), oob(), Place::Host, Cause::Host, START);
+        assert_eq!(flash.both(read, program).known(), Some(Time { ns: 24_000 }));
     }
 
     #[test]

@@ -80,6 +80,11 @@ impl Media for Simulated<'_> {
     }
 
     #[inline(always)]
+    fn both(&mut self, one: When, other: When) -> When {
+        self.timeline.both(one, other)
+    }
+
+    #[inline(always)]
     fn backlog(&self, die: DieId, now: When) -> u64 {
         self.timeline.backlog(die, now)
     }

@@ -168,6 +168,12 @@ impl PageReplacer {
         self.cache.lookup(page).is_some_and(|slot| self.leaves_with[slot] == Some(id))
     }
 
+    /// Whether a request that has not ended overwrites the page in `slot` past the cache, and it was not overwritten since.
+    pub(crate) fn is_outdated(&self, slot: SlotId) -> bool {
+        let with = self.leaves_with[slot].and_then(|id| self.leaves[id.get() as usize].as_ref());
+        with.is_some_and(|leave| leave.overwritten.is_some())
+    }
+
     /// Whether a request that has not ended overwrites the page past the cache.
     pub(crate) fn is_overwritten(&self, page: Lpn) -> bool {
         let covers = |leave: &Leave| {

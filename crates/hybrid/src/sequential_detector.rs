@@ -4,28 +4,35 @@
 //! It follows a number of streams, each by the page it would go on with. A request that begins there belongs to the stream;
 //! any other begins one, in the place of the stream that went on longest ago.
 
+use coflash_base::{IdVec, Index, id_type};
+use coflash_cache::List;
+use std::num::NonZeroU64;
+
+id_type!(
+    /// A stream that is followed.
+    Run
+);
+
 /// See the module. Each request looks at every run, so what it looks for lies together.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct SequentialDetector {
-    /// How each run would go on.
-    next: Vec<Next>,
-    /// When each last went on, in requests.
-    at: Vec<u64>,
+    /// How each run would go on; none where none is followed yet.
+    next: IdVec<Run, Option<Next>>,
     /// How long each is.
-    pages: Vec<u64>,
-    runs_max: usize,
+    pages: IdVec<Run, u64>,
+    /// The one that went on last is in front.
+    order: List<Run>,
     /// Pages from which on a run is sequential; none where nothing is.
     unit_pages: Option<u64>,
-    requests: u64,
 }
 
 /// The page after the last of a run, and whether it writes, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Next(u64);
+struct Next(NonZeroU64);
 
 impl Next {
     fn new(write: bool, page: u64) -> Self {
-        Self(page << 1 | u64::from(write))
+        Self(NonZeroU64::MIN.saturating_add(page << 1 | u64::from(write)))
     }
 }
 
@@ -33,38 +40,32 @@ impl SequentialDetector {
     /// A detector that follows so many streams and calls runs of `unit_pages` sequential; none where nothing is.
     #[must_use]
     pub fn new(streams: u32, unit_pages: Option<u64>) -> Self {
-        let runs_max = streams.max(1) as usize;
-        let [at, pages] = [(); 2].map(|()| Vec::with_capacity(runs_max));
-        Self { next: Vec::with_capacity(runs_max), at, pages, runs_max, unit_pages, requests: 0 }
+        let runs = streams.max(1);
+        let next = IdVec::filled(None, runs as usize);
+        let mut order = List::new(runs);
+        next.ids().for_each(|run| order.push_front(run));
+        Self { next, pages: IdVec::filled(0, runs as usize), order, unit_pages }
     }
 
     /// Whether a request belongs to a run that, with it, is long enough.
     pub fn is_sequential(&mut self, write: bool, first: u64, pages: u32) -> bool {
         let Some(unit_pages) = self.unit_pages else { return false };
-        self.requests += 1;
-        let (begin, next) = (Next::new(write, first), Next::new(write, first + u64::from(pages)));
         let pages = u64::from(pages);
-        if let Some(run) = self.next.iter().position(|&next| next == begin) {
-            (self.next[run], self.at[run]) = (next, self.requests);
-            self.pages[run] += pages;
-            return self.pages[run] >= unit_pages;
-        }
-        if self.next.len() < self.runs_max {
-            self.next.push(next);
-            self.at.push(self.requests);
-            self.pages.push(pages);
-        } else {
-            let oldest = self.at.iter().min().expect("at least one stream");
-            let run = self.at.iter().position(|at| at == oldest).expect("it is one of them");
-            (self.next[run], self.at[run], self.pages[run]) = (next, self.requests, pages);
-        }
+        let (begin, next) = (Next::new(write, first), Next::new(write, first + pages));
+        let (run, pages) = match self.next.iter().position(|&next| next == Some(begin)) {
+            Some(run) => (Run::from_index(run), self.pages[Run::from_index(run)] + pages),
+            None => (self.order.back().expect("at least one stream"), pages),
+        };
+        self.next[run] = Some(next);
+        self.pages[run] = pages;
+        self.order.move_to_front(run);
         pages >= unit_pages
     }
 
     /// The bytes it holds on the heap.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        (self.next.capacity() + self.at.capacity() + self.pages.capacity()) * size_of::<u64>()
+        self.next.heap_bytes() + self.pages.heap_bytes() + self.order.heap_bytes()
     }
 }
 

@@ -8,7 +8,8 @@
 //!
 //! - A group is on the disk before the journal says that its pages are gone, and that before flash gives them up.
 //! - A page that is overwritten past the cache is gone from flash, by the journal, before the disk is written if it was
-//!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy.
+//!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy. A
+//!   part of a page is not written over that copy meanwhile, but follows to the disk.
 
 mod recovery;
 mod resizing;
@@ -275,8 +276,7 @@ impl Tier {
             self.divide();
         }
         if !self.trimmed.is_empty() {
-            let trimmed = std::mem::take(&mut self.trimmed);
-            self.forget(&trimmed, start, media);
+            self.forget_trimmed(start, media);
         }
         self.keep_limits(0, start, media);
         self.give_up_group(start, media);
@@ -334,9 +334,10 @@ impl Tier {
             if let Some(tracker) = &mut self.tracker {
                 tracker.forget(page);
             }
-            if let Some(slot) = found.filter(|&slot| self.replacer.cache.is_dirty(slot)) {
+            let cache = &mut self.replacer.cache;
+            if let Some(slot) = found.filter(|&slot| cache.is_dirty(slot) && !cache.is_pinned(slot)) {
                 // From now on no group may take it along: it would race with what the driver writes.
-                self.replacer.cache.pin(slot);
+                cache.pin(slot);
             }
             return Served::Disk;
         }
@@ -374,8 +375,9 @@ impl Tier {
     /// Whether a write goes past the cache.
     fn passes(&mut self, found: Option<SlotId>, whole: bool) -> bool {
         match found {
-            // On its way to the disk: the new version must not overtake it there.
-            Some(slot) if self.replacer.cache.is_pinned(slot) => false,
+            // On its way to the disk: the new version must not overtake it there. But if the disk is being written past it, it
+            // is the wrong base for a part.
+            Some(slot) if self.replacer.cache.is_pinned(slot) => !whole && self.replacer.is_outdated(slot),
             Some(_) => self.bypass && whole,
             None if self.bypass || (!whole && self.partial_writes == PartialWrites::Disk) => true,
             None => {
@@ -413,17 +415,27 @@ impl Tier {
         self.mapping.forget(pages, start, &mut store)
     }
 
-    /// Forgets a page of the request.
+    /// Forgets a page of the request: from now on it reads as the disk has it, be that older. The journal says so at the
+    /// [end](Self::end) of the request, which is answered without waiting for that: if power fails before it is written, the
+    /// page may be back as it was, and afterwards not any more.
     pub fn trim(&mut self, page: Lpn) {
         self.cancel_fetches(page, 1);
         if let Some(tracker) = &mut self.tracker {
             tracker.forget(page);
         }
-        if let Some(slot) = self.replacer.cache.lookup(page) {
-            self.release(slot);
-        }
         if self.mapping.is_recorded(page) {
             self.trimmed.push(page);
+        }
+    }
+
+    fn forget_trimmed<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
+        let trimmed = std::mem::take(&mut self.trimmed);
+        self.forget(&trimmed, start, media);
+        for page in trimmed {
+            // Only now: if GC erased this copy before the journal is written, an older one would be the last that flash has.
+            if let Some(slot) = self.replacer.cache.lookup(page) {
+                self.release(slot);
+            }
         }
     }
 
@@ -503,6 +515,8 @@ impl Tier {
         let (mut slots, mut gone) = (Vec::new(), Vec::new());
         for page in (first.get()..first.get() + pages).map(Lpn::new) {
             match self.replacer.cache.lookup(page) {
+                // It leaves with the overwrite before this one.
+                Some(slot) if self.replacer.is_outdated(slot) => {}
                 // Pinned when it was decided that it passes.
                 Some(slot) if self.replacer.cache.is_dirty(slot) => slots.push(slot),
                 Some(slot) => {

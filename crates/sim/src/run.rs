@@ -16,7 +16,6 @@ use crate::warm::{WarmDevice, WarmError};
 use coflash_base::{Seed, Time};
 use coflash_controller::{Controller, Placement};
 use coflash_ftl::Ftl;
-use coflash_host::write_buffer::WriteBufferConfig;
 use coflash_host::{HostCache, Toll};
 use coflash_hybrid::HybridConfig;
 use coflash_workload::{BATCH_REQUESTS, Request, Source, WorkloadError};
@@ -132,17 +131,13 @@ fn on_device(
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
     match scenario.cache.placement {
-        Placement::InStorage if has_host_buffer(scenario) => {
+        Placement::InStorage if scenario.host_buffer.exists() => {
             let buffered = |device| Buffered::new(scenario, device);
             simulate(scenario, with_cache(scenario, ftl)?, buffered, observer, warm_up)
         }
         Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, Ok, observer, warm_up),
         Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, Ok, observer, warm_up),
     }
-}
-
-fn has_host_buffer(scenario: &Scenario) -> bool {
-    scenario.host_buffer.size != WriteBufferConfig::default().size
 }
 
 /// Opens the workload, brings the device into its state, puts before it what `target` does, and measures.
@@ -461,7 +456,7 @@ impl Scenario {
             return Ok([hybrid.describe(), vec![workload]].concat());
         }
         let ftl = build_ftl(self)?;
-        if has_host_buffer(self) {
+        if self.host_buffer.exists() {
             Buffered::buffer(self, ftl.logical_pages())?;
         }
         match self.cache.placement {

@@ -24,6 +24,14 @@ fn measure(changes: &[(&str, &str)]) -> Metrics {
 }
 
 #[test]
+fn a_buffer_of_no_size_is_none() {
+    for size in ["0B", "0%"] {
+        let metrics = measure(&[("host_buffer.size", size), ("host_buffer.page_read", "1us")]);
+        assert!(metrics.host_buffer.is_none(), "{size}");
+    }
+}
+
+#[test]
 fn every_scheme_runs_and_moves_what_it_knows_of() {
     for scheme in ["none", "ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc"] {
         let metrics = measure(&[("cooperation", scheme)]);

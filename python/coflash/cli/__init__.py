@@ -61,6 +61,8 @@ def main() -> None:
         _refuse(problem(error))
     except CoflashError as error:
         _refuse(str(error))
+    except KeyboardInterrupt:  # before Typer listens for it
+        sys.exit(130)
     except UnicodeEncodeError as error:
         _refuse(f"{error.object!r} was given; text in UTF-8 is allowed")
     except OSError as error:  # the files that commands write speak for themselves: this is where they print to

@@ -12,6 +12,8 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 def problem(error: Any) -> str:
     """What a `UsageError` says: what was given, the nearest match, and where to read what is allowed."""
+    if number := _number(error):
+        return number
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
     text = text[:1].lower() + text[1:]
     text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
@@ -19,3 +21,20 @@ def problem(error: Any) -> str:
         text += f"; did you mean {near[0]}?" if "did you mean" not in text else ""
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
+
+
+def _number(error: Any) -> str:
+    """What is said of a number that cannot be used; empty where it was no number that was asked for.
+
+    Typer leaves numbers to pydantic since 0.26, whose error says what was given and between which limits it must lie.
+    """
+    errors = getattr(error.__cause__, "errors", None)
+    if errors is None or error.param is None:
+        return ""
+    found = errors()[0]
+    limits = found.get("ctx", {})
+    words = [f"{word} {limits[bound]}" for bound, word in (("ge", "at least"), ("le", "at most")) if bound in limits]
+    if not words and not str(found["type"]).startswith("int"):
+        return ""
+    allowed = " and ".join(words) or "a whole number"
+    return f"{error.param.opts[0]}: '{found['input']}' was given; {allowed} is allowed"

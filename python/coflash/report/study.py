@@ -76,7 +76,9 @@ class Study:
 
     @classmethod
     def read(cls, paths: Sequence[Path]) -> Study:
-        """Every result in the given folders and below them; the question of a comparison, where there is one alone.
+        """Every result in the given folders and below them, in the order of what varied.
+
+        A comparison that is given alone is read with its question.
 
         Raises:
             CoflashError: A folder holds none.
@@ -87,7 +89,10 @@ class Study:
         with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as readers:
             results = tuple(readers.map(Result.load, places))
         descriptions = {result.document["scenario"].get("description", "") for result in results}
-        return cls(results, question=descriptions.pop() if len(descriptions) == 1 else "")
+        question = descriptions.pop() if len(descriptions) == 1 else ""
+        keys = cls(results).varied
+        order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
+        return cls(tuple(results[run] for run in order), question=question)
 
 
 def _needs_name(key: Key, keys: Sequence[Key]) -> bool:

@@ -39,10 +39,11 @@ def run_all(experiments: Sequence[Experiment], folder: Path, jobs: int | None, c
         planned = Plan.of(experiment.scenario, files, assignments, 1)
         points += map(_named, planned.points, [experiment] * len(experiment.cases), experiment.cases)
     store = store_at(folder)
-    done = swept(Plan(tuple(points)), store, Place("local", jobs, None, tuple(inputs.values())), console)
+    different = {point.jobs[0].key: point for point in points}  # experiments may share runs
+    done = swept(Plan(tuple(different.values())), store, Place("local", jobs, None, tuple(inputs.values())), console)
     if done.failures:
         failed = "; ".join(f"{failure.label}: {failure.error}" for failure in done.failures[:3])
-        msg = f"{len(done.failures)} of {len(points)} runs failed: {failed}"
+        msg = f"{len(done.failures)} of {len(different)} runs failed: {failed}"
         raise CoflashError(msg)
     cases = [(experiment, case) for experiment in experiments for case in experiment.cases]
     found = {key: (place, document) for key, place, document in store.runs(point.jobs[0].key for point in points)}

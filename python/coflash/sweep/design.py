@@ -33,7 +33,7 @@ Vary = Mapping[str, "str | Sequence[Any]"] | Sequence[Mapping[str, Any]]
 
 _RANGE = re.compile(rf"({QUANTITY})\.\.({QUANTITY})(?:([:*])({QUANTITY}))?")
 _BEGINS = re.compile(rf"{QUANTITY}\.\.")
-_POINTS_MAX = 1_000_000
+POINTS_MAX = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -79,8 +79,8 @@ class Range:
             )
             raise CoflashError(msg)
         count = self.count or 0
-        if count > _POINTS_MAX:
-            msg = f"{self.key}: {self.text} has {count:,} points; at most {_POINTS_MAX:,} are allowed"
+        if count > POINTS_MAX:
+            msg = f"{self.key}: {self.text} has {count:,} points; at most {POINTS_MAX:,} are allowed"
             raise CoflashError(msg)
         return tuple(self.value(index) for index in range(count))
 
@@ -189,8 +189,8 @@ def assignments(axes: Sequence[Axis], design: Design = "grid", samples: int = 20
         meant = f"; did you mean {near[0]!r}?" if near else ""
         msg = f"design: {design!r} was given{meant} (allowed: {', '.join(DESIGNS)})"
         raise CoflashError(msg)
-    if design in ("random", "lhs") and samples < 1:
-        msg = f"samples: {samples} was given; at least 1 is allowed"
+    if design in ("random", "lhs") and not 1 <= samples <= POINTS_MAX:
+        msg = f"samples: {samples} was given; at least 1 and at most {POINTS_MAX} is allowed"
         raise CoflashError(msg)
     if not axes:
         return [()]
@@ -200,8 +200,8 @@ def assignments(axes: Sequence[Axis], design: Design = "grid", samples: int = 20
 
 def _grid(axes: Sequence[Axis], _samples: int, _seed: int) -> list[tuple[str, ...]]:
     columns = [axis.points() for axis in axes]
-    if (size := math.prod(map(len, columns))) > _POINTS_MAX:
-        msg = f"the grid has {size:,} points; at most {_POINTS_MAX:,} are allowed: take fewer values, or the design lhs"
+    if (size := math.prod(map(len, columns))) > POINTS_MAX:
+        msg = f"the grid has {size:,} points; at most {POINTS_MAX:,} are allowed: take fewer values, or the design lhs"
         raise CoflashError(msg)
     return list(itertools.product(*columns))
 

@@ -14,7 +14,7 @@ from coflash.inputs import Input, credited
 from coflash.result import Result
 from coflash.running import run
 from coflash.scenario import Scenario, flat
-from coflash.sweep.design import Assignment
+from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.memory import device_bytes, needed_bytes
 from coflash.trace import Progress
@@ -116,8 +116,8 @@ class Plan:
         Raises:
             CoflashError: No point is a scenario, or there are no seeds.
         """
-        if (seeds if isinstance(seeds, int) else len(seeds)) < 1:
-            msg = f"seeds: {seeds} was given; at least 1 is allowed"
+        if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
+            msg = f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed"
             raise CoflashError(msg)
         points = tuple(Point.of(scenario, inputs, assignment, seeds) for assignment in assignments)
         if points and all(point.refused for point in points):

@@ -295,6 +295,8 @@ impl Media for Fragile {
 
     fn later(&self, (): (), _: Duration) {}
 
+    fn both(&mut self, (): (), (): ()) {}
+
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }

@@ -140,6 +140,8 @@ impl Media for Noted {
 
     fn later(&self, (): (), _: Duration) {}
 
+    fn both(&mut self, (): (), (): ()) {}
+
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0
     }

@@ -63,6 +63,10 @@ impl<M: Media> Media for Recorder<M> {
         self.inner.later(after, by)
     }
 
+    fn both(&mut self, one: M::When, other: M::When) -> M::When {
+        self.inner.both(one, other)
+    }
+
     fn backlog(&self, die: DieId, now: M::When) -> u64 {
         self.inner.backlog(die, now)
     }

@@ -7,7 +7,7 @@ use crate::support::{
 };
 use coflash_base::{Duration, Lpn, Time};
 use coflash_controller::{Controller, CooperationConfig, Eviction, Extent};
-use coflash_flash::{Channel, Finished, Timeline, Timing, Untimed, When};
+use coflash_flash::{BlockId, Cause, Channel, Finished, Media, Timeline, Timing, Untimed, When};
 use coflash_ftl::Trigger;
 
 const BOTH: [Eviction; 2] = [Eviction::Foreground, Eviction::Background];
@@ -66,6 +66,11 @@ impl Timed {
         for &page in pages {
             self.controller.write(page, Extent::Whole, (), &mut Untimed);
         }
+    }
+
+    fn erase_on_die_1(&mut self) {
+        let block = self.controller.ftl().erase_counts().len() as u32 - 1;
+        self.timeline.erase(BlockId::new(block), Cause::Gc, at(0));
     }
 
     fn end(done: When) -> u64 {
@@ -190,13 +195,21 @@ fn a_part_waits_for_eviction_and_read() {
         let mut timed = Timed::with_dirty(1, eviction, &[X]);
         assert_eq!(timed.part(Y, 0), 25 + 14 + 2, "{eviction:?}");
     }
-    for (eviction, end) in [(Eviction::Foreground, 25 + 14 + 2), (Eviction::Background, 14 + 2)] {
-        // X is on die 0, page 1 on die 1.
+    // X is on die 0, page 1 on die 1, which is read meanwhile; if that is busy erasing, the read ends last.
+    for (eviction, erases, end) in [
+        (Eviction::Foreground, false, 25 + 2),
+        (Eviction::Background, false, 14 + 2),
+        (Eviction::Foreground, true, 100 + 14 + 2),
+        (Eviction::Background, true, 100 + 14 + 2),
+    ] {
         let mut setup = Setup::tiny(8, 4).with_slots(1);
         setup.geometry.channels = 2;
         setup.cache.eviction = eviction;
         let mut timed = Timed::private(&setup);
         timed.dirty(&[X]);
+        if erases {
+            timed.erase_on_die_1();
+        }
         assert_eq!(timed.part(FILLERS[0], 0), end, "{eviction:?}");
     }
 }
@@ -289,20 +302,30 @@ fn a_shared_channel_delays_whoever_comes_second() {
 
 /// ```text
 /// die 0  evicts X at 0:   NVM 0–1 [1–5] 5–25
-/// die 1  reads page 1:  foreground 25–35 [35–39], background 0–10 [10–14]; then NVM for 2
+/// die 1  reads page 1:  0–10 [10–14], or after an erase 100–110 [110–114]
 /// ```
+///
+/// Then NVM for 2: a foreground eviction and the read are waited for, a background one is not.
 #[test]
 fn a_part_on_a_shared_channel() {
-    for (eviction, read) in [(Eviction::Foreground, 39), (Eviction::Background, 14)] {
+    for (eviction, erases, ready) in [
+        (Eviction::Foreground, false, 25),
+        (Eviction::Background, false, 14),
+        (Eviction::Foreground, true, 114),
+        (Eviction::Background, true, 114),
+    ] {
         let mut setup = Setup::tiny(8, 4).with_slots(1);
         setup.geometry.chips_per_channel = 2;
         setup.cache.eviction = eviction;
         let mut timed = Timed::new(&setup, &timing(Channel::Shared));
         timed.dirty(&[X]);
+        if erases {
+            timed.erase_on_die_1();
+        }
         let Timed { controller, timeline } = &mut timed;
         let part = controller.write(FILLERS[0], Extent::Part, at(0), timeline);
         timeline.tell(part, 3);
-        assert_ends(timeline, &[(3, read, read + 2)]);
+        assert_ends(timeline, &[(3, ready, ready + 2)]);
     }
 }
 

@@ -29,6 +29,21 @@ pub struct WriteBufferConfig {
     pub notices: Notices,
 }
 
+impl WriteBufferConfig {
+    /// Whether it is what a scenario that does not speak of it gets. Then it is left out of a scenario, as it is of those
+    /// older than the buffer, which keep their hashes.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Whether there is a buffer.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        !matches!(self.size, CacheSize::Bytes(Bytes::ZERO) | CacheSize::Share(Share::ZERO))
+    }
+}
+
 impl Default for WriteBufferConfig {
     fn default() -> Self {
         Self {

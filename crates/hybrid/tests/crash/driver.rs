@@ -1,136 +1,92 @@
 //! Serves random requests over a tier, with a disk that does what waits for it in any order that keeps conflicts in order;
-//! and knows what each page may read as.
+//! and knows what each sector may read as.
 
-use crate::media::{Destage, Fragile, Sabotage};
+use crate::media::{Data, Destage, Fragile, SECTORS, Sabotage, Written};
+use crate::setup::Setup;
+use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Stream};
-use coflash_base::{Bytes, Duration, Lpn, Seed, Share};
 use coflash_cache::SlotId;
-use coflash_flash::{Cause, Geometry};
-use coflash_ftl::{Chips, FreeMark, Ftl, FtlConfig, GcConfig, Pools, Provisioning, Spare, Summary, Trigger};
-use coflash_hybrid::costmodel::{Costs, DiskCosts, FlashCosts};
-use coflash_hybrid::{ActiveBlocks, HybridConfig, LeaveId, SchemeConfig, Served, Tier};
+use coflash_flash::Cause;
+use coflash_hybrid::{LeaveId, PartialWrites, Served, Tier};
 use std::collections::BTreeMap;
 
-/// A device to test on.
-#[derive(Clone)]
-pub(crate) struct Setup {
-    pub(crate) name: String,
-    geometry: Geometry,
-    pub(crate) ftl: FtlConfig,
-    pub(crate) gc: GcConfig,
-    pub(crate) hybrid: HybridConfig,
-    disk_pages: u32,
-}
-
-const PAGE_BYTES: u64 = 64;
-
-impl Setup {
-    fn new(scheme: &str, blocks: u32, pages_per_block: u32, disk_pages: u32, variant: usize) -> Self {
-        let geometry = Geometry {
-            channels: 1,
-            blocks_per_plane: blocks,
-            pages_per_block,
-            page_size: Bytes { count: PAGE_BYTES },
-            sector_size: Bytes { count: PAGE_BYTES },
-            ..Geometry::default()
-        };
-        let ftl = FtlConfig {
-            spare: Spare { share: Share::percent(30), definition: Provisioning::SpareOfPhysical },
-            chips: Chips::RoundRobin,
-            pools: Pools::Die,
-            summary: if variant.is_multiple_of(2) { Summary::On } else { Summary::Off },
-            shared_streams: if variant.is_multiple_of(3) {
-                vec![]
-            } else {
-                FtlConfig::default().shared_streams
-            },
-            ..FtlConfig::default()
-        };
-        // Where streams have blocks of their own, classes have, too.
-        let active_blocks =
-            if variant.is_multiple_of(3) { ActiveBlocks::ByClass } else { ActiveBlocks::Mixed };
-        let trigger = if variant % 2 == 1 { Trigger::Operation } else { Trigger::Write };
-        let low_mark = FreeMark::Blocks(1 + u32::from(active_blocks == ActiveBlocks::ByClass));
-        let gc = GcConfig { low_mark, trigger, ..GcConfig::default() };
-        let hybrid = HybridConfig {
-            scheme: SchemeConfig::by_name(scheme).expect("a scheme"),
-            segment: Bytes { count: PAGE_BYTES * u64::from(blocks * pages_per_block / 8) },
-            period_requests: 20,
-            sequential_unit: Bytes { count: 4 * PAGE_BYTES },
-            sequential_streams: 2,
-            destage_pages: 3,
-            active_blocks,
-            ..HybridConfig::default()
-        };
-        let name = format!("{scheme} on {blocks} blocks, variant {variant}");
-        Self { name, geometry, ftl, gc, hybrid, disk_pages }
-    }
-
-    pub(crate) fn all() -> Vec<Self> {
-        let schemes = SchemeConfig::NAMES.iter().enumerate();
-        schemes
-            .flat_map(|(number, scheme)| {
-                [Self::new(scheme, 24, 5, 48, number), Self::new(scheme, 20, 6, 80, number + 1)]
-            })
-            .collect()
-    }
-
-    pub(crate) fn large() -> Self {
-        Self::new("op-fcl", 256, 16, 6000, 1)
-    }
-
-    fn tier(&self) -> Tier {
-        let ftl = Ftl::new(&self.geometry, &self.ftl, &self.gc, self.hybrid.active_blocks.demands(), Seed(1))
-            .expect("a device that fits");
-        let us = |us: u64| Duration { ns: us * 1000 };
-        let costs = Costs {
-            flash: FlashCosts {
-                pages_per_block: self.geometry.pages_per_block,
-                page_program: us(300),
-                page_read: us(125),
-                page_copy: us(225),
-                block_erase: us(1500),
-            },
-            disk: DiskCosts {
-                read_positioning: us(4500),
-                write_positioning: us(4900),
-                bandwidth_bytes_per_s: 72_000_000,
-                page_bytes: PAGE_BYTES,
-            },
-        };
-        Tier::new(ftl, &self.geometry, self.ftl.summary, &self.hybrid, costs, self.disk_pages)
-            .expect("a tier that fits")
-    }
-}
+/// The disk is not left behind by more than that.
+const QUEUE_MAX: usize = 48;
 
 /// What waits for the disk.
 #[derive(Clone, Debug)]
 enum Job {
-    Fetch { id: Option<u32>, first: Lpn, pages: u32, at_least: Vec<u64> },
-    Destage(Destage),
-    Overwrite { id: LeaveId, first: Lpn, data: Vec<u64>, done: usize },
+    /// Once `data` is there, the disk has read it, and the tier is to be told.
+    Fetch {
+        id: Option<u32>,
+        first: Lpn,
+        at_least: Vec<Data>,
+        data: Option<Vec<Data>>,
+    },
+    /// Not `sent`: the disk does not have it yet.
+    Destage {
+        destage: Destage,
+        sent: bool,
+    },
+    Overwrite {
+        id: LeaveId,
+        first: Lpn,
+        data: Vec<Written>,
+        done: usize,
+    },
 }
 
 impl Job {
+    /// The pages that the disk has yet to read or write.
     fn range(&self) -> (u32, u32, bool) {
         match self {
-            Self::Fetch { first, pages, .. } => (first.get(), first.get() + pages, false),
-            Self::Destage(Destage { page, .. }) => (page.get(), page.get() + 1, true),
+            Self::Fetch { data: Some(_), .. } | Self::Destage { sent: false, .. } => (0, 0, false),
+            Self::Fetch { first, at_least, .. } => (first.get(), first.get() + at_least.len() as u32, false),
+            Self::Destage { destage: Destage { page, .. }, .. } => (page.get(), page.get() + 1, true),
             Self::Overwrite { first, data, .. } => (first.get(), first.get() + data.len() as u32, true),
         }
     }
 
-    fn conflicts(&self, other: &Self) -> bool {
+    /// Whether the disk does not have this one overtake the other, which came before.
+    fn waits_for(&self, other: &Self, sabotage: Sabotage) -> bool {
+        if sabotage == Sabotage::PartsOvertake
+            && let (Self::Overwrite { data, .. }, Self::Destage { .. }) = (self, other)
+            && data.iter().any(|written| written.only.is_some())
+        {
+            return false;
+        }
         let ((first, end, writes), (other_first, other_end, other_writes)) = (self.range(), other.range());
         (writes || other_writes) && first < other_end && other_first < end
     }
+
+    /// What it has yet to write to a sector.
+    fn brings(&self, page: Lpn, sector: usize) -> Option<u64> {
+        match self {
+            Self::Destage { destage, sent: true } => (destage.page == page).then_some(destage.data[sector]),
+            Self::Overwrite { first, data, done, .. } => {
+                let at = page.get().checked_sub(first.get())? as usize;
+                let written = data.get(at).filter(|written| at >= *done && written.writes(sector))?;
+                Some(written.data[sector])
+            }
+            _ => None,
+        }
+    }
 }
 
-/// Versions of a page: counted through all writes, so that the newer is the larger.
+/// Versions of a sector: counted through all writes, so that the newer is the larger. It may read as any that is neither
+/// older than what was answered nor newer than what was issued; or, if power failed during a trim, as what that would have
+/// left.
 #[derive(Clone, Copy, Debug, Default)]
 struct Versions {
     answered: u64,
     issued: u64,
+    trimmed: Option<(u64, u64)>,
+}
+
+impl Versions {
+    fn between(oldest: u64, newest: u64) -> Self {
+        Self { answered: oldest, issued: newest, trimmed: None }
+    }
 }
 
 #[derive(Clone)]
@@ -139,10 +95,10 @@ pub(crate) struct Driver {
     tier: Tier,
     pub(crate) media: Fragile,
     jobs: Vec<Job>,
-    pages: Vec<Versions>,
+    pages: Vec<[Versions; SECTORS]>,
     version: u64,
     /// How often each thing that is to be tested has happened.
-    pub(crate) seen: [(&'static str, u64); 8],
+    pub(crate) seen: BTreeMap<&'static str, u64>,
 }
 
 impl Driver {
@@ -151,9 +107,9 @@ impl Driver {
             tier: setup.tier(),
             media: Fragile::new(&setup.geometry, setup.disk_pages, sabotage),
             jobs: Vec::new(),
-            pages: vec![Versions::default(); setup.disk_pages as usize],
+            pages: vec![Default::default(); setup.disk_pages as usize],
             version: 0,
-            seen: Default::default(),
+            seen: BTreeMap::new(),
             setup: setup.clone(),
         }
     }
@@ -165,13 +121,24 @@ impl Driver {
         let near = if stream.random_range(0..2_u32) == 0 { disk_pages } else { disk_pages / 4 };
         let pages = if stream.random_range(0..6_u32) == 0 { stream.random_range(4..9) } else { 1 };
         let first = stream.random_range(0..near.max(9) - pages);
-        let draw = stream.random_range(0..10_u32);
+        let draw = stream.random_range(0..30_u32);
+        // The first page of a request, whose end is in it; or any sector of a single one.
+        let part = if pages > 1 { SECTORS - 1 } else { stream.random_range(0..SECTORS) };
         if self.media.is_dead() {
             return Ok(());
         }
         match draw {
-            0..=3 => self.write(first, pages),
-            4..=5 => self.read(first, pages)?,
+            _ if self.jobs.len() >= QUEUE_MAX => self.work(stream)?,
+            0..=6 => self.write(first, pages, None),
+            7..=8 => self.write(first, pages, Some(part)),
+            9..=13 => self.read(first, pages)?,
+            14 => {
+                self.trim(first, pages);
+                // It may be written before older versions of it are on the disk.
+                if !self.media.is_dead() && stream.random() {
+                    self.write(first, 1, Some(part));
+                }
+            }
             _ => self.work(stream)?,
         }
         // Counting everything anew takes long on a large device.
@@ -193,22 +160,31 @@ impl Driver {
         classes.values().filter(|&&class| class == [true, true]).count()
     }
 
-    pub(crate) fn write(&mut self, first: u32, pages: u32) {
+    fn count(&mut self, what: &'static str, count: u64) {
+        *self.seen.entry(what).or_default() += count;
+    }
+
+    /// Writes pages; of the first only a sector, where one is given.
+    pub(crate) fn write(&mut self, first: u32, pages: u32, part: Option<usize>) {
         self.tier.begin(true, Lpn::new(first), pages);
-        let mut run: Option<(Lpn, Vec<u64>)> = None;
+        let mut run: Option<(Lpn, Vec<Written>)> = None;
         let mut in_flash = Vec::new();
         for page in (first..first + pages).map(Lpn::new) {
-            self.version += 1;
-            self.media.host_writes = self.version;
-            self.pages[page.get() as usize].issued = self.version;
-            match self.tier.write(page, true, (), &mut self.media) {
+            let written = self.next_write(page, part.filter(|_| page.get() == first));
+            let was_cached = self.tier.cache().lookup(page).is_some();
+            self.media.host_writes = written;
+            match self.tier.write(page, written.only.is_none(), (), &mut self.media) {
                 Served::Flash(()) => {
-                    in_flash.push((page, self.version));
+                    self.count("merges", u64::from(was_cached && written.only.is_some()));
+                    in_flash.push((page, written));
                     if let Some(run) = run.take() {
                         self.overwrite(run);
                     }
                 }
-                Served::Disk => run.get_or_insert((page, Vec::new())).1.push(self.version),
+                Served::Disk => {
+                    self.count("parts to the disk", u64::from(written.only.is_some()));
+                    run.get_or_insert((page, Vec::new())).1.push(written);
+                }
             }
         }
         if let Some(run) = run {
@@ -216,26 +192,78 @@ impl Driver {
         }
         self.tier.end((), &mut self.media);
         self.take_destages();
-        for (page, version) in in_flash {
-            self.answer(page, version);
+        for (page, written) in in_flash {
+            self.answer(page, written);
         }
     }
 
-    fn overwrite(&mut self, (first, data): (Lpn, Vec<u64>)) {
+    fn next_write(&mut self, page: Lpn, only: Option<usize>) -> Written {
+        self.version += 1;
+        let versions = &mut self.pages[page.get() as usize];
+        let data = std::array::from_fn(|sector| {
+            if only.is_none_or(|only| only == sector) {
+                versions[sector].issued = self.version;
+                self.version
+            } else if self.setup.hybrid.partial_writes == PartialWrites::Whole {
+                // Whoever writes it knows the rest.
+                versions[sector].issued
+            } else {
+                // Nobody may use it.
+                u64::MAX
+            }
+        });
+        Written { data, only }
+    }
+
+    /// What a trim promises: once it is answered, flash does not have the page, neither now nor after a power failure. It reads
+    /// as what the disk has, and as what is on its way there already.
+    pub(crate) fn trim(&mut self, first: u32, pages: u32) {
+        for page in (first..first + pages).map(Lpn::new) {
+            let cache = self.tier.cache();
+            let dirty = cache.lookup(page).is_some_and(|slot| cache.is_dirty(slot));
+            self.count("trims of dirty pages", u64::from(dirty));
+            self.tier.trim(page);
+        }
+        self.media.trims = true;
+        self.tier.end((), &mut self.media);
+        self.media.trims = false;
+        self.take_destages();
+        for page in (first..first + pages).map(Lpn::new) {
+            for sector in 0..SECTORS {
+                // After a power failure the disk may have what is newer, was never answered, and is now overwritten.
+                let to_come = self.jobs.iter().filter_map(|job| job.brings(page, sector));
+                let may_be = || to_come.clone().chain([self.media.read_disk(page)[sector]]);
+                let (oldest, newest) = (may_be().min().expect("one"), may_be().max().expect("one"));
+                let versions = &mut self.pages[page.get() as usize][sector];
+                if self.media.is_dead() {
+                    versions.trimmed = Some((oldest, newest));
+                } else {
+                    *versions = Versions::between(oldest, newest);
+                }
+            }
+        }
+    }
+
+    fn overwrite(&mut self, (first, data): (Lpn, Vec<Written>)) {
         let (id, ()) = self.tier.overwrite(first, data.len() as u32, (), &mut self.media);
         self.take_destages();
         self.jobs.push(Job::Overwrite { id, first, data, done: 0 });
     }
 
     fn take_destages(&mut self) {
-        self.jobs.extend(self.media.destages.drain(..).map(Job::Destage));
+        let destages = self.media.destages.drain(..);
+        self.jobs.extend(destages.map(|destage| Job::Destage { destage, sent: false }));
         self.tier.started().for_each(drop);
     }
 
-    fn answer(&mut self, page: Lpn, version: u64) {
-        if !self.media.is_dead() {
-            let versions = &mut self.pages[page.get() as usize];
-            versions.answered = versions.answered.max(version);
+    fn answer(&mut self, page: Lpn, written: Written) {
+        if self.media.is_dead() {
+            return;
+        }
+        for (sector, versions) in self.pages[page.get() as usize].iter_mut().enumerate() {
+            if written.writes(sector) {
+                versions.answered = versions.answered.max(written.data[sector]);
+            }
         }
     }
 
@@ -245,8 +273,7 @@ impl Driver {
         for page in (first..first + pages).map(Lpn::new) {
             match self.tier.read(page, (), &mut self.media) {
                 Served::Flash(()) => {
-                    let read = self.media.host_reads;
-                    self.check(page, read, self.pages[page.get() as usize].answered)?;
+                    self.check(page, self.media.host_reads, self.answered(page))?;
                     if let Some(run) = run.take() {
                         self.fetch(run);
                     }
@@ -257,25 +284,38 @@ impl Driver {
         if let Some(run) = run {
             self.fetch(run);
         }
+        let groups = self.tier.tally().destage_groups;
         self.tier.end((), &mut self.media);
+        // A read makes no page dirty.
+        self.count("groups as a cache shrinks", self.tier.tally().destage_groups - groups);
         self.take_destages();
         Ok(())
     }
 
     fn fetch(&mut self, (first, pages): (Lpn, u32)) {
         let id = self.tier.fetches().then(|| self.tier.fetch(first, pages));
-        let range = first.get() as usize..(first.get() + pages) as usize;
-        let at_least = self.pages[range].iter().map(|versions| versions.answered).collect();
-        self.jobs.push(Job::Fetch { id, first, pages, at_least });
+        let at_least = (first.get()..first.get() + pages).map(|page| self.answered(Lpn::new(page))).collect();
+        self.jobs.push(Job::Fetch { id, first, at_least, data: None });
     }
 
-    fn check(&self, page: Lpn, read: u64, at_least: u64) -> Result<(), String> {
+    fn answered(&self, page: Lpn) -> Data {
+        self.pages[page.get() as usize].map(|versions| versions.answered)
+    }
+
+    fn check(&self, page: Lpn, read: Data, at_least: Data) -> Result<(), String> {
         if self.media.is_dead() {
             return Ok(());
         }
-        let issued = self.pages[page.get() as usize].issued;
-        if read < at_least || read > issued {
-            return Err(format!("{page:?} reads as {read}; {at_least} to {issued} was expected"));
+        let versions = &self.pages[page.get() as usize];
+        let is_right = |sector: usize| {
+            let Versions { issued, trimmed, .. } = versions[sector];
+            let within = |(oldest, newest)| (oldest..=newest).contains(&read[sector]);
+            within((at_least[sector], issued)) || trimmed.is_some_and(within)
+        };
+        if !(0..SECTORS).all(is_right) {
+            return Err(format!(
+                "{page:?} reads as {read:?}; {at_least:?} or more was expected of {versions:?}"
+            ));
         }
         Ok(())
     }
@@ -291,46 +331,49 @@ impl Driver {
     /// The disk does something that waits, if anything does.
     fn work(&mut self, stream: &mut Stream) -> Result<(), String> {
         let draw = stream.random_range(0..64_usize);
-        let may_go =
-            |&index: &usize| self.jobs[..index].iter().all(|earlier| !earlier.conflicts(&self.jobs[index]));
+        let may_go = |&index: &usize| {
+            let job = &self.jobs[index];
+            !self.jobs[..index].iter().any(|earlier| job.waits_for(earlier, self.media.sabotage))
+        };
         let free: Vec<_> = (0..self.jobs.len()).filter(may_go).collect();
         let Some(&index) = free.get(draw % free.len().max(1)) else { return Ok(()) };
-        match self.jobs[index].clone() {
-            Job::Fetch { id, first, pages, at_least } => {
-                self.jobs.remove(index);
-                for (page, at_least) in (first.get()..first.get() + pages).map(Lpn::new).zip(at_least) {
-                    let data = self.media.read_disk(page);
-                    self.check(page, data, at_least).or_else(|problem| {
-                        // Flash may have become dirty after the read was on its way, and be the only one to know.
-                        if self.tier.cache().lookup(page).is_some() { Ok(()) } else { Err(problem) }
-                    })?;
-                    self.media.fetched.extend(id.map(|id| (id, page, data)));
-                }
-                if let Some(id) = id {
-                    self.tier.fetched(id, (), &mut self.media);
-                    self.media.fetched.retain(|&(of, ..)| of != id);
-                    self.take_destages();
+        match &mut self.jobs[index] {
+            Job::Fetch { data: data @ None, first, at_least, .. } => {
+                let pages = first.get()..first.get() + at_least.len() as u32;
+                *data = Some(pages.map(|page| self.media.read_disk(Lpn::new(page))).collect());
+            }
+            Job::Fetch { .. } => self.deliver(index)?,
+            Job::Destage { destage: Destage { group, page, .. }, sent: sent @ false } => {
+                if self.tier.leaves(LeaveId::new(*group), *page) {
+                    // Behind all that it has already.
+                    *sent = true;
+                    let job = self.jobs.remove(index);
+                    self.jobs.push(job);
+                } else {
+                    let group = *group;
+                    self.jobs.remove(index);
+                    self.count("destages called off", 1);
+                    self.end_destage(group);
                 }
             }
-            Job::Destage(Destage { group, page, data }) => {
-                self.media.write_disk(page, data, true);
-                self.jobs.remove(index);
-                let more = |job: &Job| matches!(job, Job::Destage(other) if other.group == group);
-                if !self.jobs.iter().any(more) {
-                    self.tier.destaged(LeaveId::new(group), (), &mut self.media);
+            Job::Destage { destage, .. } => {
+                let Destage { group, page, data } = *destage;
+                if self.media.sabotage != Sabotage::DestageNothing {
+                    self.media.write_disk(page, Written { data, only: None });
                 }
+                self.jobs.remove(index);
+                self.end_destage(group);
             }
             Job::Overwrite { id, first, data, done } => {
                 // A page at a time: power may fail in between.
-                self.media.write_disk(Lpn::new(first.get() + done as u32), data[done], false);
-                if let Job::Overwrite { done, .. } = &mut self.jobs[index] {
-                    *done += 1;
-                }
-                if done + 1 == data.len() {
+                self.media.write_disk(Lpn::new(first.get() + *done as u32), data[*done]);
+                *done += 1;
+                if *done == data.len() {
+                    let (id, first, data) = (*id, *first, std::mem::take(data));
                     self.jobs.remove(index);
                     self.tier.overwritten(id, (), &mut self.media);
-                    for (page, &version) in (first.get()..).map(Lpn::new).zip(&data) {
-                        self.answer(page, version);
+                    for (page, written) in (first.get()..).map(Lpn::new).zip(data) {
+                        self.answer(page, written);
                     }
                 }
             }
@@ -338,10 +381,35 @@ impl Driver {
         Ok(())
     }
 
+    /// The disk has read what was to be fetched.
+    fn deliver(&mut self, index: usize) -> Result<(), String> {
+        let Job::Fetch { id, first, at_least, data: Some(data) } = self.jobs.remove(index) else {
+            unreachable!("it is a fetch, and read");
+        };
+        for ((page, at_least), data) in (first.get()..).map(Lpn::new).zip(at_least).zip(data) {
+            self.check(page, data, at_least)?;
+            self.media.fetched.extend(id.map(|id| (id, page, data)));
+        }
+        if let Some(id) = id {
+            self.tier.fetched(id, (), &mut self.media);
+            self.media.fetched.retain(|&(of, ..)| of != id);
+            self.take_destages();
+        }
+        Ok(())
+    }
+
+    /// The disk has a page of a group, or is not to have it.
+    fn end_destage(&mut self, group: u32) {
+        let more = |job: &Job| matches!(job, Job::Destage { destage, .. } if destage.group == group);
+        if !self.jobs.iter().any(more) {
+            self.tier.destaged(LeaveId::new(group), (), &mut self.media);
+        }
+    }
+
     /// All that is in memory is gone.
     pub(crate) fn power_off(&mut self) {
         let (tally, mapping, flash) = (self.tier.tally(), self.tier.mapping_tally(), self.tier.ftl().tally());
-        let now = [
+        let counts = [
             ("groups", tally.destage_groups),
             ("fills", tally.fills),
             ("overwrites", tally.bypassed_writes),
@@ -352,8 +420,8 @@ impl Driver {
             ("GC copies", flash.programs_for(Cause::Gc)),
             ("drops", flash.gc_drops_pages),
         ];
-        for (sum, (name, count)) in self.seen.iter_mut().zip(now) {
-            *sum = (name, sum.1 + count);
+        for (what, count) in counts {
+            self.count(what, count);
         }
         self.jobs.clear();
         self.tier = self.setup.tier();
@@ -373,12 +441,12 @@ impl Driver {
         let mut seen = Vec::new();
         for page in (0..self.setup.disk_pages).map(Lpn::new) {
             let read = self.look(page);
-            self.check(page, read, self.pages[page.get() as usize].answered)?;
+            self.check(page, read, self.answered(page))?;
             seen.push(read);
         }
         // What was not answered and did not survive is gone for good.
         for (versions, &read) in self.pages.iter_mut().zip(&seen) {
-            *versions = Versions { answered: read, issued: read };
+            *versions = read.map(|version| Versions::between(version, version));
         }
         if stream.random_range(0..2_u32) == 0 {
             return Ok(());
@@ -392,7 +460,7 @@ impl Driver {
     }
 
     /// What a page holds, without any request.
-    fn look(&self, page: Lpn) -> u64 {
+    fn look(&self, page: Lpn) -> Data {
         let cached = self.tier.cache().lookup(page);
         let ppn = cached.map(|slot| self.tier.ftl().lookup(Lpn::new(slot.get())).expect("it is in flash"));
         ppn.map_or_else(|| self.media.read_disk(page), |ppn| self.media.look(ppn))

@@ -12,10 +12,33 @@ enum Programmed {
     Torn,
 }
 
+/// Sectors of a page; each is on the disk whole or not at all.
+pub(crate) const SECTORS: usize = 2;
+
+/// The version of each sector of a page.
+pub(crate) type Data = [u64; SECTORS];
+
+/// What a request writes to a page: one of its sectors, or all.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Written {
+    pub(crate) data: Data,
+    pub(crate) only: Option<usize>,
+}
+
+impl Written {
+    pub(crate) fn writes(&self, sector: usize) -> bool {
+        self.only.is_none_or(|only| only == sector)
+    }
+
+    fn over(&self, base: Data) -> Data {
+        std::array::from_fn(|sector| if self.writes(sector) { self.data[sector] } else { base[sector] })
+    }
+}
+
 /// What a flash page holds: the data of a cached page with its label, or words.
 #[derive(Clone, Debug, Default)]
 struct Content {
-    data: u64,
+    data: Data,
     label: Option<Label>,
     words: Vec<u64>,
 }
@@ -32,6 +55,12 @@ pub(crate) enum Sabotage {
     NoLabels,
     /// The disk takes a group and forgets it.
     DestageNothing,
+    /// What the journal says of trims says nothing.
+    NoTrims,
+    /// A part of a cached page is written over what the disk holds.
+    StaleBase,
+    /// The disk does not keep writes to parts of pages behind destages that came before.
+    PartsOvertake,
 }
 
 /// A page that a group brings to the disk.
@@ -39,27 +68,29 @@ pub(crate) enum Sabotage {
 pub(crate) struct Destage {
     pub(crate) group: u32,
     pub(crate) page: Lpn,
-    pub(crate) data: u64,
+    pub(crate) data: Data,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Fragile {
     geometry: Geometry,
     pages: Vec<Option<Programmed>>,
-    disk: Vec<u64>,
+    disk: Vec<Data>,
     pub(crate) steps_left: u64,
     pub(crate) steps: u64,
-    sabotage: Sabotage,
+    pub(crate) sabotage: Sabotage,
+    /// What is journalled now was trimmed.
+    pub(crate) trims: bool,
     late: Option<(Ppn, Programmed)>,
     /// What the host writes, what it reads, and what was read into the buffer.
-    pub(crate) host_writes: u64,
-    pub(crate) host_reads: u64,
-    buffer: u64,
+    pub(crate) host_writes: Written,
+    pub(crate) host_reads: Data,
+    buffer: Data,
     label: Option<(SlotId, Label)>,
     words: Vec<u64>,
     /// What each fetch has brought: (fetch, page, data).
-    pub(crate) fetched: Vec<(u32, Lpn, u64)>,
-    from_disk: Option<u64>,
+    pub(crate) fetched: Vec<(u32, Lpn, Data)>,
+    from_disk: Option<Data>,
     /// Pages for the disk that the driver has not taken yet.
     pub(crate) destages: Vec<Destage>,
 }
@@ -69,14 +100,15 @@ impl Fragile {
         Self {
             geometry: geometry.clone(),
             pages: vec![None; geometry.pages() as usize],
-            disk: vec![0; disk_pages as usize],
+            disk: vec![Data::default(); disk_pages as usize],
             steps_left: u64::MAX,
             steps: 0,
             sabotage,
+            trims: false,
             late: None,
-            host_writes: 0,
-            host_reads: 0,
-            buffer: 0,
+            host_writes: Written::default(),
+            host_reads: Data::default(),
+            buffer: Data::default(),
             label: None,
             words: Vec::new(),
             fetched: Vec::new(),
@@ -108,13 +140,16 @@ impl Fragile {
         self.destages.clear();
     }
 
-    pub(crate) fn read_disk(&self, page: Lpn) -> u64 {
+    pub(crate) fn read_disk(&self, page: Lpn) -> Data {
         self.disk[page.get() as usize]
     }
 
-    pub(crate) fn write_disk(&mut self, page: Lpn, data: u64, by_group: bool) {
-        if self.step() && !(by_group && self.sabotage == Sabotage::DestageNothing) {
-            self.disk[page.get() as usize] = data;
+    /// A sector at a time: power may fail in between.
+    pub(crate) fn write_disk(&mut self, page: Lpn, written: Written) {
+        for sector in (0..SECTORS).filter(|&sector| written.writes(sector)) {
+            if self.step() {
+                self.disk[page.get() as usize][sector] = written.data[sector];
+            }
         }
     }
 
@@ -133,7 +168,7 @@ impl Fragile {
     }
 
     /// What a page of flash holds.
-    pub(crate) fn look(&self, page: Ppn) -> u64 {
+    pub(crate) fn look(&self, page: Ppn) -> Data {
         self.content(page).data
     }
 
@@ -194,7 +229,12 @@ impl Media for Fragile {
             (None, _) => Content::default(),
             (Some(_), Cause::Metadata) => {
                 let mut words = std::mem::take(&mut self.words);
-                if self.sabotage == Sabotage::NoJournal && words.len() > 1 && words[1] > 0 {
+                let is_silent = match self.sabotage {
+                    Sabotage::NoJournal => true,
+                    Sabotage::NoTrims => self.trims,
+                    _ => false,
+                };
+                if is_silent && words[1] > 0 {
                     words[1] = 0;
                 }
                 Content { words, ..Content::default() }
@@ -204,9 +244,12 @@ impl Media for Fragile {
                 assert_eq!(slot.get(), lpn.get(), "the label is that of the slot");
                 label.dirty &= self.sabotage != Sabotage::NoLabels;
                 let data = match from {
-                    Place::Host => self.from_disk.take().unwrap_or(self.host_writes),
-                    // A part of the page was written over what was there: the newer of both stands for it.
-                    Place::Merged => self.host_writes.max(self.buffer),
+                    Place::Host => self.from_disk.take().unwrap_or(self.host_writes.data),
+                    Place::Merged => {
+                        let page = label.page.get() as usize;
+                        let is_stale = self.sabotage == Sabotage::StaleBase;
+                        self.host_writes.over(if is_stale { self.disk[page] } else { self.buffer })
+                    }
                     Place::Cache { .. } => unreachable!("the tier has no slots in memory"),
                 };
                 Content { data, label: Some(label), words: Vec::new() }
@@ -237,6 +280,8 @@ impl Media for Fragile {
     }
 
     fn later(&self, (): (), _: Duration) {}
+
+    fn both(&mut self, (): (), (): ()) {}
 
     fn backlog(&self, _: DieId, (): ()) -> u64 {
         0

@@ -45,7 +45,7 @@ pub struct Scenario {
     /// The cache: NVM, or a volatile write buffer.
     pub cache: CacheConfig,
     /// The host's write buffer, volatile.
-    #[serde(skip_serializing_if = "is_default_buffer")]
+    #[serde(skip_serializing_if = "WriteBufferConfig::is_default")]
     pub host_buffer: WriteBufferConfig,
     /// What cache and flash tell each other: its name, or a table of its name and its parameters.
     pub cooperation: CooperationConfig,
@@ -63,11 +63,6 @@ pub struct Scenario {
     pub workload: WorkloadConfig,
     /// How the workload is replayed.
     pub replay: ReplayConfig,
-}
-
-/// Left out, as it is of scenarios older than the buffer, so that these keep their hashes.
-fn is_default_buffer(buffer: &WriteBufferConfig) -> bool {
-    *buffer == WriteBufferConfig::default()
 }
 
 /// The link between host and device: a cost for each request and each byte of it.
@@ -347,7 +342,7 @@ impl Scenario {
             let problem = format!("{} was given; from 0% to 100% is allowed", self.host.grants);
             return refuse("host.grants", problem);
         }
-        if !is_default_buffer(&self.host_buffer) {
+        if !self.host_buffer.is_default() {
             let beside = match (&self.hybrid, self.cache.placement) {
                 (Some(_), _) => {
                     Some("[hybrid]: a flash cache in front of disks has no write buffer above it")

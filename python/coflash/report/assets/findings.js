@@ -2,9 +2,9 @@
 
 const CARDS = ["gc_copies_pages", "waf_host", "response_ns.all.mean", "response_ns.all.p99"];
 
+// The key with the baseline; else words before numbers: “what does cdm do?” before “what does 64 MiB do?”.
+const named = meant.find((key) => key.texts.includes(data.baseline));
 const question = (() => {
-  // The key with the baseline; else words before numbers: “what does cdm do?” before “what does 64 MiB do?”.
-  const named = meant.find((key) => key.texts.includes(data.baseline));
   const key = named ?? meant.find((one) => !one.numbers) ?? meant[0];
   if (!key) return null;
   const from = named ? named.texts.indexOf(data.baseline) : 0;
@@ -21,11 +21,22 @@ function pairs(key, from, to) {
     .map((run) => [run, partners.get(alike(run))]);
 }
 
+const KEY_VALUES_MAX = 60;
+
+// The first value of a key from which there are pairs to another, and the last of those; null where there is none.
+function firstPair(key) {
+  if (key.texts.length > KEY_VALUES_MAX) return null;
+  for (const [from] of key.texts.entries()) {
+    for (let to = key.texts.length - 1; to >= 0; to -= 1) if (to !== from && pairs(key, from, to).length) return { from, to };
+  }
+  return null;
+}
+
 function buildFindings(place) {
-  const known = meant.filter((key) => key.texts.length > 1 && key.texts.length <= 60
-    && key.texts.some((_, to) => to && pairs(key, 0, to).length));
+  const known = meant.filter((key) => key.texts.length > 1 && firstPair(key));
   if (!question || !known.length) return place.remove();
-  if (!known.includes(question.key)) Object.assign(question, { key: known[0], from: 0, to: known[0].texts.length - 1 });
+  if (!known.includes(question.key)) question.key = known[0];
+  if (question.key !== named || !pairs(named, question.from, question.to).length) Object.assign(question, firstPair(question.key));
   const choice = (id, label, options, act) => {
     const select = el("select", { id, change: () => { act(Number(select.value)); fillFindings(); } }, ...options);
     return el("span", { class: "inline" }, el("label", { for: id, class: "unseen" }, label), select);
@@ -36,7 +47,7 @@ function buildFindings(place) {
   const build = () => sentence.replaceChildren(
     "Changing ",
     choice("change-key", "Key", known.map((key, at) => option(key.label, at, known.indexOf(question.key))), (at) => {
-      Object.assign(question, { key: known[at], from: 0, to: known[at].texts.length - 1 });
+      Object.assign(question, { key: known[at], ...firstPair(known[at]) });
       build();
       $("#change-key").focus();
     }),

@@ -18,7 +18,7 @@ function fillTableOf(section) {
   const cell = ({ unit, values, shares }, run) => el("td", {}, show(values[run], unit),
     shared ? el("small", {}, shares?.[run] == null ? "" : show(shares[run], "share")) : null);
   const head = el("tr", {}, el("th", { scope: "col", class: "text" }, "measure"), ...shown.map((run) => el("th", { scope: "col" }, labels[run])));
-  section.table.replaceChildren(
+  section.table.replaceChildren(el("caption", {}, section.about),
     el("thead", { hidden: runs.length === 1 }, head),
     el("tbody", {}, ...section.measures.map((measure) => el("tr", {},
       el("th", { scope: "row" }, measure.label, measure.about ? el("small", {}, measure.about) : null),
@@ -95,7 +95,7 @@ function buildParts(place) {
   for (const section of data.sections) {
     section.table = el("table", { class: "part" });
     section.pictures = el("div", { class: "pictures" });
-    place.append(el("h3", { class: "sub" }, section.title), el("p", {}, section.about),
+    place.append(el("h3", { class: "sub" }, section.title),
       el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": section.title }, section.table), section.pictures);
     if (section.record === "shadows") {
       parts.moved = new Figure({

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
+from itertools import takewhile
+from pathlib import Path
 from statistics import mean
+from tempfile import TemporaryDirectory
 
 from coflash import trace
 from coflash._core import CoflashError
@@ -13,12 +16,14 @@ from coflash.metrics import Metrics
 from coflash.quantity import change, show, show_change
 from coflash.reproduce.paper import Axis, Claim, Experiment, Grid, Line, Run, Runs
 from coflash.reproduce.shadowgc.workloads import (
+    COMPARED,
     DGC,
     GGC,
     GIVEN,
     HGC,
     HOST_MIB,
     PAGE_BYTES,
+    ROOMS,
     SCHEMES,
     SEPARATION,
     SGC,
@@ -27,14 +32,18 @@ from coflash.reproduce.shadowgc.workloads import (
     ZGC,
     alone,
     by_device,
+    by_footprint,
     raw_bytes,
 )
+from coflash.scenario import Scenario
 
 HOST_AXIS = Axis("host buffer, on 1 TiB", "MiB", logarithmic=True)
 DEVICE_AXIS = Axis("device buffer, share of the flash", "%", logarithmic=True)
 WRITTEN_AXIS = Axis("written", "GiB")
-RECORDED = (*GIVEN, "pgbench")
-"""The workloads that are traces."""
+FOOTPRINT_AXIS = Axis("written to, share of the flash", "%", logarithmic=True)
+RATE_AXIS = Axis("requests in a second, on 1 TiB", "", logarithmic=True)
+FOOTPRINTS = tuple(map(by_footprint, SWEPT_MIB))
+"""The experiments by the space that is written to."""
 
 WAF_CHANGES = {ZGC: -0.009, HGC: -0.064, DGC: -0.023, SGC: -0.162}
 """What the paper measured of each scheme against GGC, on average over its traces."""
@@ -72,14 +81,95 @@ FOOTPRINT = Measure("written footprint", "bytes", lambda _: None)
 SHADOWS = Measure("of the pages moved", "share", lambda _: None)
 
 
+CHANGE = Measure("change of WAF against GGC", "share", lambda _: None)
+
+
 def growth(_: Runs, experiment: Experiment) -> list[Line]:
-    """Distinct bytes against bytes written, of the trace as it was recorded."""
-    found = trace.info(experiment.trace, page="16KiB")["write_growth"]
-    points = list(zip(found["written_pages"], found["distinct_pages"], strict=True))
+    """Distinct bytes against bytes written, of the workload gone through once."""
+    points = _growth(experiment.scenario, experiment.trace)
     places = sorted({round(index * (len(points) - 1) / 8) for index in range(9)})
     gib = PAGE_BYTES / 2**30
     distinct = tuple((round(points[place][0] * gib, 2), float(points[place][1] * PAGE_BYTES)) for place in places)
     return [Line("distinct pages", distinct)]
+
+
+@lru_cache(maxsize=32)
+def _growth(scenario: Scenario, files: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
+    """Pages written, and how many of them were different, in the course of a trace or of a made-up workload."""
+    with TemporaryDirectory() as folder:
+        if not files:
+            made_up = Path(folder) / "workload.parquet"
+            trace.generate(scenario, made_up)
+            files = (str(made_up),)
+        found = trace.info(files, page="16KiB")["write_growth"]
+    return tuple(zip(found["written_pages"], found["distinct_pages"], strict=True))
+
+
+def changes(runs: Runs, experiment: Experiment) -> list[Line]:
+    """By how much each scheme's write amplification lies above GGC's, and what the paper has for SGC."""
+    lines = []
+    for line in COMPARED[1:]:
+        points = ((run.case.at, _against_ggc(runs, run)) for run in runs.of(experiment.name, line))
+        lines.append(Line(line, tuple(sorted((at, value) for at, value in points if value is not None))))
+    places = sorted({at for line in lines for at, _ in line.points})
+    return [*lines, Line(PAPER_SGC, tuple((at, WAF_CHANGES[SGC]) for at in places))]
+
+
+PAPER_SGC = "SGC, paper's mean"
+
+
+def _against_ggc(runs: Runs, run: Run, measure: Measure = WAF) -> float | None:
+    base = runs.at(run.experiment.name, GGC, run.case.at)
+    return change(measure.read(run.metrics), measure.read(base.metrics)) if base else None
+
+
+def regimes(runs: Runs) -> Grid:
+    """What becomes of pages by the space that is written to, with one host buffer."""
+    columns = (
+        "written to",
+        "host buffer of it",
+        "absorbed there",
+        f"WAF, {GGC}",
+        f"WAF, {SGC}",
+        "from the buffers",
+    )
+    rows = []
+    name = by_footprint(HOST_MIB)
+    for run in sorted(runs.of(name, SGC), key=lambda run: -run.case.at):
+        base = runs.at(name, GGC, run.case.at)
+        if base is None:
+            continue
+        programs, written = run.metrics.programs_pages, _written(run.metrics)
+        buffer, discarded = base.metrics["host_buffer"], run.metrics["shadows"]["discarded_twins_pages"]
+        footprint = run.case.at / 100 * raw_bytes(run.scenario) / PAGE_BYTES
+        rows.append(
+            (
+                FOOTPRINT_AXIS.text(run.case.at),
+                show(buffer["capacity_pages"] / footprint, "share"),
+                show(buffer["absorbed_pages"] / base.metrics.host_writes_pages, "share"),
+                WAF.shown(base.metrics),
+                WAF.shown(run.metrics),
+                f"{(programs.host + programs.evict) / written:.3f}",
+                show(discarded / written, "share"),
+                *(show(_moved(run.metrics, kind), "share") for kind in ("host", "device")),
+            )
+        )
+    moved = ("moved: dirty in the host", "dirty in the device")
+    return Grid((*columns, "discarded", *moved), tuple(rows))
+
+
+def rooms(runs: Runs) -> Grid:
+    """What a block for shadows costs where there are none, by how many spare blocks it is one of."""
+    rows = []
+    for one in runs.experiments(tuple(ROOMS)):
+        base, apart = runs.at(one.name, GGC, 0), runs.at(one.name, SEPARATION, 0)
+        if base is None or apart is None:
+            continue
+        shadows = show(_moved(apart.metrics, "host"), "share")
+        waf = WAF.shown(base.metrics), WAF.shown(apart.metrics), show_change(_against_ggc(runs, apart))
+        rows.append((one.title, f"{_spare_blocks(base):.0f}", shadows, *waf))
+    columns = ("device", "spare blocks of a pool", "moved: dirty in the host", f"WAF, {GGC}", f"WAF, {SEPARATION}")
+    return Grid((*columns, "change"), tuple(rows))
 
 
 def kinds(runs: Runs, experiment: Experiment) -> list[Line]:
@@ -94,12 +184,8 @@ def _swept_changes(runs: Runs, experiment: str, line: str, measure: Measure) -> 
     Raises:
         CoflashError: Nothing was written to the device, so that there is nothing to compare.
     """
-    found = []
-    for run in runs.of(experiment, line):
-        base = runs.at(experiment, GGC, run.case.at)
-        relative = change(measure.read(run.metrics), measure.read(base.metrics)) if base else None
-        if relative is not None and SWEPT_MIB[0] <= run.case.at <= SWEPT_MIB[1]:
-            found.append(relative)
+    swept = (run for run in runs.of(experiment, line) if run.case.at in SWEPT_MIB)
+    found = [relative for run in swept if (relative := _against_ggc(runs, run, measure)) is not None]
     if not found:
         msg = f"{experiment}: with a host buffer of the paper's sizes next to nothing is written to the device"
         raise CoflashError(msg)
@@ -114,7 +200,7 @@ def by_scheme(runs: Runs) -> Grid:
         for one in runs.experiments(WORKLOADS)
     }
     baselines = {
-        one.title: mean(WAF.read(run.metrics) or 0 for run in runs.of(one.name, GGC) if run.case.at <= SWEPT_MIB[1])
+        one.title: mean(WAF.read(run.metrics) or 0 for run in runs.of(one.name, GGC) if run.case.at in SWEPT_MIB)
         for one in runs.experiments(WORKLOADS)
     }
     rows = [(title, f"{baselines[title]:.3f}", *map(show_change, row)) for title, row in changes.items()]
@@ -142,8 +228,8 @@ def double_caching(runs: Runs) -> Grid:
 
 
 def _change(runs: Runs, experiment: str, line: str, at: float) -> str:
-    run, base = runs.at(experiment, line, at), runs.at(experiment, GGC, at)
-    return show_change(change(WAF.read(run.metrics), WAF.read(base.metrics))) if run and base else ""
+    run = runs.at(experiment, line, at)
+    return show_change(_against_ggc(runs, run)) if run else ""
 
 
 def sizes(runs: Runs) -> Grid:
@@ -164,43 +250,78 @@ def sizes(runs: Runs) -> Grid:
                 f"{metrics.host_writes_pages * PAGE_BYTES / flash:.2f}",
                 show(metrics.flushes / metrics.requests, "share"),
                 show(flushed, "share"),
+                show(_busy(run), "share"),
             )
         )
     columns = ("", "flash", "buffers, device and host", "requests", "written, times the flash", "flushes")
-    return Grid((*columns, "written because of one"), tuple(rows))
+    return Grid((*columns, "written because of one", "dies busy"), tuple(rows))
 
 
-def about_footprint(runs: Runs) -> list[str]:
-    """How often a page is written."""
+def _busy(run: Run) -> float:
+    """Of the time that dies had, what they were busy for."""
+    flash, metrics = run.scenario.to_dict()["flash"], run.metrics
+    dies = flash["channels"] * flash["chips_per_channel"] * flash["dies_per_chip"]
+    return float((metrics.gc_time_ns + metrics.service_time_ns) / (dies * max(1, metrics.simulated_ns)))
+
+
+def about_load(runs: Runs) -> list[str]:
+    """Whose requests come faster than the device serves them: times of answers mean nothing then."""
     texts = []
-    for one in runs.experiments(RECORDED):
-        written, distinct = growth(runs, one)[0].points[-1]
-        texts.append(f"{one.title} writes each page {written * 2**30 / distinct:.1f} times on average.")
+    for one in runs.experiments(GIVEN):
+        busiest = max(runs.of(one.name), key=_busy)
+        if _busy(busiest) > SATURATED:
+            busy = f"Under {busiest.case.line} dies are busy {show(_busy(busiest), 'share')} of the time"
+            meaning = "what a page costs stands, when it is answered does not."
+            texts.append(f"**{one.title}: its requests come faster than the device serves them.** {busy}: {meaning}")
     return texts
 
 
-def about_room(runs: Runs) -> list[str]:
-    """What separate blocks cost where there is nothing to separate."""
-    pairs = []
+SATURATED = 0.95
+"""Dies that are busy for so much of the time never catch up."""
+
+
+def about_growth(runs: Runs) -> list[str]:
+    """How often a page is written."""
+    texts = []
     for one in runs.experiments(WORKLOADS):
-        for run in runs.of(one.name, SEPARATION):
-            base = runs.at(one.name, GGC, run.case.at)
-            relative = change(WAF.read(run.metrics), WAF.read(base.metrics)) if base else None
-            if relative is not None:
-                pairs.append((_moved(run.metrics, "host"), relative, one.title))
-    fewest = min(pairs)
-    spare = _spare_blocks(next(iter(runs)))
-    return [
-        "Blocks for shadows are taken from the spare space: an open block and a free one in reserve, of the "
-        f"{spare:.0f} spare blocks of a plane here (134 on the device of 1 TB as `shadowgc-1t` divides it). Where GC "
-        f"moves the fewest shadows ({show(fewest[0], 'share')} of its copies, {fewest[2]}), separation alone changes "
-        f"WAF by {show_change(fewest[1])}."
-    ]
+        written, distinct = growth(runs, one)[0].points[-1]
+        texts.append(f"{one.title} {written * 2**30 / distinct:.1f}")
+    return [f"Times that a page is written, on average: {'; '.join(texts)}."]
+
+
+def about_regimes(runs: Runs) -> list[str]:
+    """Where the paper's number for SGC arises."""
+    texts = []
+    for one in runs.experiments(FOOTPRINTS):
+        sgc = next(line for line in changes(runs, one) if line.label == SGC)
+        reached = list(takewhile(lambda point: point[1] <= WAF_CHANGES[SGC], sgc.points))
+        least, smallest = min(value for _, value in sgc.points), sgc.points[0][0]
+        if reached:
+            texts.append(
+                f"with a {one.title} it is reached from {FOOTPRINT_AXIS.text(reached[-1][0])} of the flash down"
+            )
+        else:
+            texts.append(f"with a {one.title} not at {FOOTPRINT_AXIS.text(smallest)} ({show_change(least)} at most)")
+    return [f"The paper's {show_change(WAF_CHANGES[SGC])} of {SGC}: {'; '.join(texts)}."]
+
+
+def about_rates(runs: Runs) -> list[str]:
+    """What the age limit leaves of the host's buffer."""
+    texts = []
+    for run in runs.of("rate", SGC):
+        buffer = run.metrics["host_buffer"]
+        aged = buffer["aged_pages"] / max(1, buffer["device_writes_pages"])
+        refreshed = run.metrics.programs_pages.refresh / sum(run.metrics.programs_pages.to_dict().values())
+        texts.append(f"at {RATE_AXIS.text(run.case.at)} {show(aged, 'share')} and {show(refreshed, 'share')}")
+    of = "Of the pages written to the device, those whose age was reached, and of all programs, refresh"
+    return [f"{of}: {'; '.join(texts)}."]
 
 
 def _spare_blocks(run: Run) -> float:
-    blocks = run.scenario.to_dict()["flash"]["blocks_per_plane"]
-    return float(blocks * 0.07 / 1.07)
+    """Of a pool: what the host's data does not fill."""
+    values = run.scenario.to_dict()
+    planes = values["flash"]["planes_per_die"] if values["ftl"]["pools"] == "die" else 1
+    return float(planes * values["flash"]["blocks_per_plane"] * 0.07 / 1.07)
 
 
 def about_kinds(runs: Runs) -> list[str]:
@@ -209,7 +330,7 @@ def about_kinds(runs: Runs) -> list[str]:
         sum(_moved(run.metrics, kind) for kind in KINDS.values())
         for one in runs.experiments(WORKLOADS)
         for run in runs.of(one.name, SGC)
-        if run.case.at <= SWEPT_MIB[1]
+        if run.case.at in SWEPT_MIB
     ]
     return [
         f"With host buffers of 64 MiB to 1 GiB on 1 TiB shadows are {show(min(swept), 'share')} to "
@@ -222,11 +343,10 @@ def about_kinds(runs: Runs) -> list[str]:
 def about_device(runs: Runs) -> list[str]:
     """How many writes a large device buffer saves."""
     texts = []
-    for one in runs.experiments(WORKLOADS):
-        largest = max(runs.of(by_device(one.name), DGC), key=lambda run: run.case.at)
+    for one in runs.experiments(tuple(map(by_device, WORKLOADS))):
+        largest = max(runs.of(one.name, DGC), key=lambda run: run.case.at)
         saved = largest.metrics["shadows"]["from_buffer_pages"] / _written(largest.metrics)
-        changed = _change(runs, by_device(one.name), DGC, largest.case.at)
-        texts.append(f"{one.title} {show(saved, 'share')} and {changed}")
+        texts.append(f"{one.title} {show(saved, 'share')} and {show_change(_against_ggc(runs, largest))}")
     return [
         "Pages that GC takes from the largest one, and that need not be written again, for each page written to the "
         f"device; and the change of WAF under DGC: {'; '.join(texts)}."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,23 +19,35 @@ MIB_ON_1_TIB = 1 / 2**20
 """The share of the paper's device that a MiB is."""
 HOST_MIB = 256
 """The host's buffer where it is not swept, on the paper's device; its size is not stated."""
-SWEPT_MIB = (64, 1024)
-"""The ends of the sizes that are taken for the paper's."""
+SWEPT_MIB = (64, 256, 1024)
+"""The sizes that are taken for the paper's."""
 
 GGC, SEPARATION, DELAY, ZGC, HGC, DGC, SGC = "GGC", "+ separation", "+ delay", "ZGC", "HGC", "DGC", "SGC"
 SCHEMES = {GGC: "ggc", DELAY: "delay", SEPARATION: "separation", ZGC: "zgc", HGC: "hgc", DGC: "dgc", SGC: "sgc"}
 """By what they are called in the paper."""
+COMPARED = (GGC, ZGC, HGC, DGC, SGC)
+"""Those that the paper compares, the baseline first."""
 DEVICE_SCHEMES = (GGC, DGC, SGC)
 """Those that the device's buffer matters to, and the baseline."""
 
+VOLUMES = {"volume-10g": 1.0, "volume-1g": 0.1}
+"""Workloads that write to as little as a volume of the paper's traces does: to what share of the flash, in percent."""
 GIVEN = tuple(f"trace-{number}" for number in range(1, 17))
-WORKLOADS = (*GIVEN, "pgbench", "jesd219-enterprise", "oltp-like", "zipf")
+WORKLOADS = (*GIVEN, "pgbench", "jesd219-enterprise", "oltp-like", "zipf", *VOLUMES)
 TITLES = {
     "pgbench": "pgbench (trace)",
     "jesd219-enterprise": "JESD219",
     "oltp-like": "OLTP (generator)",
     "zipf": "Zipf",
+    "volume-10g": "Zipf, 10 GiB",
+    "volume-1g": "Zipf, 1 GiB",
 }
+ROOMS = {
+    "room-plane": "two planes of 512 blocks",
+    "room-die": "the same, both planes one pool",
+    "room-here": "a plane of 2,048 blocks, as here",
+}
+"""Devices of which a block for shadows takes more and less of the spare space."""
 
 
 @dataclass(frozen=True)
@@ -48,24 +60,33 @@ class Scale:
     """Of a generator."""
     rounds: int
     """How often the recorded trace is gone through."""
-    host_mib: tuple[int, ...]
+    host_mib: tuple[int, ...] = SWEPT_MIB
     """The host's buffer, on the paper's device."""
     device_percent: tuple[float, ...] = (0.01, 0.1, 1)
     """The device's buffer, of the flash."""
-    blocks_per_plane: int = 512
+    footprint_percent: tuple[float, ...] = (100, 30, 10, 3, 1, 0.3, 0.1)
+    """What is written to, of the flash."""
+    rates: tuple[int, ...] = (10, 100, 1000, 10_000)
+    """Requests in a second, on the paper's device."""
+    blocks_per_plane: int = 2048
     pages_per_block: int = 512
+    paper_sized: bool = True
+    """Whether a trace that the user names is replayed on a device as large as the paper's."""
     requests_max: int | None = None
-    """Of a trace that the user names; all of it where None."""
+    """Of such a trace; all of it where None."""
 
 
 SCALES = {
-    "quick": Scale(2, 400_000, 2, (64, 256, 1024, 8192), requests_max=1_000_000),
-    "full": Scale(None, 3_200_000, 16, (64, 256, 1024, 8192)),
+    "quick": Scale(1, 1_000_000, 2, requests_max=1_000_000),
+    "full": Scale(None, 4_000_000, 8),
 }
 
 
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
-    """What is run: for each workload one experiment by the size of either buffer, and one without that of the host.
+    """What is run.
+
+    For each workload one experiment by the size of either buffer and one without that of the host; for Zipf's law
+    by the space that is written to, and by the rate; and what a block for shadows costs.
 
     Raises:
         CoflashError: A trace cannot be read, or there are too many.
@@ -76,12 +97,17 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         raise CoflashError(msg)
     done: list[Experiment] = []
     for name, file in zip(GIVEN, traces, strict=False):
-        done += _replayed(scale, name, Path(file).stem, file, {"requests_max": scale.requests_max}, {})
-    # Recorded on a faster device: its clients wait for answers here as they did there.
-    closed = {"mode": "closed", "queue_depth": 8}
-    done += _replayed(scale, "pgbench", TITLES["pgbench"], str(find_trace()), {"repeat": scale.rounds}, closed)
+        done += _of(scale, name, Path(file).stem, _given(scale, file), (file,))
+    recorded = str(find_trace())
+    done += _of(scale, "pgbench", TITLES["pgbench"], _recorded(scale, recorded), (recorded,))
     for name, workload in _made_up(scale).items():
-        done += _of(scale, name, TITLES[name], _device(scale, scale.blocks_per_plane, workload))
+        done += _of(scale, name, TITLES[name], _device(scale, workload))
+    zipf = _device(scale, _made_up(scale)["zipf"])
+    for name, percent in VOLUMES.items():
+        done.append(_by_host(scale, name, TITLES[name], zipf.with_(_within(zipf, percent))))
+    done += (_by_footprint(scale, zipf, mib) for mib in scale.host_mib)
+    done.append(_by_rate(scale, zipf))
+    done += _rooms(scale)
     return tuple(done)
 
 
@@ -95,6 +121,11 @@ def alone(workload: str) -> str:
     return f"{workload}-alone"
 
 
+def by_footprint(host_mib: int) -> str:
+    """The name of the experiment by the space that is written to."""
+    return f"footprint-{host_mib}"
+
+
 def raw_bytes(scenario: Scenario) -> int:
     """All of its flash."""
     flash = scenario.to_dict()["flash"]
@@ -103,61 +134,126 @@ def raw_bytes(scenario: Scenario) -> int:
     return pages * PAGE_BYTES
 
 
-def _device(scale: Scale, blocks_per_plane: int, workload: Mapping[str, Any], **tables: Any) -> Scenario:
+def _device(scale: Scale, workload: Mapping[str, Any], flash: Mapping[str, Any] | None = None) -> Scenario:
+    """`shadowgc-64g`, or as many planes of it."""
     values = Scenario.load("shadowgc-64g").to_dict()
-    flash = {**values["flash"], "blocks_per_plane": blocks_per_plane, "pages_per_block": scale.pages_per_block}
+    size = {"blocks_per_plane": scale.blocks_per_plane, "pages_per_block": scale.pages_per_block}
     if scale.planes is not None:
-        flash |= {"channels": scale.planes, "chips_per_channel": 1, "planes_per_die": 1}
-    return Scenario.from_dict({**values, "flash": flash, "workload": workload, **tables})
+        size |= {"channels": scale.planes, "chips_per_channel": 1, "planes_per_die": 1}
+    return Scenario.from_dict({**values, "flash": {**values["flash"], **size, **(flash or {})}, "workload": workload})
 
 
 def _made_up(scale: Scale) -> dict[str, dict[str, Any]]:
-    """Generators over the whole device, as many requests for each die as `shadowgc-64g` has in a second."""
-    values = Scenario.load("shadowgc-64g").to_dict()
-    dies = values["flash"]["channels"] * values["flash"]["chips_per_channel"]
-    mean = f"{2 * dies / (scale.planes or dies):g}ms"
+    """Generators over the whole device, as many requests for each GiB of flash as `shadowgc-64g` has in a second."""
+    mean = _mean(_device(scale, {}), _RATE)
     count = {"requests": scale.requests}
     poisson = {**count, "arrival": {"name": "poisson", "mean": mean}}
-    page = {"size": {"name": "fixed", "size": "16KiB"}, "align": "16KiB"}
     return {
         "jesd219-enterprise": {"preset": {"name": "jesd219-enterprise", **poisson}},
         "oltp-like": {"preset": {"name": "oltp-like", **count, "interarrival": mean}},
-        "zipf": {"synthetic": {"generator": {"name": "zipf", "exponent": 1.0}, **poisson, **page}},
+        "zipf": {"synthetic": {"generator": {"name": "zipf", "exponent": 1.0}, **poisson, **_PAGES}},
     }
 
 
-def _replayed(
-    scale: Scale, name: str, title: str, file: str, workload: dict[str, Any], replay: dict[str, Any]
-) -> Sequence[Experiment]:
-    """A trace: its pages, numbered as they are first touched, on a device that has at least four times as many."""
+_RATE = 2000
+"""Requests in a second on 1 TiB, where they are not swept."""
+_PAGES = {"size": {"name": "fixed", "size": "16KiB"}, "align": "16KiB"}
+
+
+def _mean(device: Scenario, rate: float) -> str:
+    """Between two requests, where there would be so many in a second on 1 TiB."""
+    return f"{round(1e6 * 2**40 / (rate * raw_bytes(device)))}us"
+
+
+def _within(scenario: Scenario, percent: float) -> dict[str, str]:
+    """What has its requests go to that share of the flash; nothing where it is all that the device exports."""
+    return {} if percent == 100 else {"workload.synthetic.space": _pages(raw_bytes(scenario), percent / 100)}
+
+
+def _given(scale: Scale, file: str) -> Scenario:
+    """A trace of the user's at its own times, its pages numbered as they are first touched."""
+    workload = {"remap": "dense", "requests_max": scale.requests_max}
+    if scale.paper_sized:
+        return Scenario.from_dict({**Scenario.load("shadowgc-1t").to_dict(), "workload": workload})
+    return _fitting(scale, file, workload)
+
+
+def _recorded(scale: Scale, file: str) -> Scenario:
+    """The trace that ships. Recorded on a faster device: its clients wait for answers here as they did there."""
+    closed = {"mode": "closed", "queue_depth": 8}
+    return _fitting(scale, file, {"remap": "dense", "repeat": scale.rounds}).with_({"replay": closed})
+
+
+def _fitting(scale: Scale, file: str, workload: dict[str, Any]) -> Scenario:
+    """A trace on a device that has at least four times as many pages as it touches."""
     footprint = trace.info((file,), page="16KiB")["footprint_pages"]
     if footprint is None:
         msg = f"{file}: its requests are scattered too far to fit a device to them"
         raise CoflashError(msg)
-    smallest = _device(scale, scale.blocks_per_plane, {})
-    larger = max(1.0, 4 * footprint * PAGE_BYTES / raw_bytes(smallest))
-    blocks = math.ceil(scale.blocks_per_plane * larger)
-    scenario = _device(scale, blocks, {"remap": "dense", **workload}, replay=replay)
-    return _of(scale, name, title, scenario, (file,))
+    larger = max(1.0, 4 * footprint * PAGE_BYTES / raw_bytes(_device(scale, {})))
+    return _device(scale, workload, {"blocks_per_plane": math.ceil(scale.blocks_per_plane * larger)})
 
 
 def _of(scale: Scale, name: str, title: str, scenario: Scenario, files: tuple[str, ...] = ()) -> Sequence[Experiment]:
     flash = raw_bytes(scenario)
-    hosts = [(mib, _pages(flash, mib * MIB_ON_1_TIB)) for mib in scale.host_mib]
+    host = _pages(flash, HOST_MIB * MIB_ON_1_TIB)
     devices = [(percent, _pages(flash, percent / 100)) for percent in scale.device_percent]
-    host, device = _pages(flash, HOST_MIB * MIB_ON_1_TIB), _pages(flash, 128 * MIB_ON_1_TIB)
-
-    def case(line: str, at: float, host: str, device: str) -> Case:
-        return Case(line, at, {"cooperation": SCHEMES[line], "host_buffer.size": host, "cache.size": device})
-
-    swept = [case(line, at, size, device) for line in SCHEMES for at, size in hosts]
-    by_size = [case(line, at, host, size) for line in DEVICE_SCHEMES for at, size in devices]
-    without = [case(line, at, "0B", size) for line in (GGC, DGC) for at, size in devices]
+    by_size = [_case(line, at, host, size) for line in DEVICE_SCHEMES for at, size in devices]
+    without = [_case(line, at, "0B", size) for line in (GGC, DGC) for at, size in devices]
     return (
-        Experiment(name, title, scenario, tuple(swept), files),
+        _by_host(scale, name, title, scenario, files),
         Experiment(by_device(name), title, scenario, tuple(by_size), files),
         Experiment(alone(name), f"{title}, no host buffer", scenario, tuple(without), files),
     )
+
+
+def _by_host(scale: Scale, name: str, title: str, scenario: Scenario, files: tuple[str, ...] = ()) -> Experiment:
+    sizes = [(mib, *_buffers(scenario, mib)) for mib in scale.host_mib]
+    return Experiment(name, title, scenario, tuple(_case(line, *size) for line in SCHEMES for size in sizes), files)
+
+
+def _by_footprint(scale: Scale, zipf: Scenario, mib: int) -> Experiment:
+    buffers = _buffers(zipf, mib)
+    cases = (
+        _case(line, percent, *buffers, _within(zipf, percent))
+        for line in COMPARED
+        for percent in scale.footprint_percent
+    )
+    return Experiment(by_footprint(mib), f"host buffer of {mib:,} MiB", zipf, tuple(cases))
+
+
+def _by_rate(scale: Scale, zipf: Scenario) -> Experiment:
+    where = _within(zipf, VOLUMES["volume-10g"])
+    pauses = {rate: {"workload.synthetic.arrival.mean": _mean(zipf, rate)} for rate in scale.rates}
+    buffers = _buffers(zipf, HOST_MIB)
+    cases = (_case(line, rate, *buffers, {**where, **pauses[rate]}) for line in COMPARED for rate in scale.rates)
+    return Experiment("rate", "Zipf, 10 GiB", zipf, tuple(cases))
+
+
+def _rooms(scale: Scale) -> Iterator[Experiment]:
+    """Uniform writes to all of a small device: next to nothing is a shadow."""
+    blocks = scale.blocks_per_plane
+    narrow = {"channels": 1, "chips_per_channel": 1, "planes_per_die": 2, "blocks_per_plane": blocks // 4}
+    wide = {**narrow, "planes_per_die": 1, "blocks_per_plane": blocks}
+    for (name, title), flash, pools in zip(
+        ROOMS.items(), (narrow, narrow, wide), ("plane", "die", "plane"), strict=True
+    ):
+        arrival = {"name": "poisson", "mean": _mean(_device(scale, {}, flash), _RATE)}
+        uniform = {"generator": "uniform", "requests": scale.requests, "arrival": arrival, **_PAGES}
+        device = _device(scale, {"synthetic": uniform}, flash).with_({"ftl.pools": pools})
+        buffers = _buffers(device, SWEPT_MIB[0])
+        yield Experiment(name, title, device, tuple(_case(line, 0, *buffers) for line in (GGC, SEPARATION)))
+
+
+def _buffers(scenario: Scenario, host_mib: int) -> tuple[str, str]:
+    """The host's buffer and the device's, of the shares that they have on the paper's device."""
+    flash = raw_bytes(scenario)
+    return _pages(flash, host_mib * MIB_ON_1_TIB), _pages(flash, 128 * MIB_ON_1_TIB)
+
+
+def _case(line: str, at: float, host: str, device: str, more: Mapping[str, Any] | None = None) -> Case:
+    buffers = {"host_buffer.size": host, "cache.size": device}
+    return Case(line, at, {"cooperation": SCHEMES[line], **buffers, **(more or {})})
 
 
 def _pages(flash_bytes: int, share: float) -> str:
