@@ -115,9 +115,9 @@ def best_partitions(runs: Runs) -> Grid:
         shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), MEAN.shown(run.metrics))]
         for line in OURS:
             run = only(runs, experiment.name, line)
-            above = (show_change(one) for one in _excesses(runs, experiment.name, line))
+            changes = (show_change(one) for one in _excesses(runs, experiment.name, line))
             settles = show(mean(settled(run)), "share")
-            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), *above, _given_up(run)))
+            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), *changes, _given_up(run)))
             shares = [""] * len(shares)
     for line in OURS:
         near = zip(*(_excesses(runs, experiment.name, line) for experiment in found), strict=True)
@@ -131,6 +131,20 @@ def best_partitions(runs: Runs) -> Grid:
 def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
     over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
     return over_fp, over_rw, late_excess(runs, experiment, line)
+
+
+def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
+    """The same where no write waits for destaging, so that what resizing destages gains nothing."""
+    rows = []
+    for experiment in runs.experiments(names):
+        fixed = least(runs, experiment.name, FP)
+        shares = [CACHING_AXIS.text(fixed.case.at), MEAN.shown(fixed.metrics)]
+        for line in OURS:
+            run, above = only(runs, experiment.name, line), excess(runs, experiment.name, line=line)
+            settles = show(mean(settled(run)), "share")
+            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), show_change(above)))
+            shares = [""] * len(shares)
+    return Grid(("", "best FP-FCL", "response", "line", "settles at", "response", "over best FP-FCL"), tuple(rows))
 
 
 def _given_up(run: Run) -> str:

@@ -24,6 +24,7 @@ OURS = (OP, MEASURED, STEADY)
 CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
 BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
+BACKGROUND = "background"
 SENSITIVE = ("financial", "home", "search", "given")
 """Whose sensitivity to the detector's unit, the resizer's period and its step is shown."""
 
@@ -69,7 +70,12 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     sensitive = [_by_unit(scale, one) for one in first if one.name in SENSITIVE]
     sensitive += [_by_period(scale, one) for one in first if one.name in SENSITIVE]
     sensitive += [_by_segment(scale, one) for one in first if one.name in SENSITIVE]
-    return (*first, *second, *sensitive)
+    return (*first, *second, *sensitive, *(_in_background(one) for one in first))
+
+
+def in_background(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the experiments in which no write waits for destaging."""
+    return tuple(f"{name}-{BACKGROUND}" for name in names)
 
 
 def sensitivity(kind: str) -> tuple[str, ...]:
@@ -235,3 +241,11 @@ def _by_segment(scale: Scale, of: Experiment) -> Experiment:
         for mib in scale.segments_mib
     )
     return Experiment(f"{of.name}-{BY_SEGMENT}", of.title, of.scenario, cases)
+
+
+def _in_background(of: Experiment) -> Experiment:
+    """The same without RW-FCL, and no write waits for destaging."""
+    cases = tuple(
+        Case(one.line, one.at, {**one.changes, "hybrid.destaging": "background"}) for one in of.cases if one.line != RW
+    )
+    return Experiment(f"{of.name}-{BACKGROUND}", of.title, of.scenario, cases, of.trace, of.footprint_bytes)
