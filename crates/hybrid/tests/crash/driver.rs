@@ -273,7 +273,7 @@ impl Driver {
         }
     }
 
-    fn read(&mut self, first: u32, pages: u32) -> Result<(), String> {
+    pub(crate) fn read(&mut self, first: u32, pages: u32) -> Result<(), String> {
         self.tier.begin(false, Lpn::new(first), pages);
         let mut run: Option<(Lpn, u32)> = None;
         for page in (first..first + pages).map(Lpn::new) {
@@ -358,7 +358,30 @@ impl Driver {
             !self.jobs[..index].iter().any(|earlier| job.waits_for(earlier, self.media.sabotage))
         };
         let free: Vec<_> = (0..self.jobs.len()).filter(may_go).collect();
-        let Some(&index) = free.get(draw % free.len().max(1)) else { return Ok(()) };
+        free.get(draw % free.len().max(1)).map_or(Ok(()), |&index| self.work_on(index))
+    }
+
+    /// The disk reads all that is to be fetched, and does not say so yet.
+    pub(crate) fn read_ahead(&mut self) {
+        for index in 0..self.jobs.len() {
+            if let Job::Fetch { data: None, .. } = self.jobs[index] {
+                self.work_on(index).expect("nothing is delivered");
+            }
+        }
+    }
+
+    /// The disk writes all that is to be written.
+    pub(crate) fn work_off_writes(&mut self) {
+        while let Some(index) = self.jobs.iter().position(|job| !matches!(job, Job::Fetch { .. })) {
+            self.work_on(index).expect("nothing is delivered");
+        }
+    }
+
+    pub(crate) fn is_cached(&self, page: u32) -> bool {
+        self.tier.cache().lookup(Lpn::new(page)).is_some()
+    }
+
+    fn work_on(&mut self, index: usize) -> Result<(), String> {
         match &mut self.jobs[index] {
             Job::Fetch { data: data @ None, first, at_least, .. } => {
                 let pages = first.get()..first.get() + at_least.len() as u32;
