@@ -3,6 +3,7 @@
 //! something newer that was on its way; what it reads as then stays; and the tier works on.
 
 mod driver;
+mod jobs;
 mod media;
 mod setup;
 
