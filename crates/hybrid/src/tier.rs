@@ -180,7 +180,7 @@ impl Tier {
                 config.resizing,
                 config.destage_pages,
             ),
-            meter: Meter::new(&costs, geometry.dies()),
+            meter: Meter::new(&costs, geometry.dies(), config.destaging),
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
             clean,

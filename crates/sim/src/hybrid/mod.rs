@@ -128,9 +128,14 @@ impl Hybrid {
     /// What it is, in sentences.
     pub(crate) fn describe(&self) -> Vec<String> {
         let Limits { read_pages, write_pages } = self.tier.limits();
+        let all = if self.disks.pages() <= u64::from(self.tier.flash_pages()) {
+            ", which holds all that is on them"
+        } else {
+            ""
+        };
         vec![
             format!(
-                "{} pages of disks behind {} pages of flash",
+                "{} pages of disks behind {} pages of flash{all}",
                 self.disks.pages(),
                 self.tier.flash_pages()
             ),
@@ -216,6 +221,10 @@ fn check(scenario: &Scenario, config: &HybridConfig) -> Result<(), ScenarioError
     }
     if scenario.cache.placement != Placement::InStorage {
         return refuse("cache.placement", "\"host\" was given; a hybrid has no device cache to be placed");
+    }
+    let first = config.scheme.build().first();
+    if first.caching > 1.0 || first.read > 1.0 {
+        return refuse("hybrid.scheme", "a share of more than 100% was given; 0% to 100% is allowed");
     }
     let mixes = |group: &Vec<Stream>| group.contains(&Stream::Host) && group.contains(&Stream::Evict);
     if config.active_blocks == ActiveBlocks::ByClass && scenario.ftl.shared_streams.iter().any(mixes) {
