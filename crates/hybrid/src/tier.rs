@@ -19,7 +19,7 @@ use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
 use crate::meter::Meter;
-use crate::page_replacer::{Excess, Leave, LeaveId, PageReplacer};
+use crate::page_replacer::{Leave, LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
 use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
@@ -213,12 +213,6 @@ impl Tier {
     #[must_use]
     pub fn cache(&self) -> &SplitCache {
         &self.replacer.cache
-    }
-
-    /// How many pages each cache may hold at present.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        self.resizer.limits()
     }
 
     /// What the tier has done so far.
@@ -449,20 +443,6 @@ impl Tier {
         debug_assert!(!self.replacer.cache.is_dirty(slot), "{slot:?} is dirty");
         self.tally.clean_evictions += 1;
         self.release(slot);
-    }
-
-    /// Sends out what is beyond the limits, with so many clean pages to come.
-    #[inline]
-    fn keep_limits<M: TierMedia>(&mut self, coming: u32, start: M::When, media: &mut M) {
-        loop {
-            match self.replacer.excess(self.resizer.limits(), coming) {
-                Excess::Nothing => return,
-                Excess::Clean(slot) => self.drop_clean(slot),
-                Excess::Dirty => {
-                    self.destage(start, media);
-                }
-            }
-        }
     }
 
     /// Reads the next group into the buffer and hands it to the disk.
