@@ -144,7 +144,7 @@ def test_op_fcl_is_held_against_the_best_fixed_share(done: Reproduction) -> None
 
 
 TITLES = {
-    "Financial-like": "'space': '256MiB'",
+    "Financial-like": "oltp-like",
     "Home-like": "hot-cold",
     "Search-like": "'read_share': '100%'",
     "pgbench (recorded)": "recorded",
