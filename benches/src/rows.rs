@@ -2,8 +2,10 @@
 
 use crate::Measured;
 use crate::{generating, parsing};
-use coflash_base::{Lpn, Seed};
+use coflash_base::{Duration, Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
+use coflash_hybrid::costmodel::{Costs, Demand, DiskCosts, FlashCosts, HitCurve};
+use coflash_hybrid::{Destaging, Meter};
 use coflash_sim::{Scenario, Silent, run};
 use coflash_workload::ready_made::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
@@ -54,7 +56,9 @@ pub(crate) fn rows() -> Vec<Row> {
         row("ShadowGC, 1 TB, sgc", || simulate("shadowgc-1t", &[])),
         row("ShadowGC, 64 GB, ggc", || simulate("shadowgc-64g", &[("cooperation", "ggc")])),
         row("ShadowGC, 64 GB, sgc", || simulate("shadowgc-64g", &[])),
-        row("OP-FCL, 4 GiB, cache hits", op_fcl_hits),
+        row("OP-FCL, 4 GiB, cache hits", || op_fcl_hits(10_000_000)),
+        row("OP-FCL, decisions, constants", || decisions(false)),
+        row("OP-FCL, decisions, measured", || decisions(true)),
         row("filling 5 GiB", fill),
         row("LRU, zipf 1.0 of 1 M keys", lru),
     ];
@@ -79,12 +83,12 @@ fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
 }
 
 /// Reads of what is soon cached, with the workload tracked.
-fn op_fcl_hits() -> Measured {
+fn op_fcl_hits(requests: u64) -> Measured {
     let mut scenario = scenario("opfcl-config1", &[]);
     scenario.workload.preset = None;
     scenario.workload.synthetic = serde_json::from_value(serde_json::json!({
         "generator": { "name": "zipf", "exponent": 1.0 },
-        "requests": 10_000_000,
+        "requests": requests,
         "read_share": "100%",
         "space": "256MiB",
         // No faster than the disk fills the cache.
@@ -92,6 +96,62 @@ fn op_fcl_hits() -> Measured {
     }))
     .expect("a configuration");
     measure(&scenario)
+}
+
+/// Decisions how flash is to be divided, of 16 × 17 partitions each, and what share one is of a period of 2^16 cache hits.
+fn decisions(by_measures: bool) -> Measured {
+    const DECISIONS: u32 = 20_000;
+    const STEP: f64 = 1.0 / 16.0;
+    let us = |us: u64| Duration { ns: 1000 * us };
+    let costs = Costs {
+        flash: FlashCosts {
+            pages_per_block: 64,
+            page_program: us(300),
+            page_read: us(125),
+            page_copy: us(225),
+            block_erase: us(1500),
+        },
+        disk: DiskCosts {
+            read_positioning: us(4500),
+            write_positioning: us(4900),
+            bandwidth_bytes_per_s: 72_000_000,
+            page_bytes: 4096,
+        },
+    };
+    let mut measured = Meter::new(&costs, 1, Destaging::Foreground).measured().clone();
+    measured.pages_per_s = 100.0;
+    let curve = |most: f64| HitCurve::new((1..=16).map(|n| most * (1.0 - 0.8_f64.powi(n))), STEP);
+    let mut demand = Demand {
+        reads: 0.4,
+        writes: 0.6,
+        read_hits: curve(0.9),
+        write_hits: curve(0.8),
+        reads_of_write_hits: 0.2,
+    };
+    let start = Instant::now();
+    let mut caching = 0.0;
+    for number in 0..DECISIONS {
+        // Each is of another demand, so that none can be left out.
+        demand.reads = f64::from(number) / f64::from(DECISIONS);
+        demand.writes = 1.0 - demand.reads;
+        caching += if by_measures {
+            measured.best(&costs.flash, &demand, STEP, 0.97).caching
+        } else {
+            costs.best(&demand, STEP, 0.97).caching
+        };
+    }
+    let a_second = f64::from(DECISIONS) / start.elapsed().as_secs_f64();
+    let period_s = f64::from(1 << 16) / op_fcl_hits(4_000_000).requests_per_second;
+    Measured {
+        requests_per_second: a_second,
+        note: format!(
+            "{:.1} µs each, {:.2} % of a period of cache hits; mean u {:.2}",
+            1e6 / a_second,
+            100.0 / (a_second * period_s),
+            caching / f64::from(DECISIONS)
+        ),
+        ..Measured::default()
+    }
 }
 
 fn measure(scenario: &Scenario) -> Measured {

@@ -1,5 +1,6 @@
 //! Meter: what disks and garbage collection really took, period by period, for the cost model that goes by it.
 
+use crate::config::Destaging;
 use crate::costmodel::{Cleaning, Costs, Measured};
 use crate::tier::TierTally;
 use coflash_base::Time;
@@ -50,17 +51,24 @@ pub struct Meter {
 impl Meter {
     /// It says what the constants say until it has measured something else.
     #[must_use]
-    pub fn new(costs: &Costs, dies: u32) -> Self {
+    pub fn new(costs: &Costs, dies: u32, destaging: Destaging) -> Self {
         let measured = Measured {
             pages_per_s: 0.0,
             fetched_page_ns: costs.disk.read_ns(),
             destaged_page_ns: costs.disk.write_ns(),
             past_the_cache: 0.0,
             cleaning: Cleaning::default(),
+            writes_wait: destaging == Destaging::Foreground,
             disks: 1.0,
             dies: f64::from(dies),
         };
         Self { disks: DiskUse::default(), before: Counted::default(), cached_pages: 0, requests: 0, measured }
+    }
+
+    /// What was measured up to the last end of a period.
+    #[must_use]
+    pub fn measured(&self) -> &Measured {
+        &self.measured
     }
 
     /// A request comes while so many pages are cached.
@@ -115,5 +123,78 @@ impl Meter {
         }
         (self.cached_pages, self.requests) = (0, 0);
         measured
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::costmodel::{DiskCosts, FlashCosts};
+    use coflash_base::Duration;
+
+    fn costs() -> Costs {
+        let some = Duration { ns: 1000 };
+        let flash = FlashCosts {
+            pages_per_block: 64,
+            page_program: some,
+            page_read: some,
+            page_copy: some,
+            block_erase: some,
+        };
+        let disk = DiskCosts {
+            read_positioning: Duration { ns: 4_000_000 },
+            write_positioning: Duration { ns: 5_000_000 },
+            bandwidth_bytes_per_s: 4_096_000_000,
+            page_bytes: 4096,
+        };
+        Costs { flash, disk }
+    }
+
+    fn ftl(puts: u64, copies: u64, erases_blocks: u64) -> Tally {
+        let mut tally = Tally { erases_blocks, ..Tally::default() };
+        tally.programs_pages[Cause::Host as usize] = puts / 4;
+        tally.programs_pages[Cause::Evict as usize] = puts - puts / 4;
+        tally.programs_pages[Cause::Gc as usize] = copies;
+        tally
+    }
+
+    #[test]
+    fn means_are_those_of_the_period_and_what_was_not_seen_stays() {
+        let mut meter = Meter::new(&costs(), 4, Destaging::Background);
+        let mut tier = TierTally { read_misses: 100, write_hits: 900, ..TierTally::default() };
+        let at = |seconds: u64| Time { ns: seconds * 1_000_000_000 };
+        meter.disks_did(DiskUse {
+            at: at(10),
+            fetched_ns: 250_000_000,
+            destaged_ns: 0,
+            past_ns: 0,
+            disks: 3,
+        });
+        meter.tick(500);
+        let first = meter.end_period(&tier, &ftl(1000, 0, 0), 1000, 0.1).clone();
+        assert_eq!((first.pages_per_s, first.fetched_page_ns), (100.0, 2_500_000.0));
+        assert_eq!(first.destaged_page_ns, 5_001_000.0, "nothing was destaged: the constant");
+        assert!(first.cleaning.is_unknown(), "no block was cleaned");
+        assert_eq!((first.disks, first.dies, first.writes_wait), (3.0, 4.0, false));
+
+        (tier.write_misses, tier.destages) = (50, 200);
+        let disks = DiskUse {
+            at: at(15),
+            fetched_ns: 250_000_000,
+            destaged_ns: 300_000_000,
+            past_ns: 1_500_000_000,
+            disks: 3,
+        };
+        meter.disks_did(disks);
+        meter.tick(300);
+        meter.tick(500);
+        let second = meter.end_period(&tier, &ftl(1400, 100, 40), 1000, 0.1);
+        assert_eq!(second.pages_per_s, 10.0);
+        assert_eq!(second.fetched_page_ns, 2_500_000.0, "nothing was fetched: as before");
+        assert_eq!(second.destaged_page_ns, 1_500_000.0);
+        assert!((second.past_the_cache - 0.1).abs() < 1e-12);
+        let mut cleaning = Cleaning::default();
+        cleaning.measure(0.4, 0.25, 0.1);
+        assert_eq!(second.cleaning, cleaning, "100 copies for 400 pages, with 400 of 1000 cached");
     }
 }

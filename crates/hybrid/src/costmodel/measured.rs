@@ -97,6 +97,8 @@ pub struct Measured {
     pub past_the_cache: f64,
     /// How often GC finds what to copy.
     pub cleaning: Cleaning,
+    /// Whether a write that finds the write cache full waits until a group is on the disk.
+    pub writes_wait: bool,
     /// How many disks share the load.
     pub disks: f64,
     /// How many dies do.
@@ -122,7 +124,8 @@ impl Measured {
     /// With m_R = IO_R (1 − H_R) pages fetched and m_W = IO_W (1 − H_W) destaged, p = m_R + IO_W (1 − h′H_W) are put into
     /// flash. The disks are busy for ρ = λ (m_R d_R + m_W d_W), and a page of theirs takes d / (1 − ρ). GC frees a block at
     /// a time, for N_P pages to be put there, and is a burst of N_P g: who comes meanwhile waits for the rest of it, on
-    /// average λ p g × N_P g / 2 (P. Pollaczek and A. Khinchin's formula), over 1 − ρ of the flash.
+    /// average λ p g × N_P g / 2 (P. Pollaczek and A. Khinchin's formula), over 1 − ρ of the flash. Preemptive GC makes them
+    /// wait less.
     #[must_use]
     pub fn response_ns(&self, flash: &FlashCosts, demand: &Demand, partition: Partition, gc_ns: f64) -> f64 {
         let page_read = flash.page_read.ns as f64;
@@ -135,7 +138,7 @@ impl Measured {
         let puts = fetches + writes;
 
         let a_disk = self.pages_per_s / 1e9 / self.disks;
-        let disk_ns = fetches * self.fetched_page_ns + destages * (page_read + self.destaged_page_ns);
+        let disk_ns = fetches * self.fetched_page_ns + destages * self.destaged_page_ns;
         let disk_busy = self.past_the_cache + a_disk * disk_ns;
 
         let a_die = self.pages_per_s / 1e9 / self.dies;
@@ -144,8 +147,10 @@ impl Measured {
         let gc_wait_ns = with_wait(a_die * puts * gc_ns * burst_ns / 2.0, a_die * flash_ns);
 
         let answered_by_flash = reads * page_read + writes * (page_program + gc_ns);
-        answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(disk_ns, disk_busy)
+        let waited_for_ns = if self.writes_wait { disk_ns } else { fetches * self.fetched_page_ns };
+        answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(waited_for_ns, disk_busy)
     }
+
     /// Algorithm 1 with this for the cost.
     ///
     /// # Panics
@@ -158,3 +163,6 @@ impl Measured {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

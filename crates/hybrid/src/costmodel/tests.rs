@@ -1,7 +1,7 @@
 use super::*;
 
 /// Configuration 1 of the paper (SPEC 4).
-fn config1() -> Costs {
+pub(super) fn config1() -> Costs {
     Costs {
         flash: FlashCosts {
             pages_per_block: 64,

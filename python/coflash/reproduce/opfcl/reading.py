@@ -11,7 +11,20 @@ from coflash import costmodel
 from coflash.measures import MEAN, Measure
 from coflash.metrics import Metrics
 from coflash.quantity import change, show, show_change
-from coflash.reproduce.opfcl.workloads import CONFIG_1, CONFIG_2, FP, OP, OP_SLOWLY, RW, flash_bytes
+from coflash.reproduce.opfcl.workloads import (
+    CONFIG_1,
+    CONFIG_2,
+    FP,
+    FP_BY_CLASS,
+    MEASURED,
+    OP,
+    OP_BY_CLASS,
+    OURS,
+    RW,
+    SILENT,
+    flash_bytes,
+    with_rivals,
+)
 from coflash.reproduce.paper import Axis, Claim, Experiment, Grid, Run, Runs
 
 if TYPE_CHECKING:
@@ -21,12 +34,15 @@ if TYPE_CHECKING:
 CACHING_AXIS = Axis("caching space, share of the flash", "%")
 UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
 PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
+SEGMENT_AXIS = Axis("segment, before scaling", "MiB", logarithmic=True)
 BOTH = (*CONFIG_1, *CONFIG_2)
 
 WITHIN = 0.05
 """By how much OP-FCL may lie above the best fixed partition."""
 ERASES_RATIO = 3.0
 """The most by which erases fall."""
+OVERLOADED = 0.98
+"""From which share of the time on that disks are busy they do not keep up."""
 FINANCIAL_USE = (0.5, 0.625)
 """2 to 2.5 of 4 GB."""
 BEST_SHARES = {"financial": 0.6, "home": 0.5, "search": 0.95, "exchange": 0.75, "msn": 0.75}
@@ -60,21 +76,16 @@ def least(runs: Runs, experiment: str, line: str) -> Run:
     return min(runs.of(experiment, line), key=lambda run: MEAN.read(run.metrics) or 0.0)
 
 
-def only(runs: Runs, experiment: str) -> Run:
-    """That of OP-FCL."""
-    return runs.of(experiment, OP)[0]
+def only(runs: Runs, experiment: str, line: str = OP) -> Run:
+    """That of OP-FCL, or of another line that is one run."""
+    (run,) = runs.of(experiment, line)
+    return run
 
 
-def excess(runs: Runs, experiment: str, line: str = FP) -> float:
-    """By how much OP-FCL's mean response lies above that of the best fixed share, relatively."""
-    best = least(runs, experiment, line)
-    return change(MEAN.read(only(runs, experiment).metrics), MEAN.read(best.metrics)) or 0.0
-
-
-def slowly_excess(runs: Runs, experiment: str) -> float:
-    """The same for OP-FCL that resizes more slowly."""
-    best = least(runs, experiment, FP)
-    return change(MEAN.read(runs.of(experiment, OP_SLOWLY)[0].metrics), MEAN.read(best.metrics)) or 0.0
+def excess(runs: Runs, experiment: str, over: str = FP, line: str = OP) -> float:
+    """By how much the mean response of OP-FCL lies above that of the best fixed share, relatively."""
+    best = least(runs, experiment, over)
+    return change(MEAN.read(only(runs, experiment, line).metrics), MEAN.read(best.metrics)) or 0.0
 
 
 def late_ns(run: Run) -> float:
@@ -86,10 +97,10 @@ def late_ns(run: Run) -> float:
     return float((means[answered] * requests[answered]).sum() / requests.sum())
 
 
-def late_excess(runs: Runs, experiment: str) -> float:
+def late_excess(runs: Runs, experiment: str, line: str = OP) -> float:
     """By how much OP-FCL's lies above that of the fixed share which is best then, relatively."""
     best = min(late_ns(run) for run in runs.of(experiment, FP))
-    return late_ns(only(runs, experiment)) / best - 1
+    return late_ns(only(runs, experiment, line)) / best - 1
 
 
 def sizes(run: Run) -> list[dict[str, Any]]:
@@ -109,47 +120,78 @@ def settled(run: Run) -> list[float]:
 
 
 def best_partitions(runs: Runs) -> Grid:
-    """OP-FCL beside the best fixed shares."""
+    """OP-FCL beside the best fixed shares, and with how many workloads it is as near to them as the paper has it."""
+    found = runs.experiments(BOTH)
+    rows = []
+    for experiment in found:
+        fixed = [least(runs, experiment.name, line) for line in (FP, RW)]
+        shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), MEAN.shown(run.metrics))]
+        for line in OURS:
+            run = only(runs, experiment.name, line)
+            changes = (show_change(one) for one in _excesses(runs, experiment.name, line))
+            settles = show(mean(settled(run)), "share")
+            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), *changes, _given_up(run)))
+            shares = [""] * len(shares)
+    for line in OURS:
+        near = zip(*(_excesses(runs, experiment.name, line) for experiment in found), strict=True)
+        counts = (f"{sum(one <= WITHIN for one in column)} of {len(column)}" for column in near)
+        rows.append((f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""))
+    columns = ("", "best FP-FCL", "response", "best RW-FCL", "response", "line", "settles at", "response")
+    above = ("over best FP-FCL", "over best RW-FCL", "over best FP-FCL, second half")
+    return Grid((*columns, *above, "of destaged pages, given up by resizing"), tuple(rows))
+
+
+def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
+    over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
+    return over_fp, over_rw, late_excess(runs, experiment, line)
+
+
+def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
+    """The same where no write waits for destaging, so that what resizing destages gains nothing."""
+    rows = []
+    for experiment in runs.experiments(names):
+        fixed = least(runs, experiment.name, FP)
+        shares = [CACHING_AXIS.text(fixed.case.at), MEAN.shown(fixed.metrics)]
+        for line in OURS:
+            run, above = only(runs, experiment.name, line), excess(runs, experiment.name, line=line)
+            settles = show(mean(settled(run)), "share")
+            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), show_change(above)))
+            shares = [""] * len(shares)
+    return Grid(("", "best FP-FCL", "response", "line", "settles at", "response", "over best FP-FCL"), tuple(rows))
+
+
+def rivals(runs: Runs) -> Grid:
+    """What GC that drops clean pages gains, and what blocks gain that hold one class of pages."""
     rows = []
     for experiment in runs.experiments(BOTH):
-        fixed, divided, ours = (
-            least(runs, experiment.name, FP),
-            least(runs, experiment.name, RW),
-            only(runs, experiment.name),
-        )
-        rows.append(
-            (
-                experiment.title,
-                CACHING_AXIS.text(fixed.case.at),
-                MEAN.shown(fixed.metrics),
-                CACHING_AXIS.text(divided.case.at),
-                MEAN.shown(divided.metrics),
-                show(mean(settled(ours)), "share"),
-                MEAN.shown(ours.metrics),
-                show_change(excess(runs, experiment.name)),
-                show_change(excess(runs, experiment.name, RW)),
-                show_change(late_excess(runs, experiment.name)),
-                show_change(slowly_excess(runs, experiment.name)),
+        name = experiment.name
+        pairs = [
+            (run, next(fixed for fixed in runs.of(name, FP) if fixed.case.at == run.case.at))
+            for line in (SILENT, FP_BY_CLASS)
+            for run in runs.of(with_rivals(name), line)
+        ]
+        pairs.append((only(runs, with_rivals(name), OP_BY_CLASS), only(runs, name, OP)))
+        for run, over in pairs:
+            share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
+            changes = (
+                show_change(change(measure.read(run.metrics), measure.read(over.metrics)))
+                for measure in (MEAN, ERASES, HITS)
             )
-        )
-    columns = ("", "best FP-FCL", "response", "best RW-FCL", "response", "OP-FCL settles at", "response")
-    return Grid(
-        (
-            *columns,
-            "over best FP-FCL",
-            "over best RW-FCL",
-            "over best FP-FCL, second half",
-            "over best FP-FCL, 1 page a request",
-        ),
-        tuple(rows),
-    )
+            rows.append((experiment.title, run.case.line, share, over.case.line, MEAN.shown(run.metrics), *changes))
+    columns = ("", "line", "caching space", "over", "response", "change", "erases, change", "hit rate, change")
+    return Grid(columns, tuple(rows))
+
+
+def _given_up(run: Run) -> str:
+    tier = run.metrics.hybrid
+    return show(tier.given_up_pages / tier.destages_pages, "share") if tier.destages_pages else ""
 
 
 def about_response(names: Sequence[str], runs: Runs) -> list[str]:
     """Where OP-FCL is slower than the best fixed share by more than the paper has it, and what differs there."""
-    found = runs.experiments(names)
     texts = []
-    for experiment in found:
+    for experiment in runs.experiments(names):
+        texts += _about_disks(runs, experiment)
         above = excess(runs, experiment.name)
         if above <= WITHIN:
             continue
@@ -159,12 +201,29 @@ def about_response(names: Sequence[str], runs: Runs) -> list[str]:
             f"its hit rate is {HITS.shown(ours.metrics)} against {HITS.shown(best.metrics)}, its GC time a request "
             f"{GC_TIME.shown(ours.metrics)} against {GC_TIME.shown(best.metrics)}, and dirty pages destaged for each "
             f"thousand requests {_destages(ours):.0f} against {_destages(best):.0f}. In the second half of the run it "
-            f"is {show_change(late_excess(runs, experiment.name))} against what is best then; resizing by 1 page a "
-            f"request, {show_change(slowly_excess(runs, experiment.name))} over all."
+            f"is {show_change(late_excess(runs, experiment.name))} against what is best then; by measured costs, "
+            f"{show_change(excess(runs, experiment.name, line=MEASURED))} over all."
         )
     if not texts:
         texts = [f"OP-FCL is within {WITHIN:.0%} of the best fixed share with each of them."]
     return texts
+
+
+def _about_disks(runs: Runs, experiment: Experiment) -> list[str]:
+    """Whether requests come faster than the disks can serve them, at the best."""
+    if experiment.scenario.to_dict()["replay"]["mode"] != "open":
+        return []
+    idlest = min(
+        (run for run in runs.of(experiment.name)), key=lambda run: float(run.metrics.hybrid.disk_utilisation or 0.0)
+    )
+    busy = float(idlest.metrics.hybrid.disk_utilisation or 0.0)
+    if busy < OVERLOADED:
+        return []
+    return [
+        f"**With {experiment.title} requests come faster than the disks can serve them**: they are busy for {busy:.1%} "
+        f"of the time with {idlest.case.line}, and more with the others. Then a mean response says how long the "
+        "trace is, and not how good a partition: replay it at a lower rate, or on more disks."
+    ]
 
 
 def _destages(run: Run) -> float:

@@ -9,22 +9,30 @@ from typing import Any
 
 from coflash import trace
 from coflash.demo import find_trace
+from coflash.quantity import read
 from coflash.reproduce.paper import Case, Experiment
 from coflash.scenario import Scenario
 
 GIB = 2**30
 FP, RW, OP = "FP-FCL", "RW-FCL", "OP-FCL"
-OP_SLOWLY = "OP-FCL, 1 page a request"
-"""Its caches grow and shrink half as fast as they do otherwise."""
+MEASURED = "OP-FCL, measured costs"
+"""Ours: the cost model goes by what disks and garbage collection took, and by what waits for them."""
+STEADY = "OP-FCL, steady resizing"
+"""The paper's model; a write cache shrinks by so many pages a request, whatever the disks can bear."""
+OURS = (OP, MEASURED, STEADY)
+"""The caches that divide all of flash by themselves."""
 CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
-BY_UNIT, BY_PERIOD = "by-unit", "by-period"
+BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
+BACKGROUND, RIVALS = "background", "rivals"
+SILENT, FP_BY_CLASS, OP_BY_CLASS = "silent eviction", "FP-FCL, blocks by class", "OP-FCL, blocks by class"
+"""Rivals: GC drops clean pages, for the disk holds them; clean pages and dirty ones have blocks of their own."""
 SENSITIVE = ("financial", "home", "search", "given")
-"""Whose sensitivity to the detector's unit and the resizer's period is shown."""
+"""Whose sensitivity to the detector's unit, the resizer's period and its step is shown."""
 
 INITIAL_PERCENT = 95
 """Caching space that OP-FCL begins with."""
-UNIT_KIB, PERIOD_LOG2 = 128, 16
+UNIT_KIB, PERIOD_LOG2, SEGMENT_MIB = 128, 16, 256
 FINANCIAL_REQUESTS = 5_334_987
 """Of Financial1."""
 
@@ -37,9 +45,13 @@ class Scale:
     """Of the paper's flash, segment and period, and of address spaces and requests."""
     caching_percent: tuple[int, ...] = (40, 50, 60, 70, 80, 90, 95)
     """The fixed shares of flash that are caching space."""
+    rivals_percent: tuple[int, ...] = (80, 95)
+    """Those of them at which the rivals are run."""
     units_kib: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
     periods_log2: tuple[int, ...] = (12, 13, 14, 15, 16, 17, 18)
     """Requests of a period, before they are divided, as powers of two."""
+    segments_mib: tuple[int, ...] = (64, 128, 256, 512)
+    """Sizes of a segment, before they are divided."""
     requests_max: int | None = None
     """Of a trace that the user names; all of it where None."""
 
@@ -61,11 +73,23 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     second = [_made_up(scale, name, 2) for name in CONFIG_2]
     sensitive = [_by_unit(scale, one) for one in first if one.name in SENSITIVE]
     sensitive += [_by_period(scale, one) for one in first if one.name in SENSITIVE]
-    return (*first, *second, *sensitive)
+    sensitive += [_by_segment(scale, one) for one in first if one.name in SENSITIVE]
+    background = [_in_background(one) for one in first]
+    return (*first, *second, *sensitive, *background, *(_with_rivals(scale, one) for one in (*first, *second)))
+
+
+def in_background(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the experiments in which no write waits for destaging."""
+    return tuple(f"{name}-{BACKGROUND}" for name in names)
+
+
+def with_rivals(name: str) -> str:
+    """The name of the experiment in which the rivals are run."""
+    return f"{name}-{RIVALS}"
 
 
 def sensitivity(kind: str) -> tuple[str, ...]:
-    """The names of the experiments on `BY_UNIT` or `BY_PERIOD`."""
+    """The names of the experiments on `BY_UNIT`, `BY_PERIOD` or `BY_SEGMENT`."""
     return tuple(f"{name}-{kind}" for name in SENSITIVE)
 
 
@@ -147,7 +171,7 @@ def _device(configuration: int, divisor: float, workload: dict[str, Any], **tabl
     values = Scenario.load(f"opfcl-config{configuration}").to_dict()
     hybrid = {
         **values["hybrid"],
-        "segment": f"{round(256 * 2**20 / divisor) // 4096 * 4096}B",
+        "segment": f"{round(SEGMENT_MIB * 2**20 / divisor) // 4096 * 4096}B",
         "period_requests": round(2**PERIOD_LOG2 / divisor),
     }
     flash = {**values["flash"], "blocks_per_plane": round(values["flash"]["blocks_per_plane"] / divisor)}
@@ -155,18 +179,21 @@ def _device(configuration: int, divisor: float, workload: dict[str, Any], **tabl
 
 
 def _partitions(scale: Scale) -> tuple[Case, ...]:
-    """Each scheme; OP-FCL without shares, for it chooses its own."""
+    """Each scheme; OP-FCL has one run a line, for it chooses its own shares."""
     fixed = [
         Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}})
         for line, name in ((FP, "fp-fcl"), (RW, "rw-fcl"))
         for share in scale.caching_percent
     ]
-    slowly = {**_op_fcl(), "hybrid.resize_pages": 1}
-    return (*fixed, Case(OP, INITIAL_PERCENT, _op_fcl()), Case(OP_SLOWLY, INITIAL_PERCENT, slowly))
+    return (*fixed, *(Case(line, INITIAL_PERCENT, _op_fcl(line)) for line in OURS))
 
 
-def _op_fcl() -> dict[str, Any]:
-    return {"hybrid.scheme": {"name": "op-fcl", "initial_caching": f"{INITIAL_PERCENT}%"}}
+def _op_fcl(line: str = OP) -> dict[str, Any]:
+    costs = "measured" if line == MEASURED else "constants"
+    return {
+        "hybrid.scheme": {"name": "op-fcl", "initial_caching": f"{INITIAL_PERCENT}%", "costs": costs},
+        "hybrid.resizing": "steady" if line == STEADY else "yielding",
+    }
 
 
 def _made_up(scale: Scale, name: str, configuration: int) -> Experiment:
@@ -210,3 +237,37 @@ def _by_period(scale: Scale, of: Experiment) -> Experiment:
         for power in scale.periods_log2
     )
     return Experiment(f"{of.name}-{BY_PERIOD}", of.title, of.scenario, cases)
+
+
+def _by_segment(scale: Scale, of: Experiment) -> Experiment:
+    usual_bytes, *_ = read(of.scenario.to_dict()["hybrid"]["segment"])
+
+    def segment(mib: int) -> str:
+        return f"{int(usual_bytes * mib / SEGMENT_MIB) // 4096 * 4096}B"
+
+    cases = tuple(
+        Case(line, mib, {**_op_fcl(line), "hybrid.segment": segment(mib)})
+        for line in (OP, MEASURED)
+        for mib in scale.segments_mib
+    )
+    return Experiment(f"{of.name}-{BY_SEGMENT}", of.title, of.scenario, cases)
+
+
+def _in_background(of: Experiment) -> Experiment:
+    """The same without RW-FCL, and no write waits for destaging."""
+    cases = tuple(
+        Case(one.line, one.at, {**one.changes, "hybrid.destaging": "background"}) for one in of.cases if one.line != RW
+    )
+    return Experiment(f"{of.name}-{BACKGROUND}", of.title, of.scenario, cases, of.trace, of.footprint_bytes)
+
+
+def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
+    by_class = {"hybrid.active_blocks": "by-class", "ftl.shared_streams": [["host", "gc"]]}
+    fixed = {SILENT: ("silent-eviction", {}), FP_BY_CLASS: ("fp-fcl", by_class)}
+    cases = [
+        Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}, **more})
+        for line, (name, more) in fixed.items()
+        for share in scale.rivals_percent
+    ]
+    cases.append(Case(OP_BY_CLASS, INITIAL_PERCENT, {**_op_fcl(), **by_class}))
+    return Experiment(with_rivals(of.name), of.title, of.scenario, tuple(cases), of.trace, of.footprint_bytes)
