@@ -54,10 +54,11 @@ fn where_a_unit_lies_does_not_matter() {
     const UNITS: u32 = 12;
     for name in EvictionConfig::NAMES {
         let unit_pages = config(name).unit_pages();
+        let slots = 5 * unit_pages;
         for seed in 0..40 {
             let mut stream = Seed(seed).stream("units");
-            let mut here = Cache::new(&config(name), 20, (UNITS * unit_pages) as usize);
-            let mut elsewhere = Cache::new(&config(name), 20, (UNITS * unit_pages) as usize);
+            let mut here = Cache::new(&config(name), slots, (UNITS * unit_pages) as usize);
+            let mut elsewhere = Cache::new(&config(name), slots, (UNITS * unit_pages) as usize);
             let moved = |page: u32| {
                 let unit = (page / unit_pages * 5 + 3) % UNITS;
                 Lpn::new(unit * unit_pages + page % unit_pages)
