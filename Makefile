@@ -23,7 +23,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm bench golden generate format clean prerequisites rust-checks python-checks
+.PHONY: help demo test storm bench golden generate format clean prerequisites rust-checks python-checks python-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,9 +31,10 @@ help: ## Show this list
 demo: $(CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
 	$(BIN)/coflash demo --out $(OUT)
 
-# Side by side: what one waits for or does on one core, the other uses.
+# The first two side by side: what one waits for or does on one core, the other uses.
 test: ## Set up, and run all that is checked
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line rust-checks python-checks
+	@$(MAKE) --no-print-directory python-tests
 
 storm: prerequisites ## Cut power a million times under cdm-consistent and OP-FCL (CUTS=1000000)
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-controller -p coflash-hybrid --test crash
@@ -68,7 +69,10 @@ python-checks: $(DEV_TOOLS) $(CORE)
 	$(BIN)/python -m mypy.stubtest coflash._core
 	$(BIN)/python scripts/reference.py --check
 	$(BIN)/python scripts/golden.py --check
-	$(BIN)/pytest --numprocesses=2 --dist=worksteal
+
+python-tests: $(DEV_TOOLS) $(CORE)
+	$(BIN)/pytest -m alone
+	$(BIN)/pytest -m "not alone" --numprocesses=2 --dist=worksteal
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)

@@ -362,6 +362,7 @@ def await_core(pid: int) -> None:
         time.sleep(0.05)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "changes",
     [

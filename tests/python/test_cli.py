@@ -92,6 +92,7 @@ def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.alone
 def test_control_c_while_python_loads_the_package_is_as_quiet(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).parent / "coflash"), "demo", "--out", str(tmp_path / "demo")]
     # Python itself needs a moment before it runs anything that could catch this.
