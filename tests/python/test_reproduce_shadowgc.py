@@ -290,6 +290,23 @@ def test_a_trace_that_comes_too_fast_or_is_too_short_is_pointed_out(tmp_path: Pa
     ]
 
 
+def test_the_device_is_the_papers_and_the_small_one_a_sixteenth_of_it() -> None:
+    paper, small = (Scenario.load(f"shadowgc-{size}") for size in ("1t", "64g"))
+    values = paper.to_dict()
+    assert workloads.raw_bytes(paper) == 2**40 == 16 * workloads.raw_bytes(small)
+    assert (values["flash"]["page_size"], values["flash"]["pages_per_block"]) == ("16KiB", 512)
+    times = [values["timing"][f"page_{name}"] for name in ("read", "program", "program_fast")]
+    assert times == ["120us", "600us", "300us"]
+    assert values["ftl"]["spare"] == {"share": "7%", "definition": "over_provisioning"}
+    assert values["ftl"]["refresh"] == {"fast_retention": "240h", "power_off": "72h", "retention": "8760h"}
+    assert values["gc"]["victim"]["name"] == "greedy"
+    assert (values["cache"]["size"], values["cache"]["volatile"]) == ("128MiB", True)
+    assert values["cache"]["page_read"] == values["cache"]["page_write"] == "20ns"
+    assert values["precondition"]["fill"] == "random"
+    for part in ("timing", "ftl", "gc", "cooperation"):
+        assert small.to_dict()[part] == values[part]
+
+
 def test_more_traces_than_there_is_room_for_are_refused() -> None:
     with pytest.raises(CoflashError, match="17 traces were given; at most 16 are allowed"):
         workloads.experiments("tiny", ("x",) * 17)

@@ -23,7 +23,7 @@ use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
 use crate::meter::Meter;
-use crate::page_replacer::{Excess, LeaveId, PageReplacer};
+use crate::page_replacer::{LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
 use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
@@ -210,12 +210,6 @@ impl Tier {
     #[must_use]
     pub fn cache(&self) -> &SplitCache {
         &self.replacer.cache
-    }
-
-    /// How many pages each cache may hold at present.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
-        self.resizer.limits()
     }
 
     /// What the tier has done so far.
@@ -414,19 +408,5 @@ impl Tier {
     fn forget<M: TierMedia>(&mut self, pages: &[Lpn], start: M::When, media: &mut M) -> M::When {
         let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.forget(pages, start, &mut store)
-    }
-
-    /// Sends out what is beyond the limits, with so many clean pages to come.
-    #[inline]
-    fn keep_limits<M: TierMedia>(&mut self, coming: u32, start: M::When, media: &mut M) {
-        loop {
-            match self.replacer.excess(self.resizer.limits(), coming) {
-                Excess::Nothing => return,
-                Excess::Clean(slot) => self.drop_clean(slot),
-                Excess::Dirty => {
-                    self.destage(start, media);
-                }
-            }
-        }
     }
 }

@@ -91,7 +91,6 @@ impl Tier {
         start: M::When,
         media: &mut M,
     ) -> (LeaveId, M::When) {
-        self.fetches.cancel(first, pages);
         let (mut slots, mut gone) = (Vec::new(), Vec::new());
         for page in (first.get()..first.get() + pages).map(Lpn::new) {
             match self.replacer.cache.lookup(page) {
@@ -120,7 +119,7 @@ impl Tier {
     fn leave<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
         let Leave { slots, overwritten } = self.replacer.end(id);
         if let Some((first, pages)) = overwritten {
-            // A fetch that began meanwhile may have read what was there before.
+            // Whenever they began, they may have read what was there before.
             self.fetches.cancel(first, pages);
         }
         // They stay pinned until the journal is written: GC must go on copying them.

@@ -1,13 +1,19 @@
-//! How flash is divided anew: when a period ends, and what a write cache that is to be smaller gives up.
+//! How flash is divided: anew when a period ends, and what leaves for the caches to keep their limits.
 
 use super::Tier;
 use crate::media::TierMedia;
 use crate::meter::DiskUse;
-use crate::page_replacer::LeaveId;
+use crate::page_replacer::{Excess, LeaveId};
 use crate::partition_resizer::Limits;
 use crate::scheme::Period;
 
 impl Tier {
+    /// How many pages each cache may hold at present.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.resizer.limits()
+    }
+
     /// What disks have done until now; asked for before the [end](Self::end) of a request with which a period ends.
     pub fn disks_did(&mut self, disk_use: DiskUse) {
         self.meter.disks_did(disk_use);
@@ -31,6 +37,20 @@ impl Tier {
         if let Some(partition) = self.scheme.divide(&period) {
             self.tally.divisions += 1;
             self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));
+        }
+    }
+
+    /// Sends out what is beyond the limits, with so many clean pages to come.
+    #[inline]
+    pub(super) fn keep_limits<M: TierMedia>(&mut self, coming: u32, start: M::When, media: &mut M) {
+        loop {
+            match self.replacer.excess(self.resizer.limits(), coming) {
+                Excess::Nothing => return,
+                Excess::Clean(slot) => self.drop_clean(slot),
+                Excess::Dirty => {
+                    self.destage(start, media);
+                }
+            }
         }
     }
 

@@ -249,7 +249,7 @@ fn op_fcl_finds_a_good_partition_by_itself() {
         (4..=9).map(|tenths| mean(&format!("{{ name = \"fp-fcl\", caching = \"{tenths}0%\" }}"))).collect();
     let best = fixed.iter().copied().fold(f64::INFINITY, f64::min);
     let worst = fixed.iter().copied().fold(0.0, f64::max);
-    for (costs, within) in [("constants", 1.25), ("measured", 1.05)] {
+    for (costs, within) in [("constants", 1.25), ("measured", 1.15)] {
         let op = mean(&format!("{{ name = \"op-fcl\", costs = \"{costs}\" }}"));
         assert!(op < within * best && op < 0.5 * worst, "{costs}: {op} ns; fixed at 40 % to 90 %: {fixed:?}");
     }
