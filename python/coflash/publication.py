@@ -270,9 +270,14 @@ def _tail(study: Study, plan: Plan) -> Figure:
         beyond = histogram.exceeded_by()
         seen = beyond > 0
         code = plan.by.codes[run] if plan.by else place
+        if not len(beyond):
+            continue
+        # All take longer than next to nothing, and the last step goes on to the longest: all may take the same.
+        times_ns = [0.98 * histogram.values_ns[0], *histogram.values_ns[seen], histogram.values_ns[-1]]
+        shares = [1.0, *beyond[seen]]
         axes.step(
-            histogram.values_ns[seen] / 1e6,
-            beyond[seen],
+            np.maximum(times_ns, 1.0) / 1e6,
+            [*shares, shares[-1]],
             where="post",
             label=study.labels[run],
             color=palette.LINES[code % len(palette.LINES)],

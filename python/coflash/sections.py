@@ -145,6 +145,13 @@ HYBRID = Section(
             "Neither cache had them, but another request was fetching them from the disk already.",
             is_rare=True,
         ),
+        counted(
+            "hybrid.joined_reads_pages",
+            "reads that joined a fetch",
+            "pages",
+            "The page was on its way from the disk already; they count as misses.",
+            is_rare=True,
+        ),
         counted("hybrid.bypassed_reads_pages", "pages read past the cache", "pages", "Of sequential runs."),
         counted(
             "hybrid.bypassed_writes_pages", "pages written past the cache", "pages", "Of sequential runs, as a rule."

@@ -4,12 +4,14 @@ import re
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from coflash import CoflashError
+from coflash import CoflashError, Histogram, Result
 from coflash.comparison import Comparison
 from coflash.publication import Plan, Point, points, typical, write_figures
 from coflash.report import Study
+from coflash.result import KINDS
 
 
 def study(comparison: Comparison) -> Study:
@@ -37,6 +39,13 @@ def test_axes_say_what_is_measured_in_which_unit(tmp_path: Path, comparison: Com
     texts = re.findall(r"<text[^>]*>([^<]*)</text>", mean.read_text(encoding="utf-8"))
     assert {"response, mean (µs)", "cache size", "16 MiB", "64 MiB", "no cache", "none", "cdm"} <= set(texts)
     assert "response time (ms)" in tail.read_text(encoding="utf-8")
+
+
+def test_requests_that_all_take_the_same_are_drawn(tmp_path: Path, result: Result) -> None:
+    constant = Histogram(np.array([20], np.uint64), np.array([1000], np.uint64))
+    same = Result(result.document, dict.fromkeys(KINDS, constant), result.series(), result.erase_counts())
+    files = write_figures(Study([same]), tmp_path, "png", ["waf_host"])
+    assert [file.stem for file in files] == ["response-times", "programs-by-cause"]
 
 
 def test_keys_are_chosen_by_what_varied(comparison: Comparison) -> None:

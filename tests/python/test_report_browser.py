@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
@@ -426,3 +427,17 @@ def test_a_plain_ssd_has_no_such_parts(browser: WebDriver, results: list[coflash
     browser.get(place.as_uri())
     assert texts(browser, "#parts") == []
     assert "Caches, buffers, disks" not in texts(browser, "nav a")
+
+
+def test_requests_that_all_take_the_same_are_told_in_words(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    constant = coflash.Histogram(np.array([20], np.uint64), np.array([1000], np.uint64))
+    like = results[0]
+    same = coflash.Result(like.document, dict.fromkeys(KINDS, constant), like.series(), like.erase_counts())
+    place = tmp_path / "same.html"
+    write_report(Study([same]), place)
+    browser.get(place.as_uri())
+    run(browser, "$('#closer').scrollIntoView()")
+    until(lambda: texts(browser, "#closer .empty"))
+    assert "take the same: demo 20\N{NO-BREAK SPACE}ns." in texts(browser, "#closer .empty")[0]

@@ -70,6 +70,9 @@ function tailChart(zoom, hidden) {
     return beyond ? [{ x: ns[0] * 0.98, y: 1 }, ...points.map((point) => ({ ...point, y: point.y > 0 ? point.y : null }))].filter((point) => point.x) : points;
   }, { step: true, dashed: true });
   if (!lines.length) return "There were no such requests.";
+  if (lines.every((line) => details(line.run)[kind].ns.length === 1)) {
+    return `All requests of a run take the same: ${lines.map((line) => `${line.name} ${show(details(line.run)[kind].ns[0], "ns")}`).join(", ")}.`;
+  }
   const all = lines.flatMap((line) => line.points);
   const [low, high] = zoom ?? [Math.min(...all.map((point) => point.x)), Math.max(...all.map((point) => point.x))];
   const least = Math.min(...all.map((point) => point.y ?? 1));
