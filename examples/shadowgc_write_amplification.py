@@ -21,8 +21,8 @@ from coflash.report import Study, write_report
 # %% [markdown]
 # ## The runs
 #
-# Two planes of 512 blocks, of the device `shadowgc-64g`: 8 GiB; writes of 16 KiB, the popular places by Zipf's law. `ggc` knows of no
-# buffer, `hgc` of the host's, `dgc` of the device's, `sgc` of both.
+# Two planes of 512 blocks, of the device `shadowgc-64g`: 8 GiB; writes of 16 KiB, the popular places by Zipf's law.
+# `ggc` knows of no buffer, `hgc` of the host's, `dgc` of the device's, `sgc` of both.
 
 # %%
 DEVICE = Scenario.load("shadowgc-64g").with_(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
@@ -156,6 +156,7 @@ class Hybrid(Record):
     write_hit_ratio: float | None
     read_hits_clean_pages: int
     read_hits_dirty_pages: int
+    joined_reads_pages: int
     bypassed_reads_pages: int
     bypassed_writes_pages: int
     overflowed_writes_pages: int
@@ -344,12 +345,25 @@ def metric(name: str) -> str:
         CoflashError: There is no such metric.
     """
     by_short = {_short(path): path for path in metric_names()}
-    if _short(name) in by_short:
-        return by_short[_short(name)]
-    near = difflib.get_close_matches(_short(name), by_short, 1)
+    given = _short(name)
+    if given in by_short:
+        return by_short[given]
+    ends = [short for short in by_short if short.split(".")[-1] == given.split(".")[-1]]
+    begins = [short for short in by_short if short.startswith(given)]
+    near = difflib.get_close_matches(given, by_short, 1) or begins or ends
     meant = f"; did you mean {near[0]!r}?" if near else ""
-    msg = f"no metric {name!r}{meant} (allowed: {', '.join(by_short)})"
+    msg = f"no metric {name!r}{meant} (allowed: {', '.join(_nearby(given, by_short))})"
     raise CoflashError(msg)
+
+
+def _nearby(given: str, names: Iterable[str]) -> list[str]:
+    """The metrics of the group that was meant; the single ones and the groups where none was."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(name.partition(".")[0], []).append(name)
+    if len(meant := groups.get(given.partition(".")[0], [])) > 1:
+        return meant
+    return [name if [name] == members else f"{name}.…" for name, members in groups.items()]
 
 
 def _names(record: type[Record], prefix: str = "") -> Iterator[str]:

@@ -117,7 +117,8 @@ class Results:
         else:
             near = difflib.get_close_matches(run, self._folders, 1)
             meant = f"; did you mean {near[0]!r}?" if near else ""
-            msg = f"{self.place}: no run {run!r}{meant} ({len(self)} runs are there: coflash results list)"
+            there = f"{len(self)} runs are there: coflash results list --in {self.place}"
+            msg = f"{self.place}: no run {run!r}{meant} ({there})"
         raise CoflashError(msg)
 
     def varied(self) -> tuple[str, ...]:

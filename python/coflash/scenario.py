@@ -72,10 +72,12 @@ class Scenario:
     def set(self, assignments: list[tuple[str, str]]) -> Scenario:
         """This scenario with some keys changed, each value as its TOML text; a bare word is a string.
 
+        A policy is chosen before its parameters are set, in whichever order they are given.
+
         Raises:
             CoflashError: A key does not exist or may not have that value.
         """
-        return Scenario(self.core.set(assignments))
+        return Scenario(self.core.set(sorted(assignments, key=lambda pair: pair[0].removesuffix(".name").count("."))))
 
     def to_toml(self) -> str:
         """The whole scenario, every default written out."""

@@ -138,6 +138,13 @@ HYBRID = Section(
             "share",
             "Of the writes, and the reads that it answers: the cost model's H_W.",
         ),
+        counted(
+            "hybrid.joined_reads_pages",
+            "pages read together",
+            "pages",
+            "Neither cache had them, but another request was fetching them from the disk already.",
+            is_rare=True,
+        ),
         counted("hybrid.bypassed_reads_pages", "pages read past the cache", "pages", "Of sequential runs."),
         counted(
             "hybrid.bypassed_writes_pages", "pages written past the cache", "pages", "Of sequential runs, as a rule."
@@ -199,12 +206,12 @@ HOST_BUFFER = Section(
             "All flash programs for each page written to the device, as the ShadowGC paper counts.",
             is_cost=True,
         ),
-        _made(
+        counted(
+            "host_buffer.absorbed_pages",
             "writes absorbed",
-            "share",
-            lambda m: m.host_writes_pages - m.host_buffer.device_writes_pages,
-            value_at("host_writes_pages"),
-            "Pages written to the buffer and never to the device: overwritten or trimmed before, or still in it.",
+            "pages",
+            "Written over a page that was dirty in the buffer already.",
+            whole=value_at("host_writes_pages"),
         ),
         counted("host_buffer.device_writes_pages", "pages written to the device", "pages", is_cost=True),
         *(
@@ -222,6 +229,8 @@ HOST_BUFFER = Section(
                 ("flushed", "device writes, flushed"),
             )
         ),
+        counted("host_buffer.dropped_pages", "dirty pages trimmed", "pages", is_rare=True),
+        counted("host_buffer.dirty_pages", "still dirty at the end", "pages", "The device was not given these."),
         counted("host_buffer.merged_pages", "pages read to complete a write", "pages", is_cost=True, is_rare=True),
         counted(
             "host_buffer.notices_posted",
@@ -244,12 +253,11 @@ DEVICE_BUFFER = Section(
     "device_buffer",
     (
         Measure("pages written to it", "pages", _BUFFERED, is_cost=False),
-        Measure(
-            "pages overwritten in it",
+        counted(
+            "device_buffer.absorbed_pages",
+            "writes absorbed by the device",
             "pages",
-            value_at("cache.write_hits"),
-            is_cost=False,
-            about="Writes absorbed: the page was in the buffer already.",
+            "Written over a page that was dirty in the buffer already.",
             whole=_BUFFERED,
         ),
         Measure("pages evicted to flash", "pages", value_at("cache.dirty_evictions_pages"), whole=_BUFFERED),
@@ -259,6 +267,14 @@ DEVICE_BUFFER = Section(
             value_at("cache.clean_evictions_pages"),
             is_cost=False,
             about="Clean by then: garbage collection or a flush had written them.",
+            whole=_BUFFERED,
+        ),
+        counted("device_buffer.dropped_pages", "dirty pages trimmed in the device", "pages", is_rare=True),
+        counted(
+            "device_buffer.dirty_pages",
+            "still dirty in the device at the end",
+            "pages",
+            "Nothing was programmed for these.",
             whole=_BUFFERED,
         ),
         counted("device_buffer.flushed_pages", "pages flushed to flash", "pages", is_cost=True),

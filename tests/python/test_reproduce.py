@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from coflash import CoflashError, Scenario
+from coflash.demo import find_trace
 from coflash.quantity import show, show_change
 from coflash.reproduce import PAPERS, Reproduction, reproduce
 from coflash.reproduce.cdm import PAPER, reading, workloads
@@ -162,6 +163,17 @@ def test_a_trace_that_is_given_replaces_the_stand_ins(tmp_path: Path) -> None:
     assert share == pytest.approx(30.7e9 / 2**36, rel=0.02)  # as near as whole blocks in each plane come
     whole = workloads.experiments("full", (str(trace),))[-1]
     assert whole.scenario.to_dict()["flash"] == Scenario.load("cdm-64g").to_dict()["flash"]
+
+
+def test_a_trace_that_arrives_faster_than_the_device_answers_is_said(done: Reproduction, tmp_path: Path) -> None:
+    assert reading.about_load(done.runs) == [], "the stand-ins can be served"
+    of_disk = tmp_path / "fast.csv"
+    of_disk.write_text("".join(f"{place},W,{place * 7919 % 50_000},4096\n" for place in range(60_000)))
+    columns = {"workload.trace_options": {"columns": "time:us,op,offset:pages,size:bytes"}}
+    (*_, given) = workloads.experiments("tiny", (str(find_trace()),))
+    given = replace(given, scenario=given.scenario.with_(columns), trace=(str(of_disk),), cases=given.cases[:1])
+    (note,) = reading.about_load(run_all((given,), tmp_path / "out", 1, None))
+    assert note.startswith("OLTP (given trace) arrives faster than this device answers")
 
 
 def test_a_claim_holds_within_a_fifth_or_in_its_direction() -> None:

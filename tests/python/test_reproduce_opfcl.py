@@ -20,7 +20,14 @@ from coflash.reproduce.page import FAILS, HOLDS, Judged
 from coflash.reproduce.paper import Claim, Figure, Picture, Runs
 from coflash.scenario import Scenario
 
-TINY = Scale(64, caching_percent=(50, 90), units_kib=(16, 128), periods_log2=(14, 16), segments_mib=(128, 256))
+TINY = Scale(
+    64,
+    caching_percent=(50, 90),
+    rivals_percent=(90,),
+    units_kib=(16, 128),
+    periods_log2=(14, 16),
+    segments_mib=(128, 256),
+)
 
 
 def trace_of(file: Path, pages: int) -> Path:
@@ -167,7 +174,7 @@ def test_the_best_partitions_are_found_again_in_the_store(
 ) -> None:
     store = (done.page.parent / "store" / "runs").iterdir()
     documents = [json.loads((run / "result.json").read_text("utf-8")) for run in store]
-    usual: dict[str, Any] = {"destaging": destaging}
+    usual: dict[str, Any] = {"destaging": destaging, "active_blocks": "mixed"}
     if not title.startswith("pgbench"):  # its device is as large as its trace needs
         usual |= {"period_requests": 2**16 // TINY.divisor, "segment": "4MiB", "sequential_unit": "128KiB"}
     of_this = [
@@ -193,6 +200,28 @@ def test_the_best_partitions_are_found_again_in_the_store(
         if destaging == "foreground":
             best_rw = min(means["rw-fcl", False, True])
             assert row["over best RW-FCL"] in {show_change(one / best_rw - 1) for one in ours}
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_rivals_are_held_against_the_same_without_them(
+    title: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    """Each at the share that it was run at; of OP-FCL the paper's."""
+    counted: dict[tuple[str, str, str | None], set[float]] = {}
+    for name in stored:
+        document = json.loads((done.page.parent / "store" / "runs" / name / "result.json").read_text("utf-8"))
+        if TITLES[title] in str(document["scenario"]["workload"]):
+            hybrid = document["scenario"]["hybrid"]
+            key = (hybrid["scheme"]["name"], hybrid["active_blocks"], hybrid["scheme"].get("caching"))
+            counted.setdefault(key, set()).add(stored[name]["erases_blocks"])
+    found = [row for row in rows(done, "rivals") if row[""] == title]
+    assert [row["over"] for row in found] == [FP, FP, OP]
+    ours = [("silent-eviction", "mixed", "90%"), ("fp-fcl", "by-class", "90%"), ("op-fcl", "by-class", None)]
+    for row, key in zip(found, ours, strict=True):
+        (erases,) = counted[key]
+        name = row["over"].lower()
+        over = counted[name, "mixed", "90%" if name == "fp-fcl" else None]
+        assert row["erases, change"] in {show_change(erases / one - 1) if one else "" for one in over}
 
 
 def test_workloads_within_the_bound_are_counted(done: Reproduction) -> None:

@@ -37,10 +37,10 @@ GENERATORS = ("jesd219-enterprise", "oltp-like", "zipf")
 VOLUMES = ("volume-10g", "volume-1g")
 
 
-def iolog(file: Path, seed: int, pause_us: int = 100) -> Path:
+def iolog(file: Path, seed: int, pause_us: int = 100, count: int = 3_000) -> Path:
     """Writes of 16 KiB, most of them to a few pages."""
     draw = random.Random(seed)
-    pages = (draw.randrange(40) if draw.random() < 0.8 else draw.randrange(1600) for _ in range(3_000))
+    pages = (draw.randrange(40) if draw.random() < 0.8 else draw.randrange(1600) for _ in range(count))
     lines = "".join(f"{index * pause_us} d write {page * 16384} 16384\n" for index, page in enumerate(pages))
     file.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{lines}", encoding="utf-8")
     return file
@@ -123,7 +123,7 @@ def test_buffers_have_the_papers_shares_of_the_flash() -> None:
                     assert host == 0
                 else:
                     fixed = {"rate": 256, "room-plane": 64, "room-die": 64, "room-here": 64}
-                    fixed |= {f"footprint-{mib}": mib for mib in (64, 256, 1024)}
+                    fixed |= {workloads.HOT_COLD: 256, **{f"footprint-{mib}": mib for mib in (64, 256, 1024)}}
                     mib = fixed.get(one.name, 256 if one.name.endswith("-device") else case.at)
                     assert host == pytest.approx(flash * mib / 2**20, abs=8192)
                 percent = case.at if one.name.endswith(("-device", "-alone")) else 100 * 128 / 2**20
@@ -245,6 +245,8 @@ def test_the_change_by_footprint_is_that_of_the_runs(done: Reproduction, stored:
         if scheme is None:
             assert (row["line"], row["change of WAF against GGC"]) == ("SGC, paper's mean", "-0.162")
             continue
+        if row["experiment"] == workloads.HOT_COLD:
+            continue
         host = int(row["experiment"].removeprefix("footprint-"))
         space, size = spaces[round(float(row["at"]))], f"{max(1, round(6400 * host / 2**20)) * 16}KiB"
         found = waf[space, size, scheme] / waf[space, size, "ggc"] - 1
@@ -274,15 +276,35 @@ def test_a_trace_is_replayed_on_a_device_as_large_as_the_papers(tmp_path: Path) 
     assert {case.changes["host_buffer.size"] for case in found.cases} == {"65536KiB", "262144KiB", "1048576KiB"}
 
 
-def test_a_trace_that_comes_too_fast_is_pointed_out(tmp_path: Path) -> None:
-    fast, slow = (iolog(tmp_path / f"{name}.iolog", 1, pause_us=us) for name, us in (("fast", 10), ("slow", 100_000)))
-    wanted = [
-        one for one in workloads.experiments("tiny", (str(fast), str(slow))) if one.name in ("trace-1", "trace-2")
+def test_a_trace_that_comes_too_fast_or_is_too_short_is_pointed_out(tmp_path: Path) -> None:
+    files = [
+        iolog(tmp_path / "fast.iolog", 1, pause_us=10),
+        iolog(tmp_path / "slow.iolog", 1, pause_us=100_000),
+        iolog(tmp_path / "short.iolog", 1, pause_us=100_000, count=60),
     ]
-    runs = run_all(wanted, tmp_path / "store", 1, None)
-    warned = reading.about_load(runs)
-    assert len(warned) == 1
-    assert warned[0].startswith("**fast: its requests come faster than the device serves them.**")
+    wanted = [one for one in workloads.experiments("tiny", tuple(map(str, files))) if one.name in workloads.GIVEN]
+    warned = reading.about_given(run_all(wanted, tmp_path / "store", 1, None))
+    assert [text.split("**")[1] for text in warned] == [
+        "fast: its requests come faster than the device serves them.",
+        "short is short.",
+    ]
+
+
+def test_the_device_is_the_papers_and_the_small_one_a_sixteenth_of_it() -> None:
+    paper, small = (Scenario.load(f"shadowgc-{size}") for size in ("1t", "64g"))
+    values = paper.to_dict()
+    assert workloads.raw_bytes(paper) == 2**40 == 16 * workloads.raw_bytes(small)
+    assert (values["flash"]["page_size"], values["flash"]["pages_per_block"]) == ("16KiB", 512)
+    times = [values["timing"][f"page_{name}"] for name in ("read", "program", "program_fast")]
+    assert times == ["120us", "600us", "300us"]
+    assert values["ftl"]["spare"] == {"share": "7%", "definition": "over_provisioning"}
+    assert values["ftl"]["refresh"] == {"fast_retention": "240h", "power_off": "72h", "retention": "8760h"}
+    assert values["gc"]["victim"]["name"] == "greedy"
+    assert (values["cache"]["size"], values["cache"]["volatile"]) == ("128MiB", True)
+    assert values["cache"]["page_read"] == values["cache"]["page_write"] == "20ns"
+    assert values["precondition"]["fill"] == "random"
+    for part in ("timing", "ftl", "gc", "cooperation"):
+        assert small.to_dict()[part] == values[part]
 
 
 def test_more_traces_than_there_is_room_for_are_refused() -> None:

@@ -70,3 +70,10 @@ def test_everything_that_ships_is_listed() -> None:
         assert policy.summary
         assert policy.source
     assert coflash.scenario_schema()["properties"]
+
+
+def test_a_policy_is_chosen_before_its_parameters_whatever_their_order() -> None:
+    pairs = [("gc.victim.d", "7"), ("gc.victim", "d-choices"), ("seed", "1"), ("seed", "2")]
+    chosen = Scenario.load("demo").set(pairs).to_dict()
+    assert chosen["gc"]["victim"] == {"name": "d-choices", "d": 7}
+    assert chosen["seed"] == 2, "of two values for one key the last holds"

@@ -361,6 +361,10 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
     assert metric("response.read.p99") == "response_ns.read.p99"
     with pytest.raises(CoflashError, match=r"did you mean 'response\.p99'"):
         metric("respones.p99")
+    with pytest.raises(CoflashError, match=r"'hybrid\.disk_utilisation'\? \(allowed: hybrid\.\w+(, hybrid\.\w+)+\)$"):
+        metric("hybrid.utilisation")
+    with pytest.raises(CoflashError, match=r"\(allowed: requests, .*, hybrid\.…, .*simulated\)$"):
+        metric("nothing like it")
     result = coflash.run(SMALL)
     for measure, name in zip(HEADLINE, ("waf_host", "waf_ftl", "gc_copies"), strict=False):
         assert named(name).shown(result.metrics) == measure.shown(result.metrics)

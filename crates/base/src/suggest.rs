@@ -1,15 +1,26 @@
 //! Errors that name the nearest match.
 
-/// The entry of `allowed` nearest to `given`, if one is near enough to be meant.
+/// The fewest letters that are taken for the beginning of a name.
+const BEGINNING_MIN: usize = 3;
+
+/// The entry of `allowed` nearest to `given`, if one is near enough to be meant; else the first that begins with it.
 #[must_use]
-pub fn nearest<'a>(given: &str, allowed: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(given: &str, allowed: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let given = given.to_lowercase();
+    let letters = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let beginning = letters(&given);
+    let begun = || {
+        let mut names = allowed.clone().into_iter();
+        names.find(|name| beginning.len() >= BEGINNING_MIN && letters(name).starts_with(&beginning))
+    };
     allowed
+        .clone()
         .into_iter()
         .map(|name| (strsim::damerau_levenshtein(&given, &name.to_lowercase()), name))
         .filter(|&(distance, name)| distance <= (name.len().max(given.len()) / 3).max(1))
         .min_by_key(|&(distance, _)| distance)
         .map(|(_, name)| name)
+        .or_else(begun)
 }
 
 /// `; did you mean X?` or nothing, then what is allowed: the end of every "unknown name" error.
@@ -29,6 +40,9 @@ mod tests {
         assert_eq!(nearest("gredy", allowed), Some("greedy"));
         assert_eq!(nearest("FIFO", allowed), Some("fifo"));
         assert_eq!(nearest("zebra-crossing", allowed), None);
+        assert_eq!(nearest("op-fcl", ["demo", "opfcl-config1", "opfcl-config2"]), Some("opfcl-config1"));
+        assert_eq!(nearest("rand", allowed), Some("random"));
+        assert_eq!(nearest("r", allowed), None);
         assert_eq!(hint("fifi", &["fifo", "lru"]), "; did you mean \"fifo\"? (allowed: fifo, lru)");
     }
 }

@@ -450,6 +450,10 @@ impl Advisor for Gc<'_, '_> {
         }
     }
 
+    fn copies_unmarked(&mut self, _: u32) -> bool {
+        true
+    }
+
     fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
         match self.wire.question_answered() {
             Some(time) => media.later(after, time),

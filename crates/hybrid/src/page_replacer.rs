@@ -144,16 +144,15 @@ impl PageReplacer {
         id
     }
 
-    /// Pages have left: those of them that were not overwritten since.
-    pub(crate) fn end(&mut self, id: LeaveId) -> Vec<SlotId> {
-        let leave = self.leaves[id.get() as usize].take().expect("it began and has not ended");
+    /// Pages have left: with those slots whose pages were not overwritten since.
+    pub(crate) fn end(&mut self, id: LeaveId) -> Leave {
+        let mut leave = self.leaves[id.get() as usize].take().expect("it began and has not ended");
         self.free.push(id);
-        let mut slots = leave.slots;
-        slots.retain(|&slot| self.leaves_with[slot] == Some(id));
-        for &slot in &slots {
+        leave.slots.retain(|&slot| self.leaves_with[slot] == Some(id));
+        for &slot in &leave.slots {
             self.leaves_with[slot] = None;
         }
-        slots
+        leave
     }
 
     /// A page stays after all, or is gone: it was overwritten or trimmed.

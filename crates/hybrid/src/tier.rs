@@ -11,15 +11,19 @@
 //!   clean, for then flash would be out of date; and after it if it was dirty, for until then flash has the only copy. A
 //!   part of a page is not written over that copy meanwhile, but follows to the disk.
 
+mod fetching;
+mod leaving;
 mod recovery;
 mod resizing;
+
+pub use fetching::FETCH_PAGES;
 
 use crate::config::{HybridConfig, PartialWrites};
 use crate::costmodel::Costs;
 use crate::mapping_manager::{Layout, MappingManager, MappingTally};
 use crate::media::TierMedia;
 use crate::meter::Meter;
-use crate::page_replacer::{Leave, LeaveId, PageReplacer};
+use crate::page_replacer::{LeaveId, PageReplacer};
 use crate::partition_resizer::{Limits, PartitionResizer};
 use crate::scheme::Scheme;
 use crate::sequential_detector::SequentialDetector;
@@ -29,9 +33,8 @@ use coflash_base::{Lpn, Share};
 use coflash_cache::{SlotId, SplitCache};
 use coflash_flash::{Cause, Geometry, Media, Place};
 use coflash_ftl::{Fate, Ftl, Summary};
+use fetching::Fetches;
 
-/// Pages of a fetch, at most.
-pub const FETCH_PAGES: u32 = 64;
 /// Segments of a ghost list, at most.
 const SEGMENTS_MAX: u64 = 255;
 
@@ -42,6 +45,8 @@ pub enum Served<W> {
     Flash(W),
     /// The disk: the driver fetches it, or overwrites it there.
     Disk,
+    /// The fetch of this number, which is under way and brings the page: it is read when that is.
+    Joined(u32),
 }
 
 /// What the tier has done, in pages.
@@ -53,6 +58,8 @@ pub struct TierTally {
     pub read_hits_dirty: u64,
     /// Reads that found none.
     pub read_misses: u64,
+    /// Of those, reads that waited for a fetch under way.
+    pub joined_reads: u64,
     /// Writes that found a dirty page.
     pub write_hits: u64,
     /// Writes that found a clean page or none.
@@ -77,14 +84,6 @@ pub struct TierTally {
     pub divisions: u64,
 }
 
-/// A read of the disk that is under way.
-#[derive(Clone, Copy, Debug)]
-struct Fetch {
-    first: Lpn,
-    /// The pages that are to be cached, by their place in it.
-    wanted: u64,
-}
-
 /// See the module.
 #[derive(Clone)]
 pub struct Tier {
@@ -103,8 +102,7 @@ pub struct Tier {
     flash_pages: u32,
     slots: u32,
     step: f64,
-    fetches: Vec<Option<Fetch>>,
-    fetches_free: Vec<u32>,
+    fetches: Fetches,
     /// The request being served goes past the cache.
     bypass: bool,
     /// The period ended with this request.
@@ -191,8 +189,7 @@ impl Tier {
             flash_pages,
             slots: layout.slots,
             step,
-            fetches: Vec::new(),
-            fetches_free: Vec::new(),
+            fetches: Fetches::default(),
             bypass: false,
             period_ends: false,
             trimmed: Vec::new(),
@@ -241,6 +238,7 @@ impl Tier {
             + self.replacer.heap_bytes()
             + self.detector.heap_bytes()
             + self.mapping.heap_bytes()
+            + self.fetches.heap_bytes()
             + tracker;
         (all, tracker)
     }
@@ -276,7 +274,7 @@ impl Tier {
         self.give_up_group(start, media);
     }
 
-    /// Reads a page of the request.
+    /// Reads a page of the request. One that goes past the cache joins no fetch: that would break its transfer in two.
     #[inline]
     pub fn read<M: TierMedia>(&mut self, page: Lpn, start: M::When, media: &mut M) -> Served<M::When> {
         let found = self.replacer.cache.lookup(page);
@@ -303,7 +301,10 @@ impl Tier {
             }
         }
         self.tally.read_misses += 1;
-        Served::Disk
+        self.fetches.bringing(page).map_or(Served::Disk, |fetch| {
+            self.tally.joined_reads += 1;
+            Served::Joined(fetch)
+        })
     }
 
     /// None where GC, which may run before the read, drops the page.
@@ -338,7 +339,7 @@ impl Tier {
         if let Some(tracker) = &mut self.tracker {
             tracker.write(page);
         }
-        self.cancel_fetches(page, 1);
+        self.fetches.cancel(page, 1);
         let was_dirty = found.is_some_and(|slot| self.replacer.cache.is_dirty(slot));
         if was_dirty {
             self.tally.write_hits += 1;
@@ -407,188 +408,5 @@ impl Tier {
     fn forget<M: TierMedia>(&mut self, pages: &[Lpn], start: M::When, media: &mut M) -> M::When {
         let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
         self.mapping.forget(pages, start, &mut store)
-    }
-
-    /// Forgets a page of the request: from now on it reads as the disk has it, be that older. The journal says so at the
-    /// [end](Self::end) of the request, which is answered without waiting for that: if power fails before it is written, the
-    /// page may be back as it was, and afterwards not any more.
-    pub fn trim(&mut self, page: Lpn) {
-        self.cancel_fetches(page, 1);
-        if let Some(tracker) = &mut self.tracker {
-            tracker.forget(page);
-        }
-        if self.mapping.is_recorded(page) {
-            self.trimmed.push(page);
-        }
-    }
-
-    fn forget_trimmed<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
-        let trimmed = std::mem::take(&mut self.trimmed);
-        self.forget(&trimmed, start, media);
-        for page in trimmed {
-            // Only now: if GC erased this copy before the journal is written, an older one would be the last that flash has.
-            if let Some(slot) = self.replacer.cache.lookup(page) {
-                self.release(slot);
-            }
-        }
-    }
-
-    fn release(&mut self, slot: SlotId) {
-        self.replacer.stays(slot);
-        self.replacer.cache.remove(slot);
-        self.ftl.invalidate(Lpn::new(slot.get()));
-    }
-
-    fn drop_clean(&mut self, slot: SlotId) {
-        debug_assert!(!self.replacer.cache.is_dirty(slot), "{slot:?} is dirty");
-        self.tally.clean_evictions += 1;
-        self.release(slot);
-    }
-
-    /// Reads the next group into the buffer and hands it to the disk.
-    fn destage<M: TierMedia>(&mut self, start: M::When, media: &mut M) -> LeaveId {
-        let Self { ftl, replacer, tally, .. } = self;
-        let (id, slots) = replacer.take_group(|slot| {
-            tally.clean_evictions += 1;
-            ftl.invalidate(Lpn::new(slot.get()));
-        });
-        self.tally.destage_groups += 1;
-        self.tally.destages += slots.len() as u64;
-        for slot in slots {
-            let page = self.replacer.cache.page_of(slot);
-            let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
-            let read = store.read(Lpn::new(slot.get()), Place::Merged, Cause::Destage);
-            media.destage(id.get(), page, read.expect("a dirty page is in flash"));
-        }
-        self.started.push(id);
-        id
-    }
-
-    /// The groups that began since this was last asked.
-    pub fn started(&mut self) -> impl Iterator<Item = LeaveId> + '_ {
-        self.started.drain(..)
-    }
-
-    /// Whether the disk still wants a page of a group: not if it was overwritten since, for then an older version of it may
-    /// not reach the disk any more.
-    #[must_use]
-    pub fn leaves(&self, id: LeaveId, page: Lpn) -> bool {
-        self.replacer.leaves(id, page)
-    }
-
-    /// A group is on the disk: its pages leave flash. The journal says so at the time returned.
-    pub fn destaged<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
-        self.given_up = self.given_up.filter(|&given_up| given_up != id);
-        self.leave(id, start, media)
-    }
-
-    /// Writes past the cache begin, to so many pages from `first` on that the disk [serves](Self::write). The disk may be written at the time returned, and not
-    /// before: until then, flash could bring back what is older.
-    pub fn overwrite<M: TierMedia>(
-        &mut self,
-        first: Lpn,
-        pages: u32,
-        start: M::When,
-        media: &mut M,
-    ) -> (LeaveId, M::When) {
-        self.cancel_fetches(first, pages);
-        let (mut slots, mut gone) = (Vec::new(), Vec::new());
-        for page in (first.get()..first.get() + pages).map(Lpn::new) {
-            match self.replacer.cache.lookup(page) {
-                // It leaves with the overwrite before this one.
-                Some(slot) if self.replacer.is_outdated(slot) => {}
-                // Pinned when it was decided that it passes.
-                Some(slot) if self.replacer.cache.is_dirty(slot) => slots.push(slot),
-                Some(slot) => {
-                    self.drop_clean(slot);
-                    gone.push(page);
-                }
-                None if self.mapping.is_recorded(page) => gone.push(page),
-                None => {}
-            }
-        }
-        let id = self.replacer.begin(Leave { slots, overwritten: Some((first, pages)) });
-        let ready = self.forget(&gone, start, media);
-        (id, ready)
-    }
-
-    /// The disk has what was written past the cache: dirty copies leave flash. It may be answered at the time returned.
-    pub fn overwritten<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
-        self.leave(id, start, media)
-    }
-
-    fn leave<M: TierMedia>(&mut self, id: LeaveId, start: M::When, media: &mut M) -> M::When {
-        let slots = self.replacer.end(id);
-        // They stay pinned until the journal is written: GC must go on copying them.
-        let pages: Vec<_> = slots.iter().map(|&slot| self.replacer.cache.page_of(slot)).collect();
-        let done = self.forget(&pages, start, media);
-        for slot in slots {
-            self.release(slot);
-        }
-        done
-    }
-
-    /// The disk is asked for so many pages from `first` on, at most [`FETCH_PAGES`], to be read and cached.
-    pub fn fetch(&mut self, first: Lpn, pages: u32) -> u32 {
-        debug_assert!((1..=FETCH_PAGES).contains(&pages), "a fetch of {pages} pages");
-        let wanted = u64::MAX >> (FETCH_PAGES - pages);
-        let fetch = Some(Fetch { first, wanted });
-        if let Some(free) = self.fetches_free.pop() {
-            self.fetches[free as usize] = fetch;
-            return free;
-        }
-        self.fetches.push(fetch);
-        self.fetches.len() as u32 - 1
-    }
-
-    /// Whether what is read goes into the cache: not so where it goes past it.
-    #[must_use]
-    pub fn fetches(&self) -> bool {
-        !self.bypass
-    }
-
-    /// The disk has delivered: what is still wanted is put into the read cache.
-    pub fn fetched<M: TierMedia>(&mut self, id: u32, start: M::When, media: &mut M) {
-        let Fetch { first, wanted } = self.fetches[id as usize].take().expect("it is under way");
-        self.fetches_free.push(id);
-        for place in (0..FETCH_PAGES).filter(|place| wanted >> place & 1 == 1) {
-            let page = Lpn::new(first.get() + place);
-            if self.replacer.cache.lookup(page).is_none() && !self.replacer.is_overwritten(page) {
-                self.fill(id, page, start, media);
-            }
-        }
-    }
-
-    fn fill<M: TierMedia>(&mut self, fetch: u32, page: Lpn, start: M::When, media: &mut M) {
-        if self.resizer.limits().read_pages == 0 {
-            return;
-        }
-        // Before it comes: some policies have the newest page leave first where all others were used again.
-        self.keep_limits(1, start, media);
-        if self.replacer.cache.is_full() {
-            match self.replacer.clean_victim() {
-                Some(slot) => self.drop_clean(slot),
-                None => return,
-            }
-        }
-        let slot = self.replacer.cache.insert(page, false);
-        self.tally.fills += 1;
-        media.fetched(fetch, page);
-        self.program(slot, Place::Host, Cause::Evict, start, start, media);
-    }
-
-    /// What fetches under way bring of these pages is out of date.
-    #[inline]
-    fn cancel_fetches(&mut self, first: Lpn, pages: u32) {
-        if self.fetches.len() == self.fetches_free.len() {
-            return;
-        }
-        let (first, end) = (u64::from(first.get()), u64::from(first.get()) + u64::from(pages));
-        for fetch in self.fetches.iter_mut().flatten() {
-            let begin = u64::from(fetch.first.get());
-            for place in first.max(begin)..end.min(begin + u64::from(FETCH_PAGES)) {
-                fetch.wanted &= !(1 << (place - begin));
-            }
-        }
     }
 }

@@ -423,10 +423,15 @@ fn out_of_space<T: Target>(
         }
         Remap::Dense | Remap::Modulo => "",
     };
-    Ok(RunError::TooFar(format!(
-        "{needed}; the device exports {} ({device} bytes): give it more blocks (flash.blocks_per_plane){otherwise}",
-        human(device)
-    )))
+    let room = human(device);
+    let larger = if scenario.hybrid.is_some() {
+        format!(
+            "the disks hold {room} ({device} bytes): give them more (hybrid.disks.model.capacity, hybrid.disks.count)"
+        )
+    } else {
+        format!("the device exports {room} ({device} bytes): give it more blocks (flash.blocks_per_plane)")
+    };
+    Ok(RunError::TooFar(format!("{needed}; {larger}{otherwise}")))
 }
 
 /// The one place where wall time is read: for the rates in a result, never for the result itself.
@@ -479,6 +484,17 @@ impl Scenario {
     fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
         let logical_bytes = firmware.ftl().logical_bytes();
         let workload = self.describe_workload(firmware.ftl().logical_pages())?;
+        let cache = match (self.host_buffer.exists(), self.cache.volatile) {
+            (true, _) => {
+                let pages = self
+                    .host_buffer
+                    .size
+                    .pages(self.flash.page_size.count, firmware.ftl().logical_pages().into());
+                format!("write buffers: one of {pages} pages in the host, one")
+            }
+            (false, true) => "write buffer".to_owned(),
+            (false, false) => "cache".to_owned(),
+        };
         Ok(vec![
             format!(
                 "exports {} ({} pages) of {}",
@@ -486,7 +502,7 @@ impl Scenario {
                 firmware.ftl().logical_pages(),
                 human(self.flash.capacity().count)
             ),
-            format!("cache of {} pages{place}, {}", firmware.cache().1, self.cooperation.name()),
+            format!("{cache} of {} pages{place}, {}", firmware.cache().1, self.cooperation.name()),
             workload,
             format!(
                 "state of {}, {:.2} bytes a physical page",

@@ -19,7 +19,9 @@ STANDARD_OUTPUT = Path("-")
 
 _WIDEST = 10_000
 
-ScenarioName = Annotated[str, typer.Argument(metavar="SCENARIO", help="A preset's name, or a TOML file.")]
+ScenarioName = Annotated[
+    str, typer.Argument(metavar="SCENARIO", help="Name of a preset ('coflash scenario list'), or a TOML file.")
+]
 Assignments = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as cache.size=64MiB. May be repeated."),

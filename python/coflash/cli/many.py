@@ -33,9 +33,12 @@ def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
 
 
 def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
-    """A row for each run, or for each point with means over its seeds: what sets it apart, and the measures."""
+    """A row for each run, or each point with means over its seeds, in the order of what sets them apart."""
+    apart = results.apart()
+    order = {run: [key.codes[place] for key in apart] for place, run in enumerate(results)}
     groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results]
-    keys = [key.path for key in results.apart() if not (over_seeds and key.path == "seed")]
+    groups.sort(key=lambda runs: order[runs[0]])
+    keys = [key.path for key in apart if not (over_seeds and key.path == "seed")]
     table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
     rows = {row["run"]: row for row in results.rows()}
     for runs in groups:

@@ -23,7 +23,10 @@ def report(
     output: Annotated[
         Path | None,
         typer.Option(
-            "-o", "--output", metavar="PATH", help="The file [report.html], or the folder of figures [figures]."
+            "-o",
+            "--output",
+            metavar="PATH",
+            help="The file or, for figures, the folder; report.html or figures if left out.",
         ),
     ] = None,
     format: Annotated[

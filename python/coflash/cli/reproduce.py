@@ -10,7 +10,7 @@ import typer
 from coflash.cli.console import Quiet, errors, output, plain_table
 
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
-_OUT = "The folder for page, figures, tables and runs [results/reproduce/PAPER-SCALE]."
+_OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE if left out."
 _PUBLISH = "Write the page and its images into this folder as well."
 
 

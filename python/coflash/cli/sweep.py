@@ -102,14 +102,18 @@ def sweep(
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(found.results.remarks)
         show_table(points_table(found, shown), console)
-        done = f"{len(found.results)} runs, {found.from_before} of them from before" if found.from_before else ""
+        done = f"{_runs(len(found.results))}, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
         if found.warming.runs:
             console.print(warmed(found.warming), highlight=False, soft_wrap=True)
     if found.failures:
         if not quiet:
-            errors().print(f"{len(found.failures)} runs failed, see above", style="red")
+            errors().print(f"{_runs(len(found.failures))} failed, see above", style="red")
         raise typer.Exit(1)
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
 
 
 def warmed(warming: Warming) -> str:

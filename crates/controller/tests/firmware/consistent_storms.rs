@@ -1,11 +1,11 @@
 //! Random operations under `cdm-consistent`, with power, against an array of what was last written.
 
-use crate::support::{Device, Named, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
+use crate::support::{Device, Named, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Seed, Time};
 use coflash_cache::EvictionConfig;
 use coflash_flash::Cause;
-use coflash_ftl::{Chips, Pools, Summary, Trigger, VictimConfig, WearLevelling};
+use coflash_ftl::{Pools, Trigger, VictimConfig};
 
 const STEPS: u64 = 600;
 const STEPS_BETWEEN_CHECKS: u64 = 8;
@@ -109,18 +109,7 @@ fn draw(seed: u64, slots: u32, stream: &mut Stream) -> Setup {
     setup.geometry.planes_per_die = stream.random_range(1..3);
     setup.geometry.channels = stream.random_range(1..3);
     setup.ftl.pools = [Pools::Plane, Pools::Die][pick(stream, 2)];
-    setup.ftl.chips = [Chips::Static, Chips::RoundRobin, Chips::LeastBusy][pick(stream, 3)];
-    setup.ftl.summary = [Summary::Off, Summary::On, Summary::FreeInGc][pick(stream, 3)];
-    setup.ftl.wear_levelling = [WearLevelling::Off, WearLevelling::Dynamic][pick(stream, 2)];
-    let (streams, groups) =
-        [("[]", 3), (r#"[["host","evict"]]"#, 2), (r#"[["host","evict","gc"]]"#, 1)][pick(stream, 3)];
-    setup.ftl.shared_streams = serde_json::from_str(streams).expect("streams");
-    let pool_blocks = match setup.ftl.pools {
-        Pools::Plane => setup.geometry.blocks_per_plane,
-        Pools::Die => setup.geometry.blocks_per_die(),
-    };
-    // As tight as may be, or roomier: the low mark, the open blocks and the reserve.
-    setup.ftl.spare = spare(1 + groups + 1 + stream.random_range(0..2), pool_blocks);
+    setup.draw_ftl(2, stream);
     setup
 }
 

@@ -1,11 +1,11 @@
 //! Random operations against the stupidest correct model: an array of what was last written.
 
-use crate::support::{Device, Named, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn, spare};
+use crate::support::{Device, Named, Operation, PAGE_BYTES, Page, Setup, content, cooperation, lpn};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::EvictionConfig;
 use coflash_controller::{CooperationConfig, Eviction};
-use coflash_ftl::{Chips, Pools, Summary, Trigger, VictimConfig, WearLevelling};
+use coflash_ftl::{Pools, Trigger, VictimConfig};
 
 const STEPS: u64 = 1000;
 const STEPS_BETWEEN_CHECKS: u64 = 16;
@@ -83,24 +83,6 @@ impl Storm {
     }
 }
 
-/// What the loops over options do not cover is drawn.
-fn draw_ftl(setup: &mut Setup, stream: &mut Stream) {
-    let pick = |stream: &mut Stream, of: u32| stream.random_range(0..of) as usize;
-    setup.ftl.chips = [Chips::Static, Chips::RoundRobin, Chips::LeastBusy][pick(stream, 3)];
-    setup.ftl.summary = [Summary::Off, Summary::On, Summary::FreeInGc][pick(stream, 3)];
-    setup.ftl.wear_levelling = [WearLevelling::Off, WearLevelling::Dynamic][pick(stream, 2)];
-    let (streams, groups) =
-        [("[]", 3), (r#"[["host","evict"]]"#, 2), (r#"[["host","evict","gc"]]"#, 1)][pick(stream, 3)];
-    setup.ftl.shared_streams = serde_json::from_str(streams).expect("streams");
-    let pool_blocks = match setup.ftl.pools {
-        Pools::Plane => setup.geometry.blocks_per_plane,
-        Pools::Die => setup.geometry.blocks_per_die(),
-    };
-    // As tight as may be, or roomier: the low mark, the open blocks and the reserve.
-    let kept_back = 1 + groups + 1 + stream.random_range(0..3);
-    setup.ftl.spare = spare(kept_back, pool_blocks);
-}
-
 /// Every combination of what concerns the cache, each with its own device and operations.
 fn storms(cooperation: &CooperationConfig, drops_min: u64) {
     let mut drops = 0;
@@ -124,7 +106,8 @@ fn storms(cooperation: &CooperationConfig, drops_min: u64) {
                 setup.ftl.pools = if bit(4) { Pools::Plane } else { Pools::Die };
                 setup.geometry.planes_per_die = stream.random_range(1..3);
                 setup.geometry.channels = stream.random_range(1..3);
-                draw_ftl(&mut setup, &mut stream);
+                // What the loops do not cover.
+                setup.draw_ftl(3, &mut stream);
                 let _named = Named(&setup);
                 let mut storm = Storm::new(&setup);
                 storm.run(&mut stream, STEPS);

@@ -7,7 +7,7 @@ use coflash_base::Bytes;
 use coflash_controller::{CacheSize, Controller, Extent};
 use coflash_flash::image::{Done, Image};
 use coflash_flash::{Cause, Mode};
-use coflash_ftl::{FreeMark, FtlConfig, Marks, Tier, Trigger};
+use coflash_ftl::{FreeMark, FtlConfig, Marks, Stream, Tier, Trigger};
 
 /// The state of X's flash page, as the paper writes it: dirty in the device, dirty in the host, valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,6 +259,18 @@ fn an_eviction_after_gc_costs_what_gc_has_left_to_do() {
                 scene.apply(DeviceEvicts);
                 assert_eq!(scene.cost() == Written, written, "{scheme}: eviction after GC in {state:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn shadows_have_blocks_of_their_own_where_a_scheme_says_so() {
+    for (schemes, apart) in
+        [(["ggc", "delay", "dgc"].as_slice(), false), (["separation", "zgc", "hgc", "sgc"].as_slice(), true)]
+    {
+        for scheme in schemes {
+            let scene = Scene::new(scheme, S011);
+            assert_eq!(!scene.controller.ftl().share_blocks(Stream::Gc, Stream::Shadow), apart, "{scheme}");
         }
     }
 }

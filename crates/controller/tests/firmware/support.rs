@@ -5,7 +5,10 @@ use coflash_base::{Bytes, Lpn, Seed, Share};
 use coflash_controller::{CacheConfig, CacheSize, Controller, CooperationConfig, Extent};
 use coflash_flash::image::Image;
 use coflash_flash::{Cause, Geometry, Media, Place};
-use coflash_ftl::{CopyAll, FreeMark, FtlConfig, GcConfig, Io, Provisioning, Spare, Stream, VictimConfig};
+use coflash_ftl::{
+    Chips, CopyAll, FreeMark, FtlConfig, GcConfig, Io, Pools, Provisioning, Spare, Stream, Summary,
+    VictimConfig, WearLevelling,
+};
 use std::ops::Range;
 
 /// Bytes of a page: as few as partial writes need to overlap in every way.
@@ -60,6 +63,23 @@ impl Setup {
     pub(crate) fn with_cooperation(mut self, cooperation: &CooperationConfig) -> Self {
         self.cooperation = cooperation.clone();
         self
+    }
+
+    /// Draws what lies below the cache, its pools and planes given; spare blocks as few as may be, or up to `roomier` - 1 more.
+    pub(crate) fn draw_ftl(&mut self, roomier: u32, stream: &mut seed::Stream) {
+        let pick = |stream: &mut seed::Stream, of: u32| stream.random_range(0..of) as usize;
+        self.ftl.chips = [Chips::Static, Chips::RoundRobin, Chips::LeastBusy][pick(stream, 3)];
+        self.ftl.summary = [Summary::Off, Summary::On, Summary::FreeInGc][pick(stream, 3)];
+        self.ftl.wear_levelling = [WearLevelling::Off, WearLevelling::Dynamic][pick(stream, 2)];
+        let (streams, groups) =
+            [("[]", 3), (r#"[["host","evict"]]"#, 2), (r#"[["host","evict","gc"]]"#, 1)][pick(stream, 3)];
+        self.ftl.shared_streams = serde_json::from_str(streams).expect("streams");
+        let pool_blocks = match self.ftl.pools {
+            Pools::Plane => self.geometry.blocks_per_plane,
+            Pools::Die => self.geometry.blocks_per_die(),
+        };
+        // The low mark, the open blocks and the reserve.
+        self.ftl.spare = spare(1 + groups + 1 + stream.random_range(0..roomier), pool_blocks);
     }
 
     pub(crate) fn controller(&self) -> Controller {

@@ -10,7 +10,8 @@
 //! page that it believes to be dirty here: so a notice of a page that is written is withdrawn, or waited for.
 //!
 //! **A flush is a promise.** Every dirty page is written to the device, all of them, then the device is flushed: what the
-//! device has let go of is then replaced by what is newer.
+//! device has let go of is then replaced by what is newer. It is the whole device's: a block trace knows no files, so what was
+//! an fsync of one of them is a flush of all.
 
 mod config;
 

@@ -1,6 +1,7 @@
 //! Serves random requests over a tier, with a disk that does what waits for it in any order that keeps conflicts in order;
 //! and knows what each sector may read as.
 
+use crate::jobs::Job;
 use crate::media::{Data, Destage, Fragile, SECTORS, Sabotage, Written};
 use crate::setup::Setup;
 use coflash_base::Lpn;
@@ -12,66 +13,6 @@ use std::collections::BTreeMap;
 
 /// The disk is not left behind by more than that.
 const QUEUE_MAX: usize = 48;
-
-/// What waits for the disk.
-#[derive(Clone, Debug)]
-enum Job {
-    /// Once `data` is there, the disk has read it, and the tier is to be told.
-    Fetch {
-        id: Option<u32>,
-        first: Lpn,
-        at_least: Vec<Data>,
-        data: Option<Vec<Data>>,
-    },
-    /// Not `sent`: the disk does not have it yet.
-    Destage {
-        destage: Destage,
-        sent: bool,
-    },
-    Overwrite {
-        id: LeaveId,
-        first: Lpn,
-        data: Vec<Written>,
-        done: usize,
-    },
-}
-
-impl Job {
-    /// The pages that the disk has yet to read or write.
-    fn range(&self) -> (u32, u32, bool) {
-        match self {
-            Self::Fetch { data: Some(_), .. } | Self::Destage { sent: false, .. } => (0, 0, false),
-            Self::Fetch { first, at_least, .. } => (first.get(), first.get() + at_least.len() as u32, false),
-            Self::Destage { destage: Destage { page, .. }, .. } => (page.get(), page.get() + 1, true),
-            Self::Overwrite { first, data, .. } => (first.get(), first.get() + data.len() as u32, true),
-        }
-    }
-
-    /// Whether the disk does not have this one overtake the other, which came before.
-    fn waits_for(&self, other: &Self, sabotage: Sabotage) -> bool {
-        if sabotage == Sabotage::PartsOvertake
-            && let (Self::Overwrite { data, .. }, Self::Destage { .. }) = (self, other)
-            && data.iter().any(|written| written.only.is_some())
-        {
-            return false;
-        }
-        let ((first, end, writes), (other_first, other_end, other_writes)) = (self.range(), other.range());
-        (writes || other_writes) && first < other_end && other_first < end
-    }
-
-    /// What it has yet to write to a sector.
-    fn brings(&self, page: Lpn, sector: usize) -> Option<u64> {
-        match self {
-            Self::Destage { destage, sent: true } => (destage.page == page).then_some(destage.data[sector]),
-            Self::Overwrite { first, data, done, .. } => {
-                let at = page.get().checked_sub(first.get())? as usize;
-                let written = data.get(at).filter(|written| at >= *done && written.writes(sector))?;
-                Some(written.data[sector])
-            }
-            _ => None,
-        }
-    }
-}
 
 /// Versions of a sector: counted through all writes, so that the newer is the larger. It may read as any that is neither
 /// older than what was answered nor newer than what was issued; or, if power failed during a trim, as what that would have
@@ -185,6 +126,7 @@ impl Driver {
                     self.count("parts to the disk", u64::from(written.only.is_some()));
                     run.get_or_insert((page, Vec::new())).1.push(written);
                 }
+                Served::Joined(fetch) => unreachable!("a write joins fetch {fetch}"),
             }
         }
         if let Some(run) = run {
@@ -267,7 +209,7 @@ impl Driver {
         }
     }
 
-    fn read(&mut self, first: u32, pages: u32) -> Result<(), String> {
+    pub(crate) fn read(&mut self, first: u32, pages: u32) -> Result<(), String> {
         self.tier.begin(false, Lpn::new(first), pages);
         let mut run: Option<(Lpn, u32)> = None;
         for page in (first..first + pages).map(Lpn::new) {
@@ -279,6 +221,12 @@ impl Driver {
                     }
                 }
                 Served::Disk => run.get_or_insert((page, 0)).1 += 1,
+                Served::Joined(fetch) => {
+                    self.join(fetch, page);
+                    if let Some(run) = run.take() {
+                        self.fetch(run);
+                    }
+                }
             }
         }
         if let Some(run) = run {
@@ -295,7 +243,17 @@ impl Driver {
     fn fetch(&mut self, (first, pages): (Lpn, u32)) {
         let id = self.tier.fetches().then(|| self.tier.fetch(first, pages));
         let at_least = (first.get()..first.get() + pages).map(|page| self.answered(Lpn::new(page))).collect();
-        self.jobs.push(Job::Fetch { id, first, at_least, data: None });
+        self.jobs.push(Job::Fetch { id, first, at_least, joined: Vec::new(), data: None });
+    }
+
+    fn join(&mut self, fetch: u32, page: Lpn) {
+        let at_least = self.answered(page);
+        let mut joined = self.jobs.iter_mut().filter_map(|job| match job {
+            Job::Fetch { id, joined, .. } if *id == Some(fetch) => Some(joined),
+            _ => None,
+        });
+        joined.next().expect("it is under way").push((page, at_least));
+        assert!(joined.next().is_none(), "fetch {fetch} is under way twice");
     }
 
     fn answered(&self, page: Lpn) -> Data {
@@ -336,7 +294,30 @@ impl Driver {
             !self.jobs[..index].iter().any(|earlier| job.waits_for(earlier, self.media.sabotage))
         };
         let free: Vec<_> = (0..self.jobs.len()).filter(may_go).collect();
-        let Some(&index) = free.get(draw % free.len().max(1)) else { return Ok(()) };
+        free.get(draw % free.len().max(1)).map_or(Ok(()), |&index| self.work_on(index))
+    }
+
+    /// The disk reads all that is to be fetched, and does not say so yet.
+    pub(crate) fn read_ahead(&mut self) {
+        for index in 0..self.jobs.len() {
+            if let Job::Fetch { data: None, .. } = self.jobs[index] {
+                self.work_on(index).expect("nothing is delivered");
+            }
+        }
+    }
+
+    /// The disk writes all that is to be written.
+    pub(crate) fn work_off_writes(&mut self) {
+        while let Some(index) = self.jobs.iter().position(|job| !matches!(job, Job::Fetch { .. })) {
+            self.work_on(index).expect("nothing is delivered");
+        }
+    }
+
+    pub(crate) fn is_cached(&self, page: u32) -> bool {
+        self.tier.cache().lookup(Lpn::new(page)).is_some()
+    }
+
+    fn work_on(&mut self, index: usize) -> Result<(), String> {
         match &mut self.jobs[index] {
             Job::Fetch { data: data @ None, first, at_least, .. } => {
                 let pages = first.get()..first.get() + at_least.len() as u32;
@@ -383,9 +364,12 @@ impl Driver {
 
     /// The disk has read what was to be fetched.
     fn deliver(&mut self, index: usize) -> Result<(), String> {
-        let Job::Fetch { id, first, at_least, data: Some(data) } = self.jobs.remove(index) else {
+        let Job::Fetch { id, first, at_least, joined, data: Some(data) } = self.jobs.remove(index) else {
             unreachable!("it is a fetch, and read");
         };
+        for (page, at_least) in joined {
+            self.check(page, data[(page.get() - first.get()) as usize], at_least)?;
+        }
         for ((page, at_least), data) in (first.get()..).map(Lpn::new).zip(at_least).zip(data) {
             self.check(page, data, at_least)?;
             self.media.fetched.extend(id.map(|id| (id, page, data)));
@@ -412,6 +396,7 @@ impl Driver {
         let counts = [
             ("groups", tally.destage_groups),
             ("fills", tally.fills),
+            ("joined reads", tally.joined_reads),
             ("overwrites", tally.bypassed_writes),
             ("divisions", tally.divisions),
             ("evictions", tally.clean_evictions),

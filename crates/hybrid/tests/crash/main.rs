@@ -3,6 +3,7 @@
 //! something newer that was on its way; what it reads as then stays; and the tier works on.
 
 mod driver;
+mod jobs;
 mod media;
 mod setup;
 
@@ -54,7 +55,7 @@ fn no_cut_loses_a_dirty_page_or_brings_an_old_one_back() {
             }
         }
     }
-    assert_eq!(sums.len(), 13);
+    assert_eq!(sums.len(), 14);
     assert!(sums.values().all(|&count| count > 100), "what is to be tested happens: {sums:?}");
 }
 
@@ -163,6 +164,44 @@ fn a_part_is_not_written_over_what_is_overwritten_past_the_cache() {
                 .unwrap_or_else(|problem| panic!("{}, round {round}: {problem}", setup.name));
         }
     }
+}
+
+/// The disk has read a page, and before it says so the page is written, destaged and gone from flash again.
+#[test]
+fn what_is_fetched_late_is_neither_cached_nor_joined() {
+    let mut rounds = 0;
+    for setup in Setup::all() {
+        let mut stream = Seed(19).stream("late");
+        let mut driver = Driver::new(&setup, Sabotage::None);
+        for round in 0..20 {
+            driver.trim(30, 1);
+            driver.work_off(&mut stream).unwrap();
+            driver.read(30, 1).unwrap();
+            driver.read_ahead();
+            driver.write(30, 1, None);
+            // No two are neighbours, so none goes past the cache.
+            for other in (0..1000).map(|other| other * 7 % 47).filter(|&other| other != 30) {
+                driver.work_off_writes();
+                if !driver.is_cached(30) {
+                    break;
+                }
+                driver.write(other, 1, None);
+            }
+            if driver.is_cached(30) {
+                break;
+            }
+            rounds += 1;
+            let read = |driver: &mut Driver, stream: &mut _| {
+                driver.read(30, 1)?;
+                driver.work_off(stream)?;
+                driver.read(30, 1)?;
+                driver.work_off(stream)
+            };
+            read(&mut driver, &mut stream)
+                .unwrap_or_else(|problem| panic!("{}, round {round}: {problem}", setup.name));
+        }
+    }
+    assert!(rounds > 20, "caches are smaller than disks: {rounds}");
 }
 
 /// Pages that were written twice in flash are trimmed, and power fails at each step of that: while the trim is written down, GC

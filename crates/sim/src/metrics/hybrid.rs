@@ -31,6 +31,8 @@ pub struct HybridMetrics {
     pub read_hits_clean_pages: u64,
     /// Reads that found a dirty page.
     pub read_hits_dirty_pages: u64,
+    /// Reads that neither had, and that waited for a read of the disk that was under way.
+    pub joined_reads_pages: u64,
     /// Reads that went past the cache.
     pub bypassed_reads_pages: u64,
     /// Writes that went past the cache.
@@ -83,6 +85,7 @@ impl HybridMetrics {
             write_hit_ratio: ratio(write_hits, write_hits + tally.write_misses),
             read_hits_clean_pages: tally.read_hits,
             read_hits_dirty_pages: tally.read_hits_dirty,
+            joined_reads_pages: tally.joined_reads,
             bypassed_reads_pages: tally.bypassed_reads,
             bypassed_writes_pages: tally.bypassed_writes,
             overflowed_writes_pages: tally.overflowed_writes,

@@ -55,7 +55,13 @@ impl de::Error for ScenarioError {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        Self::whole(format!("\"{variant}\" is not known{}", suggest::hint(variant, expected)))
+        // A scheme of one system may be meant for another: then say whose it is.
+        let other = crate::policies().into_iter().find(|(_, _, members)| {
+            members.iter().any(|known| known.name == variant)
+                && !members.iter().any(|known| expected.contains(&known.name))
+        });
+        let elsewhere = other.map(|(key, ..)| format!(": it is one of {key}")).unwrap_or_default();
+        Self::whole(format!("\"{variant}\" is not known{elsewhere}{}", suggest::hint(variant, expected)))
     }
 
     fn missing_field(field: &'static str) -> Self {
@@ -238,6 +244,14 @@ mod tests {
             (
                 "[gc.victim]\nname = \"greedy\"\nties = 1",
                 "gc.victim.ties: no such key; did you mean \"tie\"?",
+            ),
+            (
+                "cooperation = \"op-fcl\"",
+                "cooperation: \"op-fcl\" is not known: it is one of hybrid.scheme (allowed: none, cdm",
+            ),
+            (
+                "[hybrid]\nscheme = \"sgc\"",
+                "hybrid.scheme: \"sgc\" is not known: it is one of cooperation (allowed: op-fcl",
             ),
             ("[timing]\npage_read = \"25\"", "timing.page_read: \"25\" is not a duration"),
             ("[timing]\npage_read = 25", "timing.page_read: 25 was given; a duration"),

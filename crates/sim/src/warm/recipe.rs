@@ -72,9 +72,17 @@ impl Recipe {
         let value = |recipe: &Self| serde_json::to_value(recipe).expect("a recipe is plain data");
         let mut found = Vec::new();
         compare("", Some(&value(self)), Some(&value(wanted)), &mut found);
+        if found.len() > DIFFERENCES_SHOWN {
+            let more = found.len() - DIFFERENCES_SHOWN;
+            found.truncate(DIFFERENCES_SHOWN);
+            found.push(format!("and {more} more differences"));
+        }
         found.join("; ")
     }
 }
+
+/// As many as a line has room for.
+const DIFFERENCES_SHOWN: usize = 4;
 
 /// Lists the leaves that differ.
 fn compare(key: &str, warm: Option<&Value>, wanted: Option<&Value>, found: &mut Vec<String>) {

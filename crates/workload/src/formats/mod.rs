@@ -6,8 +6,8 @@
 //! What is true of a line is true of the records of a binary format (`packed`), which is recognised first.
 //!
 //! To add one: a file beside this, with a type that implements `Format` (or `Binary`) and whose comment says what the
-//! format leaves open; its line in `FORMATS`; its sample and its illegal records in `tests/formats.rs` (or
-//! `tests/binary.rs`); a fuzz target.
+//! format leaves open; its line in `FORMATS`; its sample and its illegal records in `tests/workload/formats.rs` (or
+//! `tests/workload/binary.rs`); a fuzz target.
 
 mod alibaba;
 mod arrow;

@@ -36,6 +36,7 @@ use distribution::Summary;
 use footprint::Footprint;
 use growth::{Point, Points};
 use pages::Pages;
+pub(crate) use pages::mix;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 

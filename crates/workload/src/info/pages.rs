@@ -20,9 +20,10 @@ use serde::Serialize;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
-/// Mixes 64 bits so that all depend on all, and none share a place (the finaliser of SplitMix64).
+/// Mixes 64 bits so that all depend on all, and none share a place (the finaliser of SplitMix64). Whatever follows a share of
+/// all pages goes by this.
 #[inline]
-fn mix(page: u64) -> u64 {
+pub(crate) fn mix(page: u64) -> u64 {
     let mut x = page.wrapping_add(0x9e37_79b9_7f4a_7c15);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

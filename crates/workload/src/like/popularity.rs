@@ -15,17 +15,11 @@
 
 #![allow(clippy::disallowed_types, reason = "only counts are read from the table, and they are sorted")]
 
+use crate::info::mix;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
 const PLACES_MAX: usize = 1 << 20;
-
-/// Mixes 64 bits so that all depend on all (the finaliser of MurmurHash3).
-fn mix(mut x: u64) -> u64 {
-    x = (x ^ (x >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
-    x = (x ^ (x >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
-    x ^ (x >> 33)
-}
 
 #[derive(Default)]
 struct Mix(u64);

@@ -1,6 +1,6 @@
 //! What the tests of traces share.
 
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, reason = "each program uses its part")]
 
 use coflash_workload::{Op, Request, Source, TraceOptions, WorkloadError, trace};
 

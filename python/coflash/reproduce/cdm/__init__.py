@@ -97,6 +97,7 @@ PAPER = Paper(
             "Mean response, by cache size",
             MEAN,
             "It depends on the load, and the paper's arrival times are unknown to us.",
+            reading.about_load,
         ),
         _by_cache(
             "figure-9",

@@ -39,6 +39,8 @@ WAF_CHANGES = {"jedec": (-0.021, -0.176), "oltp": (-0.043, -0.382)}
 MEAN_CHANGE = {"jedec": -0.097, "oltp": -0.203}
 STDDEV_CHANGE = {"jedec": -0.31, "oltp": -0.39}
 """What the paper measured of CDM against NVM-basic, over its cache sizes."""
+UNDER_WAY_MAX = 64
+"""More requests than these at once, eight for each element of the device, are a queue that does not empty."""
 
 
 def theory(runs: Runs) -> list[Line]:
@@ -157,6 +159,27 @@ def about_weight(runs: Runs) -> list[str]:
             f"{again:,} of them later."
         )
     return texts
+
+
+def about_load(runs: Runs) -> list[str]:
+    """Where requests arrive faster than the device answers them, so that response times are those of a queue."""
+    texts = []
+    for experiment in runs.experiments(CACHED):
+        at_once = max(map(_under_way, runs.of(experiment.name, BASELINE)))
+        if at_once > UNDER_WAY_MAX:
+            texts.append(
+                f"{experiment.title} arrives faster than this device answers: under {BASELINE} up to {at_once:,.0f} "
+                "requests are under way on average. Response times then say how long the queue grew, not how long a "
+                "request takes; copies and WAF do not depend on it."
+            )
+    return texts
+
+
+def _under_way(run: Run) -> float:
+    """How many requests are under way on average, by Little's law; 0 where they wait for answers to be issued."""
+    if run.scenario.to_dict()["replay"]["mode"] == "closed":
+        return 0.0
+    return run.metrics.requests * (run.metrics.response_ns.all.mean or 0.0) / run.metrics.simulated_ns
 
 
 def _mean_waf_of(line: str, runs: Runs, _: str) -> tuple[float, ...]:

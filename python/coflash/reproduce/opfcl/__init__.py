@@ -194,6 +194,14 @@ PAPER = Paper(
             "background, in every line, so that destaging costs what it makes others wait; the paper's model still "
             "counts all of it, the measured costs do not.",
         ),
+        Exhibit(
+            "rivals",
+            "silent eviction, and blocks by class",
+            reading.rivals,
+            "Not in the paper. Silent eviction (FlashTier) drops clean pages of GC's victims, for the disk holds them: "
+            "the hit rate pays for it. By class, clean pages and dirty ones have active blocks of their own, and GC "
+            "keeps them apart.",
+        ),
         Exhibit("workloads", "what is asked of which device", reading.devices, "Counted in OP-FCL's runs."),
     ),
     claims=tuple(reading.claims()),

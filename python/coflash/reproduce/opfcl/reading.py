@@ -11,7 +11,20 @@ from coflash import costmodel
 from coflash.measures import MEAN, Measure
 from coflash.metrics import Metrics
 from coflash.quantity import change, show, show_change
-from coflash.reproduce.opfcl.workloads import CONFIG_1, CONFIG_2, FP, MEASURED, OP, OURS, RW, flash_bytes
+from coflash.reproduce.opfcl.workloads import (
+    CONFIG_1,
+    CONFIG_2,
+    FP,
+    FP_BY_CLASS,
+    MEASURED,
+    OP,
+    OP_BY_CLASS,
+    OURS,
+    RW,
+    SILENT,
+    flash_bytes,
+    with_rivals,
+)
 from coflash.reproduce.paper import Axis, Claim, Experiment, Grid, Run, Runs
 
 if TYPE_CHECKING:
@@ -145,6 +158,28 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
             rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), show_change(above)))
             shares = [""] * len(shares)
     return Grid(("", "best FP-FCL", "response", "line", "settles at", "response", "over best FP-FCL"), tuple(rows))
+
+
+def rivals(runs: Runs) -> Grid:
+    """What GC that drops clean pages gains, and what blocks gain that hold one class of pages."""
+    rows = []
+    for experiment in runs.experiments(BOTH):
+        name = experiment.name
+        pairs = [
+            (run, next(fixed for fixed in runs.of(name, FP) if fixed.case.at == run.case.at))
+            for line in (SILENT, FP_BY_CLASS)
+            for run in runs.of(with_rivals(name), line)
+        ]
+        pairs.append((only(runs, with_rivals(name), OP_BY_CLASS), only(runs, name, OP)))
+        for run, over in pairs:
+            share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
+            changes = (
+                show_change(change(measure.read(run.metrics), measure.read(over.metrics)))
+                for measure in (MEAN, ERASES, HITS)
+            )
+            rows.append((experiment.title, run.case.line, share, over.case.line, MEAN.shown(run.metrics), *changes))
+    columns = ("", "line", "caching space", "over", "response", "change", "erases, change", "hit rate, change")
+    return Grid(columns, tuple(rows))
 
 
 def _given_up(run: Run) -> str:

@@ -24,7 +24,9 @@ OURS = (OP, MEASURED, STEADY)
 CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
 BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
-BACKGROUND = "background"
+BACKGROUND, RIVALS = "background", "rivals"
+SILENT, FP_BY_CLASS, OP_BY_CLASS = "silent eviction", "FP-FCL, blocks by class", "OP-FCL, blocks by class"
+"""Rivals: GC drops clean pages, for the disk holds them; clean pages and dirty ones have blocks of their own."""
 SENSITIVE = ("financial", "home", "search", "given")
 """Whose sensitivity to the detector's unit, the resizer's period and its step is shown."""
 
@@ -43,6 +45,8 @@ class Scale:
     """Of the paper's flash, segment and period, and of address spaces and requests."""
     caching_percent: tuple[int, ...] = (40, 50, 60, 70, 80, 90, 95)
     """The fixed shares of flash that are caching space."""
+    rivals_percent: tuple[int, ...] = (80, 95)
+    """Those of them at which the rivals are run."""
     units_kib: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
     periods_log2: tuple[int, ...] = (12, 13, 14, 15, 16, 17, 18)
     """Requests of a period, before they are divided, as powers of two."""
@@ -70,12 +74,18 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     sensitive = [_by_unit(scale, one) for one in first if one.name in SENSITIVE]
     sensitive += [_by_period(scale, one) for one in first if one.name in SENSITIVE]
     sensitive += [_by_segment(scale, one) for one in first if one.name in SENSITIVE]
-    return (*first, *second, *sensitive, *(_in_background(one) for one in first))
+    background = [_in_background(one) for one in first]
+    return (*first, *second, *sensitive, *background, *(_with_rivals(scale, one) for one in (*first, *second)))
 
 
 def in_background(names: Sequence[str]) -> tuple[str, ...]:
     """The names of the experiments in which no write waits for destaging."""
     return tuple(f"{name}-{BACKGROUND}" for name in names)
+
+
+def with_rivals(name: str) -> str:
+    """The name of the experiment in which the rivals are run."""
+    return f"{name}-{RIVALS}"
 
 
 def sensitivity(kind: str) -> tuple[str, ...]:
@@ -249,3 +259,15 @@ def _in_background(of: Experiment) -> Experiment:
         Case(one.line, one.at, {**one.changes, "hybrid.destaging": "background"}) for one in of.cases if one.line != RW
     )
     return Experiment(f"{of.name}-{BACKGROUND}", of.title, of.scenario, cases, of.trace, of.footprint_bytes)
+
+
+def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
+    by_class = {"hybrid.active_blocks": "by-class", "ftl.shared_streams": [["host", "gc"]]}
+    fixed = {SILENT: ("silent-eviction", {}), FP_BY_CLASS: ("fp-fcl", by_class)}
+    cases = [
+        Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}, **more})
+        for line, (name, more) in fixed.items()
+        for share in scale.rivals_percent
+    ]
+    cases.append(Case(OP_BY_CLASS, INITIAL_PERCENT, {**_op_fcl(), **by_class}))
+    return Experiment(with_rivals(of.name), of.title, of.scenario, tuple(cases), of.trace, of.footprint_bytes)

@@ -22,6 +22,7 @@ from coflash.reproduce.shadowgc.workloads import (
     GIVEN,
     HGC,
     HOST_MIB,
+    HOT_COLD,
     PAGE_BYTES,
     ROOMS,
     SCHEMES,
@@ -42,7 +43,7 @@ DEVICE_AXIS = Axis("device buffer, share of the flash", "%", logarithmic=True)
 WRITTEN_AXIS = Axis("written", "GiB")
 FOOTPRINT_AXIS = Axis("written to, share of the flash", "%", logarithmic=True)
 RATE_AXIS = Axis("requests in a second, on 1 TiB", "", logarithmic=True)
-FOOTPRINTS = tuple(map(by_footprint, SWEPT_MIB))
+FOOTPRINTS = (*map(by_footprint, SWEPT_MIB), HOT_COLD)
 """The experiments by the space that is written to."""
 
 WAF_CHANGES = {ZGC: -0.009, HGC: -0.064, DGC: -0.023, SGC: -0.162}
@@ -87,10 +88,9 @@ CHANGE = Measure("change of WAF against GGC", "share", lambda _: None)
 def growth(_: Runs, experiment: Experiment) -> list[Line]:
     """Distinct bytes against bytes written, of the workload gone through once."""
     points = _growth(experiment.scenario, experiment.trace)
-    places = sorted({round(index * (len(points) - 1) / 8) for index in range(9)})
-    gib = PAGE_BYTES / 2**30
-    distinct = tuple((round(points[place][0] * gib, 2), float(points[place][1] * PAGE_BYTES)) for place in places)
-    return [Line("distinct pages", distinct)]
+    places = sorted({round(index * (len(points) - 1) / 6) for index in range(7)})
+    shown = [(points[place][0] * PAGE_BYTES / 2**30, float(points[place][1] * PAGE_BYTES)) for place in places]
+    return [Line("distinct pages", tuple((round(gib, 2 if gib < 10 else 1), distinct) for gib, distinct in shown))]
 
 
 @lru_cache(maxsize=32)
@@ -264,8 +264,8 @@ def _busy(run: Run) -> float:
     return float((metrics.gc_time_ns + metrics.service_time_ns) / (dies * max(1, metrics.simulated_ns)))
 
 
-def about_load(runs: Runs) -> list[str]:
-    """Whose requests come faster than the device serves them: times of answers mean nothing then."""
+def about_given(runs: Runs) -> list[str]:
+    """What the traces that were given are not fit for."""
     texts = []
     for one in runs.experiments(GIVEN):
         busiest = max(runs.of(one.name), key=_busy)
@@ -273,9 +273,24 @@ def about_load(runs: Runs) -> list[str]:
             busy = f"Under {busiest.case.line} dies are busy {show(_busy(busiest), 'share')} of the time"
             meaning = "what a page costs stands, when it is answered does not."
             texts.append(f"**{one.title}: its requests come faster than the device serves them.** {busy}: {meaning}")
+        programs = max(sum(run.metrics.programs_pages.to_dict().values()) for run in runs.of(one.name, GGC))
+        opened = _opened_pages(busiest)
+        if opened > SHORT * programs:
+            once = (
+                f"The blocks that planes open for shadows, once, have {opened:,} pages, all programs are {programs:,}"
+            )
+            texts.append(f"**{one.title} is short.** {once}: what separation costs counts too much.")
     return texts
 
 
+def _opened_pages(run: Run) -> int:
+    """Of the first block for shadows of each plane."""
+    flash = run.scenario.to_dict()["flash"]
+    return int(raw_bytes(run.scenario) / PAGE_BYTES / flash["blocks_per_plane"])
+
+
+SHORT = 0.01
+"""Where the blocks that planes open once are more than this of all programs, a trace is too short for the device."""
 SATURATED = 0.95
 """Dies that are busy for so much of the time never catch up."""
 
@@ -297,12 +312,24 @@ def about_regimes(runs: Runs) -> list[str]:
         reached = list(takewhile(lambda point: point[1] <= WAF_CHANGES[SGC], sgc.points))
         least, smallest = min(value for _, value in sgc.points), sgc.points[0][0]
         if reached:
-            texts.append(
-                f"with a {one.title} it is reached from {FOOTPRINT_AXIS.text(reached[-1][0])} of the flash down"
-            )
+            texts.append(f"{one.title}, from {FOOTPRINT_AXIS.text(reached[-1][0])} of the flash down")
         else:
-            texts.append(f"with a {one.title} not at {FOOTPRINT_AXIS.text(smallest)} ({show_change(least)} at most)")
-    return [f"The paper's {show_change(WAF_CHANGES[SGC])} of {SGC}: {'; '.join(texts)}."]
+            texts.append(f"{one.title}, not at {FOOTPRINT_AXIS.text(smallest)} ({show_change(least)} at most)")
+    return [f"The paper's {show_change(WAF_CHANGES[SGC])} of {SGC} is reached: {'; '.join(texts)}.", _nearest(runs)]
+
+
+def _nearest(runs: Runs) -> str:
+    """Where HGC, DGC and SGC together are nearest to the paper, by the sum of what each is off."""
+    found = []
+    for one in runs.experiments(FOOTPRINTS):
+        lines = {line.label: dict(line.points) for line in changes(runs, one)}
+        for at in lines[SGC]:
+            ours = {scheme: lines[scheme][at] for scheme in (HGC, DGC, SGC)}
+            off = sum(abs(value - WAF_CHANGES[scheme]) for scheme, value in ours.items())
+            shown = ", ".join(f"{scheme} {show_change(value)}" for scheme, value in ours.items())
+            found.append((off, f"at {FOOTPRINT_AXIS.text(at)}, {one.title} ({shown})"))
+    paper = ", ".join(f"{scheme} {show_change(WAF_CHANGES[scheme])}" for scheme in (HGC, DGC, SGC))
+    return f"All three ({paper}) are nearest to the paper's {min(found)[1]}."
 
 
 def about_rates(runs: Runs) -> list[str]:
@@ -346,7 +373,7 @@ def about_device(runs: Runs) -> list[str]:
     for one in runs.experiments(tuple(map(by_device, WORKLOADS))):
         largest = max(runs.of(one.name, DGC), key=lambda run: run.case.at)
         saved = largest.metrics["shadows"]["from_buffer_pages"] / _written(largest.metrics)
-        texts.append(f"{one.title} {show(saved, 'share')} and {show_change(_against_ggc(runs, largest))}")
+        texts.append(f"{one.title} {show(saved, 'share')} and {show_change(_against_ggc(runs, largest)) or '–'}")
     return [
         "Pages that GC takes from the largest one, and that need not be written again, for each page written to the "
         f"device; and the change of WAF under DGC: {'; '.join(texts)}."
@@ -358,7 +385,7 @@ def about_sizes(runs: Runs) -> list[str]:
     texts = []
     for one in runs.experiments(WORKLOADS):
         at = sorted({run.case.at for run in runs.of(one.name, SGC)})
-        ends = [_change(runs, one.name, SGC, place) for place in (at[0], at[-1])]
+        ends = [_change(runs, one.name, SGC, place) or "–" for place in (at[0], at[-1])]
         texts.append(f"{one.title} {ends[0]} and {ends[1]}")
     return [f"SGC against GGC with the smallest and with the largest host buffer: {'; '.join(texts)}."]
 

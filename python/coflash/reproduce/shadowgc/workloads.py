@@ -42,6 +42,8 @@ TITLES = {
     "volume-10g": "Zipf, 10 GiB",
     "volume-1g": "Zipf, 1 GiB",
 }
+HOT_COLD = "footprint-hot-cold"
+"""The experiment by the space that is written to, where nine writes of ten go to a tenth of that."""
 ROOMS = {
     "room-plane": "two planes of 512 blocks",
     "room-die": "the same, both planes one pool",
@@ -78,7 +80,7 @@ class Scale:
 
 SCALES = {
     "quick": Scale(1, 1_000_000, 2, requests_max=1_000_000),
-    "full": Scale(None, 4_000_000, 8),
+    "full": Scale(None, 3_000_000, 8),
 }
 
 
@@ -105,7 +107,9 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     zipf = _device(scale, _made_up(scale)["zipf"])
     for name, percent in VOLUMES.items():
         done.append(_by_host(scale, name, TITLES[name], zipf.with_(_within(zipf, percent))))
-    done += (_by_footprint(scale, zipf, mib) for mib in scale.host_mib)
+    done += (_by_footprint(scale, by_footprint(mib), "Zipf", zipf, mib) for mib in scale.host_mib)
+    hot_cold = zipf.with_({"workload.synthetic.generator": "hot-cold"})
+    done.append(_by_footprint(scale, HOT_COLD, "hot and cold", hot_cold, HOST_MIB))
     done.append(_by_rate(scale, zipf))
     done += _rooms(scale)
     return tuple(done)
@@ -212,14 +216,10 @@ def _by_host(scale: Scale, name: str, title: str, scenario: Scenario, files: tup
     return Experiment(name, title, scenario, tuple(_case(line, *size) for line in SCHEMES for size in sizes), files)
 
 
-def _by_footprint(scale: Scale, zipf: Scenario, mib: int) -> Experiment:
-    buffers = _buffers(zipf, mib)
-    cases = (
-        _case(line, percent, *buffers, _within(zipf, percent))
-        for line in COMPARED
-        for percent in scale.footprint_percent
-    )
-    return Experiment(by_footprint(mib), f"host buffer of {mib:,} MiB", zipf, tuple(cases))
+def _by_footprint(scale: Scale, name: str, title: str, scenario: Scenario, mib: int) -> Experiment:
+    buffers, places = _buffers(scenario, mib), scale.footprint_percent
+    cases = (_case(line, at, *buffers, _within(scenario, at)) for line in COMPARED for at in places)
+    return Experiment(name, f"{title}, host buffer {mib:,} MiB", scenario, tuple(cases))
 
 
 def _by_rate(scale: Scale, zipf: Scenario) -> Experiment:

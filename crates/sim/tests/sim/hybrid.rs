@@ -111,7 +111,7 @@ fn all_pages_are_accounted_for() {
     }
 }
 
-/// What requests of a trace give, with these keys of the hybrid; a request a line: its microsecond, R, W or T, its first page,
+/// What requests of a trace give, with these keys of the hybrid; a request a line: its microsecond, R, W or trim, its first page,
 /// its bytes.
 fn traced(keys: &str, trace: &str) -> Value {
     static FILES: AtomicU32 = AtomicU32::new(0);
@@ -174,6 +174,33 @@ fn what_is_read_once_is_there_when_it_is_read_again_under_every_policy() {
         assert!(of("cache.clean_evictions_pages") > 100, "{policy}: the cache is full");
         assert_eq!((of("cache.read_hits"), of("cache.read_misses")), (4100, 4100), "{policy}");
     }
+}
+
+#[test]
+fn reads_of_what_is_under_way_wait_for_it() {
+    let trace = |text: &str| {
+        let metrics = traced("scheme = \"fp-fcl\"", text);
+        let of = |path: &str| number(&metrics, path);
+        let mean = metrics["response_ns"]["read"]["mean"].as_f64().unwrap();
+        let reads = ["joined_reads_pages", "disk_read_transfers", "disk_reads_pages", "fills_pages"];
+        (reads.map(|key| of(&format!("hybrid.{key}"))), mean.round() as u64)
+    };
+    let miss = 4_500_000 + 56_888;
+    // The others come one and two milliseconds later, and are answered with the first.
+    let shared = trace("0,R,0,4096\n1000,R,0,4096\n2000,R,0,4096\n");
+    assert_eq!(shared, ([2, 1, 1, 1], miss - 1_000_000));
+    // What is not under way is a transfer of its own, served when the disk has done the other: one page of the second
+    // request joins, which is answered with the last of its pages.
+    let (counts, mean) = trace("0,R,0,8192\n1000,R,1,8192\n");
+    assert_eq!(counts, [1, 2, 3, 3]);
+    assert!(mean.abs_diff((3 * miss + 2 * 56_888 - 1_000_000) / 2) <= 2, "{mean}");
+    // What was written meanwhile is in flash, and what the disk brings is not cached.
+    let (counts, mean) = trace("0,R,0,4096\n1000,W,0,4096\n2000,R,0,4096\n");
+    assert_eq!((counts, mean), ([0, 1, 1, 0], (miss + 125_000) / 2));
+    // A page that was trimmed meanwhile is asked for again.
+    assert_eq!(trace("0,R,0,4096\n1000,trim,0,4096\n2000,R,0,4096\n").0, [0, 2, 2, 1]);
+    // Past the cache goes one transfer.
+    assert_eq!(trace("0,R,3,4096\n1000,R,0,131072\n").0, [0, 2, 33, 1]);
 }
 
 #[test]
@@ -253,6 +280,11 @@ fn what_does_not_go_together_is_refused() {
             "[hybrid]\n",
             "[hybrid]\nactive_blocks = \"by-class\"\n",
             "hybrid.active_blocks: \"by-class\" was given, but ftl.shared_streams has",
+        ),
+        (
+            "[hybrid]\n",
+            "[hybrid]\nscheme = { name = \"fp-fcl\", caching = \"120%\" }\n",
+            "hybrid.scheme: a share of more than 100% was given",
         ),
         ("[gc]", "[cache]\nsize = \"1MiB\"\n[gc]", "cache.size: a hybrid has no device cache"),
         ("[gc]", "[cooperation]\nname = \"cdm\"\n[gc]", "cooperation: \"cdm\" was given; a hybrid takes"),

@@ -1,12 +1,10 @@
 //! Whole traces: files on disk, sequences of them, and published traces against what is known of them.
 
-mod common;
-
+use crate::common::{drain, file, named};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::info::{WorkloadInfo, inspect};
 use coflash_workload::trace::{TraceEvent, Units, open};
 use coflash_workload::{OnError, Op, ReadAhead, Source, TraceOptions};
-use common::{drain, file, named};
 use std::fs;
 use std::path::{Path, PathBuf};
 

@@ -1,12 +1,10 @@
 //! The text formats of published traces and recorders: what each means, and every way in which a record can be wrong. Those
 //! that came first are in `formats.rs`.
 
-mod common;
-
+use crate::common::{drain, named, parse, refuses, refuses_with};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::trace::{Columns, TraceEvent, Units, from_reader};
 use coflash_workload::{OnError, Op, Source, TraceOptions};
-use common::{drain, named, parse, refuses, refuses_with};
 use std::io::Cursor;
 
 const GIB: u64 = 1 << 30;

@@ -1,11 +1,9 @@
 //! The binary formats: what each means, and every way in which a record can be wrong.
 
-mod common;
-
+use crate::common::{BINARY, drain, file, named};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::trace::{Arrangement, TraceEvent, from_reader, open};
 use coflash_workload::{OnError, Op, Source, TraceOptions};
-use common::{BINARY, drain, file, named};
 use proptest::prelude::*;
 use std::io::Cursor;
 

@@ -4,20 +4,24 @@
 //! group that has yet to be read from flash, an overwrite that waits for the journal) waits in a queue until then, so that
 //! disks see transfers in the order of time.
 
-use crate::metrics::{HybridMetrics, Metrics, Sizes};
+mod jobs;
+mod sizes;
+
+use crate::metrics::{HybridMetrics, Metrics};
 use crate::scenario::{LinkConfig, Scenario, ScenarioError};
 use crate::target::{Command, Moment, Target};
 use coflash_base::{Duration, Lpn, Seed, Time};
-use coflash_cache::SplitCache;
 use coflash_controller::{CacheTally, Extent, Placement};
 use coflash_flash::{Busy, CacheTiming, Channel, Finished, Timeline, Timing, When};
 use coflash_ftl::{Ftl, GcMode, Stream};
 use coflash_hybrid::costmodel::{Costs, FlashCosts};
-use coflash_hybrid::disk::{Answered, Direction, Disks};
+use coflash_hybrid::disk::{Direction, Disks};
 use coflash_hybrid::{
-    ActiveBlocks, Destaging, DiskUse, FETCH_PAGES, HybridConfig, LeaveId, Limits, Served, Simulated, Tier,
+    ActiveBlocks, Destaging, DiskUse, FETCH_PAGES, HybridConfig, Limits, Served, Simulated, Tier,
 };
 use coflash_workload::Op;
+use jobs::{Job, Later, Purpose};
+use sizes::SizesOverTime;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -25,7 +29,8 @@ use std::collections::BinaryHeap;
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ends {
     At(Time),
-    With(u32),
+    /// As the second says, not before the first.
+    With(Time, u32),
 }
 
 impl Moment for Ends {
@@ -33,36 +38,9 @@ impl Moment for Ends {
     fn known(self) -> Option<Time> {
         match self {
             Self::At(time) => Some(time),
-            Self::With(_) => None,
+            Self::With(..) => None,
         }
     }
-}
-
-/// What a job is for.
-#[derive(Clone, Copy, Debug)]
-enum Purpose {
-    /// A read; its number as a fetch where it is to be cached.
-    Fetch(Option<u32>),
-    /// Dirty pages on their way to the disk.
-    Group(LeaveId),
-    /// Writes past the cache, once they have begun.
-    Overwrite(Option<LeaveId>),
-}
-
-/// What disks do for the tier: one transfer, or one after the other, so that what is urgent can go in between.
-#[derive(Clone, Debug)]
-struct Job {
-    purpose: Purpose,
-    /// Pages of a group, with the times at which they are in the buffer; in the order of their addresses.
-    pages: Vec<(Lpn, Time)>,
-    /// The first of them that is yet to be written.
-    next: usize,
-    /// Requests that wait for it, once for each of their parts.
-    waiters: Vec<u32>,
-    /// They are not answered before.
-    earliest: Time,
-    /// Transfers for which it has given way since its last.
-    gave_way: u32,
 }
 
 /// Pages of the request that the disk serves, next to each other.
@@ -74,21 +52,6 @@ struct Run {
     pages: u32,
 }
 
-/// A transfer that is to begin later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Later {
-    at: Time,
-    /// Of transfers for the same time, the one that was thought of first goes first.
-    number: u64,
-    job: u32,
-    first: u64,
-    pages: u32,
-    write: bool,
-}
-
-/// For so many transfers of others a group gives way at most, so that it comes to an end on disks that are never idle.
-const GIVE_WAY_MAX: u32 = 16;
-
 /// Tier, flash, disks, link.
 pub(crate) struct Hybrid {
     tier: Tier,
@@ -97,6 +60,8 @@ pub(crate) struct Hybrid {
     destages: Vec<(u32, Lpn, When)>,
     jobs: Vec<Option<Job>>,
     free: Vec<u32>,
+    /// The job of each fetch, by its number.
+    fetches: Vec<u32>,
     later: BinaryHeap<Reverse<Later>>,
     numbered: u64,
     run: Option<Run>,
@@ -138,6 +103,7 @@ impl Hybrid {
             destages: Vec::new(),
             jobs: Vec::new(),
             free: Vec::new(),
+            fetches: Vec::new(),
             later: BinaryHeap::new(),
             numbered: 0,
             run: None,
@@ -162,40 +128,19 @@ impl Hybrid {
     /// What it is, in sentences.
     pub(crate) fn describe(&self) -> Vec<String> {
         let Limits { read_pages, write_pages } = self.tier.limits();
+        let all = if self.disks.pages() <= u64::from(self.tier.flash_pages()) {
+            ", which holds all that is on them"
+        } else {
+            ""
+        };
         vec![
             format!(
-                "{} pages of disks behind {} pages of flash",
+                "{} pages of disks behind {} pages of flash{all}",
                 self.disks.pages(),
                 self.tier.flash_pages()
             ),
             format!("read cache of {read_pages} pages and write cache of {write_pages} at first"),
         ]
-    }
-
-    fn begin_job(&mut self, purpose: Purpose, pages: Vec<(Lpn, Time)>) -> u32 {
-        let job = Job { purpose, pages, next: 0, waiters: Vec::new(), earliest: Time::ZERO, gave_way: 0 };
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.jobs.push(None);
-            self.jobs.len() as u32 - 1
-        });
-        self.jobs[id as usize] = Some(job);
-        id
-    }
-
-    fn job(&mut self, id: u32) -> &mut Job {
-        self.jobs[id as usize].as_mut().expect("it has not ended")
-    }
-
-    /// Has a disk asked at `at`, which is not before the present.
-    fn ask(&mut self, job: u32, direction: Direction, first: Lpn, pages: u32, at: Time) {
-        let first = u64::from(first.get());
-        if at <= self.now {
-            self.disks.submit(direction, first, pages, job, self.now);
-            return;
-        }
-        self.numbered += 1;
-        let write = direction == Direction::Write;
-        self.later.push(Reverse(Later { at, number: self.numbered, job, first, pages, write }));
     }
 
     /// Adds a page to the run of those that the disk serves; it ends where the next page is not its neighbour.
@@ -206,7 +151,7 @@ impl Hybrid {
         };
         if let Some(run) = self.run.as_mut().filter(|run| fits(run)) {
             run.pages += 1;
-            return Ends::With(run.job);
+            return Ends::With(self.start, run.job);
         }
         self.end_run();
         let purpose = match direction {
@@ -215,7 +160,7 @@ impl Hybrid {
         };
         let job = self.begin_job(purpose, Vec::new());
         self.run = Some(Run { job, direction, first: page, pages: 1 });
-        Ends::With(job)
+        Ends::With(self.start, job)
     }
 
     fn end_run(&mut self) {
@@ -223,6 +168,10 @@ impl Hybrid {
         let (purpose, at) = match direction {
             Direction::Read => {
                 let fetch = self.tier.fetches().then(|| self.tier.fetch(first, pages));
+                if let Some(fetch) = fetch {
+                    self.fetches.resize(self.fetches.len().max(fetch as usize + 1), job);
+                    self.fetches[fetch as usize] = job;
+                }
                 (Purpose::Fetch(fetch), self.start)
             }
             Direction::Write => {
@@ -234,103 +183,6 @@ impl Hybrid {
         };
         self.job(job).purpose = purpose;
         self.ask(job, direction, first, pages, at);
-    }
-
-    /// Sends groups that the tier has read into its buffer on their way. The last of their jobs.
-    #[inline]
-    fn send_groups(&mut self) -> Option<u32> {
-        if self.destages.is_empty() { None } else { self.send_groups_now() }
-    }
-
-    fn send_groups_now(&mut self) -> Option<u32> {
-        let destages = std::mem::take(&mut self.destages);
-        let mut last = None;
-        for group in destages.chunk_by(|one, other| one.0 == other.0) {
-            let pages = group.iter().map(|&(_, page, read)| (page, known(read))).collect();
-            let job = self.begin_job(Purpose::Group(LeaveId::new(group[0].0)), pages);
-            self.continue_group(job);
-            last = Some(job);
-        }
-        self.tier.started().for_each(drop);
-        self.destages = destages;
-        self.destages.clear();
-        last
-    }
-
-    /// Has the disk write the next pages of a group that are neighbours, or lets others go first; false where none is left.
-    fn continue_group(&mut self, id: u32) -> bool {
-        let Self { jobs, tier, disks, .. } = self;
-        let job = jobs[id as usize].as_mut().expect("it has not ended");
-        let Purpose::Group(group) = job.purpose else { return false };
-        let rest = &job.pages[job.next..];
-        let Some(skipped) = rest.iter().position(|&(page, _)| tier.leaves(group, page)) else { return false };
-        let rest = &rest[skipped..];
-        let ((first, mut at), mut pages) = (rest[0], 1);
-        if tier.gives_way(group) && !disks.is_idle(u64::from(first.get())) && job.gave_way < GIVE_WAY_MAX {
-            job.gave_way += 1;
-            debug_assert!(self.waiting.is_none(), "one group at a time gives way");
-            self.waiting = Some(id);
-            return true;
-        }
-        job.gave_way = 0;
-        for &(page, read) in &rest[1..] {
-            if page.get() != first.get() + pages || !tier.leaves(group, page) {
-                break;
-            }
-            at = at.max(read);
-            pages += 1;
-        }
-        job.next += skipped + pages as usize;
-        self.ask(id, Direction::Write, first, pages, at);
-        true
-    }
-
-    /// A transfer of a job was done at `at`.
-    fn transferred(&mut self, id: u32, at: Time, finished: &mut Vec<Finished>) {
-        if self.continue_group(id) {
-            return;
-        }
-        let job = self.jobs[id as usize].take().expect("it has not ended");
-        self.free.push(id);
-        let media = &mut Simulated { timeline: &mut self.timeline, destages: &mut self.destages };
-        let start = When::at(at);
-        let mut answer = at.max(job.earliest);
-        match job.purpose {
-            Purpose::Fetch(None) => {}
-            Purpose::Fetch(Some(fetch)) => self.tier.fetched(fetch, start, media),
-            Purpose::Group(group) => {
-                // Who waited for room need not wait for the journal.
-                self.tier.destaged(group, start, media);
-            }
-            Purpose::Overwrite(id) => {
-                let id = id.expect("it has begun");
-                answer = answer.max(known(self.tier.overwritten(id, start, media)));
-            }
-        }
-        finished.extend(job.waiters.iter().map(|&tag| Finished { tag, at: answer }));
-        self.send_groups();
-    }
-
-    /// Passes time to the next event, which is due at `at`.
-    fn step_to(&mut self, at: Time, finished: &mut Vec<Finished>) {
-        self.now = at;
-        // What the disk finishes comes first: it may then choose among all that has come.
-        if self.disks.next_event() == Some(at) {
-            if let Some(Answered { tag, at, service }) = self.disks.step() {
-                *match self.job(tag).purpose {
-                    Purpose::Fetch(Some(_)) => &mut self.disk_use.fetched_ns,
-                    Purpose::Group(_) => &mut self.disk_use.destaged_ns,
-                    Purpose::Fetch(None) | Purpose::Overwrite(_) => &mut self.disk_use.past_ns,
-                } += service.ns;
-                self.transferred(tag, at, finished);
-            }
-            if let Some(group) = self.waiting.take() {
-                self.transferred(group, at, finished);
-            }
-        } else if let Some(Reverse(Later { job, first, pages, write, .. })) = self.later.pop() {
-            let direction = if write { Direction::Write } else { Direction::Read };
-            self.disks.submit(direction, first, pages, job, at);
-        }
     }
 }
 
@@ -369,6 +221,10 @@ fn check(scenario: &Scenario, config: &HybridConfig) -> Result<(), ScenarioError
     }
     if scenario.cache.placement != Placement::InStorage {
         return refuse("cache.placement", "\"host\" was given; a hybrid has no device cache to be placed");
+    }
+    let first = config.scheme.build().first();
+    if first.caching > 1.0 || first.read > 1.0 {
+        return refuse("hybrid.scheme", "a share of more than 100% was given; 0% to 100% is allowed");
     }
     let mixes = |group: &Vec<Stream>| group.contains(&Stream::Host) && group.contains(&Stream::Evict);
     if config.active_blocks == ActiveBlocks::ByClass && scenario.ftl.shared_streams.iter().any(mixes) {
@@ -421,6 +277,7 @@ impl Target for Hybrid {
         match self.tier.read(lpn, When::at(self.start), media) {
             Served::Flash(when) => Ends::At(known(when)),
             Served::Disk => self.extend(Direction::Read, lpn),
+            Served::Joined(fetch) => Ends::With(self.start, self.fetches[fetch as usize]),
         }
     }
 
@@ -431,14 +288,11 @@ impl Target for Hybrid {
         let group = self.send_groups();
         match served {
             Served::Flash(when) => match group.filter(|_| self.destaging == Destaging::Foreground) {
-                Some(group) => {
-                    let job = self.job(group);
-                    job.earliest = job.earliest.max(known(when));
-                    Ends::With(group)
-                }
+                Some(group) => Ends::With(known(when), group),
                 None => Ends::At(known(when)),
             },
             Served::Disk => self.extend(Direction::Write, lpn),
+            Served::Joined(_) => unreachable!("a write joins no fetch"),
         }
     }
 
@@ -487,7 +341,7 @@ impl Target for Hybrid {
 
     fn tell(&mut self, when: Ends, tag: u32) {
         match when {
-            Ends::With(job) => self.job(job).waiters.push(tag),
+            Ends::With(earliest, job) => self.job(job).waiters.push(Finished { tag, at: earliest }),
             Ends::At(_) => unreachable!("only a time that is not known yet is told"),
         }
     }
@@ -515,8 +369,9 @@ impl Target for Hybrid {
     }
 
     fn heap_bytes(&self) -> (usize, usize) {
-        let jobs =
-            self.jobs.capacity() * size_of::<Option<Job>>() + self.later.capacity() * size_of::<Later>();
+        let jobs = self.jobs.capacity() * size_of::<Option<Job>>()
+            + self.later.capacity() * size_of::<Later>()
+            + self.fetches.capacity() * size_of::<u32>();
         (self.tier.heap_bytes().0, self.timeline.heap_bytes() + self.disks.heap_bytes() + jobs)
     }
 
@@ -525,60 +380,5 @@ impl Target for Hybrid {
         let end = Time { ns: self.now.ns.max(metrics.simulated_ns) };
         let sizes = self.sizes.until(&self.tier, end);
         metrics.hybrid = Some(HybridMetrics::of(&self.tier, &self.disks, sizes, end.ns));
-    }
-}
-
-/// How large the caches were, in so few samples that memory stays flat.
-struct SizesOverTime {
-    samples: Vec<Sizes>,
-    /// Requests between two samples, and until the next.
-    every: u32,
-    left: u32,
-}
-
-impl SizesOverTime {
-    const SAMPLES_MAX: usize = 512;
-
-    fn new(period_requests: u32) -> Self {
-        Self { samples: Vec::new(), every: (period_requests / 16).max(1), left: 1 }
-    }
-
-    #[inline]
-    fn tick(&mut self, tier: &Tier, at: Time) {
-        self.left -= 1;
-        if self.left == 0 {
-            self.take(tier, at);
-        }
-    }
-
-    fn sample(tier: &Tier, at: Time) -> Sizes {
-        let (cache, limits): (&SplitCache, _) = (tier.cache(), tier.limits());
-        Sizes {
-            at_ns: at.ns,
-            clean_pages: cache.clean_len(),
-            dirty_pages: cache.dirty_len(),
-            read_limit_pages: limits.read_pages,
-            write_limit_pages: limits.write_pages,
-        }
-    }
-
-    /// The samples, and how large the caches are at the end.
-    fn until(&self, tier: &Tier, end: Time) -> Vec<Sizes> {
-        let last =
-            self.samples.last().is_none_or(|last| last.at_ns < end.ns).then(|| Self::sample(tier, end));
-        self.samples.iter().copied().chain(last).collect()
-    }
-
-    fn take(&mut self, tier: &Tier, at: Time) {
-        self.samples.push(Self::sample(tier, at));
-        if self.samples.len() == Self::SAMPLES_MAX {
-            let mut keep = false;
-            self.samples.retain(|_| {
-                keep = !keep;
-                keep
-            });
-            self.every = self.every.saturating_mul(2);
-        }
-        self.left = self.every;
     }
 }

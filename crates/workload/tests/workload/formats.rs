@@ -1,11 +1,9 @@
 //! Each format: what it means, and every way in which a record can be wrong.
 
-mod common;
-
+use crate::common::{drain, named, parse, plain, refuses};
 use coflash_base::{Bytes, Duration};
 use coflash_workload::trace::{Units, from_reader};
 use coflash_workload::{OnError, Op, Source, TraceOptions, formats};
-use common::{drain, named, parse, plain, refuses};
 use proptest::prelude::*;
 use std::io::Cursor;
 
@@ -312,7 +310,7 @@ fn every_format_is_recognised_from_its_content() {
         let source = from_reader("no-extension", input, &plain(format)).unwrap();
         assert_eq!(source.formats(), [*format]);
     }
-    let names: Vec<_> = SAMPLES.iter().map(|s| s.0).chain(common::BINARY).collect();
+    let names: Vec<_> = SAMPLES.iter().map(|s| s.0).chain(crate::common::BINARY).collect();
     assert_eq!(formats::names(), names, "every registered format has a sample here");
 }
 

@@ -1,13 +1,11 @@
 //! What is done to traces: cutting, moving, merging, and writing them down and reading them back.
 
-mod common;
-
+use crate::common::{drain, file};
 use coflash_base::{Bytes, Duration, Time};
 use coflash_workload::tools::remap::Place;
 use coflash_workload::tools::{Remap, Slice, Steps, head::head, write};
 use coflash_workload::trace::open;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, TraceOptions, WorkloadError};
-use common::{drain, file};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,0 +1,61 @@
+//! How large the caches were over time, in so few samples that memory stays flat.
+
+use crate::metrics::Sizes;
+use coflash_base::Time;
+use coflash_cache::SplitCache;
+use coflash_hybrid::Tier;
+
+/// See the module.
+pub(super) struct SizesOverTime {
+    samples: Vec<Sizes>,
+    /// Requests between two samples, and until the next.
+    every: u32,
+    left: u32,
+}
+
+impl SizesOverTime {
+    const SAMPLES_MAX: usize = 512;
+
+    pub(super) fn new(period_requests: u32) -> Self {
+        Self { samples: Vec::new(), every: (period_requests / 16).max(1), left: 1 }
+    }
+
+    #[inline]
+    pub(super) fn tick(&mut self, tier: &Tier, at: Time) {
+        self.left -= 1;
+        if self.left == 0 {
+            self.take(tier, at);
+        }
+    }
+
+    fn sample(tier: &Tier, at: Time) -> Sizes {
+        let (cache, limits): (&SplitCache, _) = (tier.cache(), tier.limits());
+        Sizes {
+            at_ns: at.ns,
+            clean_pages: cache.clean_len(),
+            dirty_pages: cache.dirty_len(),
+            read_limit_pages: limits.read_pages,
+            write_limit_pages: limits.write_pages,
+        }
+    }
+
+    /// The samples, and how large the caches are at the end.
+    pub(super) fn until(&self, tier: &Tier, end: Time) -> Vec<Sizes> {
+        let last =
+            self.samples.last().is_none_or(|last| last.at_ns < end.ns).then(|| Self::sample(tier, end));
+        self.samples.iter().copied().chain(last).collect()
+    }
+
+    fn take(&mut self, tier: &Tier, at: Time) {
+        self.samples.push(Self::sample(tier, at));
+        if self.samples.len() == Self::SAMPLES_MAX {
+            let mut keep = false;
+            self.samples.retain(|_| {
+                keep = !keep;
+                keep
+            });
+            self.every = self.every.saturating_mul(2);
+        }
+        self.left = self.every;
+    }
+}
