@@ -278,7 +278,7 @@ def test_scaling_keeps_the_papers_shares() -> None:
         if one.trace:
             continue
         values, scaled = one.scenario.to_dict(), other.scenario.to_dict()
-        config = 2 if one.name in workloads.CONFIG_2 else 1
+        config = 2 if one.name.split("-")[0] in workloads.CONFIG_2 else 1
         assert values["flash"] == Scenario.load(f"opfcl-config{config}").to_dict()["flash"]
         assert workloads.flash_bytes(one.scenario) == 16 * workloads.flash_bytes(other.scenario)
         assert values["hybrid"]["period_requests"] == 16 * scaled["hybrid"]["period_requests"]
@@ -297,6 +297,9 @@ def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_pat
         "given-by-period",
         "given-by-segment",
         "given-background",
+        "given-rivals",
+        "exchange-rivals",
+        "msn-rivals",
     ]
     given = workloads.experiments("tiny", (str(trace),))[0]
     assert workloads.flash_bytes(given.scenario) == pytest.approx(100_000 * 4096 / 2, rel=0.01)
