@@ -20,6 +20,7 @@ from coflash.costmodel import Costs, Demand, zipf_hit_rates
 )
 def test_the_check_values(u: float, valid: float, write_us: float) -> None:
     assert costmodel.victim_utilisation(u) == pytest.approx(valid, abs=5e-5)
+    assert costmodel.effective_utilisation(valid / (1 - valid)) == pytest.approx(u, abs=1e-4)
     assert Costs().write_us(u) == pytest.approx(write_us, abs=0.5)
     assert Costs().write_us(u, worst=True) > Costs().write_us(u)
     assert Costs().gc_us(u) == pytest.approx(costmodel.victim_utilisation(u) * 64 * 225 + 1500)
@@ -47,6 +48,8 @@ def test_the_mean_is_that_of_its_parts() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(CoflashError, match=r"u is 1\.5; 0 to 1 is allowed"):
         costmodel.victim_utilisation(1.5)
+    with pytest.raises(CoflashError, match="-1 copies a page; at least 0 is allowed"):
+        costmodel.effective_utilisation(-1)
     with pytest.raises(CoflashError, match="read_hit_rates: rates from 0 to 1 that never fall"):
         Costs().hybrid_us(Demand(1, 0, [0.5, 0.4]), 0.5, 0.5)
     with pytest.raises(CoflashError, match="pages_per_block is 0"):

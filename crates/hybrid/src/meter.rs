@@ -196,5 +196,15 @@ mod tests {
         let mut cleaning = Cleaning::default();
         cleaning.measure(0.4, 0.25, 0.1);
         assert_eq!(second.cleaning, cleaning, "100 copies for 400 pages, with 400 of 1000 cached");
+
+        (tier.destages, tier.read_misses) = (220, 150);
+        meter.disks_did(DiskUse { at: at(16), fetched_ns: 300_000_000, destaged_ns: 320_000_000, ..disks });
+        let third = meter.end_period(&tier, &ftl(1400, 100, 40), 1000, 0.1);
+        assert_eq!(
+            (third.fetched_page_ns, third.destaged_page_ns),
+            (1_000_000.0, 1_000_000.0),
+            "of this period only"
+        );
+        assert_eq!((third.pages_per_s, third.past_the_cache), (50.0, 0.0));
     }
 }

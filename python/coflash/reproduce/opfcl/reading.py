@@ -221,8 +221,8 @@ def _about_disks(runs: Runs, experiment: Experiment) -> list[str]:
         return []
     return [
         f"**With {experiment.title} requests come faster than the disks can serve them**: they are busy for {busy:.1%} "
-        f"of the time with {idlest.case.line}, and more with the others. Then a mean response says how long the "
-        "trace is, and not how good a partition: replay it at a lower rate, or on more disks."
+        "of the time, and with no partition for less. Then a mean response says how long the trace is, and not how "
+        "good a partition: replay it at a lower rate, or on more disks."
     ]
 
 
