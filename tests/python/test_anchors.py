@@ -1,4 +1,4 @@
-"""The simulator against the closed forms: write amplification under uniform random writes (SPEC 1.4).
+"""The simulator against the closed forms: write amplification under uniform random writes.
 
 Times play no part in it. One die is one pool with one open block for all streams, so that nothing but the victim
 policy and the spare space decides. The devices are so large that the half block which ``analytic.usable`` leaves

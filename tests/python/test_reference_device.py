@@ -1,4 +1,4 @@
-"""The preset `msr-ssd` against the published outputs of the simulator that it stands for (SPEC 1.3).
+"""The preset `msr-ssd` against the published outputs of the simulator that it stands for.
 
 The workloads are that simulator's, draw for draw, so that nothing is left to chance. Its statistics leave out the last
 request of a run.

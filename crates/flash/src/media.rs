@@ -4,7 +4,7 @@
 use crate::{BlockId, DieId, Ppn};
 use coflash_base::{Duration, Lpn};
 
-/// Why flash is operated: every program is counted under its cause (SPEC 1.5).
+/// Why flash is operated: every program is counted under its cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
     /// The host's own request.

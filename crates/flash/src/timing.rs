@@ -1,4 +1,4 @@
-//! How long flash operations take (SPEC 1.1).
+//! How long flash operations take.
 
 use coflash_base::Duration;
 use schemars::JsonSchema;
@@ -52,7 +52,7 @@ pub struct Timing {
 }
 
 impl Default for Timing {
-    /// The SLC chip of the reference device (SPEC 1.3), on a shared bus.
+    /// The SLC chip of the reference device (`msr-ssd`), on a shared bus.
     fn default() -> Self {
         Self {
             page_read: Duration { ns: 25_000 },

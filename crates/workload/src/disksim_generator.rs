@@ -3,7 +3,7 @@
 //! It draws everything from one 48-bit linear congruential generator (the C library's `drand48`), in an order that
 //! depends on what was drawn before, so the distributions alone do not give the same workload: a sequential request
 //! keeps the size of the one before it, and the published 5-million run owes its 1.14 pages a request to the fifteen
-//! sizes that happened to be drawn. Facts: the simulator's manual and its behaviour; see SPEC 1.3 for the outputs.
+//! sizes that happened to be drawn. Facts: the simulator's manual and its behaviour.
 
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use coflash_base::{Bytes, Time};

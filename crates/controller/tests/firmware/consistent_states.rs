@@ -1,4 +1,4 @@
-//! SPEC 2.2 as a table (beside this file): every state of a page under `cdm-consistent` and every event, with the state
+//! The states of consistent CDM as a table (beside this file): every state of a page and every event, with the state
 //! after it, everything that flash and the cache's memory were told, in order, and everything that was counted.
 
 use crate::states::{counters, risen};

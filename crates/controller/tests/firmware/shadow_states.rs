@@ -1,4 +1,4 @@
-//! SPEC's table of ShadowGC: every state of a flash page, every event, and what GC does with it under each scheme.
+//! ShadowGC's states as a table: every state of a flash page, every event, and what GC does with it under each scheme.
 
 use crate::support::{
     FILLERS, PAGE_BYTES, Setup, W, X, Y, content, cooperation, set_the_scene, spare, write_past_cache,

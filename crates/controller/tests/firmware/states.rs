@@ -1,4 +1,4 @@
-//! SPEC 2.1 as tables: for each scheme every state of a page and every event, with the state after it, all that flash
+//! The states of a cached page as tables: for each scheme every state of a page and every event, with the state after it, all that flash
 //! did, and all that was counted.
 
 use crate::support::{
@@ -71,7 +71,7 @@ const PROGRAMS_X: &str = "read Y host, read Z host, program X evict";
 const ERASES: &str = "erase gc, read Y host";
 const COPIES_X: &str = "copy X gc, erase gc, read Y host";
 
-/// SPEC 2.1. Y and Z are read misses that are cached: each counts as `read_misses nvm_writes flash_reads`.
+/// Y and Z are read misses that are cached: each counts as `read_misses nvm_writes flash_reads`.
 const CDM: &[Row] = &[
     (Nowhere, Read, Nowhere, "", "read_misses"),
     (Nowhere, WRITE, Sole, "", "write_misses nvm_writes"),

@@ -57,7 +57,7 @@ impl Uniform {
     }
 }
 
-/// SPEC 1.4: write amplification of greedy GC with `pages` live pages.
+/// Write amplification of greedy GC with `pages` live pages.
 fn greedy(pages: u32) -> f64 {
     let n = f64::from(BLOCK_PAGES);
     // Without the block kept free, and one and a half for the frontier.

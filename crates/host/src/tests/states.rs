@@ -1,4 +1,4 @@
-//! SPEC 2.1 with a device that lags behind: every state of a page on both sides and every event, with the state after it,
+//! The states of a cached page with a device that lags behind: every state of a page on both sides and every event, with the state after it,
 //! and what was asked, copied and written on the way.
 //!
 //! Notices wait until they are let go, so each row is what happens before the device, or the host, has heard.

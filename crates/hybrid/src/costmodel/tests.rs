@@ -1,6 +1,6 @@
 use super::*;
 
-/// Configuration 1 of the paper (SPEC 4).
+/// Configuration 1 of the paper.
 pub(super) fn config1() -> Costs {
     Costs {
         flash: FlashCosts {

@@ -1,4 +1,4 @@
-//! The numbers of a result, by name (SPEC 1.5).
+//! The numbers of a result, by name.
 
 use crate::latency::LatencySummary;
 use coflash_controller::{CacheTally, CommitTally};

@@ -5,7 +5,7 @@
 //! 31.2 GB. What the trace has beyond that (its sequential runs, its order, trims of what was written before) is not in
 //! here, and the remarks of every run say so.
 //!
-//! Source: JEDEC JESD219A (2012) for what it stands for; SPEC 2.4 for the shares; JESD219 for zones and sizes.
+//! Source: JEDEC JESD219A (2012) for what it stands for; the CDM paper's evaluation for the shares; JESD219 for zones and sizes.
 //! Cost: as hot-cold.
 
 use super::ReadyMade;
