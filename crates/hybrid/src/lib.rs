@@ -14,6 +14,7 @@ mod partition_resizer;
 mod scheme;
 mod sequential_detector;
 mod store;
+mod tally;
 mod tier;
 mod workload_tracker;
 
@@ -25,5 +26,6 @@ pub use page_replacer::{LeaveId, PageReplacer};
 pub use partition_resizer::{Limits, PartitionResizer};
 pub use scheme::{PartitionScheme, Period, Scheme, SchemeConfig};
 pub use sequential_detector::SequentialDetector;
-pub use tier::{FETCH_PAGES, Served, Tier, TierTally};
+pub use tally::TierTally;
+pub use tier::{FETCH_PAGES, Served, Tier};
 pub use workload_tracker::WorkloadTracker;

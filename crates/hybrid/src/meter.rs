@@ -2,7 +2,7 @@
 
 use crate::config::Destaging;
 use crate::costmodel::{Cleaning, Costs, Measured};
-use crate::tier::TierTally;
+use crate::tally::TierTally;
 use coflash_base::Time;
 use coflash_flash::Cause;
 use coflash_ftl::Tally;

@@ -1,8 +1,9 @@
 //! Workloads that are made up, written down as traces: the very requests that a run of their scenario would be given.
 
+use crate::error::RunError;
 use crate::input::Inputs;
+use crate::observer::Observer;
 use crate::opened::open_made_up;
-use crate::run::{Observer, RunError};
 use crate::scenario::{Scenario, ScenarioError};
 use crate::watched::Watched;
 use coflash_base::suggest::hint;

@@ -3,7 +3,8 @@
 //! A file is digested before the run. What can be read only once, the standard input or a pipe, is digested while the
 //! run reads it, and read to its end afterwards: the digest is always that of the whole.
 
-use crate::run::{Observer, Phase, RunError};
+use crate::error::RunError;
+use crate::observer::{Observer, Phase};
 use coflash_workload::trace::Tap;
 use coflash_workload::{STANDARD_INPUT, WorkloadError};
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! What a trace is like, and what can be done to it, watched like a run.
 
-use crate::run::{Observer, RunError};
+use crate::error::RunError;
+use crate::observer::Observer;
 use crate::watched::Watched;
 use coflash_workload::info::{InfoOptions, WorkloadInfo, summarise};
 use coflash_workload::tools::{Steps, Written, write};

@@ -6,8 +6,10 @@
 
 mod address;
 mod buffered;
+mod build;
 mod device;
 mod engine;
+mod error;
 mod generate;
 mod hybrid;
 mod input;
@@ -15,6 +17,7 @@ mod inspect;
 mod latency;
 mod memory;
 mod metrics;
+mod observer;
 mod opened;
 mod precondition;
 mod result;
@@ -25,12 +28,14 @@ mod target;
 mod warm;
 mod watched;
 
+pub use error::RunError;
 pub use generate::{Likeness, MadeUp, generate, like};
 pub use input::Input;
 pub use inspect::{inspect, rewrite};
 pub use metrics::{Metrics, SoFar};
+pub use observer::{Cancelled, Observer, Phase, Silent};
 pub use result::{RunResult, Simulator, Workload};
-pub use run::{Cancelled, Observer, Phase, RunError, Silent, run, run_from};
+pub use run::{run, run_from};
 pub use scenario::{PRESETS, Scenario, ScenarioError};
 pub use series::Series;
 pub use warm::{Unusable, WarmDevice, WarmError, warm};

@@ -108,7 +108,7 @@ pub(crate) fn human(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::build;
+    use crate::build::build;
 
     #[test]
     fn what_is_foretold_is_what_is_taken_or_somewhat_more() {

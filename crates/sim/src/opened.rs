@@ -1,7 +1,8 @@
 //! Opening the workload of a scenario: a trace, or one that is made up.
 
+use crate::error::RunError;
 use crate::input::Inputs;
-use crate::run::{Observer, RunError};
+use crate::observer::Observer;
 use crate::scenario::{Scenario, ScenarioError};
 use crate::watched::Watched;
 use coflash_base::Seed;

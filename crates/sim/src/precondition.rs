@@ -1,6 +1,6 @@
 //! Bringing the device into the state from which it is measured: past the cache, in no time, uncounted.
 
-use crate::run::{Cancelled, Observer, Phase};
+use crate::observer::{Cancelled, Observer, Phase};
 use crate::scenario::{Fill, PreconditionConfig, RandomPasses};
 use coflash_base::seed::{RngExt, Stream};
 use coflash_base::{Index, Lpn, Permutation, Seed};

@@ -1,95 +1,27 @@
 //! A run: warm up, replay, measure.
 
 use crate::buffered::Buffered;
+use crate::build::{build_ftl, with_cache, with_host_cache};
 use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
+use crate::error::RunError;
 use crate::hybrid::Hybrid;
 use crate::input::Inputs;
 use crate::memory::{self, human};
-use crate::metrics::SoFar;
+use crate::observer::{Cancelled, Observer, Phase, Silent};
 use crate::opened::{Opened, open_workload};
 use crate::precondition::precondition;
 use crate::result::{RunResult, Simulator, Workload};
-use crate::scenario::{Fill, Remap, ReplayMode, Scenario, ScenarioError};
+use crate::scenario::{Remap, ReplayMode, Scenario, ScenarioError};
 use crate::target::Target;
-use crate::warm::{WarmDevice, WarmError};
+use crate::warm::WarmDevice;
 use coflash_base::{Seed, Time};
-use coflash_controller::{Controller, Placement};
+use coflash_controller::Placement;
 use coflash_ftl::Ftl;
-use coflash_host::{HostCache, Toll};
 use coflash_hybrid::HybridConfig;
-use coflash_workload::{BATCH_REQUESTS, Request, Source, WorkloadError};
+use coflash_workload::{BATCH_REQUESTS, Request, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// What a run is doing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    /// Reading the inputs once, for their digest.
-    Inputs,
-    /// Bringing the device into its state.
-    Precondition,
-    /// Replaying the workload.
-    Replay,
-}
-
-/// The user wants no more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("cancelled")]
-pub struct Cancelled;
-
-/// Whoever watches a run. Called often (thousands of times a second): it decides itself how often to show anything.
-pub trait Observer: Send {
-    /// Told of progress: the phase, how far it is where that is known, and requests (pages, while warming up) so far.
-    ///
-    /// # Errors
-    /// To stop the run.
-    fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled>;
-
-    /// Told of progress in the replay. `so_far` sums up what was measured when it is called, and costs nothing before.
-    ///
-    /// # Errors
-    /// To stop the run.
-    fn replaying(
-        &mut self,
-        fraction: Option<f64>,
-        requests: u64,
-        so_far: &dyn Fn() -> SoFar,
-    ) -> Result<(), Cancelled> {
-        let _ = so_far;
-        self.progress(Phase::Replay, fraction, requests)
-    }
-}
-
-/// An observer that only watches.
-#[derive(Clone, Copy, Debug)]
-pub struct Silent;
-
-impl Observer for Silent {
-    fn progress(&mut self, _: Phase, _: Option<f64>, _: u64) -> Result<(), Cancelled> {
-        Ok(())
-    }
-}
-
-/// Why a run ended without a result.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The scenario does not fit together.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The workload is unusable.
-    #[error(transparent)]
-    Workload(#[from] WorkloadError),
-    /// The warm device cannot be used.
-    #[error(transparent)]
-    Warm(#[from] WarmError),
-    /// The workload goes beyond the device, or beyond time.
-    #[error("{0}")]
-    TooFar(String),
-    /// The observer wanted no more.
-    #[error(transparent)]
-    Cancelled(#[from] Cancelled),
-}
 
 /// Runs a scenario.
 ///
@@ -188,52 +120,6 @@ fn measure<T: Target>(
     drop(source);
     let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
     Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
-}
-
-/// Builds the device of a scenario, erased, its cache in it.
-#[cfg(test)]
-pub(crate) fn build(scenario: &Scenario) -> Result<Controller, ScenarioError> {
-    with_cache(scenario, build_ftl(scenario)?)
-}
-
-/// Builds the flash of a scenario, erased.
-///
-/// # Errors
-/// What does not fit together.
-pub(crate) fn build_ftl(scenario: &Scenario) -> Result<Ftl, ScenarioError> {
-    if let Some(mark) = scenario.precondition.until_free {
-        let pool_blocks = match scenario.ftl.pools {
-            coflash_ftl::Pools::Plane => scenario.flash.blocks_per_plane,
-            coflash_ftl::Pools::Die => scenario.flash.blocks_per_die(),
-        };
-        if mark.of(pool_blocks) < scenario.gc.low_mark.of(pool_blocks) {
-            let problem = format!(
-                "{mark} is less than gc.low_mark ({}): GC never lets it come to that",
-                scenario.gc.low_mark
-            );
-            return Err(ScenarioError::new("precondition.until_free", problem));
-        }
-    }
-    if scenario.precondition.fill == Fill::Mapped && scenario.flash.pages_per_block < 2 {
-        return Err(ScenarioError::new("flash.pages_per_block", "1 is too few to map blocks".to_owned()));
-    }
-    memory::check(scenario)?;
-    let demands = scenario.cooperation.demands();
-    Ftl::new(&scenario.flash, &scenario.ftl, &scenario.gc, demands, Seed(scenario.seed)).map_err(refused)
-}
-
-fn with_cache(scenario: &Scenario, ftl: Ftl) -> Result<Controller, ScenarioError> {
-    Controller::over(ftl, &scenario.flash, &scenario.cache, &scenario.cooperation).map_err(refused)
-}
-
-fn with_host_cache(scenario: &Scenario, ftl: Ftl) -> Result<HostCache, ScenarioError> {
-    let Scenario { flash, cache, cooperation, host, link, .. } = scenario;
-    let toll = Toll::new(link.per_command, link.ns_per_byte());
-    HostCache::over(ftl, flash, cache, cooperation, host, &toll, Seed(scenario.seed)).map_err(refused)
-}
-
-fn refused((key, problem): (&str, String)) -> ScenarioError {
-    ScenarioError::new(key, problem)
 }
 
 /// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.

@@ -1,6 +1,7 @@
 //! A source that is watched like a run.
 
-use crate::run::{Cancelled, Observer, Phase, RunError};
+use crate::error::RunError;
+use crate::observer::{Cancelled, Observer, Phase};
 use coflash_workload::{Request, Source, WorkloadError};
 
 /// A source that reports each batch, and breaks off where the observer wants no more.

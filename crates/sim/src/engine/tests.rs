@@ -1,9 +1,10 @@
 //! Idle time to the nanosecond: GC begins a step before a request arrives, or not at all.
 
 use super::Engine;
+use crate::build::build;
 use crate::device::Device;
+use crate::observer::Silent;
 use crate::precondition::precondition;
-use crate::run::{Silent, build};
 use crate::scenario::Scenario;
 use crate::target::Target;
 use coflash_base::{Seed, Time};

@@ -394,7 +394,8 @@ impl Scenario {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::{Silent, run};
+    use crate::observer::Silent;
+    use crate::run::run;
 
     fn small(workload: &str) -> Result<Scenario, ScenarioError> {
         let device = "[flash]\nblocks_per_plane = 256\npages_per_block = 32\nchannels = 2";

@@ -5,8 +5,10 @@
 mod file;
 mod recipe;
 
+use crate::build::build_ftl;
+use crate::error::RunError;
+use crate::observer::Observer;
 use crate::precondition::precondition;
-use crate::run::{Observer, RunError, build_ftl};
 use crate::scenario::Scenario;
 use coflash_base::Seed;
 use coflash_ftl::Ftl;
