@@ -92,6 +92,10 @@ _OPEN_QUESTIONS = (
     "and a read that pushes out dirty pages waits for none: FP-FCL is a little faster than RW-FCL with the same space, "
     "and OP-FCL has RW-FCL's caches. Hit rates of caches that were never so large are not known. And where requests "
     "end before flash was full, the best fixed share is the one that never gives anything up.",
+    "**Where GC copies to.** The paper does not say. Its parameters (a cleaning threshold, copy-back) are those of "
+    "DiskSim's SSD model, in which GC copies into the block that requests fill. So it is here. Were GC to fill a block "
+    "of its own, it would clean until a whole block is free: about as many copies in all, but in bursts that are ten "
+    "times as long where nine pages of ten are valid, for which all others wait.",
     "**Fixed shares.** 40 to 95 % here. 2.5 % of the flash are always left to garbage collection.",
     "**Sequential runs.** The generators have next to none; what the detector sends past the cache is in the table of "
     "workloads.",
@@ -199,8 +203,8 @@ PAPER = Paper(
             "silent eviction, and blocks by class",
             reading.rivals,
             "Not in the paper. Silent eviction (FlashTier) drops clean pages of GC's victims, for the disk holds them: "
-            "the hit rate pays for it. By class, clean pages and dirty ones have active blocks of their own, and GC "
-            "keeps them apart.",
+            "the hit rate pays for it. By class, clean pages and dirty ones have active blocks of their own, which GC "
+            "copies into, each page among its like.",
         ),
         Exhibit("workloads", "what is asked of which device", reading.devices, "Counted in OP-FCL's runs."),
     ),
