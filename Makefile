@@ -18,6 +18,8 @@ CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenari
 export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Not that of a shell in which another environment is active.
 unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH
+# Cargo would look for make's job server, which its recipes do not have.
+ALONE := env -u MAKEFLAGS
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -58,9 +60,9 @@ clean: ## Remove all that was built, the Python environment included
 	find python scripts tests -name __pycache__ -prune -exec rm -rf {} +
 
 rust-checks: $(BUILD_TOOLS)
-	cargo fmt --all --check
-	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo test --locked --workspace --quiet
+	$(ALONE) cargo fmt --all --check
+	$(ALONE) cargo clippy --locked --workspace --all-targets -- -D warnings
+	$(ALONE) cargo test --locked --workspace --quiet
 
 python-checks: $(DEV_TOOLS) $(CORE)
 	$(BIN)/ruff check
@@ -90,5 +92,5 @@ $(DEV_TOOLS): $(BUILD_TOOLS)
 
 # Without --release, maturin builds the core unoptimised.
 $(CORE): $(BUILD_TOOLS) $(CORE_SOURCES)
-	$(BIN)/maturin develop --release --locked
+	$(ALONE) $(BIN)/maturin develop --release --locked
 	@touch $@
