@@ -1,21 +1,21 @@
-//! Ids: a type for each kind of thing, so that a physical page cannot index a logical table.
+//! Typed ids: the id of a physical page cannot index a table of logical pages.
 //!
-//! An id is stored as `index + 1` in a `NonZeroU32`: `Option<Id>` is four bytes, which halves the mapping tables.
+//! An id is stored as `index + 1` in a `NonZeroU32`, so `Option<Id>` takes four bytes, which halves the mapping tables.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 
-/// A dense index of one kind of thing.
+/// A typed index into a dense table.
 pub trait Index: Copy + Eq + Ord {
-    /// The largest index an id can hold, and so one less than the largest table.
+    /// The largest index of an id: the size of the largest table minus one.
     const INDEX_MAX: usize = u32::MAX as usize - 1;
-    /// The id of position `index`; panics above [`Index::INDEX_MAX`].
+    /// The id of `index`; panics above [`Index::INDEX_MAX`].
     fn from_index(index: usize) -> Self;
-    /// The position in its table.
+    /// The index in its table.
     fn index(self) -> usize;
 }
 
-/// Defines an id type: `id_type!(/** A logical page. */ Lpn);`
+/// Define an id type: `id_type!(/** A logical page. */ Lpn);`
 #[macro_export]
 macro_rules! id_type {
     ($(#[$meta:meta])* $name:ident) => {
@@ -24,7 +24,7 @@ macro_rules! id_type {
         pub struct $name(::core::num::NonZeroU32);
 
         impl $name {
-            /// The id of position `index`; panics where `index` is `u32::MAX`.
+            /// The id of `index`; panics if `index` is `u32::MAX`.
             #[inline(always)]
             #[must_use]
             pub const fn new(index: u32) -> Self {
@@ -34,7 +34,7 @@ macro_rules! id_type {
                 }
             }
 
-            /// The position in its table.
+            /// The index in its table.
             #[inline(always)]
             #[must_use]
             pub const fn get(self) -> u32 {
@@ -63,11 +63,11 @@ macro_rules! id_type {
 }
 
 id_type!(
-    /// A logical page: the unit in which host, caches, FTL and disk speak of data.
+    /// A logical page: the unit of data of host, caches, FTL and disk.
     Lpn
 );
 
-/// A table indexed by one kind of id only.
+/// A table indexed by one type of ids.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IdVec<I, T> {
     items: Vec<T>,
@@ -75,7 +75,7 @@ pub struct IdVec<I, T> {
 }
 
 impl<I: Index, T> IdVec<I, T> {
-    /// A table of `len` copies of `value`.
+    /// Create a table of `len` copies of `value`.
     pub fn filled(value: T, len: usize) -> Self
     where
         T: Clone,
@@ -84,12 +84,12 @@ impl<I: Index, T> IdVec<I, T> {
         Self { items: vec![value; len], id: PhantomData }
     }
 
-    /// Every id of the table, in order.
+    /// All ids of the table, in order.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + ExactSizeIterator + use<I, T> {
         (0..self.items.len()).map(I::from_index)
     }
 
-    /// The bytes the table holds on the heap.
+    /// Heap memory of the table in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.items.capacity() * size_of::<T>()
     }

@@ -1,15 +1,35 @@
-//! What every coflash crate speaks: ids that cannot be mixed up, quantities that carry their unit,
-//! named random streams from one seed, and the registry that makes a policy a file and a line.
+//! The common base of all crates: typed ids, quantities with units, named random streams from one seed, the registries
+//! of policies and of measures.
+//!
+//! | concept | place |
+//! |---|---|
+//! | policies: a file, and a line in the list of its family | [`policy`] |
+//! | measures: one declaration for JSON, tables, types and documentation | [`measure`] |
+//! | errors of invalid values in a scenario | [`misfit`] |
+//! | exact sizes, durations and shares with their units | [`units`] |
+//! | named random streams | [`seed`] |
+//! | linked lists in tables | [`list`] |
+//! | the nearest match of an unknown name | [`suggest`] |
 
+pub mod amount;
+mod forward;
 pub mod id;
+pub mod list;
+pub mod measure;
+pub mod misfit;
+mod op;
 pub mod permutation;
 pub mod policy;
 pub mod seed;
 pub mod suggest;
 pub mod units;
 
+pub use amount::Amount;
 pub use id::{IdVec, Index, Lpn};
+pub use list::{List, Lists};
+pub use misfit::Misfit;
+pub use op::Op;
 pub use permutation::Permutation;
 pub use policy::{Parameter, Policy, PolicyInfo};
-pub use seed::{Seed, Stream};
-pub use units::{Bytes, Duration, Share, Time};
+pub use seed::{RandomStream, Seed};
+pub use units::{Bytes, Duration, Quantity, Share, Time};

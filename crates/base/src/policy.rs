@@ -1,9 +1,9 @@
 //! The policy registry: an algorithm is one file, and one line in its family's list.
 //!
 //! A *family* is a set of interchangeable algorithms (GC victims, cache eviction, cooperation, generators). Its
-//! [`policy_family!`](crate::policy_family) list generates the configuration as it stands in a scenario (`"greedy"` or
-//! `{ name = "d-choices", d = 10 }`), the running enum with static dispatch, and the table from which the documentation,
-//! the command line and the contract tests are made.
+//! [`policy_family!`](crate::policy_family) list generates the configuration for scenarios (`"greedy"` or
+//! `{ name = "d-choices", d = 10 }`), the running enum with static dispatch, and the table from which the
+//! documentation, the command line and the contract tests are made.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,45 +13,45 @@ use std::marker::PhantomData;
 
 /// One algorithm of a family.
 pub trait Policy: Sized {
-    /// Its parameters; an empty struct where it has none.
+    /// The parameters; [`NoParameters`] if there are none.
     type Config: Clone + std::fmt::Debug + Default + PartialEq + Serialize + DeserializeOwned + JsonSchema;
-    /// What it does, in one sentence.
+    /// A description in one sentence.
     const SUMMARY: &'static str;
-    /// Where it was published, or "folklore".
+    /// The publication, or "folklore".
     const SOURCE: &'static str;
 }
 
-/// The configuration of a policy that has no parameters.
+/// The configuration of a policy without parameters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoParameters {}
 
-/// One parameter of a policy, as the documentation shows it.
+/// The documentation of a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Parameter {
-    /// Its key in the scenario.
+    /// The key in the scenario.
     pub name: String,
-    /// Its default, as JSON.
+    /// The default value, as JSON; empty if there is none.
     pub default: String,
-    /// What it means.
+    /// The meaning.
     pub meaning: String,
 }
 
-/// One line of a family's table.
+/// The documentation of a policy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PolicyInfo {
-    /// Its name in the scenario.
+    /// The name in the scenario.
     pub name: &'static str,
-    /// What it does, in one sentence.
+    /// A description in one sentence.
     pub summary: &'static str,
-    /// Where it was published.
+    /// The publication.
     pub source: &'static str,
-    /// Its parameters.
+    /// The parameters.
     pub parameters: Vec<Parameter>,
 }
 
 impl PolicyInfo {
-    /// The table line of policy `P`, its parameters read from their own definition.
+    /// Create the documentation of policy `P`; the parameters come from their JSON schema.
     #[must_use]
     pub fn of<P: Policy>(name: &'static str) -> Self {
         let schema = schemars::schema_for!(P::Config);
@@ -59,7 +59,11 @@ impl PolicyInfo {
         let parameters = properties
             .into_iter()
             .map(|(name, property)| Parameter {
-                default: property.get("default").map(ToString::to_string).unwrap_or_default(),
+                default: property
+                    .get("default")
+                    .filter(|default| !default.is_null())
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
                 meaning: property
                     .get("description")
                     .and_then(|d| d.as_str())
@@ -72,7 +76,7 @@ impl PolicyInfo {
     }
 }
 
-/// Declares a family from one list. The `($)` lets the generated dispatch macro have arguments of its own.
+/// Declare a family by one list. The `($)` permits arguments of the generated dispatch macro.
 ///
 /// ```ignore
 /// coflash_base::policy_family! { ($)
@@ -84,9 +88,10 @@ impl PolicyInfo {
 /// }
 /// ```
 ///
-/// `VictimConfig` is what a scenario holds (the first of the list is the default), `Victim` what runs, and
-/// `victim_dispatch!(victim, policy => expression)` calls into whichever it is. With `, build victim_build` after it,
-/// `victim_build!(config, parameters => expression)` makes the policy that a configuration names.
+/// `VictimConfig` is the value in a scenario (the first of the list is the default), `Victim` the running policy, and
+/// `victim_dispatch!(victim, policy => expression)` evaluates the expression for its variant. With `, build
+/// victim_build`, `victim_build!(config, parameters => expression)` creates the policy of a configuration, and
+/// `victim_build!(config, type Policy, parameters => expression)` evaluates an expression of its type.
 #[macro_export]
 macro_rules! policy_family {
     (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident $(, build $build:ident)? {
@@ -110,7 +115,7 @@ macro_rules! policy_family {
         }
 
         impl $config {
-            /// Every name of the family, in the order of its list.
+            /// All names of the family, in the order of its list.
             pub const NAMES: &'static [&'static str] = &[$first_name, $($name),*];
 
             /// The name in the scenario.
@@ -122,7 +127,7 @@ macro_rules! policy_family {
                 }
             }
 
-            /// The policy of that name with its default parameters.
+            /// The configuration of that name with default parameters.
             #[must_use]
             pub fn by_name(name: &str) -> Option<Self> {
                 match name {
@@ -213,17 +218,25 @@ macro_rules! policy_family {
             };
         }
 
-        $crate::policy_build! { ($d) $family, $config, [$($build)?], [$first $($variant)*] }
+        $crate::policy_build! { ($d) $family, $config, [$($build)?], [$first: $first_ty, $($variant: $ty,)*] }
     };
 }
 
-/// The second half of [`policy_family!`](crate::policy_family): the macro that makes a policy of its configuration.
+/// The second half of [`policy_family!`](crate::policy_family): the macro that creates a policy from its configuration.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! policy_build {
-    (($d:tt) $family:ident, $config:ident, [], [$($variant:ident)*]) => {};
-    (($d:tt) $family:ident, $config:ident, [$build:ident], [$($variant:ident)*]) => {
+    (($d:tt) $family:ident, $config:ident, [], [$($variant:ident: $ty:ty,)*]) => {};
+    (($d:tt) $family:ident, $config:ident, [$build:ident], [$($variant:ident: $ty:ty,)*]) => {
         macro_rules! $build {
+            ($d self:expr, type $d policy:ident, $d parameters:pat => $d call:expr) => {
+                match $d self {
+                    $($config::$variant($d parameters) => {
+                        type $d policy = $ty;
+                        $d call
+                    })*
+                }
+            };
             ($d self:expr, $d parameters:pat => $d call:expr) => {
                 match $d self {
                     $($config::$variant($d parameters) => $family::$variant($d call),)*
@@ -233,13 +246,13 @@ macro_rules! policy_build {
     };
 }
 
-/// The parameters of a policy, to be read as its configuration.
+/// The parameters of a policy as a deserializer of its configuration.
 pub type ParametersOf<E> = MapAccessDeserializer<ParameterTable<E>>;
 
-/// Takes `name` out of a table and leaves the parameters, values untouched.
+/// Split a table into `name` and the parameters.
 ///
 /// # Errors
-/// Where the table has no `name`, or what the table's own source reports.
+/// A missing `name`, or an error of the table's source.
 pub fn split_name<'de, A: MapAccess<'de>>(mut map: A) -> Result<(String, ParametersOf<A::Error>), A::Error> {
     let mut name = None;
     let mut rest = Vec::new();
@@ -255,11 +268,11 @@ pub fn split_name<'de, A: MapAccess<'de>>(mut map: A) -> Result<(String, Paramet
     Ok((name, MapAccessDeserializer::new(table)))
 }
 
-/// The parameters of a policy on their way to its configuration: an error names the parameter.
+/// The parameters of a policy during deserialization: an error names the parameter.
 #[derive(Debug)]
 pub struct ParameterTable<E> {
-    entries: std::vec::IntoIter<(String, Parameters)>,
-    value: Option<(String, Parameters)>,
+    entries: std::vec::IntoIter<(String, ParameterValue)>,
+    value: Option<(String, ParameterValue)>,
     error: PhantomData<E>,
 }
 
@@ -278,9 +291,9 @@ impl<'de, E: de::Error> MapAccess<'de> for ParameterTable<E> {
     }
 }
 
-/// What the deserializers of a scenario's values have in common, whatever holds the value. They implement
-/// `deserialize_any` themselves, and have two more methods: `unexpected`, the value as an error shows it, and `into_text`,
-/// which gives the value back where it is no text.
+/// The common methods of deserializers of a scenario's values. The deserializers implement `deserialize_any`
+/// themselves, and have two more methods: `unexpected`, the value for an error, and `into_text`, which returns the
+/// value unchanged if it is not a text.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! forward_scenario_value {
@@ -312,7 +325,7 @@ macro_rules! forward_scenario_value {
             }
         }
 
-        /// A table by its keys only: a list of its values in order would mean something else in the next version.
+        /// Refuse lists for tables: a new key would change their meaning.
         fn deserialize_struct<V: ::serde::de::Visitor<'de>>(
             self,
             _: &'static str,
@@ -332,18 +345,18 @@ macro_rules! forward_scenario_value {
     };
 }
 
-pub use value::Parameters;
+pub use value::ParameterValue;
 
-/// A value of a scenario between its file and its type.
+/// Values of a scenario between file and type.
 mod value {
     use serde::Deserialize;
     use serde::de::{Deserializer, Error, IntoDeserializer, Unexpected, Visitor, value};
     use std::fmt;
     use std::marker::PhantomData;
 
-    /// One parameter's value, of a kind that TOML has.
+    /// The value of a parameter, of one of the types of TOML.
     #[derive(Clone, Debug)]
-    pub enum Parameters {
+    pub enum ParameterValue {
         /// true or false
         Bool(bool),
         /// a whole number
@@ -358,7 +371,7 @@ mod value {
         Table(Vec<(String, Self)>),
     }
 
-    impl Parameters {
+    impl ParameterValue {
         fn unexpected(&self) -> Unexpected<'_> {
             match self {
                 Self::Bool(v) => Unexpected::Bool(*v),
@@ -371,84 +384,90 @@ mod value {
         }
     }
 
-    impl<'de> Deserialize<'de> for Parameters {
+    impl<'de> Deserialize<'de> for ParameterValue {
         fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             struct Any;
             impl<'de> Visitor<'de> for Any {
-                type Value = Parameters;
+                type Value = ParameterValue;
                 fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                     f.write_str("a parameter")
                 }
-                fn visit_bool<E: Error>(self, v: bool) -> Result<Parameters, E> {
-                    Ok(Parameters::Bool(v))
+                fn visit_bool<E: Error>(self, v: bool) -> Result<ParameterValue, E> {
+                    Ok(ParameterValue::Bool(v))
                 }
-                fn visit_i64<E: Error>(self, v: i64) -> Result<Parameters, E> {
-                    Ok(Parameters::Integer(v))
+                fn visit_i64<E: Error>(self, v: i64) -> Result<ParameterValue, E> {
+                    Ok(ParameterValue::Integer(v))
                 }
-                fn visit_u64<E: Error>(self, v: u64) -> Result<Parameters, E> {
+                fn visit_u64<E: Error>(self, v: u64) -> Result<ParameterValue, E> {
                     i64::try_from(v)
-                        .map(Parameters::Integer)
+                        .map(ParameterValue::Integer)
                         .map_err(|_| E::custom(format!("{v} is too large")))
                 }
-                fn visit_f64<E: Error>(self, v: f64) -> Result<Parameters, E> {
-                    Ok(Parameters::Float(v))
+                fn visit_f64<E: Error>(self, v: f64) -> Result<ParameterValue, E> {
+                    Ok(ParameterValue::Float(v))
                 }
-                fn visit_str<E: Error>(self, v: &str) -> Result<Parameters, E> {
-                    Ok(Parameters::Text(v.to_owned()))
+                fn visit_str<E: Error>(self, v: &str) -> Result<ParameterValue, E> {
+                    Ok(ParameterValue::Text(v.to_owned()))
                 }
-                fn visit_seq<A: serde::de::SeqAccess<'de>>(self, mut seq: A) -> Result<Parameters, A::Error> {
+                fn visit_seq<A: serde::de::SeqAccess<'de>>(
+                    self,
+                    mut seq: A,
+                ) -> Result<ParameterValue, A::Error> {
                     let mut items = Vec::new();
                     while let Some(item) = seq.next_element()? {
                         items.push(item);
                     }
-                    Ok(Parameters::List(items))
+                    Ok(ParameterValue::List(items))
                 }
-                fn visit_map<A: serde::de::MapAccess<'de>>(self, mut map: A) -> Result<Parameters, A::Error> {
+                fn visit_map<A: serde::de::MapAccess<'de>>(
+                    self,
+                    mut map: A,
+                ) -> Result<ParameterValue, A::Error> {
                     let mut items = Vec::new();
                     while let Some(item) = map.next_entry()? {
                         items.push(item);
                     }
-                    Ok(Parameters::Table(items))
+                    Ok(ParameterValue::Table(items))
                 }
             }
             deserializer.deserialize_any(Any)
         }
     }
 
-    impl<E> Loose<E> {
+    impl<E> ParameterDeserializer<E> {
         fn unexpected(&self) -> Unexpected<'_> {
             self.0.unexpected()
         }
 
         fn into_text(self) -> Result<String, Self> {
             match self.0 {
-                Parameters::Text(text) => Ok(text),
+                ParameterValue::Text(text) => Ok(text),
                 other => Err(Self(other, PhantomData)),
             }
         }
     }
 
-    impl<'de, E: Error> IntoDeserializer<'de, E> for Parameters {
-        type Deserializer = Loose<E>;
-        fn into_deserializer(self) -> Loose<E> {
-            Loose(self, PhantomData)
+    impl<'de, E: Error> IntoDeserializer<'de, E> for ParameterValue {
+        type Deserializer = ParameterDeserializer<E>;
+        fn into_deserializer(self) -> ParameterDeserializer<E> {
+            ParameterDeserializer(self, PhantomData)
         }
     }
 
-    /// Hands a parameter on with the error type of whoever reads it.
+    /// A parameter as a deserializer with any error type.
     #[derive(Debug)]
-    pub struct Loose<E>(Parameters, PhantomData<E>);
+    pub struct ParameterDeserializer<E>(ParameterValue, PhantomData<E>);
 
-    impl<'de, E: Error> Deserializer<'de> for Loose<E> {
+    impl<'de, E: Error> Deserializer<'de> for ParameterDeserializer<E> {
         type Error = E;
         fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
             match self.0 {
-                Parameters::Bool(v) => visitor.visit_bool(v),
-                Parameters::Integer(v) => visitor.visit_i64(v),
-                Parameters::Float(v) => visitor.visit_f64(v),
-                Parameters::Text(v) => visitor.visit_string(v),
-                Parameters::List(v) => visitor.visit_seq(value::SeqDeserializer::new(v.into_iter())),
-                Parameters::Table(v) => visitor.visit_map(value::MapDeserializer::new(v.into_iter())),
+                ParameterValue::Bool(v) => visitor.visit_bool(v),
+                ParameterValue::Integer(v) => visitor.visit_i64(v),
+                ParameterValue::Float(v) => visitor.visit_f64(v),
+                ParameterValue::Text(v) => visitor.visit_string(v),
+                ParameterValue::List(v) => visitor.visit_seq(value::SeqDeserializer::new(v.into_iter())),
+                ParameterValue::Table(v) => visitor.visit_map(value::MapDeserializer::new(v.into_iter())),
             }
         }
         crate::forward_scenario_value! { E }

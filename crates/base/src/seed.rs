@@ -1,25 +1,25 @@
 //! Named random streams from one seed.
 //!
-//! Each user of randomness draws from a stream of its own name, so that adding a draw in one place changes no other.
+//! Each user of randomness has its own named stream, so that an additional draw in one place affects no other.
 
 use rand::SeedableRng;
 pub use rand::{Rng, RngExt};
 
-/// The generator of every stream: small, fast, and the same on every machine.
-pub type Stream = rand_xoshiro::Xoshiro256PlusPlus;
+/// The generator of all streams: small, fast, and equal on every machine.
+pub type RandomStream = rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The seed of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The random stream called `name`.
+    /// The random stream `name`.
     #[must_use]
-    pub fn stream(self, name: &str) -> Stream {
-        Stream::seed_from_u64(self.child(name).0)
+    pub fn stream(self, name: &str) -> RandomStream {
+        RandomStream::seed_from_u64(self.child(name).0)
     }
 
-    /// A seed for a part of the run that has streams of its own.
+    /// The seed for a part of the run with its own streams.
     #[must_use]
     pub fn child(self, name: &str) -> Self {
         // FNV-1a: spreads short names well, and the generator's own seeding (SplitMix64) mixes the rest.
@@ -30,29 +30,29 @@ impl Seed {
     }
 }
 
-/// Words that say where a stream is.
+/// Words of the state of a stream.
 pub const STREAM_WORDS: usize = 4;
 
-/// Where a stream is, to go on from there another time.
+/// The state of a stream.
 #[must_use]
-pub fn save(stream: &Stream) -> [u64; STREAM_WORDS] {
+pub fn save(stream: &RandomStream) -> [u64; STREAM_WORDS] {
     #[derive(serde::Deserialize)]
     struct State {
         s: [u64; STREAM_WORDS],
     }
-    // The generator shows its state to serde only.
+    // The generator exposes its state through serde only.
     let state = serde_json::to_value(stream).and_then(serde_json::from_value::<State>);
     state.expect("the generator is four words").s
 }
 
-/// The stream that is where [`save`] found it.
+/// Create a stream with a state from [`save`].
 #[must_use]
-pub fn restore(words: [u64; STREAM_WORDS]) -> Stream {
+pub fn restore(words: [u64; STREAM_WORDS]) -> RandomStream {
     let mut bytes = [0; STREAM_WORDS * 8];
     for (to, word) in std::iter::zip(bytes.chunks_exact_mut(8), words) {
         to.copy_from_slice(&word.to_le_bytes());
     }
-    Stream::from_seed(bytes)
+    RandomStream::from_seed(bytes)
 }
 
 #[cfg(test)]

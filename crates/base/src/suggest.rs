@@ -1,9 +1,9 @@
-//! Errors that name the nearest match.
+//! Suggestions for unknown names.
 
-/// The fewest letters that are taken for the beginning of a name.
+/// The minimum length of a prefix.
 const BEGINNING_MIN: usize = 3;
 
-/// The entry of `allowed` nearest to `given`, if one is near enough to be meant; else the first that begins with it.
+/// The entry of `allowed` nearest to `given`, if it is similar enough; otherwise the first with the prefix `given`.
 #[must_use]
 pub fn nearest<'a>(given: &str, allowed: impl IntoIterator<Item = &'a str> + Clone) -> Option<&'a str> {
     let given = given.to_lowercase();
@@ -23,7 +23,7 @@ pub fn nearest<'a>(given: &str, allowed: impl IntoIterator<Item = &'a str> + Clo
         .or_else(begun)
 }
 
-/// `; did you mean X?` or nothing, then what is allowed: the end of every "unknown name" error.
+/// The end of an "unknown name" error: `; did you mean X?` if there is a match, and the allowed names.
 #[must_use]
 pub fn hint(given: &str, allowed: &[&str]) -> String {
     let meant = nearest(given, allowed.iter().copied()).map(|name| format!("; did you mean \"{name}\"?"));

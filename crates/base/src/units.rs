@@ -1,4 +1,4 @@
-//! Quantities that carry their unit, in types here and in the text of a scenario (`"64GiB"`, `"25us"`, `"5%"`).
+//! Quantities with units, as types and as text in a scenario (`"64GiB"`, `"25us"`, `"5%"`).
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A text that is not the quantity it should be.
+/// The error of a text that is not the expected quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("\"{given}\" is not {expected}")]
 pub struct UnitError {
@@ -14,10 +14,10 @@ pub struct UnitError {
     expected: String,
 }
 
-/// One unit of a quantity: its name in a scenario and its worth in the base unit.
+/// A unit: its name in a scenario and its value in the base unit.
 type Unit = (&'static str, u64);
 
-/// Reads `number unit` exactly: the value must be a whole number of base units and fit 64 bits.
+/// Parse `number unit` exactly: the value must be a whole number of base units and fit 64 bits.
 fn parse(text: &str, units: &[Unit], what: &str) -> Result<u64, UnitError> {
     let wrong = |why: &str| UnitError { given: text.to_owned(), expected: format!("{what}{why}") };
     let trimmed = text.trim();
@@ -37,7 +37,7 @@ fn parse(text: &str, units: &[Unit], what: &str) -> Result<u64, UnitError> {
     if whole.is_empty() || fraction.contains('.') || fraction.len() > 18 || number.ends_with('.') {
         return Err(wrong(", a number and its unit"));
     }
-    // Exact decimal arithmetic: "105.6us" must be 105,600 ns and nothing else.
+    // Exact decimal arithmetic: "105.6us" must be exactly 105,600 ns.
     let ten = 10_u128.pow(fraction.len() as u32);
     let value =
         format!("{whole}{fraction}").parse::<u128>().ok().and_then(|n| n.checked_mul(u128::from(scale)));
@@ -50,7 +50,7 @@ fn parse(text: &str, units: &[Unit], what: &str) -> Result<u64, UnitError> {
     }
 }
 
-/// Writes `value` in the largest unit that divides it.
+/// Format `value` in the largest unit that divides it.
 fn write(f: &mut fmt::Formatter<'_>, value: u64, units: &[Unit]) -> fmt::Result {
     let (name, scale) = units.iter().rev().find(|u| value.is_multiple_of(u.1)).unwrap_or(&units[0]);
     let (name, scale) = if value == 0 { (&units[0].0, &units[0].1) } else { (name, scale) };
@@ -67,7 +67,7 @@ macro_rules! quantity {
         }
 
         impl $name {
-            /// Nothing of it.
+            /// Zero.
             pub const ZERO: Self = Self { $field: 0 };
         }
 
@@ -94,7 +94,7 @@ macro_rules! quantity {
     };
 }
 
-/// A type that a scenario writes as a string.
+/// A type that is a string in scenarios.
 macro_rules! text_serde {
     ($name:ident, $expecting:expr, $example:literal $(, number $number:ident => $text:expr)?) => {
         impl Serialize for $name {
@@ -165,23 +165,23 @@ quantity!(
     Duration.ns, "a duration", "25us", TIME_UNITS
 );
 
-/// A point of simulated time, in nanoseconds since the run began.
+/// A point of simulated time, in nanoseconds since the begin of the run.
 ///
-/// Sums of times and durations stop at the end of 64 bits instead of turning over: order is kept whatever a scenario
-/// says, and a run that came near the end is refused ([`Time::LAST`]).
+/// Sums of times and durations saturate, which preserves the order; a run that comes near the limit is refused
+/// ([`Time::LAST`]).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Time {
-    /// Nanoseconds since the run began.
+    /// Nanoseconds since the begin of the run.
     pub ns: u64,
 }
 
 impl Time {
-    /// When the run begins.
+    /// Begin of the run.
     pub const ZERO: Self = Self { ns: 0 };
-    /// The latest at which a run may end, after more than 36 years: far below where sums stop.
+    /// The latest end of a run, after more than 36 years: far below the limit of sums.
     pub const LAST: Self = Self { ns: 1 << 60 };
 
-    /// The span since `earlier`; panics where `earlier` is later.
+    /// The span since `earlier`; panics if `earlier` is later.
     #[inline]
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
@@ -220,7 +220,7 @@ impl std::ops::Mul<u64> for Duration {
     }
 }
 
-/// A share of a whole, written `"5%"` or `"0.05"`, kept in parts per billion so that it is exact and repeatable.
+/// A share of a whole, written `"5%"` or `"0.05"`; stored in parts per billion, exactly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Share {
     /// Billionths of the whole.
@@ -229,12 +229,12 @@ pub struct Share {
 
 impl Share {
     const WHOLE_PPB: u64 = 1_000_000_000;
-    /// Nothing.
+    /// 0 %.
     pub const ZERO: Self = Self { ppb: 0 };
-    /// All of it.
+    /// 100 %.
     pub const ONE: Self = Self { ppb: Self::WHOLE_PPB };
 
-    /// So many hundredths.
+    /// A share in percent.
     #[must_use]
     pub const fn percent(percent: u64) -> Self {
         Self { ppb: percent * (Self::WHOLE_PPB / 100) }
@@ -247,7 +247,7 @@ impl Share {
         u64::try_from(part).unwrap_or(u64::MAX)
     }
 
-    /// As a floating-point number, 1.0 for the whole.
+    /// The share as a floating-point number from 0.0 to 1.0.
     #[must_use]
     pub fn as_f64(self) -> f64 {
         self.ppb as f64 / Self::WHOLE_PPB as f64
@@ -293,6 +293,47 @@ impl fmt::Debug for Share {
 
 text_serde!(Share, "a share such as \"5%\" or \"0.05\"", "5%", number share => share.to_string());
 
+/// A quantity of a kind given by its unit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Quantity {
+    /// A size.
+    Bytes(Bytes),
+    /// A time.
+    Duration(Duration),
+    /// A share of a whole.
+    Share(Share),
+}
+
+impl Quantity {
+    /// All units, each with the quantity of one unit.
+    pub fn units() -> impl Iterator<Item = (&'static str, Self)> {
+        let sizes = BYTE_UNITS.iter().map(|&(name, count)| (name, Self::Bytes(Bytes { count })));
+        let times = TIME_UNITS.iter().map(|&(name, ns)| (name, Self::Duration(Duration { ns })));
+        sizes.chain(times).chain([("%", Self::Share(Share::percent(1)))])
+    }
+}
+
+impl FromStr for Quantity {
+    type Err = UnitError;
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        let number = |c: char| c.is_ascii_digit() || c == '.' || c == '_';
+        let unit = text.trim().trim_start_matches(number).trim_start();
+        match Self::units().find(|&(name, _)| name == unit) {
+            Some((_, Self::Bytes(_))) => text.parse().map(Self::Bytes),
+            Some((_, Self::Duration(_))) => text.parse().map(Self::Duration),
+            Some((_, Self::Share(_))) => text.parse().map(Self::Share),
+            None => {
+                let names: Vec<_> = Self::units().map(|(name, _)| name).collect();
+                let hint = crate::suggest::hint(unit, &names);
+                let expected = format!(
+                    "a number and its unit, such as \"64MiB\", \"25us\" or \"5%\": unit \"{unit}\" is unknown{hint}"
+                );
+                Err(UnitError { given: text.to_owned(), expected })
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,6 +363,20 @@ mod tests {
             assert!(text.parse::<Share>().is_err(), "{text}");
             assert!(text.parse::<Duration>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn a_unit_tells_what_a_quantity_is() {
+        assert_eq!("1TB".parse(), Ok(Quantity::Bytes(Bytes { count: 1_000_000_000_000 })));
+        assert_eq!("1.5 min".parse(), Ok(Quantity::Duration(Duration { ns: 90_000_000_000 })));
+        assert_eq!("12.5%".parse(), Ok(Quantity::Share(Share { ppb: 125_000_000 })));
+        for (name, one) in Quantity::units() {
+            assert_eq!(format!("1{name}").parse(), Ok(one), "{name}");
+        }
+        let error = |text: &str| text.parse::<Quantity>().unwrap_err().to_string();
+        assert!(error("2Gib").contains("did you mean \"GiB\""), "{}", error("2Gib"));
+        assert!(error("0.5ns").contains("whole number of ns"), "{}", error("0.5ns"));
+        assert!(error("-5%").contains("is unknown"), "{}", error("-5%"));
     }
 
     proptest! {

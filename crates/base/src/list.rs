@@ -1,0 +1,275 @@
+//! Doubly linked lists over dense ids, without nodes: two links per id (8 bytes), every operation O(1).
+//!
+//! A list is a ring with a sentinel. So no link is ever absent, and linking and unlinking have no branches. The
+//! sentinels are the ids after the last one, one per list: several lists may share the links of the same ids, if an id
+//! is in at most one of them.
+
+use crate::{IdVec, Index};
+use std::fmt::Debug;
+
+#[derive(Clone, Copy)]
+struct Links<I> {
+    /// Towards the front.
+    prev: I,
+    /// Towards the back.
+    next: I,
+}
+
+/// The links of ids and sentinels. An id in no list is linked to itself.
+#[derive(Clone)]
+struct Rings<I>(IdVec<I, Links<I>>);
+
+impl<I: Index + Debug> Rings<I> {
+    fn new(bound: usize) -> Self {
+        let own = |index| {
+            let id = I::from_index(index);
+            Links { prev: id, next: id }
+        };
+        Self((0..bound).map(own).collect())
+    }
+
+    #[inline]
+    fn front(&self, sentinel: I) -> Option<I> {
+        let front = self.0[sentinel].next;
+        (front != sentinel).then_some(front)
+    }
+
+    #[inline]
+    fn back(&self, sentinel: I) -> Option<I> {
+        let back = self.0[sentinel].prev;
+        (back != sentinel).then_some(back)
+    }
+
+    #[inline]
+    fn contains(&self, id: I) -> bool {
+        self.0[id].next != id
+    }
+
+    #[inline]
+    fn link(&mut self, prev: I, id: I, next: I) {
+        debug_assert!(!self.contains(id), "{id:?} is in a list already");
+        self.0[id] = Links { prev, next };
+        self.0[prev].next = id;
+        self.0[next].prev = id;
+    }
+
+    #[inline]
+    fn unlink(&mut self, id: I) {
+        debug_assert!(self.contains(id), "{id:?} is in no list");
+        let Links { prev, next } = self.0[id];
+        self.0[prev].next = next;
+        self.0[next].prev = prev;
+        self.0[id] = Links { prev: id, next: id };
+    }
+
+    fn iter(&self, sentinel: I) -> impl Iterator<Item = I> {
+        std::iter::successors(self.front(sentinel), move |&id| {
+            let next = self.0[id].next;
+            (next != sentinel).then_some(next)
+        })
+    }
+}
+
+/// A linked list of ids below a fixed bound, each at most once.
+#[derive(Clone)]
+pub struct List<I> {
+    rings: Rings<I>,
+    sentinel: I,
+}
+
+impl<I: Index + Debug> List<I> {
+    /// Create an empty list for ids below `bound`.
+    #[must_use]
+    pub fn new(bound: u32) -> Self {
+        Self { rings: Rings::new(bound as usize + 1), sentinel: I::from_index(bound as usize) }
+    }
+
+    /// The first id.
+    #[inline]
+    #[must_use]
+    pub fn front(&self) -> Option<I> {
+        self.rings.front(self.sentinel)
+    }
+
+    /// The last id.
+    #[inline]
+    #[must_use]
+    pub fn back(&self) -> Option<I> {
+        self.rings.back(self.sentinel)
+    }
+
+    /// The predecessor of an id in the list, towards the front.
+    #[inline]
+    #[must_use]
+    pub fn before(&self, id: I) -> Option<I> {
+        let before = self.rings.0[id].prev;
+        (before != self.sentinel).then_some(before)
+    }
+
+    /// Whether `id` is in the list.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, id: I) -> bool {
+        self.rings.contains(id)
+    }
+
+    /// Add an id that is not in the list at the front.
+    #[inline]
+    pub fn push_front(&mut self, id: I) {
+        let second = self.rings.0[self.sentinel].next;
+        self.rings.link(self.sentinel, id, second);
+    }
+
+    /// Add an id that is not in the list at the back.
+    #[inline]
+    pub fn push_back(&mut self, id: I) {
+        let last = self.rings.0[self.sentinel].prev;
+        self.rings.link(last, id, self.sentinel);
+    }
+
+    /// Remove an id that is in the list.
+    #[inline]
+    pub fn remove(&mut self, id: I) {
+        self.rings.unlink(id);
+    }
+
+    /// Move an id of the list to its front.
+    #[inline]
+    pub fn move_to_front(&mut self, id: I) {
+        self.remove(id);
+        self.push_front(id);
+    }
+
+    /// The ids from the front to the back.
+    pub fn iter(&self) -> impl Iterator<Item = I> {
+        self.rings.iter(self.sentinel)
+    }
+
+    /// Heap memory of the list in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.rings.0.heap_bytes()
+    }
+}
+
+/// Several lists, numbered from 0, of ids below a fixed bound. An id is in at most one of them.
+#[derive(Clone)]
+pub struct Lists<I> {
+    rings: Rings<I>,
+    bound: u32,
+}
+
+impl<I: Index + Debug> Lists<I> {
+    /// Create `lists` empty lists for ids below `bound`.
+    #[must_use]
+    pub fn new(lists: u32, bound: u32) -> Self {
+        Self { rings: Rings::new(bound as usize + lists as usize), bound }
+    }
+
+    #[inline]
+    fn sentinel(&self, list: u32) -> I {
+        I::from_index(self.bound as usize + list as usize)
+    }
+
+    /// The first id of a list.
+    #[inline]
+    #[must_use]
+    pub fn front(&self, list: u32) -> Option<I> {
+        self.rings.front(self.sentinel(list))
+    }
+
+    /// The last id of a list.
+    #[inline]
+    #[must_use]
+    pub fn back(&self, list: u32) -> Option<I> {
+        self.rings.back(self.sentinel(list))
+    }
+
+    /// Whether `id` is in one of the lists.
+    #[inline]
+    #[must_use]
+    pub fn contains(&self, id: I) -> bool {
+        self.rings.contains(id)
+    }
+
+    /// Add an id that is in no list at the front of one.
+    #[inline]
+    pub fn push_front(&mut self, list: u32, id: I) {
+        let sentinel = self.sentinel(list);
+        let second = self.rings.0[sentinel].next;
+        self.rings.link(sentinel, id, second);
+    }
+
+    /// Add an id that is in no list at the back of one.
+    #[inline]
+    pub fn push_back(&mut self, list: u32, id: I) {
+        let sentinel = self.sentinel(list);
+        let last = self.rings.0[sentinel].prev;
+        self.rings.link(last, id, sentinel);
+    }
+
+    /// Remove an id from its list.
+    #[inline]
+    pub fn remove(&mut self, id: I) {
+        self.rings.unlink(id);
+    }
+
+    /// The ids of a list from the front to the back.
+    pub fn iter(&self, list: u32) -> impl Iterator<Item = I> {
+        self.rings.iter(self.sentinel(list))
+    }
+
+    /// Heap memory of the lists in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.rings.0.heap_bytes()
+    }
+}
+
+#[cfg(test)]
+#[allow(unreachable_pub, reason = "ids are public")]
+mod tests {
+    use super::*;
+
+    crate::id_type!(
+        /// A place.
+        SlotId
+    );
+
+    #[test]
+    fn order_is_that_of_the_pushes_and_moves() {
+        let mut list = List::<SlotId>::new(4);
+        assert_eq!((list.front(), list.back()), (None, None));
+        let order = |list: &List<SlotId>| list.iter().map(SlotId::get).collect::<Vec<_>>();
+        for slot in [0, 3, 1] {
+            list.push_front(SlotId::new(slot));
+        }
+        assert_eq!(order(&list), [1, 3, 0]);
+        list.move_to_front(SlotId::new(0));
+        list.move_to_front(SlotId::new(0));
+        assert_eq!(order(&list), [0, 1, 3]);
+        list.remove(SlotId::new(1));
+        assert_eq!(order(&list), [0, 3]);
+        assert_eq!((list.front(), list.back()), (Some(SlotId::new(0)), Some(SlotId::new(3))));
+        assert!(list.contains(SlotId::new(3)) && !list.contains(SlotId::new(1)));
+        list.remove(SlotId::new(0));
+        list.remove(SlotId::new(3));
+        assert_eq!((list.front(), list.back()), (None, None));
+    }
+
+    #[test]
+    fn lists_share_their_ids() {
+        let mut lists = Lists::<SlotId>::new(3, 4);
+        let order = |lists: &Lists<SlotId>, list| lists.iter(list).map(SlotId::get).collect::<Vec<_>>();
+        for (list, slot) in [(2, 0), (0, 3), (2, 1)] {
+            lists.push_front(list, SlotId::new(slot));
+        }
+        lists.push_back(0, SlotId::new(2));
+        assert_eq!([0, 1, 2].map(|list| order(&lists, list)), [vec![3, 2], vec![], vec![1, 0]]);
+        assert_eq!((lists.back(1), lists.back(2)), (None, Some(SlotId::new(0))));
+        lists.remove(SlotId::new(0));
+        assert!(!lists.contains(SlotId::new(0)));
+        lists.push_front(0, SlotId::new(0));
+        assert_eq!((order(&lists, 0), order(&lists, 2)), (vec![0, 3, 2], vec![1]));
+    }
+}

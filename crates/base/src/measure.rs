@@ -1,0 +1,460 @@
+//! Measures: every number of a result is declared once, beside its counter.
+//!
+//! A [`measures!`](crate::measures) declaration makes the struct that is counted in, and the table from which JSON,
+//! its schema, the Python classes, the sections in terminal and report, the columns of the time series and the
+//! reference page are made.
+
+use crate::Time;
+use serde::Serialize;
+
+/// The unit of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// A dimensionless count.
+    Count,
+    /// Requests.
+    Requests,
+    /// Pages.
+    Pages,
+    /// Blocks.
+    Blocks,
+    /// Bytes.
+    Bytes,
+    /// Nanoseconds.
+    Ns,
+    /// A share of a whole, from 0 to 1.
+    Share,
+    /// A ratio of two numbers.
+    Ratio,
+}
+
+/// The better direction of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Better {
+    /// Less is better.
+    Less,
+    /// More is better.
+    More,
+    /// It is neither good nor bad.
+    Neither,
+}
+
+/// The declaration of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Measure {
+    /// The name within its section of the result.
+    pub name: &'static str,
+    /// The label in tables and charts.
+    pub label: &'static str,
+    /// The documentation, in sentences.
+    pub meaning: &'static str,
+    /// The unit.
+    pub unit: Unit,
+    /// The better direction.
+    pub better: Better,
+    /// The measures of its section whose sum it is a part of.
+    pub part_of: &'static [&'static str],
+    /// Whether tables omit a value of zero.
+    pub is_rare: bool,
+    /// The name of its column in the time series, if it has one.
+    pub column: Option<&'static str>,
+    /// Whether tables contain it.
+    pub is_shown: bool,
+    /// Whether it may have no value, like a ratio with a zero denominator.
+    pub is_optional: bool,
+    /// Whether it is a whole number.
+    pub is_whole: bool,
+}
+
+impl Measure {
+    /// Create a neutral count.
+    #[must_use]
+    pub const fn new(name: &'static str, label: &'static str, meaning: &'static str) -> Self {
+        Self {
+            name,
+            label,
+            meaning,
+            unit: Unit::Count,
+            better: Better::Neither,
+            part_of: &[],
+            is_rare: false,
+            column: None,
+            is_shown: true,
+            is_optional: false,
+            is_whole: false,
+        }
+    }
+
+    /// In requests.
+    #[must_use]
+    pub const fn requests(self) -> Self {
+        Self { unit: Unit::Requests, ..self }
+    }
+
+    /// In pages.
+    #[must_use]
+    pub const fn pages(self) -> Self {
+        Self { unit: Unit::Pages, ..self }
+    }
+
+    /// In blocks.
+    #[must_use]
+    pub const fn blocks(self) -> Self {
+        Self { unit: Unit::Blocks, ..self }
+    }
+
+    /// In bytes.
+    #[must_use]
+    pub const fn bytes(self) -> Self {
+        Self { unit: Unit::Bytes, ..self }
+    }
+
+    /// In nanoseconds.
+    #[must_use]
+    pub const fn ns(self) -> Self {
+        Self { unit: Unit::Ns, ..self }
+    }
+
+    /// A share of a whole.
+    #[must_use]
+    pub const fn share(self) -> Self {
+        Self { unit: Unit::Share, ..self }
+    }
+
+    /// A ratio.
+    #[must_use]
+    pub const fn ratio(self) -> Self {
+        Self { unit: Unit::Ratio, ..self }
+    }
+
+    /// Less is better.
+    #[must_use]
+    pub const fn cost(self) -> Self {
+        Self { better: Better::Less, ..self }
+    }
+
+    /// More is better.
+    #[must_use]
+    pub const fn gain(self) -> Self {
+        Self { better: Better::More, ..self }
+    }
+
+    /// Make it a part of the sum of these measures.
+    #[must_use]
+    pub const fn of(self, part_of: &'static [&'static str]) -> Self {
+        Self { part_of, ..self }
+    }
+
+    /// Omit a value of zero from tables.
+    #[must_use]
+    pub const fn rare(self) -> Self {
+        Self { is_rare: true, ..self }
+    }
+
+    /// Make it a column of the time series, under this name.
+    #[must_use]
+    pub const fn series(self, column: &'static str) -> Self {
+        Self { column: Some(column), ..self }
+    }
+
+    /// Omit it from tables; it is available by its name.
+    #[must_use]
+    pub const fn untabled(self) -> Self {
+        Self { is_shown: false, ..self }
+    }
+
+    /// Permit no value.
+    #[must_use]
+    pub const fn optional(self) -> Self {
+        Self { is_optional: true, ..self }
+    }
+
+    /// A whole number.
+    #[must_use]
+    pub const fn whole(self) -> Self {
+        Self { is_whole: true, ..self }
+    }
+
+    /// A number of a type.
+    #[must_use]
+    pub const fn of_type<N: Number>(self) -> Self {
+        Self { is_whole: N::IS_WHOLE, is_optional: N::IS_OPTIONAL, ..self }
+    }
+}
+
+/// The declaration of a section of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct SectionInfo {
+    /// The dotted path in the result; empty for the root.
+    pub path: &'static str,
+    /// The title in terminal and report.
+    pub title: &'static str,
+    /// The documentation, in sentences.
+    pub meaning: &'static str,
+    /// The measures, in the order of the result.
+    pub measures: &'static [Measure],
+}
+
+/// The value of a measure.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Value {
+    /// A whole number.
+    Count(u64),
+    /// Any number.
+    Real(f64),
+    /// No value, like a ratio with a zero denominator.
+    None,
+}
+
+impl From<u64> for Value {
+    fn from(count: u64) -> Self {
+        Self::Count(count)
+    }
+}
+
+impl From<u32> for Value {
+    fn from(count: u32) -> Self {
+        Self::Count(count.into())
+    }
+}
+
+impl From<f64> for Value {
+    fn from(number: f64) -> Self {
+        Self::Real(number)
+    }
+}
+
+impl<T: Into<Self>> From<Option<T>> for Value {
+    fn from(value: Option<T>) -> Self {
+        value.map_or(Self::None, Into::into)
+    }
+}
+
+/// A Rust type of measures.
+pub trait Number {
+    /// Whether it is a whole number.
+    const IS_WHOLE: bool;
+    /// Whether it may have no value.
+    const IS_OPTIONAL: bool = false;
+}
+
+impl Number for u64 {
+    const IS_WHOLE: bool = true;
+}
+
+impl Number for u32 {
+    const IS_WHOLE: bool = true;
+}
+
+impl Number for f64 {
+    const IS_WHOLE: bool = false;
+}
+
+impl<N: Number> Number for Option<N> {
+    const IS_WHOLE: bool = N::IS_WHOLE;
+    const IS_OPTIONAL: bool = true;
+}
+
+/// The values of a section declared by [`measures!`](crate::measures).
+pub trait Section {
+    /// The declaration.
+    fn info(&self) -> &'static SectionInfo;
+
+    /// The values of the measures, in their order.
+    fn values(&self) -> Vec<Value>;
+}
+
+/// The values of a stack of levels, section by section.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Report {
+    end: Time,
+    sections: Vec<(&'static SectionInfo, Vec<Value>)>,
+    lists: Vec<(&'static SectionInfo, Vec<Vec<Value>>)>,
+}
+
+impl Report {
+    /// Create an empty report of a run whose last completion is at `end`.
+    #[must_use]
+    pub fn until(end: Time) -> Self {
+        Self { end, ..Self::default() }
+    }
+
+    /// The time of the last completion.
+    #[must_use]
+    pub fn end(&self) -> Time {
+        self.end
+    }
+
+    /// Add a list: the same section at several times.
+    pub fn add_list<'a, S: Section + 'a>(
+        &mut self,
+        info: &'static SectionInfo,
+        rows: impl Iterator<Item = &'a S>,
+    ) {
+        self.lists.push((info, rows.map(Section::values).collect()));
+    }
+
+    /// The lists in the order of their addition.
+    pub fn lists(&self) -> impl Iterator<Item = (&'static SectionInfo, &[Vec<Value>])> {
+        self.lists.iter().map(|(info, rows)| (*info, rows.as_slice()))
+    }
+
+    /// Add a section.
+    pub fn add(&mut self, section: &dyn Section) {
+        self.add_as(section.info(), section);
+    }
+
+    /// Add a section under another path or title than declared.
+    pub fn add_as(&mut self, info: &'static SectionInfo, section: &dyn Section) {
+        self.sections.push((info, section.values()));
+    }
+
+    /// The sections in the order of their addition.
+    pub fn sections(&self) -> impl Iterator<Item = (&'static SectionInfo, &[Value])> {
+        self.sections.iter().map(|(info, values)| (*info, values.as_slice()))
+    }
+
+    /// The value at a dotted path.
+    #[must_use]
+    pub fn value(&self, path: &str) -> Option<Value> {
+        let (section, name) = path.rsplit_once('.').unwrap_or(("", path));
+        self.sections().filter(|(info, _)| info.path == section).find_map(|(info, values)| {
+            let at = info.measures.iter().position(|measure| measure.name == name)?;
+            Some(values[at])
+        })
+    }
+
+    /// The count at a dotted path; zero if there is none.
+    #[must_use]
+    pub fn count(&self, path: &str) -> u64 {
+        match self.value(path) {
+            Some(Value::Count(count)) => count,
+            _ => 0,
+        }
+    }
+}
+
+/// The ratio of part and whole; `None` if the whole is zero.
+#[must_use]
+pub fn ratio(part: u64, whole: u64) -> Option<f64> {
+    (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// Declare a section of a result: a struct of numbers, each with a label and with properties, which are methods of
+/// [`Measure`].
+///
+/// ```ignore
+/// coflash_base::measures! {
+///     /// The cost of consistency.
+///     pub struct CommitCounters in "consistency", "Crash consistency" {
+///         /// Commits by time, by flush, or early.
+///         commits: u64, "commits";
+///         /// Pages programmed so that slots become free.
+///         checkpoints_pages: u64, "pages programmed so that slots become free", pages, cost;
+///     }
+///     derived {
+///         /// Pages programmed for each commit.
+///         per_commit: "pages a commit", ratio = |c| ratio(c.checkpoints_pages, c.commits);
+///     }
+/// }
+/// ```
+#[macro_export]
+macro_rules! measures {
+    (
+        $(#[doc = $about:literal])+
+        $vis:vis struct $name:ident in $path:literal, $title:literal {
+            $(
+                $(#[doc = $meaning:literal])+
+                $field:ident : $ty:ty, $label:expr $(, $property:ident $(($($argument:expr),+))?)* ;
+            )*
+        }
+        $(derived {
+            $(
+                $(#[doc = $derived_meaning:literal])+
+                $derived:ident : $derived_label:literal $(, $derived_property:ident $(($($derived_argument:expr),+))?)*
+                    = $formula:expr ;
+            )*
+        })?
+    ) => {
+        $(#[doc = $about])+
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        $vis struct $name {
+            $($(#[doc = $meaning])+ pub $field: $ty,)*
+        }
+
+        impl $name {
+            /// The declaration of the section.
+            pub const INFO: $crate::measure::SectionInfo = $crate::measure::SectionInfo {
+                path: $path,
+                title: $title,
+                meaning: concat!($($about),+),
+                measures: &[
+                    $($crate::measure::Measure::new(stringify!($field), $label, concat!($($meaning),+))
+                        .of_type::<$ty>()
+                        $(.$property($($($argument),+)?))*,)*
+                    $($($crate::measure::Measure::new(
+                        stringify!($derived), $derived_label, concat!($($derived_meaning),+))
+                        .optional()
+                        $(.$derived_property($($($derived_argument),+)?))*,)*)?
+                ],
+            };
+        }
+
+        impl $crate::measure::Section for $name {
+            fn info(&self) -> &'static $crate::measure::SectionInfo {
+                const INFO: &$crate::measure::SectionInfo = &$name::INFO;
+                INFO
+            }
+
+            fn values(&self) -> Vec<$crate::measure::Value> {
+                vec![
+                    $($crate::measure::Value::from(self.$field),)*
+                    $($({
+                        let formula: fn(&Self) -> _ = $formula;
+                        $crate::measure::Value::from(formula(self))
+                    },)*)?
+                ]
+            }
+        }
+    };
+}
+
+#[cfg(test)]
+#[allow(unreachable_pub, reason = "sections are public")]
+mod tests {
+    use super::*;
+
+    crate::measures! {
+        /// Apples and pears.
+        pub struct Fruit in "market.fruit", "Fruit" {
+            /// Apples sold.
+            apples: u64, "apples", pages, cost, of(&["fruit"]);
+            /// Pears on the stall.
+            pears: u32, "pears", rare;
+            /// The price, if there is one.
+            price: Option<u64>, "price", bytes;
+        }
+        derived {
+            /// Apples for each pear.
+            mix: "apples a pear", ratio, gain = |fruit| ratio(fruit.apples, fruit.pears.into());
+        }
+    }
+
+    #[test]
+    fn a_declaration_makes_struct_and_table() {
+        let fruit = Fruit { apples: 7, pears: 2, price: Some(7) };
+        assert_eq!(fruit.values(), [Value::Count(7), Value::Count(2), Value::Count(7), Value::Real(3.5)]);
+        assert_eq!(Fruit::default().values()[2..], [Value::None, Value::None]);
+        let SectionInfo { path, title, meaning, measures } = *fruit.info();
+        assert_eq!((path, title, meaning.trim()), ("market.fruit", "Fruit", "Apples and pears."));
+        let names: Vec<_> = measures.iter().map(|measure| measure.name).collect();
+        assert_eq!(names, ["apples", "pears", "price", "mix"]);
+        let [apples, pears, price, mix] = measures else { panic!("four measures") };
+        assert_eq!((apples.unit, apples.better, apples.part_of), (Unit::Pages, Better::Less, &["fruit"][..]));
+        assert!(pears.is_rare && !apples.is_rare && mix.is_optional && !pears.is_optional);
+        assert!(price.is_whole && price.is_optional && !mix.is_whole);
+    }
+}

@@ -1,0 +1,16 @@
+//! The kinds of requests.
+
+/// The kind of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+// Four bytes wide: the padding behind a narrower field would be copied byte by byte.
+#[repr(u32)]
+pub enum Op {
+    /// Read of the range.
+    Read,
+    /// Write of the range.
+    Write,
+    /// Discard of the range (deallocate).
+    Trim,
+    /// Barrier that makes all earlier writes durable; it has no range.
+    Flush,
+}
