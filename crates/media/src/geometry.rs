@@ -1,4 +1,4 @@
-//! How flash is divided.
+//! The geometry of flash.
 //!
 //! ```text
 //! channel    a bus to the controller; one transfer at a time
@@ -13,7 +13,7 @@
 //! Ids count through the whole device in that order, so the blocks of a plane, and the planes of a die, are contiguous.
 //! Dies are numbered with the channel changing fastest: consecutive dies sit on different channels.
 
-use coflash_base::{Bytes, id_type};
+use coflash_base::{Bytes, Misfit, id_type};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,25 +30,25 @@ id_type!(
     DieId
 );
 
-/// The division of the device.
+/// The geometry of the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Geometry {
-    /// Channels of the device.
+    /// Number of channels.
     pub channels: u32,
-    /// Chips on each channel.
+    /// Number of chips on each channel.
     pub chips_per_channel: u32,
-    /// Dies in each chip.
+    /// Number of dies in each chip.
     pub dies_per_chip: u32,
-    /// Planes in each die.
+    /// Number of planes in each die.
     pub planes_per_die: u32,
-    /// Blocks in each plane.
+    /// Number of blocks in each plane.
     pub blocks_per_plane: u32,
-    /// Pages in each block.
+    /// Number of pages in each block.
     pub pages_per_block: u32,
-    /// Bytes of a page.
+    /// Size of a page.
     pub page_size: Bytes,
-    /// Bytes of a sector; divides the page.
+    /// Size of a sector; a divisor of the page size.
     pub sector_size: Bytes,
 }
 
@@ -68,11 +68,11 @@ impl Default for Geometry {
 }
 
 impl Geometry {
-    /// What is wrong with the division, as (key, problem).
+    /// Check the geometry.
     ///
     /// # Errors
-    /// The first part that is zero, not a divisor, or more than 32-bit ids can number.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
+    /// The first value that is zero, not a divisor, or too large for 32-bit ids, with its key in `flash`.
+    pub fn check(&self) -> Result<(), Misfit> {
         let counts = [
             ("channels", self.channels),
             ("chips_per_channel", self.chips_per_channel),
@@ -84,54 +84,56 @@ impl Geometry {
         let mut pages = 1_u64;
         for (key, count) in counts {
             if count == 0 {
-                return Err((key, "0 is too few: at least 1".to_owned()));
+                return Err(Misfit::new(key, "0 is too few: at least 1"));
             }
             pages = pages.saturating_mul(u64::from(count));
         }
         if pages > u64::from(u32::MAX) - 1 {
-            return Err((
-                "blocks_per_plane",
-                format!("{pages} pages in all are too many: at most {}", u32::MAX - 1),
-            ));
+            let problem = format!("{pages} pages in all are too many: at most {}", u32::MAX - 1);
+            return Err(Misfit::new("blocks_per_plane", problem));
         }
         if self.pages_per_block > 1 << 16 {
-            return Err(("pages_per_block", format!("{} is too many: at most 65536", self.pages_per_block)));
+            let problem = format!("{} is too many: at most 65536", self.pages_per_block);
+            return Err(Misfit::new("pages_per_block", problem));
         }
         let (page, sector) = (self.page_size.count, self.sector_size.count);
         if sector == 0 || page == 0 || page % sector != 0 {
-            return Err(("sector_size", format!("{sector} B does not divide the page of {page} B")));
+            return Err(Misfit::new(
+                "sector_size",
+                format!("{sector} B does not divide the page of {page} B"),
+            ));
         }
         if page > 1 << 24 {
-            return Err(("page_size", format!("{page} B is too large: at most 16MiB")));
+            return Err(Misfit::new("page_size", format!("{page} B is too large: at most 16MiB")));
         }
         Ok(())
     }
 
-    /// Dies of the device.
+    /// The number of dies of the device.
     #[must_use]
     pub fn dies(&self) -> u32 {
         self.channels * self.chips_per_channel * self.dies_per_chip
     }
 
-    /// Blocks of a die.
+    /// The number of blocks of a die.
     #[must_use]
     pub fn blocks_per_die(&self) -> u32 {
         self.planes_per_die * self.blocks_per_plane
     }
 
-    /// Blocks of the device.
+    /// The number of blocks of the device.
     #[must_use]
     pub fn blocks(&self) -> u32 {
         self.dies() * self.blocks_per_die()
     }
 
-    /// Pages of the device.
+    /// The number of pages of the device.
     #[must_use]
     pub fn pages(&self) -> u32 {
         self.blocks() * self.pages_per_block
     }
 
-    /// Bytes of the device.
+    /// The capacity of the device in bytes.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
         Bytes { count: u64::from(self.pages()) * self.page_size.count }
@@ -200,10 +202,10 @@ mod tests {
     #[test]
     fn what_ids_cannot_number_is_refused() {
         let too_many = Geometry { blocks_per_plane: 1 << 29, ..Geometry::default() };
-        assert_eq!(too_many.check().unwrap_err().0, "blocks_per_plane");
+        assert_eq!(too_many.check().unwrap_err().key, "blocks_per_plane");
         let none = Geometry { dies_per_chip: 0, ..Geometry::default() };
-        assert_eq!(none.check().unwrap_err().0, "dies_per_chip");
+        assert_eq!(none.check().unwrap_err().key, "dies_per_chip");
         let odd = Geometry { sector_size: Bytes { count: 520 }, ..Geometry::default() };
-        assert_eq!(odd.check().unwrap_err().0, "sector_size");
+        assert_eq!(odd.check().unwrap_err().key, "sector_size");
     }
 }

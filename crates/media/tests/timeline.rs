@@ -1,11 +1,17 @@
 //! The timeline against a brute-force reference: random operations and chains of them, from a seed.
 
-use coflash_base::seed::{RngExt, Seed, Stream};
+use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
-use coflash_flash::{
-    BlockId, CacheTiming, Cause, Channel, Finished, Geometry, Media, Mode, Oob, Place, Planes, Ppn, Timeline,
-    Timing, When,
+use coflash_media::{
+    BlockId, CacheTimings, Cause, Channel, Finished, Flash, Geometry, Mode, Oob, Place, Planes, Ppn,
+    SimulatedMedia, Tag, Timeline, Timing, When,
 };
+use std::convert::Infallible;
+
+fn ok(result: Result<When, Infallible>) -> When {
+    let Ok(when) = result;
+    when
+}
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
@@ -35,7 +41,7 @@ struct Operation {
     after: After,
 }
 
-fn geometry(stream: &mut Stream) -> Geometry {
+fn geometry(stream: &mut RandomStream) -> Geometry {
     Geometry {
         channels: stream.random_range(1..3),
         chips_per_channel: stream.random_range(1..4),
@@ -48,7 +54,7 @@ fn geometry(stream: &mut Stream) -> Geometry {
 }
 
 /// Primes and near-primes, so that two dies hardly ever ask for a bus at the same time.
-fn timing(stream: &mut Stream, channel: Channel) -> Timing {
+fn timing(stream: &mut RandomStream, channel: Channel) -> Timing {
     let ns = |ns| Duration { ns };
     Timing {
         page_read: ns(25_013),
@@ -64,7 +70,7 @@ fn timing(stream: &mut Stream, channel: Channel) -> Timing {
 }
 
 /// Batches of operations, each issued at one time; an operation may follow an earlier one of its batch.
-fn operations(stream: &mut Stream, geometry: &Geometry) -> Vec<Operation> {
+fn operations(stream: &mut RandomStream, geometry: &Geometry) -> Vec<Operation> {
     let mut operations = Vec::new();
     let mut now = 0;
     // From idle to overloaded.
@@ -198,23 +204,23 @@ fn issue(flash: &mut Timeline, geometry: &Geometry, operation: &Operation, after
     let data = Oob { lpn: Some(Lpn::new(0)), sequence: 0, mode: Mode::Normal };
     let summary = Oob { lpn: None, sequence: 0, mode: Mode::Normal };
     match operation.kind {
-        Kind::Read => flash.read(page, Place::Host, Cause::Host, after),
-        Kind::Program => flash.program(page, data, Place::Host, Cause::Host, after),
-        Kind::Summary => flash.program(page, summary, Place::Host, Cause::Metadata, after),
-        Kind::Copy => flash.copy(geometry.page(operation.from, 1), page, data, Cause::Gc, after),
-        Kind::Erase => flash.erase(operation.block, Cause::Gc, after),
+        Kind::Read => ok(flash.read(page, Place::Host, Cause::Host, after)),
+        Kind::Program => ok(flash.program(page, data, Place::Host, Cause::Host, after)),
+        Kind::Summary => ok(flash.program(page, summary, Place::Host, Cause::Metadata, after)),
+        Kind::Copy => ok(flash.copy(geometry.page(operation.from, 1), page, data, Cause::Gc, after)),
+        Kind::Erase => ok(flash.erase(operation.block, Cause::Gc, after)),
     }
 }
 
 /// When each operation ended by the timeline. Only ends that nobody else waits for can be told; the others are `None`.
 fn by_timeline(geometry: &Geometry, timing: &Timing, operations: &[Operation]) -> Vec<Option<u64>> {
-    let mut flash = Timeline::new(geometry, timing, CacheTiming::default());
+    let mut flash = Timeline::new(geometry, timing, CacheTimings::default());
     let mut finished: Vec<Finished> = Vec::new();
     let mut ends = vec![None; operations.len()];
     let mut issued = 0;
     while issued < operations.len() {
         let now = operations[issued].issued_at;
-        flash.advance(Time { ns: now }, &mut finished);
+        while !flash.advance(Time { ns: now }, &mut finished) {}
         assert!(
             finished.iter().all(|part| part.at.ns <= now + timing.ecc_decode.ns),
             "nothing is told early"
@@ -241,8 +247,9 @@ fn by_timeline(geometry: &Geometry, timing: &Timing, operations: &[Operation]) -
     }
     while flash.step(&mut finished) {}
     for part in finished {
-        let end = &mut ends[part.tag as usize];
-        assert_eq!(*end, None, "operation {} is told once", part.tag);
+        let Tag::Part(tag) = part.tag else { panic!("{part:?} is no operation") };
+        let end = &mut ends[tag as usize];
+        assert_eq!(*end, None, "operation {tag} is told once");
         *end = Some(part.at.ns);
     }
     ends
@@ -306,7 +313,7 @@ fn round(timing: Timing) -> (Geometry, Timeline) {
         sector_transfer: ns(500),
         ..timing
     };
-    let flash = Timeline::new(&geometry, &timing, CacheTiming::default());
+    let flash = Timeline::new(&geometry, &timing, CacheTimings::default());
     (geometry, flash)
 }
 
@@ -330,8 +337,8 @@ fn parallel_planes_overlap_and_serial_ones_queue() {
     for channel in [Channel::Private, Channel::Shared] {
         for (planes, expected) in [(Planes::Parallel, 100_000), (Planes::Serial, 200_000)] {
             let (_, mut flash) = round(Timing { planes, channel, ..Timing::default() });
-            flash.erase(BlockId::new(0), Cause::Gc, start());
-            let other_plane = flash.erase(BlockId::new(2), Cause::Gc, start());
+            ok(flash.erase(BlockId::new(0), Cause::Gc, start()));
+            let other_plane = ok(flash.erase(BlockId::new(2), Cause::Gc, start()));
             assert_eq!(end_of(&mut flash, other_plane), expected, "{planes:?}, {channel:?}");
         }
     }
@@ -342,8 +349,8 @@ fn parallel_planes_share_the_bus_of_their_channel() {
     let (geometry, mut flash) =
         round(Timing { planes: Planes::Parallel, channel: Channel::Shared, ..Timing::default() });
     let page = |block| geometry.page(BlockId::new(block), 0);
-    flash.program(page(0), DATA, Place::Host, Cause::Host, start());
-    let other_plane = flash.program(page(2), DATA, Place::Host, Cause::Host, start());
+    ok(flash.program(page(0), DATA, Place::Host, Cause::Host, start()));
+    let other_plane = ok(flash.program(page(2), DATA, Place::Host, Cause::Host, start()));
     assert_eq!(end_of(&mut flash, other_plane), 28_000, "[4–8] 8–28");
 }
 
@@ -356,7 +363,7 @@ fn a_copy_needs_the_bus_unless_it_stays_in_its_plane_and_copy_back_is_on() {
             let ecc_decode = Duration { ns: 1000 };
             let (geometry, mut flash) = round(Timing { copy_back, channel, ecc_decode, ..Timing::default() });
             let page = |block| geometry.page(BlockId::new(block), 0);
-            let copy = flash.copy(page(from), page(1), DATA, Cause::Gc, start());
+            let copy = ok(flash.copy(page(from), page(1), DATA, Cause::Gc, start()));
             assert_eq!(end_of(&mut flash, copy), expected, "from block {from}, copy-back {copy_back}");
         }
     }
@@ -366,13 +373,13 @@ fn a_copy_needs_the_bus_unless_it_stays_in_its_plane_and_copy_back_is_on() {
 fn equals_get_the_bus_in_the_order_in_which_they_were_issued() {
     let (geometry, mut flash) = round(Timing { channel: Channel::Shared, ..Timing::default() });
     for (tag, block) in [(0, 4), (1, 0)] {
-        let read = flash.read(geometry.page(BlockId::new(block), 0), Place::Host, Cause::Host, start());
+        let read = ok(flash.read(geometry.page(BlockId::new(block), 0), Place::Host, Cause::Host, start()));
         flash.tell(read, tag);
     }
     let mut finished = Vec::new();
     while flash.step(&mut finished) {}
     let told: Vec<_> = finished.iter().map(|part| (part.tag, part.at.ns)).collect();
-    assert_eq!(told, [(0, 14_000), (1, 18_000)]);
+    assert_eq!(told, [(Tag::Part(0), 14_000), (Tag::Part(1), 18_000)]);
 }
 
 #[test]
@@ -380,13 +387,13 @@ fn backlog_is_what_a_die_still_has_to_do_and_busy_adds_up_by_cause() {
     let (geometry, mut flash) = round(Timing { channel: Channel::Shared, ..Timing::default() });
     let die = |page: Ppn| geometry.die_of(geometry.block_of(page));
     let (first, second) = (Ppn::new(0), Ppn::new(16));
-    flash.read(first, Place::Host, Cause::Host, start());
-    flash.erase(geometry.block_of(first), Cause::Gc, start());
-    flash.program(second, DATA, Place::Host, Cause::Evict, start());
+    ok(flash.read(first, Place::Host, Cause::Host, start()));
+    ok(flash.erase(geometry.block_of(first), Cause::Gc, start()));
+    ok(flash.program(second, DATA, Place::Host, Cause::Evict, start()));
     assert_eq!((flash.backlog(die(first), start()), flash.backlog(die(second), start())), (114_000, 24_000));
-    flash.advance(Time { ns: 20_000 }, &mut Vec::new());
+    while !flash.advance(Time { ns: 20_000 }, &mut Vec::new()) {}
     assert_eq!((flash.backlog(die(first), start()), flash.backlog(die(second), start())), (100_000, 24_000));
-    flash.advance(Time { ns: 200_000 }, &mut Vec::new());
+    while !flash.advance(Time { ns: 200_000 }, &mut Vec::new()) {}
     assert_eq!((flash.backlog(die(first), start()), flash.backlog(die(second), start())), (0, 0));
     assert_eq!((flash.busy().gc.ns, flash.busy().other.ns), (100_000, 38_000));
 }

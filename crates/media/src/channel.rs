@@ -1,20 +1,15 @@
-//! Dies that share channels: the event queue of flash.
+//! Dies with shared channels: the event queue of flash.
 //!
 //! An operation holds its die from start to end and the channel for its transfer. Dies are first come, first served; a
 //! channel is granted in the order in which dies ask; events at equal times fire in the order in which they were
-//! scheduled. A die has at most one event under way, so the queue is as long as there are busy dies.
+//! scheduled. A die has at most one pending event, so the queue is as long as the number of busy dies.
 
-use crate::timeline::{Finished, When};
-use coflash_base::{Duration, Time, id_type};
+use crate::moment::{Finished, OpId, Tag, When};
+use coflash_base::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-id_type!(
-    /// An operation that has not ended.
-    OpId
-);
-
-/// An operation's time on its die: array, then bus, then array.
+/// The phases of an operation on its die: array, then bus, then array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Phases {
     /// Array time before the transfer.
@@ -23,7 +18,7 @@ pub(crate) struct Phases {
     pub(crate) bus: Duration,
     /// Array time after the transfer.
     pub(crate) finish: Duration,
-    /// All of them.
+    /// The total time.
     pub(crate) total: Duration,
 }
 
@@ -36,24 +31,24 @@ impl Phases {
     }
 }
 
-/// Who waits for the end of an operation.
+/// The follower that waits for the end of an operation.
 #[derive(Clone, Copy, Debug)]
 enum Follower {
-    /// Nobody.
+    /// No follower.
     None,
-    /// An operation, which may begin so many nanoseconds later.
+    /// An operation that may begin this many nanoseconds later.
     Operation(OpId, u64),
-    /// A part of a request, which ends so many nanoseconds later.
-    Part(u32, u64),
+    /// The receiver of a report, this many nanoseconds later.
+    Told(Tag, u64),
 }
 
 #[derive(Clone, Debug)]
 struct Operation {
     phases: Phases,
-    /// Its die (or plane); none where it only waits for two others.
+    /// Its die (or plane); `None` if it only waits for others.
     server: Option<u32>,
-    /// The earliest start; none while the operation it follows has not ended. Of one that waits for two, when the first of
-    /// them ended.
+    /// The earliest start; `None` until the operation that it follows has ended. If it follows two, the end of the
+    /// first one.
     ready: Option<Time>,
     follower: Follower,
     is_program: bool,
@@ -69,9 +64,9 @@ impl Operation {
 struct Server {
     channel: u32,
     queue: VecDeque<OpId>,
-    /// The head of the queue has started, or its start is scheduled.
+    /// Whether the head of the queue has started, or its start is scheduled.
     engaged: bool,
-    /// Work issued and not ended.
+    /// The work issued and not ended.
     backlog: Duration,
 }
 
@@ -103,7 +98,7 @@ pub(crate) struct Channels {
 }
 
 impl Channels {
-    /// One server for each entry, on the channel that it names.
+    /// Create a server for each entry, on the given channel.
     pub(crate) fn new(channel_of_server: Vec<u32>) -> Self {
         let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
         let server =
@@ -146,7 +141,23 @@ impl Channels {
         id
     }
 
-    /// What ends when both moments have come, of which one at least is not known.
+    /// Create an operation that is ended by [`keep`](Self::keep).
+    pub(crate) fn promise(&mut self) -> OpId {
+        // Equivalent to an operation that follows two others, the first already ended.
+        self.enter(Operation::on(None, Phases::NONE, Some(Time::ZERO)))
+    }
+
+    /// End a promised operation at `at`, the present or later.
+    pub(crate) fn keep(&mut self, promise: OpId, at: Time, finished: &mut Vec<Finished>) {
+        self.go_on(Follower::Operation(promise, 0), at, finished);
+    }
+
+    /// End a promised operation `plus_ns` after another one ends.
+    pub(crate) fn keep_after(&mut self, promise: OpId, before: OpId, plus_ns: u64) {
+        self.follow(before, Follower::Operation(promise, plus_ns));
+    }
+
+    /// Create an operation that ends at the later of two moments. At least one is not known.
     pub(crate) fn both(&mut self, one: When, other: When) -> OpId {
         let ready = one.known().or(other.known());
         let id = self.enter(Operation::on(None, Phases::NONE, ready));
@@ -171,13 +182,13 @@ impl Channels {
         }
     }
 
-    /// An operation that was just issued is a program.
+    /// Record that the operation just issued is a program.
     pub(crate) fn note_program(&mut self, op: OpId) {
         self.operations[op.get() as usize].is_program = true;
     }
 
-    /// Hands out, for each die with programs under way, an operation that takes no time, right behind the last of them: that
-    /// may have a follower of its own.
+    /// Create, for each die with programs under way, an operation of no duration behind the last one, which may have a
+    /// follower of its own.
     pub(crate) fn await_programs(&mut self, mut each: impl FnMut(OpId)) {
         for server in 0..self.servers.len() {
             let is_program = |id: &OpId| self.operations[id.get() as usize].is_program;
@@ -189,8 +200,8 @@ impl Channels {
         }
     }
 
-    pub(crate) fn tell(&mut self, op: OpId, plus_ns: u64, tag: u32) {
-        self.follow(op, Follower::Part(tag, plus_ns));
+    pub(crate) fn tell(&mut self, op: OpId, plus_ns: u64, tag: Tag) {
+        self.follow(op, Follower::Told(tag, plus_ns));
     }
 
     fn follow(&mut self, op: OpId, follower: Follower) {
@@ -199,11 +210,22 @@ impl Channels {
         *slot = follower;
     }
 
-    pub(crate) fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) {
+    /// Advance time to `until`, but stops after an event that reports something. Returns whether `until` was reached.
+    pub(crate) fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        let before = finished.len();
         while self.events.peek().is_some_and(|Reverse((at, ..))| *at <= until) {
             self.step(finished);
+            if finished.len() > before {
+                return false;
+            }
         }
-        self.now = self.now.max(until);
+        self.pass_to(until);
+        true
+    }
+
+    /// Advance time, without any event in between.
+    pub(crate) fn pass_to(&mut self, now: Time) {
+        self.now = self.now.max(now);
     }
 
     pub(crate) fn next_event(&self) -> Option<Time> {
@@ -229,7 +251,7 @@ impl Channels {
         true
     }
 
-    /// Begins an operation. What needs no bus is known to its end, and takes one event.
+    /// Begin an operation. One that needs no bus takes a single event.
     fn start(&mut self, server: u32, phases: Phases) {
         if phases.bus == Duration::ZERO {
             self.schedule(phases.array + phases.finish, server, Step::End);
@@ -272,7 +294,7 @@ impl Channels {
         self.engage(server);
     }
 
-    /// What an operation was followed by, which ends at `at`, the present or later.
+    /// Continue with the follower of an operation that ends at `at`, the present or later.
     fn go_on(&mut self, follower: Follower, at: Time, finished: &mut Vec<Finished>) {
         match follower {
             Follower::None => {}
@@ -292,11 +314,11 @@ impl Channels {
                     }
                 }
             }
-            Follower::Part(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
+            Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
         }
     }
 
-    /// Begins the operation at the head of a die's queue, or schedules its start, if its time is known.
+    /// Begin the operation at the head of a die's queue, or schedules its start if its time is known.
     fn engage(&mut self, server: u32) {
         let die = &self.servers[server as usize];
         let Some(&head) = die.queue.front() else {

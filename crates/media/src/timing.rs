@@ -1,4 +1,4 @@
-//! How long flash operations take.
+//! The timing of flash operations.
 
 use coflash_base::Duration;
 use schemars::JsonSchema;
@@ -8,25 +8,25 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Channel {
-    /// Each die has a bus of its own: a die is busy for array and transfer time, and never waits for a bus.
+    /// Each die has a bus of its own. It is busy for array and transfer time, and never waits for a bus.
     Private,
-    /// The dies of a channel share one bus; transfers are granted in the order in which they are asked for.
+    /// The dies of a channel share one bus. Transfers are served in the order of their requests.
     #[default]
     Shared,
 }
 
-/// Whether the planes of a die work at the same time.
+/// Whether the planes of a die work in parallel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Planes {
-    /// A die does one operation at a time.
+    /// Each die serves one operation at a time.
     #[default]
     Serial,
-    /// Each plane does one operation at a time.
+    /// Each plane serves one operation at a time.
     Parallel,
 }
 
-/// Costs of the flash array and its bus.
+/// Times of the flash array and its bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
@@ -34,20 +34,20 @@ pub struct Timing {
     pub page_read: Duration,
     /// Array time of a page program.
     pub page_program: Duration,
-    /// Array time of a fast page program, whose data keeps for less long; `page_program` unless given.
+    /// Array time of a fast page program, whose data has a shorter retention time. By default `page_program`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_program_fast: Option<Duration>,
     /// Time of a block erase.
     pub block_erase: Duration,
-    /// Bus time of a sector, spare bytes included.
+    /// Bus time of a sector, including its spare bytes.
     pub sector_transfer: Duration,
-    /// Decoding the error correction after a page read, in the controller.
+    /// Time of error correction in the controller after a page read.
     pub ecc_decode: Duration,
-    /// Whether GC copies inside a plane without a transfer.
+    /// Whether GC copies within a plane without a transfer (copy-back).
     pub copy_back: bool,
     /// Whether the chips of a channel share its bus.
     pub channel: Channel,
-    /// Whether the planes of a die overlap.
+    /// Whether the planes of a die work in parallel.
     pub planes: Planes,
 }
 
@@ -68,11 +68,22 @@ impl Default for Timing {
     }
 }
 
-/// Cost of an access to the device's cache.
+/// Times of cache accesses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct CacheTiming {
-    /// Reading a page from it.
+    /// Time to read a page.
     pub read: Duration,
-    /// Writing a page into it.
+    /// Time to write a page.
     pub write: Duration,
+}
+
+/// Times of the caches, by [`Memory`](crate::Memory).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct CacheTimings {
+    /// The host's write buffer.
+    pub host_buffer: CacheTiming,
+    /// A cache in the host.
+    pub host: CacheTiming,
+    /// The cache or write buffer of the device.
+    pub device: CacheTiming,
 }

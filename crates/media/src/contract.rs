@@ -1,0 +1,148 @@
+//! The outside world of the firmware: flash memory, which may fail, and the memory of caches.
+//!
+//! The firmware calls these methods in the order in which its decisions take effect; operations on a die happen in that
+//! order. `after` is the earliest moment at which an operation may begin. The returned moment is when it is done. It
+//! may be handed on once, before time passes, so that operations form chains. The start of a request may be used any
+//! number of times.
+//!
+//! No method has a default: a media that forgets a fence would compile and lose data.
+
+use crate::disk::Direction;
+use crate::{Access, BlockId, Cause, DieId, Oob, Place, Ppn, Slot};
+use coflash_base::{Duration, Time};
+
+/// Moments of time, such as the ends of operations.
+pub trait Clock {
+    /// A moment: a time in simulation, `()` if operations act at once.
+    type When: Copy;
+
+    /// The moment `by` after another, for delays outside flash.
+    fn later(&self, after: Self::When, by: Duration) -> Self::When;
+
+    /// The later of two moments.
+    fn both(&mut self, one: Self::When, other: Self::When) -> Self::When;
+
+    /// The time of a moment. `None` if it depends on an operation under way.
+    fn known(&self, when: Self::When) -> Option<Time>;
+}
+
+/// Flash memory. After a failed program, copy or erase, later ones fail, too: the device is read-only.
+///
+/// The firmware changes its map only after the program that it depends on has succeeded, so after a failure every page
+/// still reads as before.
+pub trait Flash: Clock {
+    /// The reason for a failure.
+    type Error: std::fmt::Debug;
+
+    /// Read a page.
+    ///
+    /// # Errors
+    /// The page cannot be read. Other pages may still be readable.
+    fn read(
+        &mut self,
+        page: Ppn,
+        to: Place,
+        cause: Cause,
+        after: Self::When,
+    ) -> Result<Self::When, Self::Error>;
+
+    /// Program an erased page.
+    ///
+    /// # Errors
+    /// The page is not programmed.
+    fn program(
+        &mut self,
+        page: Ppn,
+        oob: Oob,
+        from: Place,
+        cause: Cause,
+        after: Self::When,
+    ) -> Result<Self::When, Self::Error>;
+
+    /// Copy a page to an erased one of the same pool.
+    ///
+    /// # Errors
+    /// The source cannot be read, or the target is not programmed.
+    fn copy(
+        &mut self,
+        from: Ppn,
+        to: Ppn,
+        oob: Oob,
+        cause: Cause,
+        after: Self::When,
+    ) -> Result<Self::When, Self::Error>;
+
+    /// Erase a block.
+    ///
+    /// # Errors
+    /// The block is not erased.
+    fn erase(&mut self, block: BlockId, cause: Cause, after: Self::When) -> Result<Self::When, Self::Error>;
+
+    /// Append the moments at which the programs under way are done. Until then their data is not durable.
+    fn await_programs(&mut self, parts: &mut Vec<Self::When>);
+
+    /// The pending work of a die at `now`, in any unit: the firmware prefers the die with the least.
+    fn backlog(&self, die: DieId, now: Self::When) -> u64;
+}
+
+/// The memory of caches: page-sized slots, and words for the metadata of crash-consistent caches.
+pub trait Nvm: Clock {
+    /// Move a page into or out of a slot.
+    fn access(&mut self, slot: Slot, access: Access, after: Self::When) -> Self::When;
+
+    /// Store an 8-byte word of the cache's metadata. Until the next [`fence`](Self::fence), stores become durable in
+    /// any order, each of them whole; the same holds for the words of slot data.
+    fn store(&mut self, word: u32, value: u64);
+
+    /// Make all earlier stores, of data and metadata, durable before any later store.
+    fn fence(&mut self);
+}
+
+/// The outside world of the firmware: flash and cache memory.
+pub trait Media: Flash + Nvm {}
+
+impl<M: Flash + Nvm> Media for M {}
+
+/// A transfer of neighbouring pages between disks and memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The direction.
+    pub direction: Direction,
+    /// The first page, counted through all disks.
+    pub first: u64,
+    /// The number of pages; at least one.
+    pub pages: u32,
+    /// The reason: [`Cause::Evict`] for pages read into a flash cache, [`Cause::Destage`], or [`Cause::Host`] for pages
+    /// that bypass it.
+    pub cause: Cause,
+}
+
+/// A media with disks behind its flash. Disks choose the order in which they serve waiting transfers, but keep the
+/// order of transfers that share a page, if one of them writes.
+pub trait Backed: Media {
+    /// Submit a transfer to the disks, to begin at `at` or later. At its end `tag` is reported to the level. Transfers of
+    /// the same page are made, and their ends reported, in the order of submission.
+    fn transfer(&mut self, transfer: Transfer, at: Time, tag: u32);
+
+    /// Report `tag` to the level at a moment whose time is not known yet.
+    fn tell_level(&mut self, when: Self::When, tag: u32);
+
+    /// Report `tag` to the level when the disks next finish a part of a transfer: a transfer that yields waits for
+    /// that.
+    fn after_others(&mut self, tag: u32);
+
+    /// Whether the disk of a page is idle.
+    fn is_idle(&self, page: u64) -> bool;
+
+    /// The time that disks have spent on finished transfers for a cause, summed over disks.
+    fn disk_time(&self, cause: Cause) -> Duration;
+
+    /// The number of disks.
+    fn disks(&self) -> u32;
+
+    /// Create a moment that is determined later, by [`keep`](Self::keep).
+    fn promise(&mut self) -> Self::When;
+
+    /// Set a promised moment to another one, which is the present or later.
+    fn keep(&mut self, promise: Self::When, with: Self::When);
+}

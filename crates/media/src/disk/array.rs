@@ -1,0 +1,266 @@
+//! An array of disks as one space of pages: concatenated or striped.
+
+use super::{Answered, Direction, Disk, DiskConfig, DiskCosts, SECTOR_BYTES, Scheduler, Transfer};
+use coflash_base::{Bytes, Duration, Misfit, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The placement of pages on disks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// Each disk holds a volume of its own: the first disk has the first pages, and so on.
+    #[default]
+    Volumes,
+    /// Stripes of size `stripe` are distributed over the disks in turn.
+    Striped,
+}
+
+/// The disks behind a cache.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DisksConfig {
+    /// Number of disks.
+    pub count: u32,
+    /// The model of each disk.
+    pub model: DiskConfig,
+    /// The order in which each disk serves its transfers.
+    pub scheduler: Scheduler,
+    /// The placement of pages on the disks.
+    pub placement: Placement,
+    /// With `striped`: the size of a stripe on one disk, a whole number of pages.
+    pub stripe: Bytes,
+}
+
+impl Default for DisksConfig {
+    fn default() -> Self {
+        Self {
+            count: 1,
+            model: DiskConfig::default(),
+            scheduler: Scheduler::default(),
+            placement: Placement::default(),
+            stripe: Bytes { count: 64 << 10 },
+        }
+    }
+}
+
+impl DisksConfig {
+    /// The number of sectors of all disks.
+    #[must_use]
+    pub fn sectors(&self) -> u64 {
+        self.model.build().sectors().saturating_mul(u64::from(self.count))
+    }
+}
+
+coflash_base::measures! {
+    /// Transfers of the disks.
+    pub struct DiskCounters in "hybrid", "Disks" {
+        /// Transfers from the disks.
+        disk_read_transfers: u64, "disk reads";
+        /// Transfers to the disks.
+        disk_write_transfers: u64, "disk writes";
+        /// Pages read from the disks.
+        disk_reads_pages: u64, "pages read from disk", pages;
+        /// Pages written to the disks.
+        disk_writes_pages: u64, "pages written to disk", pages;
+    }
+}
+
+/// A request that is split over disks or stripes, and the number of its parts under way.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    tag: u32,
+    parts: u32,
+    done: Time,
+    /// The service time of the finished parts.
+    service: Duration,
+}
+
+/// An array of disks. Pages are numbered across all disks.
+#[derive(Clone)]
+pub struct Disks {
+    disks: Vec<Disk>,
+    placement: Placement,
+    pages_per_stripe: u64,
+    pages_per_disk: u64,
+    sectors_per_page: u64,
+    requests: Vec<Option<Request>>,
+    free: Vec<u32>,
+    counters: DiskCounters,
+}
+
+impl Disks {
+    /// Create idle disks for pages of `page_bytes` bytes.
+    ///
+    /// # Errors
+    /// The first value that does not fit, with its key in the table of disks.
+    pub fn new(config: &DisksConfig, page_bytes: u64) -> Result<Self, Misfit> {
+        if config.count == 0 {
+            return Err(Misfit::out_of_range("count", 0, "at least 1"));
+        }
+        if page_bytes == 0 || !page_bytes.is_multiple_of(SECTOR_BYTES) {
+            let problem =
+                format!("pages of {page_bytes} B are no whole number of sectors of {SECTOR_BYTES} B");
+            return Err(Misfit::new("model", problem));
+        }
+        let pages_per_stripe = config.stripe.count / page_bytes;
+        if config.placement == Placement::Striped
+            && (pages_per_stripe == 0 || !config.stripe.count.is_multiple_of(page_bytes))
+        {
+            let problem = format!("{} is no whole number of pages of {page_bytes} B", config.stripe);
+            return Err(Misfit::new("stripe", problem));
+        }
+        let disks: Vec<_> = (0..config.count).map(|_| Disk::new(&config.model, config.scheduler)).collect();
+        let sectors_per_page = page_bytes / SECTOR_BYTES;
+        let mut pages_per_disk = disks[0].mechanics.sectors() / sectors_per_page;
+        if config.placement == Placement::Striped {
+            pages_per_disk -= pages_per_disk % pages_per_stripe;
+        }
+        if pages_per_disk == 0 {
+            return Err(Misfit::new("model", "the disk holds no page"));
+        }
+        Ok(Self {
+            disks,
+            placement: config.placement,
+            pages_per_stripe: pages_per_stripe.max(1),
+            pages_per_disk,
+            sectors_per_page,
+            requests: Vec::new(),
+            free: Vec::new(),
+            counters: DiskCounters::default(),
+        })
+    }
+
+    /// The number of pages of all disks.
+    #[must_use]
+    pub fn pages(&self) -> u64 {
+        self.pages_per_disk * self.disks.len() as u64
+    }
+
+    /// The mean times of a page at a random address of one disk, for a cost model.
+    #[must_use]
+    pub fn costs(&self, page_bytes: u64) -> DiskCosts {
+        self.disks[0].mechanics.costs(page_bytes)
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn counters(&self) -> &DiskCounters {
+        &self.counters
+    }
+
+    /// The number of disks.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        self.disks.len() as u32
+    }
+
+    /// The total service time of all disks.
+    #[must_use]
+    pub fn busy(&self) -> Duration {
+        Duration { ns: self.disks.iter().map(Disk::busy_ns).sum() }
+    }
+
+    /// Submit a request for `pages` pages from `first` on. [`step`](Self::step) reports its tag when all of it is
+    /// done.
+    ///
+    /// # Panics
+    /// If it is empty or ends past the last page.
+    pub fn submit(&mut self, direction: Direction, first: u64, pages: u32, tag: u32, now: Time) {
+        assert!(
+            pages > 0 && first + u64::from(pages) <= self.pages(),
+            "pages {first} + {pages} are past the last"
+        );
+        match direction {
+            Direction::Read => self.counters.disk_reads_pages += u64::from(pages),
+            Direction::Write => self.counters.disk_writes_pages += u64::from(pages),
+        }
+        let id = self.free.pop().unwrap_or_else(|| {
+            self.requests.push(None);
+            self.requests.len() as u32 - 1
+        });
+        let (mut next, end) = (first, first + u64::from(pages));
+        let mut parts = 0;
+        // All parts are counted before any can finish: disks are stepped only after this.
+        while next < end {
+            let (disk, at, run) = self.locate(next);
+            let pages = run.min(end - next);
+            let transfer = Transfer {
+                direction,
+                first: at * self.sectors_per_page,
+                sectors: (pages * self.sectors_per_page) as u32,
+            };
+            self.disks[disk].submit(transfer, id, now);
+            match direction {
+                Direction::Read => self.counters.disk_read_transfers += 1,
+                Direction::Write => self.counters.disk_write_transfers += 1,
+            }
+            parts += 1;
+            next += pages;
+        }
+        self.requests[id as usize] = Some(Request { tag, parts, done: now, service: Duration::ZERO });
+    }
+
+    /// The disk of a page, its number there, and the number of contiguous pages there from it on.
+    pub(super) fn locate(&self, page: u64) -> (usize, u64, u64) {
+        match self.placement {
+            Placement::Volumes => {
+                let (disk, at) = (page / self.pages_per_disk, page % self.pages_per_disk);
+                (disk as usize, at, self.pages_per_disk - at)
+            }
+            Placement::Striped => {
+                let (stripe, within) = (page / self.pages_per_stripe, page % self.pages_per_stripe);
+                let disks = self.disks.len() as u64;
+                let at = stripe / disks * self.pages_per_stripe + within;
+                // On a single disk stripes are contiguous.
+                let run = if disks == 1 { self.pages() - page } else { self.pages_per_stripe - within };
+                ((stripe % disks) as usize, at, run)
+            }
+        }
+    }
+
+    /// The time at which the next part of a request is done; `None` if all disks are idle.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        self.disks.iter().filter_map(Disk::next_event).min()
+    }
+
+    /// Advance time to the next event. Returns the request if this was its last part. Events at the same time are in
+    /// the order of disks.
+    pub fn step(&mut self) -> Option<Answered> {
+        let disk = self.disks.iter_mut().filter(|disk| disk.next_event().is_some());
+        let Answered { tag: id, at, service } = disk.min_by_key(|disk| disk.next_event())?.step()?;
+        let entry = &mut self.requests[id as usize];
+        let request = entry.as_mut().expect("a part belongs to a request");
+        request.parts -= 1;
+        request.done = request.done.max(at);
+        request.service = request.service + service;
+        if request.parts > 0 {
+            return None;
+        }
+        let Request { tag, done, service, .. } = *request;
+        *entry = None;
+        self.free.push(id);
+        Some(Answered { tag, at: done, service })
+    }
+
+    /// Whether the disk of a page is idle.
+    #[must_use]
+    pub fn is_idle(&self, page: u64) -> bool {
+        self.disks[self.locate(page).0].queued() == 0
+    }
+
+    /// The number of unfinished requests.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.requests.len() - self.free.len()
+    }
+
+    /// The heap memory in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.disks.iter().map(Disk::heap_bytes).sum::<usize>()
+            + self.requests.capacity() * size_of::<Option<Request>>()
+            + self.free.capacity() * size_of::<u32>()
+    }
+}

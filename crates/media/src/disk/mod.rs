@@ -1,0 +1,253 @@
+//! Disks: service times, scheduling, and arrays of disks.
+//!
+//! A disk serves one transfer at a time and chooses the next one when that is done, so a disk has events:
+//! [`Disk::submit`] adds transfers, and [`Disk::advance`] advances time.
+
+mod array;
+mod atlas10k;
+mod buffer;
+mod constant;
+mod layout;
+mod mechanical;
+mod scheduler;
+mod seek;
+
+pub use array::{DiskCounters, Disks, DisksConfig, Placement};
+pub use constant::{Constant, ConstantConfig};
+pub use mechanical::{Drive, Mechanical, MechanicalConfig};
+pub use scheduler::Scheduler;
+
+use coflash_base::{Duration, Time};
+use std::collections::VecDeque;
+
+/// The size of a sector in bytes.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// The direction of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Direction {
+    /// From the disk.
+    Read,
+    /// To the disk.
+    Write,
+}
+
+/// A transfer of neighbouring sectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// The direction.
+    pub direction: Direction,
+    /// The first sector.
+    pub first: u64,
+    /// The number of sectors, at least one.
+    pub sectors: u32,
+}
+
+impl Transfer {
+    /// The sector after the last.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.first + u64::from(self.sectors)
+    }
+
+    /// Whether two transfers conflict: they share a sector and one of them writes.
+    #[must_use]
+    pub fn conflicts(&self, other: &Self) -> bool {
+        let writes = self.direction == Direction::Write || other.direction == Direction::Write;
+        writes && self.first < other.end() && other.first < self.end()
+    }
+}
+
+/// The service times of transfers. Transfers do not overlap: each begins at or after the end of the one before.
+pub trait DiskModel: coflash_base::Policy {
+    /// Create an idle disk.
+    fn new(config: &Self::Config) -> Self;
+
+    /// Serve a transfer that begins at `start`. Returns the time of its answer, at which the next may begin.
+    fn serve(&mut self, transfer: &Transfer, start: Time) -> Time;
+
+    /// The number of sectors.
+    fn sectors(&self) -> u64;
+
+    /// The mean time of a page at a random address, for a cost model.
+    fn costs(&self, page_bytes: u64) -> DiskCosts;
+
+    /// The position of a sector for a scheduler: the distance of the arm is proportional to the difference of two
+    /// positions.
+    fn position(&self, sector: u64) -> u64;
+
+    /// The heap memory in bytes.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+coflash_base::policy_family! { ($)
+    /// The model of a disk.
+    pub family Mechanics, config DiskConfig, dispatch disk_dispatch, build disk_build {
+        "constant" => Constant(constant::Constant),
+        "mechanical" => Mechanical(mechanical::Mechanical),
+    }
+}
+
+impl DiskConfig {
+    /// Create an idle disk.
+    #[must_use]
+    pub fn build(&self) -> Mechanics {
+        disk_build!(self, config => DiskModel::new(config))
+    }
+}
+
+impl Mechanics {
+    coflash_base::forward_to_variant! { disk_dispatch;
+        /// Serve a transfer that begins at `start`. Returns the time of its answer, at which the next may begin.
+        pub fn serve(&mut self, transfer: &Transfer, start: Time) -> Time;
+        /// The number of sectors.
+        pub fn sectors(&self) -> u64;
+        fn costs(&self, page_bytes: u64) -> DiskCosts;
+        fn position(&self, sector: u64) -> u64;
+        fn heap_bytes(&self) -> usize;
+    }
+}
+
+/// The mean times of a page at a random address of a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DiskCosts {
+    /// C_RPOS, seek and rotation before a read.
+    pub read_positioning: Duration,
+    /// C_WPOS, seek and rotation before a write.
+    pub write_positioning: Duration,
+    /// B, in bytes per second.
+    pub bandwidth_bytes_per_s: u64,
+    /// P, the size of a page.
+    pub page_bytes: u64,
+}
+
+impl DiskCosts {
+    /// C_DR = C_RPOS + P/B.
+    #[must_use]
+    pub fn read_ns(&self) -> f64 {
+        self.read_positioning.ns as f64 + self.transfer_ns()
+    }
+
+    /// C_DW = C_WPOS + P/B.
+    #[must_use]
+    pub fn write_ns(&self) -> f64 {
+        self.write_positioning.ns as f64 + self.transfer_ns()
+    }
+
+    fn transfer_ns(&self) -> f64 {
+        self.page_bytes as f64 / self.bandwidth_bytes_per_s as f64 * 1e9
+    }
+}
+
+/// An answered transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answered {
+    /// The tag given to [`Disk::submit`].
+    pub tag: u32,
+    /// The time of the answer.
+    pub at: Time,
+    /// The service time, summed over the parts of the transfer.
+    pub service: Duration,
+}
+
+/// A waiting transfer.
+#[derive(Clone, Copy, Debug)]
+struct Waiting {
+    transfer: Transfer,
+    tag: u32,
+}
+
+/// A disk and its waiting transfers.
+#[derive(Clone)]
+pub struct Disk {
+    mechanics: Mechanics,
+    scheduler: Scheduler,
+    /// Waiting transfers in the order of their arrival.
+    waiting: VecDeque<Waiting>,
+    serving: Option<Answered>,
+    /// The position of the arm, after the last transfer.
+    position: u64,
+    /// Whether the elevator moves upward.
+    upward: bool,
+    busy_ns: u64,
+}
+
+impl Disk {
+    /// Create an idle disk.
+    #[must_use]
+    pub fn new(config: &DiskConfig, scheduler: Scheduler) -> Self {
+        Self {
+            mechanics: config.build(),
+            scheduler,
+            waiting: VecDeque::new(),
+            serving: None,
+            position: 0,
+            upward: true,
+            busy_ns: 0,
+        }
+    }
+
+    /// Submit a transfer at `now`, to which time has been advanced. [`advance`](Self::advance) reports its tag.
+    pub fn submit(&mut self, transfer: Transfer, tag: u32, now: Time) {
+        assert!(transfer.sectors > 0, "a transfer of nothing");
+        assert!(transfer.end() <= self.mechanics.sectors(), "{transfer:?} is past the end of the disk");
+        self.waiting.push_back(Waiting { transfer, tag });
+        if self.serving.is_none() {
+            self.begin_next(now);
+        }
+    }
+
+    /// The time of the current transfer's answer; `None` if the disk is idle.
+    #[must_use]
+    pub fn next_event(&self) -> Option<Time> {
+        self.serving.map(|serving| serving.at)
+    }
+
+    /// Advance time to the next event and return it; `None` if the disk is idle.
+    pub fn step(&mut self) -> Option<Answered> {
+        let answered = self.serving.take()?;
+        self.begin_next(answered.at);
+        Some(answered)
+    }
+
+    /// Advance time to `until` and append the transfers answered on the way.
+    pub fn advance(&mut self, until: Time, answered: &mut Vec<Answered>) {
+        while self.next_event().is_some_and(|at| at <= until) {
+            answered.extend(self.step());
+        }
+    }
+
+    /// The total service time.
+    #[must_use]
+    pub fn busy_ns(&self) -> u64 {
+        self.busy_ns
+    }
+
+    /// The number of transfers waiting or being served.
+    #[must_use]
+    pub fn queued(&self) -> usize {
+        self.waiting.len() + usize::from(self.serving.is_some())
+    }
+
+    /// The heap memory in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.waiting.capacity() * size_of::<Waiting>() + self.mechanics.heap_bytes()
+    }
+
+    fn begin_next(&mut self, now: Time) {
+        let Some(next) = scheduler::choose(self) else { return };
+        let Waiting { transfer, tag } =
+            self.waiting.remove(next).expect("it was chosen among those that wait");
+        let at = self.mechanics.serve(&transfer, now);
+        let service = at.since(now);
+        self.busy_ns += service.ns;
+        self.position = self.mechanics.position(transfer.end() - 1);
+        self.serving = Some(Answered { tag, at, service });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,227 @@
+use super::*;
+use coflash_base::seed::RngExt;
+use coflash_base::{Bytes, Seed};
+
+fn constant() -> DiskConfig {
+    DiskConfig::Constant(ConstantConfig {
+        read_positioning: Duration { ns: 4000 },
+        write_positioning: Duration { ns: 5000 },
+        bandwidth_per_s: Bytes { count: SECTOR_BYTES * 1_000_000_000 / 10 },
+        capacity: Bytes { count: 1000 * SECTOR_BYTES },
+    })
+}
+
+fn read(first: u64, sectors: u32) -> Transfer {
+    Transfer { direction: Direction::Read, first, sectors }
+}
+
+fn write(first: u64, sectors: u32) -> Transfer {
+    Transfer { direction: Direction::Write, first, sectors }
+}
+
+fn at(ns: u64) -> Time {
+    Time { ns }
+}
+
+/// Tag in the order of service, of transfers that all come at once while the disk serves one at `busy`.
+fn order(scheduler: Scheduler, busy: u64, transfers: &[Transfer]) -> Vec<u32> {
+    let mut disk = Disk::new(&constant(), scheduler);
+    disk.submit(read(busy, 1), u32::MAX, Time::ZERO);
+    for (tag, transfer) in (0..).zip(transfers) {
+        disk.submit(*transfer, tag, Time::ZERO);
+    }
+    let mut answered = Vec::new();
+    disk.advance(at(u64::MAX), &mut answered);
+    assert_eq!(answered.remove(0).tag, u32::MAX);
+    answered.iter().map(|answered| answered.tag).collect()
+}
+
+#[test]
+fn a_constant_disk_serves_one_after_the_other() {
+    let mut disk = Disk::new(&constant(), Scheduler::Fcfs);
+    disk.submit(read(0, 2), 7, at(100));
+    disk.submit(write(8, 1), 8, at(100));
+    assert_eq!(disk.next_event(), Some(at(4120)));
+    assert_eq!(disk.queued(), 2);
+    let mut answered = Vec::new();
+    disk.advance(at(4119), &mut answered);
+    assert_eq!(answered, []);
+    disk.advance(at(4120), &mut answered);
+    let service = |ns| Duration { ns };
+    assert_eq!(answered, [Answered { tag: 7, at: at(4120), service: service(4020) }]);
+    assert_eq!(disk.step(), Some(Answered { tag: 8, at: at(4120 + 5010), service: service(5010) }));
+    assert_eq!((disk.step(), disk.next_event(), disk.busy_ns()), (None, None, 4020 + 5010));
+}
+
+#[test]
+fn schedulers_serve_in_their_orders() {
+    let transfers = [read(900, 1), read(520, 1), read(100, 1), read(490, 1), read(600, 1)];
+    assert_eq!(order(Scheduler::Fcfs, 500, &transfers), [0, 1, 2, 3, 4]);
+    assert_eq!(order(Scheduler::Sstf, 500, &transfers), [3, 1, 4, 0, 2]);
+    assert_eq!(order(Scheduler::Elevator, 500, &transfers), [1, 4, 0, 3, 2]);
+}
+
+#[test]
+fn none_overtakes_one_it_conflicts_with() {
+    let transfers = [write(900, 4), read(500, 1), read(901, 1), write(499, 1), read(100, 401), write(903, 2)];
+    for scheduler in [Scheduler::Fcfs, Scheduler::Sstf, Scheduler::Elevator] {
+        let order = order(scheduler, 500, &transfers);
+        let place = |tag: usize| order.iter().position(|&served| served == tag as u32).unwrap();
+        for (later, transfer) in transfers.iter().enumerate() {
+            for (earlier, before) in transfers[..later].iter().enumerate() {
+                let kept = place(earlier) < place(later) || !before.conflicts(transfer);
+                assert!(kept, "{scheduler:?}: {later} overtook {earlier} in {order:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn disks_in_a_row_and_striped_hold_each_page_once() {
+    let config =
+        DisksConfig { count: 3, model: constant(), stripe: Bytes { count: 4096 }, ..DisksConfig::default() };
+    for placement in [Placement::Volumes, Placement::Striped] {
+        let mut disks = Disks::new(&DisksConfig { placement, ..config.clone() }, 1024).unwrap();
+        let mut places: Vec<_> = (0..disks.pages()).map(|page| disks.locate(page)).collect();
+        for (page, &(disk, at, run)) in places.iter().enumerate() {
+            for next in 1..run {
+                let expected = (disk, at + next, run - next);
+                assert_eq!(places[page + next as usize], expected, "{placement:?}: a run is a run");
+            }
+        }
+        places.sort_unstable();
+        places.dedup_by_key(|&mut (disk, at, _)| (disk, at));
+        assert_eq!(places.len() as u64, disks.pages(), "{placement:?}");
+        // A request over three stripes is done with its last part.
+        let late = disks.pages() - 12;
+        disks.submit(Direction::Write, late, 12, 5, at(7));
+        let mut last = None;
+        while disks.next_event().is_some() {
+            let answered = disks.step();
+            assert!(last.is_none() || answered.is_none(), "told once");
+            last = last.or(answered);
+        }
+        let parts = if placement == Placement::Striped { 3 } else { 1 };
+        // On disks side by side, parts of the same size end together.
+        let alone = 7 + 5000 + 10 * 24 / parts;
+        let service = Duration { ns: parts * 5000 + 10 * 24 };
+        assert_eq!(last, Some(Answered { tag: 5, at: at(alone), service }), "{placement:?}");
+        assert_eq!(
+            *disks.counters(),
+            DiskCounters { disk_write_transfers: parts, disk_writes_pages: 12, ..DiskCounters::default() }
+        );
+        assert_eq!(disks.under_way(), 0);
+    }
+}
+
+#[test]
+fn disks_that_make_no_sense_are_refused() {
+    let refused = |config: DisksConfig| Disks::new(&config, 4096).err().map(|misfit| misfit.key);
+    assert_eq!(refused(DisksConfig { count: 0, ..DisksConfig::default() }), Some("count".to_owned()));
+    let odd = Bytes { count: 5000 };
+    let striped = DisksConfig { placement: Placement::Striped, stripe: odd, ..DisksConfig::default() };
+    assert_eq!(refused(striped), Some("stripe".to_owned()));
+    assert_eq!(refused(DisksConfig { stripe: odd, ..DisksConfig::default() }), None);
+}
+
+#[test]
+fn sectors_follow_one_another_on_the_platter() {
+    let layout = layout::Layout::new(atlas10k::ZONES, atlas10k::HEADS, atlas10k::CYLINDERS);
+    // The drive has 17,938,986 sectors; the rest, a sixth of a percent, are its spares.
+    assert_eq!(layout.sectors(), 17_969_010);
+    let mut before = layout.address(0);
+    let mut checked = 0;
+    for sector in 1..layout.sectors() {
+        let address = layout.address(sector);
+        if address.index == 0 {
+            let next_track = (address.cylinder, address.head) == (before.cylinder, before.head + 1)
+                || (address.cylinder, address.head) == (before.cylinder + 1, 0);
+            assert!(next_track, "{before:?} is followed by {address:?}");
+            checked += 1;
+        } else {
+            assert_eq!(
+                (address.cylinder, address.head, address.index),
+                (before.cylinder, before.head, before.index + 1)
+            );
+        }
+        before = address;
+    }
+    assert_eq!(checked, atlas10k::CYLINDERS * atlas10k::HEADS - 1);
+}
+
+#[test]
+fn a_switch_is_over_when_the_next_track_begins() {
+    for zone in atlas10k::ZONES {
+        let sector_ns = atlas10k::ROTATION_NS / u64::from(zone.track_sectors);
+        assert!(u64::from(zone.track_skew) * sector_ns >= atlas10k::HEAD_SWITCH_NS, "{zone:?}");
+        assert!(u64::from(zone.cylinder_skew) * sector_ns >= atlas10k::SEEKS.ns(1), "{zone:?}");
+    }
+}
+
+#[test]
+fn seeks_grow_with_their_distance() {
+    let ns: Vec<_> = (0..atlas10k::CYLINDERS).map(|cylinders| atlas10k::SEEKS.ns(cylinders)).collect();
+    assert!(ns.is_sorted());
+    assert_eq!((ns[0], ns[1], ns[10_021]), (0, 1_245_000, 10_828_000));
+}
+
+fn drive(write_cache: bool, read_ahead: bool) -> Mechanical {
+    DiskModel::new(&MechanicalConfig { drive: Drive::Atlas10k, write_cache, read_ahead })
+}
+
+#[test]
+fn what_was_read_ahead_is_answered_from_the_buffer() {
+    let (mut with, mut without) = (drive(true, true), drive(true, false));
+    let bus = |sectors| atlas10k::READ_OVERHEAD_NS + sectors * atlas10k::BUS_SECTOR_NS;
+    let later = at(50_000_000);
+    for disk in [&mut with, &mut without] {
+        disk.serve(&read(1_000_000, 8), Time::ZERO);
+    }
+    assert_eq!(with.serve(&read(1_000_008, 8), later).since(later).ns, bus(8));
+    assert!(without.serve(&read(1_000_008, 8), later).since(later).ns > bus(8));
+    // Past the end of the segment it is not.
+    let later = at(100_000_000);
+    assert!(with.serve(&read(1_000_008 + atlas10k::SEGMENT_SECTORS, 8), later).since(later).ns > bus(8));
+}
+
+#[test]
+fn a_buffer_never_answers_with_what_was_overwritten() {
+    let mut buffer = buffer::Buffer::new(4);
+    buffer.read(100, 200, Time::ZERO, 10);
+    assert_eq!(buffer.hit(100, 110, at(500)), Some(at(500)));
+    assert_eq!(buffer.hit(140, 160, at(500)), Some(at(600)), "the head is not there yet");
+    assert_eq!(buffer.hit(160, 170, at(500)), None, "too far ahead to wait");
+    buffer.stop(at(550));
+    assert_eq!(buffer.hit(140, 160, at(900)), None, "reading ahead was stopped");
+    buffer.write(110, 112, at(900));
+    assert_eq!(buffer.hit(100, 105, at(900)), None, "the segment that was overwritten in part is gone");
+    assert_eq!(buffer.hit(110, 112, at(900)), Some(at(900)), "what was written is there");
+}
+
+#[test]
+fn a_write_is_answered_early_only_by_a_write_cache() {
+    let (mut with, mut without) = (drive(true, true), drive(false, true));
+    let early = with.serve(&write(9_000_000, 8), Time::ZERO);
+    assert_eq!(early.ns, atlas10k::WRITE_OVERHEAD_NS + 8 * atlas10k::BUS_SECTOR_NS);
+    let late = without.serve(&write(9_000_000, 8), Time::ZERO);
+    assert!(late > early);
+    // The next write finds the buffer taken until the first is on the platter.
+    let next = with.serve(&write(0, 8), early);
+    assert_eq!(next, late + Duration { ns: early.ns });
+}
+
+#[test]
+fn random_reads_take_seek_and_half_a_turn() {
+    let mut disk = drive(true, true);
+    let mut stream = Seed(1).stream("disk");
+    let (mut now, mut total_ns) = (Time::ZERO, 0);
+    for _ in 0..20_000 {
+        let first = stream.random_range(0..disk.sectors() - 8);
+        let done = disk.serve(&read(first, 8), now);
+        total_ns += done.since(now).ns;
+        now = done + Duration { ns: stream.random_range(0..20_000_000) };
+    }
+    let mean_ms = total_ns as f64 / 20_000.0 / 1e6;
+    // A third of the stroke is about 5.3 ms away, half a turn is 3 ms, eight sectors take 0.8 ms on the bus.
+    assert!((mean_ms - 9.1).abs() < 0.4, "{mean_ms} ms");
+}

@@ -1,0 +1,37 @@
+//! The outside world of the firmware: flash memory, the memory of caches, and disks.
+//!
+//! The firmware decides; a media acts. In simulation the media is a [`Timeline`] of busy dies and channels, in tests an
+//! [image](image::Image) of bytes with a power switch, and during warm-up nothing at all ([`Untimed`]).
+//!
+//! | concept | place |
+//! |---|---|
+//! | the traits of a media: [`Flash`], [`Nvm`], [`Backed`] for disks behind flash | `contract.rs` |
+//! | causes of programs ([`Cause`]), sources and destinations of data ([`Place`]) | `operation.rs` |
+//! | geometry of flash, with a legend of the units | `geometry.rs` |
+//! | dies with private channels, and dies that share channels | `timeline.rs`, `channel.rs` |
+//! | moments whose time is not known yet | `moment.rs`, `channel.rs` |
+//! | disks: mechanics, schedulers, arrays | [`disk`] |
+//! | transfers of disks in simulated time | `behind.rs` |
+//! | bytes, the rules of NAND, power cuts | [`image`] |
+
+mod behind;
+mod channel;
+mod contract;
+pub mod disk;
+mod geometry;
+pub mod image;
+mod moment;
+mod operation;
+mod simulated;
+mod timeline;
+mod timing;
+mod untimed;
+
+pub use contract::{Backed, Clock, Flash, Media, Nvm, Transfer};
+pub use geometry::{BlockId, DieId, Geometry, Ppn};
+pub use moment::{Finished, Tag, When};
+pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};
+pub use simulated::SimulatedMedia;
+pub use timeline::{Busy, DieTime, DiskTime, Timeline};
+pub use timing::{CacheTiming, CacheTimings, Channel, Planes, Timing};
+pub use untimed::Untimed;

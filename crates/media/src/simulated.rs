@@ -1,0 +1,38 @@
+//! Media in simulated time, driven by an engine.
+
+use crate::{Busy, DieId, Finished, Media, When};
+use coflash_base::Time;
+use coflash_base::measure::Report;
+use std::convert::Infallible;
+
+/// A media whose operations take simulated time and never fail.
+///
+/// Time passes only by [`advance`](Self::advance) and [`step`](Self::step). With private channels and no disks there
+/// are no events. Otherwise moments become known as events happen.
+pub trait SimulatedMedia: Media<When = When, Error = Infallible> {
+    /// Requests a report of `tag` at `when`, a moment whose time is not known yet.
+    fn tell(&mut self, when: When, tag: u32);
+
+    /// Advance time to `until` and append the tags whose moments come on the way, in order. Stops after an event that
+    /// reports something, since that may cause new operations. Returns whether `until` was reached.
+    fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool;
+
+    /// Advance time to the next event. Returns false if nothing is under way.
+    fn step(&mut self, finished: &mut Vec<Finished>) -> bool;
+
+    /// The time of the next event; `None` if nothing is under way, or if there are no events.
+    fn next_event(&self) -> Option<Time>;
+
+    /// The time since which a die is idle, if known: with private channels it may be in the future, with shared ones it
+    /// is the present or `None`.
+    fn idle_since(&self, die: DieId) -> Option<Time>;
+
+    /// The time that dies were busy so far.
+    fn busy(&self) -> Busy;
+
+    /// Add its measures to a report.
+    fn report(&self, report: &mut Report);
+
+    /// The heap memory in bytes.
+    fn heap_bytes(&self) -> usize;
+}

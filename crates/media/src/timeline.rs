@@ -1,0 +1,464 @@
+//! The timeline: simulated flash, represented by the times at which dies and channels are busy.
+//!
+//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private channels
+//! the end of an operation is known when it is issued, so the state of a die is one number and there is no event queue.
+//! With shared channels the order of transfers becomes known only as time passes: operations wait in the queues of
+//! [`crate::channel`], and a [`When`] may be relative to the end of an operation. Levels see no difference.
+
+#[cfg(test)]
+mod tests;
+
+use crate::behind::Behind;
+use crate::channel::{Channels, Phases};
+use crate::disk::Disks;
+use crate::timing::CacheTimings;
+use crate::{
+    Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, Geometry, Memory,
+    Nvm, Oob, Place, Planes, Ppn, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+};
+use coflash_base::measure::{Report, ratio};
+use coflash_base::{Duration, Time};
+use std::convert::Infallible;
+
+/// Time that dies were busy, summed over dies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Busy {
+    /// Time for garbage collection.
+    pub gc: Duration,
+    /// Time for all other operations.
+    pub other: Duration,
+}
+
+coflash_base::measures! {
+    /// Time that dies were busy.
+    pub struct DieTime in "", "Dies" {
+        /// Time that dies spent on GC, summed over the dies.
+        gc_time_ns: u64, "time of dies on GC", ns, cost, of(&["gc_time_ns", "service_time_ns"]);
+        /// Time that dies spent on everything else, summed over the dies.
+        service_time_ns: u64, "time of dies on everything else", ns, untabled;
+    }
+}
+
+coflash_base::measures! {
+    /// Time that disks were busy.
+    pub struct DiskTime in "hybrid", "Disks" {
+        /// Time that disks were busy, summed over the disks.
+        disk_time_ns: u64, "disk time", ns, cost, untabled;
+        /// The share of the simulated time that a disk was busy, averaged over the disks.
+        disk_utilisation: Option<f64>, "disk utilisation", share, cost;
+        /// The mean time that a transfer keeps its disk busy, without waiting.
+        disk_service_mean_ns: Option<f64>, "disk service, mean", ns, cost;
+    }
+}
+
+/// The phases of each operation.
+#[derive(Clone, Debug)]
+struct Costs {
+    read: Phases,
+    summary: Phases,
+    erase: Phases,
+    ecc_decode: Duration,
+    /// By [`Mode`](crate::Mode).
+    into: [CostsInto; 2],
+}
+
+/// The phases of operations that depend on the program mode.
+#[derive(Clone, Copy, Debug)]
+struct CostsInto {
+    program: Phases,
+    /// A copy within a plane.
+    copy: Phases,
+    /// A copy between planes: out to the controller and back, with or without copy-back.
+    copy_across: Phases,
+}
+
+/// Simulated flash.
+#[derive(Clone, Debug)]
+pub struct Timeline {
+    geometry: Geometry,
+    planes: Planes,
+    /// The number of pages of each die (or plane). They are contiguous.
+    pages_per_server: u32,
+    costs: Costs,
+    caches: CacheTimings,
+    servers: Servers,
+    behind: Option<Box<Behind>>,
+    /// Whether time must be advanced event by event.
+    has_events: bool,
+    /// Moments that a level has caused to come and that are not reported yet.
+    unreported: Vec<Finished>,
+}
+
+/// Dies (or planes) and the times until which they are busy.
+#[derive(Clone, Debug)]
+struct Servers {
+    /// The time at which each becomes idle. Unused with shared channels.
+    free_at: Vec<Time>,
+    are_shared: bool,
+    /// Dies that share channels, and moments that depend on others.
+    channels: Channels,
+    /// The end of the last program. Unused with shared channels.
+    programmed_at: Time,
+    busy: Busy,
+}
+
+impl Servers {
+    #[inline(always)]
+    fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+        let busy = if cause == Cause::Gc { &mut self.busy.gc } else { &mut self.busy.other };
+        *busy = *busy + phases.total;
+        if self.are_shared {
+            When::end_of(self.channels.issue(server, *phases, after))
+        } else {
+            debug_assert!(after.op.is_none(), "with private channels every operation begins at a known time");
+            let free_at = &mut self.free_at[server];
+            *free_at = Time { ns: free_at.ns.max(after.ns) } + phases.total;
+            When::at(*free_at)
+        }
+    }
+
+    /// Record that the operation just issued is a program, so that a flush may wait for it.
+    #[inline(always)]
+    fn note_program(&mut self, done: When) {
+        match done.op {
+            Some(op) => self.channels.note_program(op),
+            None => self.programmed_at.ns = self.programmed_at.ns.max(done.ns),
+        }
+    }
+}
+
+impl Timeline {
+    /// Create the timeline of an idle device.
+    #[must_use]
+    pub fn new(geometry: &Geometry, timing: &Timing, caches: CacheTimings) -> Self {
+        let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
+        let none = Duration::ZERO;
+        let out_and_in = transfer * 2 + timing.ecc_decode;
+        let into = |finish| {
+            let copy = |bus| Phases::new(timing.page_read, bus, finish);
+            CostsInto {
+                program: Phases::new(none, transfer, finish),
+                copy: copy(if timing.copy_back { none } else { out_and_in }),
+                copy_across: copy(out_and_in),
+            }
+        };
+        let costs = Costs {
+            read: Phases::new(timing.page_read, transfer, none),
+            // A summary is one sector long.
+            summary: Phases::new(none, timing.sector_transfer, timing.page_program),
+            erase: Phases::new(none, none, timing.block_erase),
+            ecc_decode: timing.ecc_decode,
+            into: [timing.page_program, timing.page_program_fast.unwrap_or(timing.page_program)].map(into),
+        };
+        let (servers, per_die) = match timing.planes {
+            Planes::Serial => (geometry.dies(), 1),
+            Planes::Parallel => (geometry.dies() * geometry.planes_per_die, geometry.planes_per_die),
+        };
+        let pages_per_server = geometry.blocks_per_die() / per_die * geometry.pages_per_block;
+        let are_shared = timing.channel == Channel::Shared;
+        let channel_of = |server| geometry.channel_of(DieId::new(server / per_die));
+        Self {
+            geometry: geometry.clone(),
+            planes: timing.planes,
+            pages_per_server,
+            costs,
+            caches,
+            servers: Servers {
+                free_at: vec![Time::ZERO; servers as usize],
+                are_shared,
+                channels: Channels::new((0..if are_shared { servers } else { 0 }).map(channel_of).collect()),
+                programmed_at: Time::ZERO,
+                busy: Busy::default(),
+            },
+            behind: None,
+            has_events: are_shared,
+            unreported: Vec::new(),
+        }
+    }
+
+    /// Add disks behind flash.
+    #[must_use]
+    pub fn with_disks(self, disks: Disks) -> Self {
+        Self { behind: Some(Box::new(Behind::new(disks))), has_events: true, ..self }
+    }
+
+    fn tell_as(&mut self, when: When, tag: Tag) {
+        let op = when.op.expect("only a time that is not known yet is told");
+        self.servers.channels.tell(op, when.ns, tag);
+    }
+
+    fn behind(&self) -> &Behind {
+        self.behind.as_ref().expect("there are disks")
+    }
+
+    fn behind_mut(&mut self) -> &mut Behind {
+        self.behind.as_mut().expect("there are disks")
+    }
+
+    fn servers_of(&self, die: DieId) -> std::ops::Range<usize> {
+        let (die, planes) = (die.get() as usize, self.geometry.planes_per_die as usize);
+        match self.planes {
+            Planes::Serial => die..die + 1,
+            Planes::Parallel => die * planes..(die + 1) * planes,
+        }
+    }
+
+    #[inline(always)]
+    fn cache(&self, slot: Slot) -> CacheTiming {
+        match slot.memory {
+            Memory::HostBuffer => self.caches.host_buffer,
+            Memory::Host => self.caches.host,
+            Memory::Device => self.caches.device,
+        }
+    }
+
+    #[inline(always)]
+    fn server_of(&self, page: Ppn) -> usize {
+        (page.get() / self.pages_per_server) as usize
+    }
+
+    /// Whether both pages are in one plane. Copies stay on their die.
+    #[inline(always)]
+    fn share_plane(&self, one: Ppn, other: Ppn) -> bool {
+        let plane = |page| self.geometry.plane_of(self.geometry.block_of(page));
+        self.geometry.planes_per_die == 1 || plane(one) == plane(other)
+    }
+}
+
+impl Clock for Timeline {
+    type When = When;
+
+    #[inline]
+    fn later(&self, after: When, by: Duration) -> When {
+        after.plus(by)
+    }
+
+    #[inline]
+    fn both(&mut self, one: When, other: When) -> When {
+        if one.op.is_some() || other.op.is_some() {
+            When::end_of(self.servers.channels.both(one, other))
+        } else {
+            When { op: None, ns: one.ns.max(other.ns) }
+        }
+    }
+
+    #[inline]
+    fn known(&self, when: When) -> Option<Time> {
+        when.known()
+    }
+}
+
+impl Flash for Timeline {
+    type Error = Infallible;
+
+    #[inline]
+    fn read(&mut self, page: Ppn, _: Place, cause: Cause, after: When) -> Result<When, Infallible> {
+        let read = self.servers.issue(self.server_of(page), &self.costs.read, cause, after);
+        Ok(read.plus(self.costs.ecc_decode))
+    }
+
+    #[inline]
+    fn program(
+        &mut self,
+        page: Ppn,
+        oob: Oob,
+        from: Place,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, Infallible> {
+        let after = if let Place::Slot(slot) = from { after.plus(self.cache(slot).read) } else { after };
+        let into = &self.costs.into[oob.mode as usize];
+        let phases = if oob.lpn.is_some() { &into.program } else { &self.costs.summary };
+        let done = self.servers.issue(self.server_of(page), phases, cause, after);
+        self.servers.note_program(done);
+        Ok(done)
+    }
+
+    #[inline]
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, Infallible> {
+        let into = &self.costs.into[oob.mode as usize];
+        let phases = if self.share_plane(from, to) { &into.copy } else { &into.copy_across };
+        Ok(self.servers.issue(self.server_of(to), phases, cause, after))
+    }
+
+    #[inline]
+    fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, Infallible> {
+        let server = self.server_of(self.geometry.page(block, 0));
+        Ok(self.servers.issue(server, &self.costs.erase, cause, after))
+    }
+
+    fn await_programs(&mut self, parts: &mut Vec<When>) {
+        if self.servers.are_shared {
+            self.servers.channels.await_programs(|op| parts.push(When::end_of(op)));
+        } else {
+            parts.push(When::at(self.servers.programmed_at));
+        }
+    }
+
+    fn backlog(&self, die: DieId, now: When) -> u64 {
+        let backlog_ns = |server: usize| {
+            if self.servers.are_shared {
+                self.servers.channels.backlog_ns(server)
+            } else {
+                self.servers.free_at[server].ns.saturating_sub(now.ns)
+            }
+        };
+        self.servers_of(die).map(backlog_ns).fold(0, u64::saturating_add)
+    }
+}
+
+impl Nvm for Timeline {
+    #[inline]
+    fn access(&mut self, slot: Slot, access: Access, after: When) -> When {
+        let timing = self.cache(slot);
+        after.plus(match access {
+            Access::Read { .. } => timing.read,
+            Access::Write { from: Place::Slot(other) } | Access::WriteNew { from: Place::Slot(other) } => {
+                self.cache(other).read + timing.write
+            }
+            Access::Write { .. } | Access::WriteNew { .. } | Access::Fill { .. } => timing.write,
+        })
+    }
+
+    fn store(&mut self, _: u32, _: u64) {}
+
+    fn fence(&mut self) {}
+}
+
+/// All methods but `tell_level`, `promise` and `keep` panic without disks.
+impl Backed for Timeline {
+    fn transfer(&mut self, transfer: Transfer, at: Time, tag: u32) {
+        self.behind_mut().ask(transfer, at, tag);
+    }
+
+    fn tell_level(&mut self, when: When, tag: u32) {
+        self.tell_as(when, Tag::Level(tag));
+    }
+
+    fn after_others(&mut self, tag: u32) {
+        self.behind_mut().after_others(tag);
+    }
+
+    fn is_idle(&self, page: u64) -> bool {
+        self.behind().disks().is_idle(page)
+    }
+
+    fn disk_time(&self, cause: Cause) -> Duration {
+        self.behind().time(cause)
+    }
+
+    fn disks(&self) -> u32 {
+        self.behind().disks().count()
+    }
+
+    fn promise(&mut self) -> When {
+        When::end_of(self.servers.channels.promise())
+    }
+
+    fn keep(&mut self, promise: When, with: When) {
+        let Self { servers: Servers { channels, .. }, unreported, .. } = self;
+        let promise = promise.op.expect("a promise is not known before it is kept");
+        match with.op {
+            None => channels.keep(promise, Time { ns: with.ns }, unreported),
+            Some(op) => channels.keep_after(promise, op, with.ns),
+        }
+    }
+}
+
+impl SimulatedMedia for Timeline {
+    fn tell(&mut self, when: When, tag: u32) {
+        self.tell_as(when, Tag::Part(tag));
+    }
+
+    #[inline]
+    fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        !self.has_events || self.advance_by_events(until, finished)
+    }
+
+    fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
+        if !self.unreported.is_empty() {
+            finished.append(&mut self.unreported);
+            return true;
+        }
+        let Some(behind) = &mut self.behind else { return self.servers.channels.step(finished) };
+        // Disks see the results of flash before they choose their next transfer.
+        match (self.servers.channels.next_event(), behind.next_event()) {
+            (None, None) => return false,
+            (Some(flash), disks) if disks.is_none_or(|disks| flash <= disks) => {
+                behind.pass_to(flash);
+                self.servers.channels.step(finished);
+            }
+            (_, disks) => {
+                self.servers.channels.pass_to(disks.expect("the earlier event is of the disks"));
+                behind.step(finished);
+            }
+        }
+        true
+    }
+
+    #[inline]
+    fn next_event(&self) -> Option<Time> {
+        if !self.has_events {
+            return None;
+        }
+        if let Some(Finished { at, .. }) = self.unreported.first() {
+            return Some(*at);
+        }
+        let behind = self.behind.as_ref().and_then(|behind| behind.next_event());
+        [self.servers.channels.next_event(), behind].into_iter().flatten().min()
+    }
+
+    fn idle_since(&self, die: DieId) -> Option<Time> {
+        let mut servers = self.servers_of(die);
+        let Servers { free_at, are_shared, channels, .. } = &self.servers;
+        if *are_shared {
+            servers.all(|server| channels.is_idle(server)).then(|| channels.now())
+        } else {
+            servers.map(|server| free_at[server]).max()
+        }
+    }
+
+    fn busy(&self) -> Busy {
+        self.servers.busy
+    }
+
+    fn report(&self, report: &mut Report) {
+        let Busy { gc, other } = self.servers.busy;
+        report.add(&DieTime { gc_time_ns: gc.ns, service_time_ns: other.ns });
+        if let Some(behind) = &self.behind {
+            let (disks, end) = (behind.disks(), report.end().max(behind.busy_until()));
+            let (counters, time_ns) = (disks.counters(), disks.busy().ns);
+            let transfers = counters.disk_read_transfers + counters.disk_write_transfers;
+            report.add(counters);
+            report.add(&DiskTime {
+                disk_time_ns: time_ns,
+                disk_utilisation: ratio(time_ns, u64::from(disks.count()) * end.ns),
+                disk_service_mean_ns: ratio(time_ns, transfers),
+            });
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.servers.free_at.capacity() * size_of::<Time>()
+            + self.servers.channels.heap_bytes()
+            + self.behind.as_ref().map_or(0, |behind| behind.heap_bytes())
+    }
+}
+
+impl Timeline {
+    #[inline(never)]
+    fn advance_by_events(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
+        if self.behind.is_none() {
+            return self.servers.channels.advance(until, finished);
+        }
+        while self.next_event().is_some_and(|at| at <= until) || !self.unreported.is_empty() {
+            self.step(finished);
+            if !finished.is_empty() {
+                return false;
+            }
+        }
+        self.servers.channels.pass_to(until);
+        self.behind_mut().pass_to(until);
+        true
+    }
+}

@@ -1,0 +1,62 @@
+//! A media that does nothing and takes no time, for warming up a device.
+
+use crate::{Access, BlockId, Cause, Clock, DieId, Flash, Nvm, Oob, Place, Ppn, Slot};
+use coflash_base::{Duration, Time};
+use std::convert::Infallible;
+
+/// A media that does nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Untimed;
+
+impl Clock for Untimed {
+    type When = ();
+
+    #[inline(always)]
+    fn later(&self, (): (), _: Duration) {}
+
+    #[inline(always)]
+    fn both(&mut self, (): (), (): ()) {}
+
+    fn known(&self, (): ()) -> Option<Time> {
+        None
+    }
+}
+
+impl Flash for Untimed {
+    type Error = Infallible;
+
+    #[inline(always)]
+    fn read(&mut self, _: Ppn, _: Place, _: Cause, (): ()) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn program(&mut self, _: Ppn, _: Oob, _: Place, _: Cause, (): ()) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn copy(&mut self, _: Ppn, _: Ppn, _: Oob, _: Cause, (): ()) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    #[inline(always)]
+    fn erase(&mut self, _: BlockId, _: Cause, (): ()) -> Result<(), Infallible> {
+        Ok(())
+    }
+
+    fn await_programs(&mut self, _: &mut Vec<()>) {}
+
+    fn backlog(&self, _: DieId, (): ()) -> u64 {
+        0
+    }
+}
+
+impl Nvm for Untimed {
+    #[inline(always)]
+    fn access(&mut self, _: Slot, _: Access, (): ()) {}
+
+    fn store(&mut self, _: u32, _: u64) {}
+
+    fn fence(&mut self) {}
+}
