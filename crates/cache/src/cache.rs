@@ -1,14 +1,15 @@
-//! A cache of logical pages: slots, an index from page to slot, and the policy that chooses who leaves.
+//! A cache of logical pages: slots, an index from page to slot, and the eviction policy.
 //!
-//! The index is a dense table (4 bytes a logical page), so a lookup is one load and no hashing. Every operation on one
+//! The index is a dense table (4 bytes per logical page), so a lookup is one load without hashing. Every operation on a
 //! page is O(1) amortised and allocates nothing.
 
-use crate::evict::{Eviction, EvictionConfig, Shape};
+use crate::evict::{Eviction, EvictionConfig};
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn};
 use std::ops::Deref;
 
-/// A cache of logical pages. It reads as its [`SlotTable`], and changes only through the methods here.
+/// A cache of logical pages. It dereferences to its [`SlotTable`], and changes only through the methods here.
 ///
 /// ```
 /// use coflash_base::Lpn;
@@ -19,7 +20,7 @@ use std::ops::Deref;
 /// assert_eq!(cache.lookup(Lpn::new(7)), Some(slot));
 ///
 /// let victim = cache.victim().expect("a full cache has a victim");
-/// assert!(cache.is_dirty(victim)); // so the caller writes it to flash before it goes
+/// assert!(cache.is_dirty(victim)); // so the caller writes it to flash first
 /// cache.remove(victim);
 /// assert_eq!(cache.lookup(Lpn::new(7)), None);
 /// ```
@@ -31,10 +32,10 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// An empty cache of `slots` pages out of `logical_pages`. With no slots every lookup misses.
+    /// Create an empty cache of `slots` pages out of `logical_pages`. Without slots every lookup misses.
     #[must_use]
     pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize) -> Self {
-        // A device without a cache must not pay for the index of one.
+        // A device without a cache needs no index.
         let indexed = if slots == 0 { 0 } else { logical_pages };
         Self {
             table: SlotTable::new(slots),
@@ -43,21 +44,22 @@ impl Cache {
         }
     }
 
-    /// Where the page lies, if anywhere. Looking is no use of the page: a hit is a [`touch`](Self::touch) too.
+    /// The slot of a page, if it is cached. A lookup is not a use of the page: on a hit call [`touch`](Self::touch),
+    /// too.
     #[inline]
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
         if self.table.capacity() == 0 { None } else { self.index[lpn] }
     }
 
-    /// Tells the policy that the page in `slot` was used again.
+    /// Tell the policy that the page in `slot` was used again.
     #[inline]
     pub fn touch(&mut self, slot: SlotId) {
         debug_assert!(self.table.is_occupied(slot), "{slot:?} is free");
         self.policy.touched(slot, &self.table);
     }
 
-    /// Puts a page that is not cached into a free slot; panics where it is cached, or no slot is free.
+    /// Put a page that is not cached into a free slot. Panics if it is cached, or if no slot is free.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
         let slot = self.table.occupy(lpn, dirty);
@@ -67,8 +69,7 @@ impl Cache {
         slot
     }
 
-    /// As [`insert`](Self::insert), into a slot of the caller's choice, which must be free; for a cache that comes back
-    /// after a crash. It searches the free list.
+    /// As [`insert`](Self::insert), into a given free slot. For recovery after a crash: it searches the free list.
     pub fn insert_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
         self.table.occupy_at(slot, lpn, dirty);
         let before = self.index[lpn].replace(slot);
@@ -76,14 +77,14 @@ impl Cache {
         self.policy.inserted(slot, &self.table);
     }
 
-    /// Who leaves next; none where the cache is empty. The page stays until it is [removed](Self::remove), and asking
-    /// again without a change in between gives the same answer.
+    /// The next page to evict; `None` if the cache is empty. The page stays until it is [removed](Self::remove).
+    /// Without a change in between, the answer stays the same.
     #[inline]
     pub fn victim(&mut self) -> Option<SlotId> {
         self.policy.victim(&self.table)
     }
 
-    /// Forgets the page in `slot`, whatever its state; panics where the slot is free.
+    /// Remove the page in `slot`, whatever its state. Panics if the slot is free.
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {
         let lpn = self.table.page_of(slot);
@@ -96,8 +97,8 @@ impl Cache {
         self.table.release(slot);
     }
 
-    /// Keeps the page in `slot`: it is no victim until it is [unpinned](Self::unpin). Panics where it is pinned
-    /// already, or the slot is free.
+    /// Pin the page in `slot`: it cannot be evicted until it is [unpinned](Self::unpin). Panics if it is pinned
+    /// already, or if the slot is free.
     #[inline]
     pub fn pin(&mut self, slot: SlotId) {
         assert!(self.table.is_occupied(slot), "{slot:?} is free");
@@ -106,7 +107,7 @@ impl Cache {
         self.table.set_pinned(slot, true);
     }
 
-    /// Lets the page in `slot` leave again; the policy takes it for a page that just came. Panics where it is not pinned.
+    /// Unpin the page in `slot`. For the policy it is a new page. Panics if it is not pinned.
     #[inline]
     pub fn unpin(&mut self, slot: SlotId) {
         assert!(self.table.is_pinned(slot), "{slot:?} is not pinned");
@@ -114,7 +115,7 @@ impl Cache {
         self.policy.inserted(slot, &self.table);
     }
 
-    /// Takes the page in `slot` out of the index: the slot stays occupied, by an older version that lookups do not find.
+    /// Remove the page in `slot` from the index. The slot stays occupied by an older version that lookups do not find.
     #[inline]
     pub fn detach(&mut self, slot: SlotId) {
         let lpn = self.table.page_of(slot);
@@ -123,7 +124,8 @@ impl Cache {
         self.table.set_detached(slot);
     }
 
-    /// The host has overwritten the copy (`true`), or it was written to flash (`false`): an orphan no more, either way.
+    /// Mark a copy as dirty (the host has written it) or clean (it was written to flash). Either way it is no longer
+    /// an orphan.
     #[inline]
     pub fn set_dirty(&mut self, slot: SlotId, dirty: bool) {
         let before = self.table.is_dirty(slot);
@@ -131,8 +133,7 @@ impl Cache {
         self.flagged(slot, before);
     }
 
-    /// GC has dropped the flash page of this copy, which is now the only one: it is dirty, and an
-    /// [orphan](SlotTable::is_orphan) until the host overwrites it.
+    /// Make a copy an [orphan](SlotTable::is_orphan): GC has dropped its flash page, so it is the sole copy and dirty.
     #[inline]
     pub fn orphan(&mut self, slot: SlotId) {
         let before = self.table.is_dirty(slot);
@@ -140,7 +141,7 @@ impl Cache {
         self.flagged(slot, before);
     }
 
-    /// Lets the policy know if a page has changed its kind.
+    /// Notify the policy if a page became clean or dirty.
     #[inline]
     fn flagged(&mut self, slot: SlotId, was_dirty: bool) {
         if self.table.is_dirty(slot) != was_dirty && !self.table.is_pinned(slot) {
@@ -148,13 +149,13 @@ impl Cache {
         }
     }
 
-    /// The bytes the cache holds on the heap.
+    /// The heap memory in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.table.heap_bytes() + self.index.heap_bytes() + self.policy.heap_bytes()
     }
 
-    /// Recounts everything and panics where it does not agree; for tests, since it visits all slots and pages.
+    /// Recount everything and panic on a mismatch. For tests: it visits all slots and pages.
     pub fn assert_invariants(&self) {
         self.table.assert_invariants();
         // Both directions: with equal counts the index is a bijection onto the occupied slots that are not detached.

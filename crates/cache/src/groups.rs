@@ -1,23 +1,22 @@
-//! Cached pages by the block of the address space they belong to, for policies that have whole blocks leave.
+//! Cached pages grouped by block of the address space, for policies that evict whole blocks.
 
-use crate::evict::Shape;
-use crate::list::Lists;
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, id_type};
+use coflash_base::{IdVec, Lists, id_type};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
 
 id_type!(
-    /// As many neighbouring logical pages as a flash block has.
+    /// A group: a block of neighbouring logical pages, usually as many as in a flash block.
     GroupId
 );
 
-/// Parameters of a policy that goes by blocks.
+/// Parameters of a policy that evicts whole blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BlocksConfig {
-    /// Logical pages that count as one block, from 1 to 65535; meant to be those of a flash block.
+    /// Number of logical pages of a block, from 1 to 65535; usually as many as in a flash block.
     pub block_pages: NonZeroU16,
 }
 
@@ -27,11 +26,11 @@ impl Default for BlocksConfig {
     }
 }
 
-/// The cached pages of each block. 8 bytes a slot and 12 a block of the address space.
+/// The cached pages of each group. 8 bytes per slot and 12 per group.
 #[derive(Clone)]
 pub(crate) struct Groups {
     pub(crate) block_pages: u32,
-    /// A list for each group, of its pages, the one that came first at the back.
+    /// The pages of each group, the oldest at the back.
     members: Lists<SlotId>,
     lens: IdVec<GroupId, u32>,
 }
@@ -39,7 +38,7 @@ pub(crate) struct Groups {
 impl Groups {
     pub(crate) fn new(config: BlocksConfig, shape: Shape) -> Self {
         let block_pages = u32::from(config.block_pages.get());
-        // Without slots there is nothing to be kept.
+        // A cache without slots needs no lists.
         let groups = if shape.slots == 0 { 0 } else { shape.pages.div_ceil(block_pages) };
         Self {
             block_pages,
@@ -48,12 +47,12 @@ impl Groups {
         }
     }
 
-    /// How many groups there may be.
+    /// The number of groups.
     pub(crate) fn count(&self) -> u32 {
         self.lens.len() as u32
     }
 
-    /// Where the page in `slot` belongs: its group, and its place there.
+    /// The group of the page in `slot`, and its index there.
     #[inline]
     pub(crate) fn place_of(&self, slot: SlotId, table: &SlotTable) -> (GroupId, u32) {
         let page = table.page_of(slot).get();
@@ -65,19 +64,19 @@ impl Groups {
         self.place_of(slot, table).0
     }
 
-    /// How many pages of the group are cached.
+    /// The number of cached pages of the group.
     #[inline]
     pub(crate) fn len(&self, group: GroupId) -> u32 {
         self.lens[group]
     }
 
-    /// The page of the group that came first.
+    /// The oldest page of the group.
     #[inline]
     pub(crate) fn oldest(&self, group: GroupId) -> Option<SlotId> {
         self.members.back(group.get())
     }
 
-    /// Tells the group, and how many pages it has now.
+    /// Add a page. Returns its group and the number of cached pages there.
     #[inline]
     pub(crate) fn add(&mut self, slot: SlotId, table: &SlotTable) -> (GroupId, u32) {
         let group = self.group_of(slot, table);
@@ -86,7 +85,7 @@ impl Groups {
         (group, self.lens[group])
     }
 
-    /// Tells the group, and how many pages it has left.
+    /// Remove a page. Returns its group and the number of pages left there.
     #[inline]
     pub(crate) fn remove(&mut self, slot: SlotId, table: &SlotTable) -> (GroupId, u32) {
         let group = self.group_of(slot, table);
@@ -95,7 +94,7 @@ impl Groups {
         (group, self.lens[group])
     }
 
-    /// The pages of a group.
+    /// The cached pages of a group.
     pub(crate) fn pages(&self, group: GroupId) -> impl Iterator<Item = SlotId> {
         self.members.iter(group.get())
     }
@@ -105,17 +104,17 @@ impl Groups {
     }
 }
 
-/// Groups by how many cached pages they have; of equals, the one that was put there last is at the front.
+/// Groups by the number of their cached pages; at equal numbers, the group added last is at the front.
 #[derive(Clone)]
 pub(crate) struct ByLen {
     lists: Lists<GroupId>,
-    /// No group has more pages.
+    /// An upper bound of the number of pages of any group.
     most: u32,
 }
 
 impl ByLen {
     pub(crate) fn new(groups: &Groups) -> Self {
-        // A page may lie in two slots for a moment, as it is and as it was committed.
+        // A page may be in two slots at once: the current version and the committed one.
         let lens = if groups.count() == 0 { 0 } else { 2 * groups.block_pages + 1 };
         Self { lists: Lists::new(lens, groups.count()), most: 0 }
     }
@@ -143,7 +142,7 @@ impl ByLen {
     }
 
     /// Of the groups with the most pages, the one that has been there longest. O(1) amortised: an insertion raises the
-    /// mark by one at most, unless a group was away from here.
+    /// bound by at most one, unless a removed group returns.
     #[inline]
     pub(crate) fn fullest(&mut self) -> Option<GroupId> {
         while self.most > 0 {
@@ -155,7 +154,7 @@ impl ByLen {
         None
     }
 
-    /// Every group here, in no order that matters.
+    /// All groups here, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = GroupId> {
         (1..=self.most).flat_map(|len| self.lists.iter(len))
     }
@@ -165,29 +164,29 @@ impl ByLen {
     }
 }
 
-/// The block whose pages are leaving. A policy names one page at a time; once the first of a block has left, the rest
+/// The block that is being evicted. A policy names one page at a time; after the first page of a block the others
 /// follow, unless the block is used again meanwhile.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Leaving {
+pub(crate) struct BlockEviction {
     named: Option<SlotId>,
     group: Option<GroupId>,
 }
 
-impl Leaving {
-    /// The group that is leaving already.
+impl BlockEviction {
+    /// The group that is partly evicted.
     #[inline]
     pub(crate) fn group(self) -> Option<GroupId> {
         self.group
     }
 
-    /// Names the next page of a group that leaves.
+    /// Name the next page of a group to evict.
     #[inline]
     pub(crate) fn name(&mut self, group: GroupId, groups: &Groups) -> Option<SlotId> {
         self.named = groups.oldest(group);
         self.named
     }
 
-    /// A group was used: it stays after all.
+    /// Stop the eviction of a group that was used.
     #[inline]
     pub(crate) fn used(&mut self, group: GroupId) {
         if self.group == Some(group) {
@@ -195,7 +194,7 @@ impl Leaving {
         }
     }
 
-    /// A page has left its group, which has so many left.
+    /// Note that a page was removed from its group, which has `left` pages left.
     #[inline]
     pub(crate) fn removed(&mut self, slot: SlotId, group: GroupId, left: u32) {
         if self.named == Some(slot) {

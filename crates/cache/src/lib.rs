@@ -1,19 +1,25 @@
-//! What a tier above flash holds: the slots of a cache or write buffer, and the policy that empties them.
+//! The slots of a cache or write buffer, and its eviction policy.
 //!
-//! [`Cache`] knows which logical page lies in which slot and nothing of what a hit, a miss or a write-back costs:
-//! controller, host and tier decide that, and use the same cache for an NVM cache and for a volatile write buffer.
-//! An eviction policy is a file in [`evict`], its `mod` line and a line in the list there.
+//! [`Cache`] maps logical pages to slots. It knows nothing of the cost of hits, misses and write-backs: levels deal
+//! with these.
+//!
+//! | concept | place |
+//! |---|---|
+//! | a cache: slots, index and policy | [`cache`] |
+//! | dirty, orphan, pinned: the flags of a slot | [`slots`] |
+//! | eviction policies | [`evict`], one file a policy |
+//! | a cache with separate classes for clean and dirty pages | [`split`] |
 
 pub mod cache;
 pub mod evict;
 mod groups;
-pub mod list;
+mod shape;
 pub mod slots;
 pub mod split;
 
 pub use cache::Cache;
-pub use evict::{Eviction, EvictionConfig, EvictionPolicy, Shape};
+pub use evict::{Eviction, EvictionConfig, EvictionPolicy};
 pub use groups::BlocksConfig;
-pub use list::{List, Lists};
+pub use shape::Shape;
 pub use slots::{SlotId, SlotTable};
 pub use split::{Orders, SplitCache};

@@ -1,15 +1,15 @@
-//! The slots of a cache: which logical page each holds, what is known of that copy, and which slots are free.
+//! The slots of a cache: the logical page in each, the flags of the copy, and the free slots.
 //!
-//! Nine bytes a slot in three arrays, of which a hit reads none.
+//! Nine bytes per slot in three arrays. A hit reads none of them.
 
 use coflash_base::{IdVec, Lpn, id_type};
 
 id_type!(
-    /// A page-sized place in a cache.
+    /// A page-sized slot of a cache.
     SlotId
 );
 
-/// The copy must be written to flash before it may go.
+/// The copy must be written to flash before its eviction.
 const DIRTY: u8 = 1 << 0;
 /// See [`SlotTable::is_orphan`].
 const ORPHAN: u8 = 1 << 1;
@@ -17,16 +17,16 @@ const ORPHAN: u8 = 1 << 1;
 const PINNED: u8 = 1 << 2;
 /// See [`SlotTable::is_detached`].
 const DETACHED: u8 = 1 << 3;
-/// What the host's writes do not change.
+/// The flags that host writes do not change.
 const PLACE: u8 = PINNED | DETACHED;
 
-/// Every slot of a cache. The cache changes it; everyone else, the eviction policy included, reads it.
+/// All slots of a cache. Only the cache changes them; all others, including the eviction policy, only read.
 #[derive(Clone)]
 pub struct SlotTable {
     pages: IdVec<SlotId, Option<Lpn>>,
-    /// Zero wherever the slot is free.
+    /// The flags of each slot; zero if it is free.
     flags: IdVec<SlotId, u8>,
-    /// A stack: the slot emptied last is still in the processor's cache.
+    /// A stack of free slots: the slot freed last is still in the processor's cache.
     free: Vec<SlotId>,
     dirty: u32,
 }
@@ -41,42 +41,42 @@ impl SlotTable {
         }
     }
 
-    /// How many slots there are.
+    /// The number of slots.
     #[inline]
     #[must_use]
     pub fn capacity(&self) -> u32 {
         self.pages.len() as u32
     }
 
-    /// How many slots hold a page.
+    /// The number of occupied slots.
     #[inline]
     #[must_use]
     pub fn len(&self) -> u32 {
         (self.pages.len() - self.free.len()) as u32
     }
 
-    /// Whether no slot holds a page.
+    /// Whether all slots are free.
     #[inline]
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether a page must leave before another can come; always so where there are no slots.
+    /// Whether a page must be evicted before another can be inserted. Always true without slots.
     #[inline]
     #[must_use]
     pub fn is_full(&self) -> bool {
         self.free.is_empty()
     }
 
-    /// How many pages are dirty.
+    /// The number of dirty pages.
     #[inline]
     #[must_use]
     pub fn dirty_len(&self) -> u32 {
         self.dirty
     }
 
-    /// The page in `slot`; panics where the slot is free.
+    /// The page in `slot`. Panics if the slot is free.
     #[inline]
     #[must_use]
     pub fn page_of(&self, slot: SlotId) -> Lpn {
@@ -93,14 +93,14 @@ impl SlotTable {
         self.pages[slot].is_some()
     }
 
-    /// Whether the copy must be written to flash before it may go.
+    /// Whether the copy must be written to flash before its eviction.
     #[inline]
     #[must_use]
     pub fn is_dirty(&self, slot: SlotId) -> bool {
         self.flags[slot] & DIRTY != 0
     }
 
-    /// Whether the copy is dirty only because GC dropped its flash page: the host has not overwritten it since, so
+    /// Whether the copy is dirty only because GC dropped its flash page. The host has not overwritten it since, so
     /// writing it back is a cost of that drop. An orphan is always dirty.
     #[inline]
     #[must_use]
@@ -108,14 +108,14 @@ impl SlotTable {
         self.flags[slot] & ORPHAN != 0
     }
 
-    /// Whether the copy is as it came: the host has not written it.
+    /// Whether the copy is unmodified: the host has not written it.
     #[inline]
     #[must_use]
     pub fn is_unmodified(&self, slot: SlotId) -> bool {
         self.flags[slot] & (DIRTY | ORPHAN) != DIRTY
     }
 
-    /// Whether the copy may not leave for now: the eviction policy does not know of it.
+    /// Whether the copy cannot be evicted now: the eviction policy does not see it.
     #[inline]
     #[must_use]
     pub fn is_pinned(&self, slot: SlotId) -> bool {
@@ -129,12 +129,12 @@ impl SlotTable {
         self.flags[slot] & DETACHED != 0
     }
 
-    /// Every slot that holds a page, in slot order: it visits all slots, so it is for flushes and not for each page.
+    /// The occupied slots in order. It visits all slots, so it is for flushes, not for single pages.
     pub fn occupied(&self) -> impl Iterator<Item = SlotId> {
         self.pages.ids().zip(self.pages.iter()).filter_map(|(slot, page)| page.is_some().then_some(slot))
     }
 
-    /// Puts `lpn` into a free slot; panics where there is none.
+    /// Put `lpn` into a free slot. Panics if there is none.
     #[inline]
     pub(crate) fn occupy(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
         let Some(slot) = self.free.pop() else { panic!("no free slot for {lpn:?}: remove a victim first") };
@@ -143,18 +143,18 @@ impl SlotTable {
         slot
     }
 
-    /// Puts `lpn` into `slot`; panics where that is not free.
+    /// Put `lpn` into `slot`. Panics if the slot is not free.
     pub(crate) fn occupy_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
         let Some(at) = self.free.iter().position(|&free| free == slot) else {
             panic!("{slot:?} is not free")
         };
-        // The order of the others stays: it decides which slots are used next.
+        // The order of the other slots must stay: it decides which are used next.
         self.free.remove(at);
         self.pages[slot] = Some(lpn);
         self.set_flags(slot, if dirty { DIRTY } else { 0 });
     }
 
-    /// Frees `slot`; panics where it is free already.
+    /// Free `slot`. Panics if it is free already.
     #[inline]
     pub(crate) fn release(&mut self, slot: SlotId) {
         assert!(self.is_occupied(slot), "{slot:?} is free");
@@ -183,7 +183,7 @@ impl SlotTable {
         self.set_flags(slot, self.flags[slot] | DETACHED);
     }
 
-    /// The one place where flags change, so that the count of dirty pages cannot drift from them.
+    /// Set the flags of a slot. All changes go through here, so that the count of dirty pages stays correct.
     #[inline]
     fn set_flags(&mut self, slot: SlotId, flags: u8) {
         debug_assert!(self.is_occupied(slot), "{slot:?} is free");
@@ -192,13 +192,13 @@ impl SlotTable {
         self.flags[slot] = flags;
     }
 
-    /// The bytes the table holds on the heap.
+    /// The heap memory in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.pages.heap_bytes() + self.flags.heap_bytes() + self.free.capacity() * size_of::<SlotId>()
     }
 
-    /// Recounts everything and panics where it does not agree; for tests, since it visits all slots.
+    /// Recount everything and panic on a mismatch. For tests: it visits all slots.
     pub fn assert_invariants(&self) {
         let occupied = self.occupied().count();
         let dirty = self.pages.ids().filter(|&slot| self.is_dirty(slot)).count();

@@ -1,32 +1,34 @@
-//! A cache in two classes, clean and dirty pages, which leave by orders of their own and share slots and index.
+//! A cache with two classes, clean and dirty pages. Each has an eviction order of its own; slots and index are shared.
 
-use crate::evict::{Eviction, EvictionConfig, Shape};
+use crate::evict::{Eviction, EvictionConfig};
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::{IdVec, Lpn};
 use std::ops::Deref;
 
-/// Whether the classes leave by orders of their own.
+/// The eviction orders of the classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Orders {
-    /// Clean and dirty pages each by their own.
+    /// One for clean and one for dirty pages.
     Own,
-    /// All pages by one.
+    /// One for all pages.
     Common,
 }
 
-/// A cache of logical pages in two classes. It reads as its [`SlotTable`], and changes only through the methods here.
+/// A cache of logical pages in two classes. It dereferences to its [`SlotTable`], and changes only through the methods
+/// here.
 #[derive(Clone)]
 pub struct SplitCache {
     table: SlotTable,
     index: IdVec<Lpn, Option<SlotId>>,
-    /// Of clean pages, of dirty ones; the second is not used where the order is common.
+    /// The policies of clean and of dirty pages. With a common order only the first is used.
     policies: [Eviction; 2],
     orders: Orders,
     pinned: u32,
 }
 
 impl SplitCache {
-    /// An empty cache of `slots` pages out of `logical_pages`.
+    /// Create an empty cache of `slots` pages out of `logical_pages`.
     #[must_use]
     pub fn new(config: &EvictionConfig, slots: u32, logical_pages: usize, orders: Orders) -> Self {
         let shape = |slots| Shape { slots, pages: logical_pages as u32 };
@@ -40,7 +42,7 @@ impl SplitCache {
         }
     }
 
-    /// Where the page lies, if anywhere.
+    /// The slot of a page, if it is cached.
     #[inline]
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
@@ -52,7 +54,7 @@ impl SplitCache {
         usize::from(dirty && self.orders == Orders::Own)
     }
 
-    /// Puts a page that is not cached into a free slot; panics where it is cached, or no slot is free.
+    /// Put a page that is not cached into a free slot. Panics if it is cached, or if no slot is free.
     #[inline]
     pub fn insert(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
         let slot = self.table.occupy(lpn, dirty);
@@ -60,8 +62,7 @@ impl SplitCache {
         slot
     }
 
-    /// As [`insert`](Self::insert), into a slot of the caller's choice, which must be free; for a cache that comes back
-    /// after a crash. It searches the free list.
+    /// As [`insert`](Self::insert), into a given free slot. For recovery after a crash: it searches the free list.
     pub fn insert_at(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
         self.table.occupy_at(slot, lpn, dirty);
         self.enter(slot, lpn, dirty);
@@ -75,7 +76,7 @@ impl SplitCache {
         self.policies[class].inserted(slot, &self.table);
     }
 
-    /// The page in `slot` was used again; one that is pinned stays so.
+    /// Note a use of the page in `slot`. A pinned page stays pinned.
     #[inline]
     pub fn touch(&mut self, slot: SlotId) {
         if !self.table.is_pinned(slot) {
@@ -84,7 +85,7 @@ impl SplitCache {
         }
     }
 
-    /// The page in `slot` was overwritten: it is dirty, used just now, and no longer pinned.
+    /// Note an overwrite of the page in `slot`: it is dirty, just used, and no longer pinned.
     #[inline]
     pub fn write(&mut self, slot: SlotId) {
         let (pinned, dirty) = (self.table.is_pinned(slot), self.table.is_dirty(slot));
@@ -108,14 +109,14 @@ impl SplitCache {
         self.policies[to].inserted(slot, &self.table);
     }
 
-    /// Who of a class leaves next; with a common order the class is that of whoever it is.
+    /// The next page of a class to evict. With a common order it may be of either class.
     #[inline]
     pub fn victim(&mut self, dirty: bool) -> Option<SlotId> {
         let class = self.class(dirty);
         self.policies[class].victim(&self.table)
     }
 
-    /// Takes the page in `slot` out of its order: it is on its way out, and no victim. Panics where it is pinned already.
+    /// Pin the page in `slot`: it is being evicted, so it is no longer a victim. Panics if it is pinned already.
     #[inline]
     pub fn pin(&mut self, slot: SlotId) {
         assert!(!self.table.is_pinned(slot), "{slot:?} is pinned already");
@@ -125,7 +126,7 @@ impl SplitCache {
         self.pinned += 1;
     }
 
-    /// Forgets the page in `slot`.
+    /// Remove the page in `slot`.
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {
         if self.table.is_pinned(slot) {
@@ -138,28 +139,28 @@ impl SplitCache {
         self.table.release(slot);
     }
 
-    /// How many pages are pinned.
+    /// The number of pinned pages.
     #[inline]
     #[must_use]
     pub fn pinned_len(&self) -> u32 {
         self.pinned
     }
 
-    /// How many pages are clean.
+    /// The number of clean pages.
     #[inline]
     #[must_use]
     pub fn clean_len(&self) -> u32 {
         self.table.len() - self.table.dirty_len()
     }
 
-    /// The bytes the cache holds on the heap.
+    /// The heap memory in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         let policies: usize = self.policies.iter().map(Eviction::heap_bytes).sum();
         self.table.heap_bytes() + self.index.heap_bytes() + policies
     }
 
-    /// Recounts everything and panics where it does not agree; for tests, since it visits all slots and pages.
+    /// Recount everything and panic on a mismatch. For tests: it visits all slots and pages.
     pub fn assert_invariants(&self) {
         self.table.assert_invariants();
         for slot in self.table.occupied() {

@@ -1,7 +1,7 @@
 //! Pinned pages, older versions and slots of the caller's choice: random operations from a seed, under every policy,
 //! against the stupidest correct model.
 
-use coflash_base::seed::{RngExt, Seed, Stream};
+use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Index, Lpn};
 use coflash_cache::{Cache, EvictionConfig, SlotId};
 
@@ -51,7 +51,7 @@ impl Pair {
     }
 
     /// Any operation on any slot or page that is legal now.
-    fn step(&mut self, stream: &mut Stream, pages: u32) {
+    fn step(&mut self, stream: &mut RandomStream, pages: u32) {
         let page = Lpn::new(stream.random_range(0..pages));
         let slot = SlotId::new(stream.random_range(0..self.slots.len() as u32));
         let dirty = stream.random();

@@ -1,31 +1,51 @@
-//! The flash translation layer: where each logical page lies, where the next one goes, and what is cleaned.
+//! The flash translation layer: the map of logical pages, the allocation of flash pages, and garbage collection.
 //!
-//! [`Ftl`] is a synchronous state machine. Flash operations go out to a [`Media`](coflash_flash::Media); what becomes of
-//! a valid page of a GC victim is asked of an [`Advisor`], the only thing the FTL knows of caches and other tiers.
+//! [`Ftl`] is a synchronous state machine. Flash operations go out to a [`Media`](coflash_media::Media). A [`GcHook`]
+//! decides about the valid pages of a GC victim; it is all that the FTL knows of caches and other tiers.
+//!
+//! | concept | place |
+//! |---|---|
+//! | reading, writing, trimming a page | `ftl/mod.rs` |
+//! | garbage collection: trigger, victim, pages | `ftl/gc.rs`; its hook in `hook.rs` |
+//! | victim policies | [`victim`], one file a policy |
+//! | foreground, background and preemptive GC | [`GcMode`] in `config.rs` |
+//! | over-provisioning, in both definitions | [`Spare`] in `config.rs` |
+//! | free blocks that GC needs to make progress | `dimensions.rs` |
+//! | write streams | `stream.rs` |
+//! | pools, active blocks, free blocks | `ftl/allocator.rs` |
+//! | removable pages and shadows: marks on valid pages | `marks.rs`, `ftl/marking.rs` |
+//! | the cost weights of marked pages, by age class | `weight.rs`, `ftl/ages.rs` |
+//! | refresh, fast blocks | `ftl/refresh.rs` |
+//! | static wear levelling | `ftl/wear.rs` |
+//! | recovery of the map after a crash | `ftl/recovery.rs` |
+//! | the state of a warm device | `ftl/snapshot.rs` |
 
-mod advisor;
 mod block;
-mod check;
-mod column;
 mod config;
+mod counters;
+mod dimensions;
 mod ftl;
-mod gc;
-mod grades;
+mod hook;
+mod ids;
 mod marks;
-mod pool;
-mod recovery;
-mod refresh;
-mod snapshot;
+mod page;
+mod refresh_config;
+mod requirements;
+mod stream;
 pub mod victim;
-mod wear;
+mod weight;
 
-pub use advisor::{Advisor, CopyAll, Demands, Fate, Grade, Source, Weight, Weights};
 pub use config::{
-    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, StreamGroups, Summary, Trigger,
-    WearLevelling,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger, WearLevelling,
 };
-pub use ftl::{Ftl, Io, Tally};
-pub use marks::{Marks, Tier};
-pub use pool::Stream;
-pub use refresh::RefreshConfig;
+pub use counters::{FtlCounters, Programs};
+pub use ftl::{Ftl, Io};
+pub use hook::{CopyAll, Decision, GcHook, Source};
+pub use ids::LocalBlock;
+pub use marks::Marks;
+pub use page::{Coverage, PageRead, PageWrite};
+pub use refresh_config::RefreshConfig;
+pub use requirements::Requirements;
+pub use stream::{StreamGroups, WriteStream};
 pub use victim::{Victim, VictimConfig};
+pub use weight::{AgeClass, Weight, Weights};

@@ -1,33 +1,33 @@
-//! BPLRU: the block used longest ago leaves, all its pages one after the other (H. Kim & S. Ahn, "BPLRU: A Buffer Management
-//! Scheme for Improving Random Writes in Flash Storage", FAST 2008).
+//! BPLRU: evict the least recently used block, all its pages one after the other (H. Kim & S. Ahn, "BPLRU: A Buffer
+//! Management Scheme for Improving Random Writes in Flash Storage", FAST 2008).
 //!
-//! Of the paper's three parts, block-level LRU is this, and LRU compensation has a block that was written from its first
-//! page to its last, in order, leave next, since it will hardly be written again soon. The third, page padding, reads the
-//! pages that a leaving block lacks so that a block-mapped FTL can switch blocks; with a page map it would only add
-//! writes, so it is left out. 8 bytes a slot and 24 a block.
+//! The paper has three parts. Block-level LRU is the order of eviction. LRU compensation evicts a block next that was
+//! written sequentially from its first page to its last, since it will hardly be written again soon. Page padding reads
+//! the missing pages of an evicted block, so that a block-mapped FTL can switch blocks; with a page map it would only
+//! add writes, so it is omitted. 8 bytes per slot and 24 per block.
 
-use super::{EvictionPolicy, Shape};
+use super::EvictionPolicy;
 use crate::groups::{BlocksConfig, GroupId, Groups};
-use crate::list::List;
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Policy};
+use coflash_base::{IdVec, List, Policy};
 
 /// A block that was not written in order, or was used again.
 const OUT_OF_ORDER: u32 = u32::MAX;
 
-/// See the module.
+/// The BPLRU policy.
 #[derive(Clone)]
 pub struct Bplru {
     groups: Groups,
     recent: List<GroupId>,
-    /// How many pages were written from the first on, in order.
+    /// The number of pages written in order from the first on.
     in_order: IdVec<GroupId, u32>,
 }
 
 impl Policy for Bplru {
     type Config = BlocksConfig;
     const SUMMARY: &'static str =
-        "The block used longest ago leaves whole; one that was written in order leaves at once.";
+        "Evicts the least recently used block as a whole, and a sequentially written one next.";
     const SOURCE: &'static str = "Kim & Ahn, FAST 2008";
 }
 

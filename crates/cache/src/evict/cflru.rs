@@ -1,15 +1,15 @@
-//! CFLRU: clean first among the pages used longest ago (S.-Y. Park, D. Jung, J.-U. Kang, J.-S. Kim & J. Lee, "CFLRU: A
-//! Replacement Algorithm for Flash Memory", CASES 2006).
+//! CFLRU: clean pages first among the least recently used ones (S.-Y. Park, D. Jung, J.-U. Kang, J.-S. Kim & J. Lee,
+//! "CFLRU: A Replacement Algorithm for Flash Memory", CASES 2006).
 //!
-//! The LRU list is cut in two. From the clean-first region at its end, the clean page used longest ago leaves; only where
-//! there is none, the page used longest ago. The region is `window` of the cache. A page that turns clean or dirty where it
-//! is, without being used, queues among its new kind as if it had just come into the region. Every hook is O(1); 24 bytes a
+//! The LRU list is cut in two. The clean-first region at its end is `window` of the cache. The least recently used
+//! clean page of this region is evicted; if there is none, the least recently used page. A page that becomes clean or
+//! dirty without being used moves behind the others of its new class in the region. Every hook is O(1); 24 bytes per
 //! slot.
 
-use super::{EvictionPolicy, Shape};
-use crate::list::List;
+use super::EvictionPolicy;
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{Policy, Share};
+use coflash_base::{List, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CflruConfig {
-    /// The share of the cache that is the clean-first region: "0%" is LRU, "100%" keeps dirty pages longest.
+    /// The clean-first region as a share of the cache: "0%" is LRU, "100%" keeps dirty pages longest.
     pub window: Share,
 }
 
@@ -27,19 +27,19 @@ impl Default for CflruConfig {
     }
 }
 
-/// See the module.
+/// The CFLRU policy.
 #[derive(Clone)]
 pub struct Cflru {
     working: List<SlotId>,
     working_len: u32,
     working_max: u32,
-    /// The clean-first region, by kind.
+    /// The clean-first region, by class.
     clean: List<SlotId>,
     dirty: List<SlotId>,
 }
 
 impl Cflru {
-    /// Puts a page at the front, and what is too much there into the region.
+    /// Put a page at the front, and move the last page there into the region if there are too many.
     #[inline]
     fn use_now(&mut self, slot: SlotId, table: &SlotTable) {
         self.working.push_front(slot);
@@ -73,7 +73,7 @@ impl Cflru {
 impl Policy for Cflru {
     type Config = CflruConfig;
     const SUMMARY: &'static str =
-        "Of the pages used longest ago, clean ones leave first: they need not be written.";
+        "Evicts clean pages first among the least recently used ones: they need not be written.";
     const SOURCE: &'static str = "Park, Jung, Kang, Kim & Lee, CASES 2006";
 }
 

@@ -1,22 +1,22 @@
-//! CLOCK, or second chance: the pages stand in a ring, and a hand passes over those used since it last came by
-//! (F. J. Corbató, "A Paging Experiment with the Multics System", 1968).
+//! CLOCK, or second chance: a hand goes round the pages and skips those used since it last passed (F. J. Corbató, "A
+//! Paging Experiment with the Multics System", 1968).
 //!
 //! A hit sets a bit and moves nothing. The ring is a list cut open at the hand: the page under the hand is at the back,
-//! and the hand moves on by taking the back to the front. `victim` is O(1) amortised, since each step of the hand undoes
-//! a hit; 9 bytes a slot.
+//! and a step of the hand moves it to the front. `victim` is O(1) amortised, since each step of the hand clears a bit
+//! set by a hit; 9 bytes per slot.
 //!
-//! Two choices the paper leaves open. New pages come in with their bit unset: they have a whole turn to prove themselves
-//! anyway (zipf(1.0), a cache of a tenth: 78.5 % hits, and 77.1 % with the bit set). And the ring is one of pages, not of
-//! slots, which would need no links: in a ring of slots a page that fills the gap of a trimmed one may stand just ahead
-//! of the hand, and the hand walks for long over a nearly empty cache.
+//! The paper leaves two choices open. New pages enter with a clear bit: they have a whole turn to be used anyway
+//! (zipf(1.0), a cache of a tenth: 78.5 % hits, and 77.1 % with the bit set). The ring consists of pages, not of slots,
+//! although slots would need no links: in a ring of slots a new page in the gap of a trimmed one may be just ahead of
+//! the hand, and the hand passes over many free slots of a nearly empty cache.
 
-use super::{EvictionPolicy, Shape};
-use crate::list::List;
+use super::EvictionPolicy;
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
-use coflash_base::{IdVec, Policy};
+use coflash_base::{IdVec, List, Policy};
 
-/// See the module.
+/// The CLOCK policy.
 #[derive(Clone)]
 pub struct Clock {
     ring: List<SlotId>,
@@ -27,7 +27,7 @@ pub struct Clock {
 impl Policy for Clock {
     type Config = NoParameters;
     const SUMMARY: &'static str =
-        "A hand goes round the pages; the first one not used since its last turn leaves.";
+        "A hand goes round the pages and evicts the first one not used since its last turn.";
     const SOURCE: &'static str = "F. J. Corbató, A Paging Experiment with the Multics System, 1968";
 }
 

@@ -1,33 +1,34 @@
-//! FAB: the block with the most cached pages leaves, all its pages one after the other (H. Jo, J.-U. Kang, S.-Y. Park,
+//! FAB: evict the block with the most cached pages, all its pages one after the other (H. Jo, J.-U. Kang, S.-Y. Park,
 //! J.-S. Kim & J. Lee, "FAB: Flash-Aware Buffer Management Policy for Portable Media Players", IEEE Transactions on
 //! Consumer Electronics 52(2), 2006).
 //!
-//! Of blocks with as many pages, the one used longest ago leaves; one that has lost a page to a trim counts as such among
-//! its new equals. O(1) amortised: a list for each number of pages. 8 bytes a slot and 20 a block.
+//! Ties go to the least recently used block; losing a page to a trim counts as a use. O(1) amortised: a list for each
+//! number of pages. 8 bytes per slot and 20 per block.
 
-use super::{EvictionPolicy, Shape};
-use crate::groups::{BlocksConfig, ByLen, Groups, Leaving};
+use super::EvictionPolicy;
+use crate::groups::{BlockEviction, BlocksConfig, ByLen, Groups};
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::Policy;
 
-/// See the module.
+/// The FAB policy.
 #[derive(Clone)]
 pub struct Fab {
     groups: Groups,
     by_len: ByLen,
-    leaving: Leaving,
+    evicting: BlockEviction,
 }
 
 impl Policy for Fab {
     type Config = BlocksConfig;
-    const SUMMARY: &'static str = "The block with the most cached pages leaves whole.";
+    const SUMMARY: &'static str = "Evicts the block with the most cached pages as a whole.";
     const SOURCE: &'static str = "Jo, Kang, Park, Kim & Lee, IEEE TCE 52(2), 2006";
 }
 
 impl EvictionPolicy for Fab {
     fn new(config: &BlocksConfig, shape: Shape) -> Self {
         let groups = Groups::new(*config, shape);
-        Self { by_len: ByLen::new(&groups), groups, leaving: Leaving::default() }
+        Self { by_len: ByLen::new(&groups), groups, evicting: BlockEviction::default() }
     }
 
     fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
@@ -36,14 +37,14 @@ impl EvictionPolicy for Fab {
             self.by_len.remove(group);
         }
         self.by_len.push_front(group, len);
-        self.leaving.used(group);
+        self.evicting.used(group);
     }
 
     fn touched(&mut self, slot: SlotId, table: &SlotTable) {
         let group = self.groups.group_of(slot, table);
         self.by_len.remove(group);
         self.by_len.push_front(group, self.groups.len(group));
-        self.leaving.used(group);
+        self.evicting.used(group);
     }
 
     fn removed(&mut self, slot: SlotId, table: &SlotTable) {
@@ -52,12 +53,12 @@ impl EvictionPolicy for Fab {
         if left > 0 {
             self.by_len.push_back(group, left);
         }
-        self.leaving.removed(slot, group, left);
+        self.evicting.removed(slot, group, left);
     }
 
     fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
-        let group = self.leaving.group().or_else(|| self.by_len.fullest())?;
-        self.leaving.name(group, &self.groups)
+        let group = self.evicting.group().or_else(|| self.by_len.fullest())?;
+        self.evicting.name(group, &self.groups)
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {

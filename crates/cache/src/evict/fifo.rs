@@ -1,14 +1,14 @@
-//! First in, first out: the page that came longest ago leaves first, however often it was used (folklore).
+//! First in, first out: evict the page that was inserted first, however often it was used (folklore).
 //!
-//! A list with the page that came last at its front. Every hook is O(1), a hit costs nothing; 8 bytes a slot.
+//! A list with the newest page at its front. Every hook is O(1), a hit costs nothing; 8 bytes per slot.
 
-use super::{EvictionPolicy, Shape};
-use crate::list::List;
+use super::EvictionPolicy;
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
+use coflash_base::{List, Policy};
 
-/// See the module.
+/// The FIFO policy.
 #[derive(Clone)]
 pub struct Fifo {
     arrivals: List<SlotId>,
@@ -16,7 +16,7 @@ pub struct Fifo {
 
 impl Policy for Fifo {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "The page that came longest ago leaves first, however often it was used.";
+    const SUMMARY: &'static str = "Evicts the page that was inserted first, however often it was used.";
     const SOURCE: &'static str = "folklore";
 }
 

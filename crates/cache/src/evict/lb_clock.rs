@@ -1,20 +1,20 @@
-//! LB-CLOCK: a clock of blocks; of those not used since the hand last came by, the one with the most cached pages leaves
+//! LB-CLOCK: a clock of blocks. Of those not used since the hand last passed, evict the one with the most cached pages
 //! (B. Debnath, S. Subramanya, D. Du & D. J. Lilja, "Large Block CLOCK (LB-CLOCK): A Write Caching Algorithm for Solid
 //! State Disks", MASCOTS 2009).
 //!
-//! Recency and size take turns by themselves: where many blocks are in use the hand finds few candidates, where few are it
-//! finds many to choose from. The hand clears the bits of the blocks it passes until it meets one whose bit is clear, and
-//! passes that too, so that it never stands still; all blocks whose bit is clear are candidates. Of equals the one that has
-//! been a candidate longest leaves. All pages of a block leave one after the other. O(1) amortised, since each step of the
-//! hand undoes a use; 8 bytes a slot and 29 a block.
+//! Recency and size balance by themselves: if many blocks are in use the hand finds few candidates, if few are it finds
+//! many. The hand clears the bits of blocks until it meets one whose bit is clear, and passes that one, too, so that it
+//! always moves. All blocks with a clear bit are candidates. Ties go to the block that has been a candidate longest.
+//! All pages of a block are evicted one after the other. O(1) amortised, since each step of the hand clears a bit set
+//! by a use; 8 bytes per slot and 29 per block.
 
-use super::{EvictionPolicy, Shape};
-use crate::groups::{BlocksConfig, ByLen, GroupId, Groups, Leaving};
-use crate::list::List;
+use super::EvictionPolicy;
+use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Policy};
+use coflash_base::{IdVec, List, Policy};
 
-/// See the module.
+/// The LB-CLOCK policy.
 #[derive(Clone)]
 pub struct LbClock {
     groups: Groups,
@@ -23,8 +23,8 @@ pub struct LbClock {
     /// Whether the block was used since the hand last passed it.
     referenced: IdVec<GroupId, bool>,
     candidates: ByLen,
-    leaving: Leaving,
-    /// What the hand's last move led to, as long as nothing has changed.
+    evicting: BlockEviction,
+    /// The result of the hand's last move, while nothing has changed.
     chosen: Option<GroupId>,
 }
 
@@ -34,7 +34,7 @@ impl LbClock {
         if !std::mem::replace(&mut self.referenced[group], true) {
             self.candidates.remove(group);
         }
-        self.leaving.used(group);
+        self.evicting.used(group);
         self.chosen = None;
     }
 
@@ -55,7 +55,7 @@ impl LbClock {
 impl Policy for LbClock {
     type Config = BlocksConfig;
     const SUMMARY: &'static str =
-        "A hand goes round the blocks; of those not used lately, the fullest leaves whole.";
+        "A hand goes round the blocks; of those not used lately the fullest is evicted as a whole.";
     const SOURCE: &'static str = "Debnath, Subramanya, Du & Lilja, MASCOTS 2009";
 }
 
@@ -67,7 +67,7 @@ impl EvictionPolicy for LbClock {
             referenced: IdVec::filled(false, groups.count() as usize),
             candidates: ByLen::new(&groups),
             groups,
-            leaving: Leaving::default(),
+            evicting: BlockEviction::default(),
             chosen: None,
         }
     }
@@ -98,15 +98,15 @@ impl EvictionPolicy for LbClock {
         if left == 0 {
             self.ring.remove(group);
         }
-        self.leaving.removed(slot, group, left);
+        self.evicting.removed(slot, group, left);
         self.chosen = None;
     }
 
     fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
         if self.chosen.is_none() {
-            self.chosen = self.leaving.group().or_else(|| self.choose());
+            self.chosen = self.evicting.group().or_else(|| self.choose());
         }
-        self.leaving.name(self.chosen?, &self.groups)
+        self.evicting.name(self.chosen?, &self.groups)
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {

@@ -1,15 +1,15 @@
-//! Least recently used: the page that was used longest ago leaves first (folklore; R. L. Mattson et al., "Evaluation
+//! Least recently used: evict the page that was used longest ago (folklore; R. L. Mattson et al., "Evaluation
 //! Techniques for Storage Hierarchies", IBM Systems Journal 9(2), 1970, study it).
 //!
-//! A list with the page used last at its front. Every hook is O(1); 8 bytes a slot.
+//! A list with the most recently used page at its front. Every hook is O(1); 8 bytes per slot.
 
-use super::{EvictionPolicy, Shape};
-use crate::list::List;
+use super::EvictionPolicy;
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
+use coflash_base::{List, Policy};
 
-/// See the module.
+/// The LRU policy.
 #[derive(Clone)]
 pub struct Lru {
     recent: List<SlotId>,
@@ -17,7 +17,7 @@ pub struct Lru {
 
 impl Policy for Lru {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "The page used longest ago leaves first.";
+    const SUMMARY: &'static str = "Evicts the page used longest ago.";
     const SOURCE: &'static str = "folklore; studied by R. L. Mattson et al., IBM Systems Journal 9(2), 1970";
 }
 

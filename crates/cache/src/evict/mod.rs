@@ -1,4 +1,4 @@
-//! Which page leaves a full cache: one file a policy, and the contract they keep.
+//! Eviction policies: one file a policy, and their contract.
 
 mod bplru;
 mod cflru;
@@ -10,77 +10,67 @@ mod lru;
 mod pt_lru;
 mod pud_lru;
 
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::Policy;
 
 pub use cflru::CflruConfig;
 pub use pt_lru::PtLruConfig;
 
-/// What a policy has to do with.
-#[derive(Clone, Copy, Debug)]
-pub struct Shape {
-    /// The slots of its cache.
-    pub slots: u32,
-    /// The logical pages that may come to lie in them.
-    pub pages: u32,
-}
-
-/// The order in which the pages of one cache leave it.
+/// An eviction policy: the order in which the pages of a cache are evicted.
 ///
-/// A policy keeps its own structure over the occupied slots, sized once in [`new`](Self::new). The cache calls the
-/// hooks; each runs once a page and must be O(1) amortised and allocate nothing. A policy that goes by page number
-/// (blocks of pages, say) finds it in the table.
+/// A policy maintains its own structure over the occupied slots, sized once in [`new`](Self::new). The cache calls the
+/// hooks once per page; each must be O(1) amortised and allocate nothing. The table contains the page numbers.
 ///
-/// A slot's life: `inserted`, then any number of `touched`, then `removed`, and then perhaps `inserted` again with
-/// another page. Whether it is dirty may change between these calls: the table always tells, and `flagged` says when.
+/// The life of a slot: `inserted`, then any number of `touched`, then `removed`, then perhaps `inserted` again with
+/// another page. Its dirty flag may change in between: `flagged` reports the change.
 pub trait EvictionPolicy: Policy {
-    /// A policy for a cache of that shape, all slots free. There may be none: then no hook but `victim` is ever called.
+    /// Create a policy for a cache of this shape, with all slots free. Without slots no hook but `victim` is called.
     fn new(config: &Self::Config, shape: Shape) -> Self;
 
-    /// A page came into `slot`, which was free; the table shows it already. Called on every insertion, which is the
-    /// page's first use: no `touched` follows for it.
+    /// A page was inserted into `slot`; the table shows it already. The insertion is the page's first use: no `touched`
+    /// follows for it.
     fn inserted(&mut self, slot: SlotId, table: &SlotTable);
 
-    /// The page in `slot`, which was `inserted` before, was used again. Called on every hit, read or write. Where a
-    /// write also makes the page dirty, the table may show it already or not yet.
+    /// The page in `slot` was used again. Called on every hit, read or write. If a write also makes the page dirty, the
+    /// table may show that already or not yet.
     fn touched(&mut self, slot: SlotId, table: &SlotTable);
 
-    /// The page in `slot` has become dirty, or clean, where it is; the table shows it already. After a write hit it
-    /// follows `touched`; GC and write-backs change a page without a use.
+    /// The page in `slot` became dirty or clean; the table shows it already. After a write hit it follows `touched`; GC
+    /// and write-backs change a page without a use.
     fn flagged(&mut self, slot: SlotId, table: &SlotTable) {
         let _ = (slot, table);
     }
 
-    /// The page in `slot` is leaving; the table still shows it. Called on every removal, and not only of victims: a
-    /// trimmed page goes the same way.
+    /// The page in `slot` is about to be removed; the table still shows it. Called for victims and for trimmed pages.
     fn removed(&mut self, slot: SlotId, table: &SlotTable);
 
-    /// Who leaves next: an occupied slot, and none only where no slot is occupied. Called for each eviction, and also
-    /// when no removal follows. Without another hook or a change of flags in between, the answer must stay the same.
+    /// The slot of the next page to evict; `None` only if no slot is occupied. A removal need not follow. Without
+    /// another hook or a change of flags in between, the answer must stay the same.
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
 
-    /// Shows each slot the policy would ever name as victim, once, in any order: between calls these are exactly the
-    /// occupied slots. For `assert_invariants` only, so it may be slow; it must not come from the table.
+    /// Pass each slot that the policy could name as victim to `show`, once, in any order: exactly the occupied slots.
+    /// For `assert_invariants` only, so it may be slow. It must not use the table.
     fn tracked(&self, show: &mut dyn FnMut(SlotId));
 
-    /// Whether pages that are all clean, or all dirty, leave in the order of their last use. Then it is a *stack algorithm*
-    /// for them: a cache holds whatever a smaller one holds.
+    /// Whether pages that are all clean, or all dirty, are evicted in the order of their last use. Then the policy is a
+    /// *stack algorithm* for them: a cache holds all pages that a smaller one holds.
     fn is_lru_of_one_kind(&self) -> bool {
         false
     }
 
-    /// How many neighbouring pages, from a multiple of that number on, it looks at together. Where each such unit lies among
-    /// the others must not matter.
+    /// The number of neighbouring, aligned pages that the policy treats as a unit. The positions of units relative to
+    /// each other must not matter.
     fn unit_pages(&self) -> u32 {
         1
     }
 
-    /// The bytes the policy holds on the heap.
+    /// The heap memory in bytes.
     fn heap_bytes(&self) -> usize;
 }
 
 coflash_base::policy_family! { ($)
-    /// Which page leaves a full cache.
+    /// The choice of the page that a full cache evicts.
     pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build {
         "lru" => Lru(lru::Lru),
         "fifo" => Fifo(fifo::Fifo),
@@ -95,7 +85,7 @@ coflash_base::policy_family! { ($)
 }
 
 impl EvictionConfig {
-    /// The policy it names, for a cache of that shape.
+    /// Create the policy for a cache of this shape.
     pub(crate) fn build(&self, shape: Shape) -> Eviction {
         eviction_build!(self, config => EvictionPolicy::new(config, shape))
     }
@@ -118,36 +108,13 @@ impl EvictionConfig {
 }
 
 impl Eviction {
-    #[inline]
-    pub(crate) fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
-        eviction_dispatch!(self, policy => policy.inserted(slot, table));
-    }
-
-    #[inline]
-    pub(crate) fn touched(&mut self, slot: SlotId, table: &SlotTable) {
-        eviction_dispatch!(self, policy => policy.touched(slot, table));
-    }
-
-    #[inline]
-    pub(crate) fn flagged(&mut self, slot: SlotId, table: &SlotTable) {
-        eviction_dispatch!(self, policy => policy.flagged(slot, table));
-    }
-
-    #[inline]
-    pub(crate) fn removed(&mut self, slot: SlotId, table: &SlotTable) {
-        eviction_dispatch!(self, policy => policy.removed(slot, table));
-    }
-
-    #[inline]
-    pub(crate) fn victim(&mut self, table: &SlotTable) -> Option<SlotId> {
-        eviction_dispatch!(self, policy => policy.victim(table))
-    }
-
-    pub(crate) fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
-        eviction_dispatch!(self, policy => policy.tracked(show));
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        eviction_dispatch!(self, policy => policy.heap_bytes())
+    coflash_base::forward_to_variant! { eviction_dispatch;
+        pub(crate) fn inserted(&mut self, slot: SlotId, table: &SlotTable);
+        pub(crate) fn touched(&mut self, slot: SlotId, table: &SlotTable);
+        pub(crate) fn flagged(&mut self, slot: SlotId, table: &SlotTable);
+        pub(crate) fn removed(&mut self, slot: SlotId, table: &SlotTable);
+        pub(crate) fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
+        pub(crate) fn tracked(&self, show: &mut dyn FnMut(SlotId));
+        pub(crate) fn heap_bytes(&self) -> usize;
     }
 }

@@ -1,17 +1,18 @@
-//! PT-LRU: three LRU lists; cold clean pages leave first, then cold dirty ones more often than hot clean ones (J. Cui, W. Wu,
-//! Y. Wang & Z. Duan, "PT-LRU: A Probabilistic Page Replacement Algorithm for NAND Flash-Based Consumer Electronics", IEEE
-//! Transactions on Consumer Electronics 60(4), 2014).
+//! PT-LRU: three LRU lists. Evict cold clean pages first, then cold dirty ones more often than hot clean ones (J. Cui,
+//! W. Wu, Y. Wang & Z. Duan, "PT-LRU: A Probabilistic Page Replacement Algorithm for NAND Flash-Based Consumer
+//! Electronics", IEEE Transactions on Consumer Electronics 60(4), 2014).
 //!
-//! A page is hot once it was used again. While there are cold clean pages, the one used longest ago leaves. Otherwise a
-//! dirty page leaves in `dirty_share` of all cases and the hot clean page used longest ago in the others, so that hot clean
-//! pages do not stay for ever. Of the dirty pages the cold one used longest ago leaves: one that is hot when its turn comes
-//! is cold from then on and goes to the front. Choices: the share, which the paper varies, and that it is kept exactly,
-//! turn by turn, instead of being drawn, so that no seed is needed. O(1) amortised; 25 bytes a slot.
+//! A page is hot once it was used again. While there are cold clean pages, the least recently used of them is evicted.
+//! Otherwise a dirty page is evicted in `dirty_share` of all cases, and the least recently used hot clean page in the
+//! others, so that hot clean pages do not stay indefinitely. Dirty pages are evicted in LRU order, but a hot one
+//! becomes cold at its turn and moves to the front. Two choices are ours: the default share, which the paper varies,
+//! and that the share is met exactly instead of being drawn, so that no seed is needed. O(1) amortised; 25 bytes per
+//! slot.
 
-use super::{EvictionPolicy, Shape};
-use crate::list::List;
+use super::EvictionPolicy;
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Policy, Share};
+use coflash_base::{IdVec, List, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,7 +20,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PtLruConfig {
-    /// Where no clean page is cold: the share of evictions that take a dirty page rather than a hot clean one.
+    /// If no clean page is cold: the share of evictions that take a dirty page instead of a hot clean one.
     pub dirty_share: Share,
 }
 
@@ -29,7 +30,7 @@ impl Default for PtLruConfig {
     }
 }
 
-/// See the module.
+/// The PT-LRU policy.
 #[derive(Clone)]
 pub struct PtLru {
     cold_clean: List<SlotId>,
@@ -37,9 +38,9 @@ pub struct PtLru {
     dirty: List<SlotId>,
     hot: IdVec<SlotId, bool>,
     dirty_share: Share,
-    /// What is owed to dirty pages, in billionths of one: at a half or more, one of them leaves.
-    owed_ppb: i64,
-    /// The victim for which the debt counts, and what will be owed when it has left.
+    /// The balance of dirty evictions, in billionths: at a half or more, the next eviction takes a dirty page.
+    dirty_balance_ppb: i64,
+    /// The named victim, and the balance after its eviction.
     named: Option<(SlotId, i64)>,
 }
 
@@ -60,7 +61,7 @@ impl PtLru {
         lists.find(|list| list.contains(slot)).expect("it is in one of them").remove(slot);
     }
 
-    /// The dirty page that leaves next.
+    /// The next dirty page to evict.
     fn cold_dirty(&mut self) -> Option<SlotId> {
         let mut slot = self.dirty.back()?;
         while self.hot[slot] {
@@ -75,7 +76,7 @@ impl PtLru {
 impl Policy for PtLru {
     type Config = PtLruConfig;
     const SUMMARY: &'static str =
-        "Cold clean pages leave first, then cold dirty ones more often than hot clean ones.";
+        "Evicts cold clean pages first, then cold dirty ones more often than hot clean ones.";
     const SOURCE: &'static str = "Cui, Wu, Wang & Duan, IEEE TCE 60(4), 2014";
 }
 
@@ -88,7 +89,7 @@ impl EvictionPolicy for PtLru {
             dirty: list(),
             hot: IdVec::filled(false, shape.slots as usize),
             dirty_share: config.dirty_share.min(Share::ONE),
-            owed_ppb: 0,
+            dirty_balance_ppb: 0,
             named: None,
         }
     }
@@ -115,10 +116,10 @@ impl EvictionPolicy for PtLru {
     #[inline]
     fn removed(&mut self, slot: SlotId, _: &SlotTable) {
         self.unlink(slot);
-        if let Some((named, owed_ppb)) = self.named.take()
+        if let Some((named, dirty_balance_ppb)) = self.named.take()
             && named == slot
         {
-            self.owed_ppb = owed_ppb;
+            self.dirty_balance_ppb = dirty_balance_ppb;
         }
     }
 
@@ -132,9 +133,9 @@ impl EvictionPolicy for PtLru {
             return self.hot_clean.back().or_else(|| self.cold_dirty());
         };
         let one = Share::ONE.ppb as i64;
-        let owed = self.owed_ppb + self.dirty_share.ppb as i64;
-        let (slot, paid) = if owed >= one / 2 { (self.cold_dirty()?, one) } else { (clean, 0) };
-        self.named = Some((slot, owed - paid));
+        let balance = self.dirty_balance_ppb + self.dirty_share.ppb as i64;
+        let (slot, paid) = if balance >= one / 2 { (self.cold_dirty()?, one) } else { (clean, 0) };
+        self.named = Some((slot, balance - paid));
         Some(slot)
     }
 

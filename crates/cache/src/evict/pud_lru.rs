@@ -1,28 +1,29 @@
-//! PUD-LRU: blocks that will be updated soon stay, and of the others the one with the most cached pages leaves (J. Hu,
-//! H. Jiang, L. Tian & L. Xu, "PUD-LRU: An Erase-Efficient Write Buffer Management Algorithm for Flash Memory SSD", MASCOTS
-//! 2010).
+//! PUD-LRU: keep blocks that will be updated soon, and evict the block with the most cached pages among the others (J.
+//! Hu, H. Jiang, L. Tian & L. Xu, "PUD-LRU: An Erase-Efficient Write Buffer Management Algorithm for Flash Memory SSD",
+//! MASCOTS 2010).
 //!
-//! The predicted average update distance (PUD) of a block is the number of uses of the cache between two of the block, as
-//! an average in which each new distance counts half, and is no shorter than the block's present silence. Blocks at or
-//! under the mean of all cached blocks with a PUD are the frequently updated group, the others and those never updated
-//! while they were cached the infrequently updated one. What the paper leaves open is settled thus: an update is a hit, so
-//! that a sequential write is none; a block is sorted at each update, and leaves the frequent group once its silence is
-//! longer than the mean. All pages of a block leave one after the other. O(1) amortised; 8 bytes a slot and 40 a block.
+//! The predicted average update distance (PUD) of a block is the mean number of cache accesses between two updates of
+//! the block, in which each new distance counts half; it is at least the time since the last update. Blocks with a PUD
+//! up to the mean of all cached blocks form the frequently updated group; the others, and blocks that were never
+//! updated while cached, form the infrequently updated group. Our choices where the paper leaves them open: an update
+//! is a hit, so a sequential write is none; a block is classified at each update, and leaves the frequent group once
+//! its time since the last update exceeds the mean. All pages of a block are evicted one after the other. O(1)
+//! amortised; 8 bytes per slot and 40 per block.
 
-use super::{EvictionPolicy, Shape};
-use crate::groups::{BlocksConfig, ByLen, GroupId, Groups, Leaving};
-use crate::list::List;
+use super::EvictionPolicy;
+use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};
+use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Policy};
+use coflash_base::{IdVec, List, Policy};
 
 /// A block that was not updated while it was cached.
 const NONE: u32 = 0;
 
-/// See the module.
+/// The PUD-LRU policy.
 #[derive(Clone)]
 pub struct PudLru {
     groups: Groups,
-    /// Uses of the cache so far; it wraps round, and distances with it.
+    /// The number of cache accesses so far. It wraps around, and so do distances.
     now: u32,
     last_use: IdVec<GroupId, u32>,
     /// The average distance between updates, rounded up.
@@ -31,11 +32,11 @@ pub struct PudLru {
     pud_count: u32,
     frequent: List<GroupId>,
     infrequent: ByLen,
-    leaving: Leaving,
+    evicting: BlockEviction,
 }
 
 impl PudLru {
-    /// Sorts a block that was used, and has `len` pages.
+    /// Classify a block of `len` pages that was used.
     fn used(&mut self, group: GroupId, len: u32, updated: bool) {
         let distance = self.now.wrapping_sub(self.last_use[group]).max(1);
         self.now = self.now.wrapping_add(1);
@@ -54,14 +55,14 @@ impl PudLru {
         } else {
             self.infrequent.push_front(group, len);
         }
-        self.leaving.used(group);
+        self.evicting.used(group);
     }
 
     fn mean(&self) -> u32 {
         (self.pud_sum / u64::from(self.pud_count.max(1))) as u32
     }
 
-    /// Takes the block out of the mean.
+    /// Remove the block from the mean.
     fn forget(&mut self, group: GroupId) {
         let pud = std::mem::replace(&mut self.pud[group], NONE);
         self.pud_sum -= u64::from(pud);
@@ -76,7 +77,7 @@ impl PudLru {
         }
     }
 
-    /// Blocks that have been silent for longer than the mean are frequent no more.
+    /// Move blocks out of the frequent group if their time since the last update exceeds the mean.
     fn demote(&mut self) {
         while let Some(group) = self.frequent.back() {
             if self.now.wrapping_sub(self.last_use[group]) <= self.mean() {
@@ -91,7 +92,7 @@ impl PudLru {
 impl Policy for PudLru {
     type Config = BlocksConfig;
     const SUMMARY: &'static str =
-        "Of the blocks whose next update is predicted to be far, the fullest leaves whole.";
+        "Evicts the fullest of the blocks whose next update is predicted to be far, as a whole.";
     const SOURCE: &'static str = "Hu, Jiang, Tian & Xu, MASCOTS 2010";
 }
 
@@ -108,7 +109,7 @@ impl EvictionPolicy for PudLru {
             frequent: List::new(count),
             infrequent: ByLen::new(&groups),
             groups,
-            leaving: Leaving::default(),
+            evicting: BlockEviction::default(),
         }
     }
 
@@ -135,14 +136,14 @@ impl EvictionPolicy for PudLru {
             self.infrequent.remove(group);
             self.infrequent.push_back(group, left);
         }
-        self.leaving.removed(slot, group, left);
+        self.evicting.removed(slot, group, left);
     }
 
     fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
         self.demote();
-        let leaving = self.leaving.group();
-        let group = leaving.or_else(|| self.infrequent.fullest()).or_else(|| self.frequent.back())?;
-        self.leaving.name(group, &self.groups)
+        let evicting = self.evicting.group();
+        let group = evicting.or_else(|| self.infrequent.fullest()).or_else(|| self.frequent.back())?;
+        self.evicting.name(group, &self.groups)
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {

@@ -3,7 +3,7 @@
 mod claims;
 mod order;
 
-use coflash_base::seed::{RngExt, Seed, Stream};
+use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Index, Lpn};
 use coflash_cache::{Cache, EvictionConfig, SlotId};
 use order::{Order, config};
@@ -26,7 +26,7 @@ enum Operation {
 }
 
 impl Operation {
-    fn draw(stream: &mut Stream, pages: u32) -> Self {
+    fn draw(stream: &mut RandomStream, pages: u32) -> Self {
         let page = Lpn::new(stream.random_range(0..pages));
         match stream.random_range(0..16) {
             0..9 => Self::Access { page, write: stream.random() },

@@ -1,23 +1,27 @@
-//! Every registered policy keeps the contract: random lives of blocks from a seed, against the stupidest correct model.
+//! Tests that every registered policy keeps the contract: random lives of blocks, compared with a naive model.
 
 use super::greedy::{GreedyConfig, Tie};
-use super::{Blocks, Pool, Victim, VictimConfig, d_choices::DChoicesConfig};
+use super::{Candidates, Pool, Victim, VictimConfig, d_choices::DChoicesConfig};
 use super::{greedy, windowed_greedy::WindowedGreedyConfig};
-use coflash_base::seed::{RngExt, Seed, Stream};
+use crate::block::Block;
+use crate::ids::LocalBlock;
+use crate::weight::{Scale, Weight, Weights};
+use coflash_base::Index;
+use coflash_base::seed::{RandomStream, RngExt, Seed};
 use std::num::NonZeroU16;
 
-/// What may happen to the blocks of a pool; a block that cannot take its part is left alone.
+/// An event in the life of a pool. It is skipped if it does not apply to its block.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
-    Seal { block: u32, cost: u32 },
-    CostChanged { block: u32, cost: u32 },
-    Remove(u32),
+    Seal { block: LocalBlock, cost: u32 },
+    CostChanged { block: LocalBlock, cost: u32 },
+    Remove(LocalBlock),
     Clean,
 }
 
 impl Operation {
-    fn draw(stream: &mut Stream, pool: &Pool) -> Self {
-        let block = stream.random_range(0..pool.blocks);
+    fn draw(stream: &mut RandomStream, pool: &Pool) -> Self {
+        let block = LocalBlock::new(stream.random_range(0..pool.blocks));
         let cost = stream.random_range(0..=pool.cost_max);
         match stream.random_range(0..16) {
             0..6 => Self::Seal { block, cost },
@@ -31,10 +35,10 @@ impl Operation {
 /// A candidate, as the model sees it.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    block: u32,
+    block: LocalBlock,
     cost: u32,
     sealed_at: u64,
-    /// When it came to its cost.
+    /// The time at which it got its cost.
     cost_since: u64,
 }
 
@@ -77,19 +81,19 @@ impl Checked {
         }
     }
 
-    fn seal(&mut self, block: u32, cost: u32) {
+    fn seal(&mut self, block: LocalBlock, cost: u32) {
         self.now += 1;
         self.victim.sealed(block, cost);
         self.candidates.push(Candidate { block, cost, sealed_at: self.now, cost_since: self.now });
     }
 
-    fn remove(&mut self, block: u32) {
+    fn remove(&mut self, block: LocalBlock) {
         let at = self.candidates.iter().position(|candidate| candidate.block == block).unwrap();
         let cost = self.candidates.remove(at).cost;
         self.victim.removed(block, cost);
     }
 
-    /// The same, its policy made anew from what the policy says of itself.
+    /// The same candidates with a new policy built from the order of this one.
     fn rebuilt(&self) -> Self {
         let mut victim = self.config.build(self.pool);
         for block in self.victim.order() {
@@ -102,23 +106,16 @@ impl Checked {
         Self { victim, ..self.clone() }
     }
 
-    /// Has the policy pick, and checks what it picked.
-    fn pick(&mut self) -> Option<u32> {
-        // What is not a candidate looks as tempting as can be.
-        let mut cost = vec![0; self.pool.blocks as usize];
-        let mut sealed_at = vec![0; self.pool.blocks as usize];
-        for candidate in &self.candidates {
-            cost[candidate.block as usize] = candidate.cost;
-            sealed_at[candidate.block as usize] = candidate.sealed_at;
+    /// Pick a block and check the choice.
+    fn pick(&mut self) -> Option<LocalBlock> {
+        // Blocks that are no candidates look as cheap as possible.
+        let mut blocks = vec![Block::ERASED; self.pool.blocks as usize];
+        for &Candidate { block, cost, sealed_at, .. } in &self.candidates {
+            blocks[block.index()] = Block { valid: cost, cost, sealed_at, ..Block::ERASED };
         }
-        let erases = vec![0; self.pool.blocks as usize];
-        let picked = self.victim.pick(Blocks {
-            cost: &cost,
-            full_cost: self.pool.cost_max,
-            sealed_at: &sealed_at,
-            erases: &erases,
-            now: self.now,
-        });
+        let pages = self.pool.cost_max;
+        let scale = &Scale::new(1, Weights::all(Weight::FULL), pages);
+        let picked = self.victim.pick(Candidates { blocks: &blocks, scale, pages, now: self.now });
         match self.expected() {
             Some(expected) => assert_eq!(picked, expected, "candidates: {:?}", self.candidates),
             None => assert!(
@@ -130,8 +127,8 @@ impl Checked {
         picked
     }
 
-    /// What a policy must pick; none where it may pick any candidate.
-    fn expected(&self) -> Option<Option<u32>> {
+    /// The block that the policy must pick; `None` if it may pick any candidate.
+    fn expected(&self) -> Option<Option<LocalBlock>> {
         let all = self.candidates.iter();
         let best = match &self.config {
             _ if self.candidates.is_empty() => None,
@@ -149,7 +146,7 @@ impl Checked {
                 all.take(config.window.get() as usize).min_by_key(|c| (c.cost, c.sealed_at))
             }
             VictimConfig::CostBenefit(_) => {
-                // (benefit, cost) of each against each; a block that costs nothing beats all that cost something.
+                // Compare (benefit, cost) of all pairs. A free block beats all that cost something.
                 let value = |c: &Candidate| {
                     let age = self.now - c.sealed_at + 1;
                     (age * u64::from(self.pool.cost_max - c.cost), u64::from(c.cost))
@@ -159,7 +156,7 @@ impl Checked {
                     (_, (_, 0)) => false,
                     ((a_benefit, a_cost), (b_benefit, b_cost)) => a_benefit * b_cost > b_benefit * a_cost,
                 };
-                // The oldest of those that nobody beats.
+                // The oldest of the unbeaten candidates.
                 all.clone().find(|a| !self.candidates.iter().any(|b| beats(b, a)))
             }
             _ => return None,
@@ -172,7 +169,7 @@ fn number<N: From<NonZeroU16>>(n: u16) -> N {
     NonZeroU16::new(n).expect("not zero").into()
 }
 
-/// Every registered policy with its default parameters, and with parameters that matter in a small pool.
+/// Every registered policy with its default parameters, and with parameters for a small pool.
 fn configs() -> Vec<VictimConfig> {
     let mut configs: Vec<_> = VictimConfig::NAMES
         .iter()
@@ -188,7 +185,7 @@ fn configs() -> Vec<VictimConfig> {
     configs
 }
 
-/// Says which life failed.
+/// Prints the life that failed.
 struct Reproduce<'a>(&'a VictimConfig, u64);
 
 impl Drop for Reproduce<'_> {
@@ -222,7 +219,7 @@ fn every_policy_picks_as_its_model() {
 }
 
 #[test]
-fn a_policy_made_anew_from_its_order_goes_on_as_it_would_have() {
+fn a_policy_rebuilt_from_its_order_picks_the_same_blocks() {
     for config in configs() {
         for seed in 0..40 {
             let _reproduce = Reproduce(&config, seed);
@@ -249,7 +246,7 @@ fn policies_with_the_same_seed_pick_the_same() {
         let picks = |seed| {
             let pool = Pool { blocks: 50, cost_max: 8, seed: Seed(seed) };
             let mut checked = Checked::new(&config, pool);
-            (0..50).for_each(|block| checked.seal(block, block * 7 % 9));
+            (0..50).for_each(|block| checked.seal(LocalBlock::new(block), block * 7 % 9));
             let mut pick = || checked.pick().inspect(|&block| checked.remove(block));
             std::iter::from_fn(&mut pick).collect::<Vec<_>>()
         };
@@ -259,16 +256,16 @@ fn policies_with_the_same_seed_pick_the_same() {
     }
 }
 
-/// How often each of `blocks` blocks, block b at cost b, was picked.
+/// The number of picks of each of `blocks` blocks, where block b has cost b.
 fn histogram(config: &VictimConfig, blocks: u32, picks: u32) -> Vec<u32> {
     let mut checked = Checked::new(config, Pool { blocks, cost_max: blocks, seed: Seed(1) });
-    (0..blocks).for_each(|block| checked.seal(block, block));
+    (0..blocks).for_each(|block| checked.seal(LocalBlock::new(block), block));
     let mut counts = vec![0; blocks as usize];
     for _ in 0..picks {
         let block = checked.pick().expect("there are candidates");
-        counts[block as usize] += 1;
+        counts[block.index()] += 1;
         checked.remove(block);
-        checked.seal(block, block);
+        checked.seal(block, block.get());
     }
     counts
 }
@@ -281,7 +278,7 @@ fn draws_have_the_distribution_they_should() {
     let random = VictimConfig::by_name("random").expect("it is registered");
     for (config, d) in [(random, 1), (by_d(1), 1), (by_d(2), 2), (by_d(5), 5)] {
         for (block, count) in (0..blocks).zip(histogram(&config, blocks, PICKS)) {
-            // All d draws cost at least as much as this block, and not all of them more.
+            // The probability that the cheapest of d draws has this cost.
             let at_least = |cost: u32| (f64::from(blocks - cost) / f64::from(blocks)).powi(d);
             let expected = f64::from(PICKS) * (at_least(block) - at_least(block + 1));
             let deviation = (f64::from(count) - expected).abs();
@@ -302,4 +299,35 @@ fn many_choices_are_greedy() {
 #[test]
 fn the_first_registered_policy_is_greedy_and_the_default() {
     assert_eq!(VictimConfig::default(), VictimConfig::Greedy(greedy::GreedyConfig::default()));
+}
+
+/// With a weight above one, marked pages cost more than others but free nothing.
+#[test]
+fn a_weight_changes_nothing_for_blocks_without_marked_pages() {
+    const BLOCKS: u32 = 12;
+    const PAGES: u32 = 8;
+    for config in configs() {
+        let picks = |weight| {
+            let scale = Scale::new(1, Weights::all(weight), PAGES);
+            let mut victim = config.build(Pool { blocks: BLOCKS, cost_max: scale.full_cost, seed: Seed(3) });
+            let stream = &mut Seed(7).stream("blocks");
+            let blocks: Vec<Block> = (0..BLOCKS)
+                .map(|number| {
+                    let valid = stream.random_range(0..=PAGES);
+                    let cost = scale.cost(valid, 0, || [0; 2]);
+                    victim.sealed(LocalBlock::new(number), cost);
+                    Block { valid, cost, sealed_at: u64::from(number), ..Block::ERASED }
+                })
+                .collect();
+            let candidates =
+                Candidates { blocks: &blocks, scale: &scale, pages: PAGES, now: u64::from(BLOCKS) };
+            let pick = |_| {
+                let block = victim.pick(candidates).expect("there are candidates");
+                victim.removed(block, candidates.cost(block));
+                block
+            };
+            (0..BLOCKS).map(pick).collect::<Vec<_>>()
+        };
+        assert_eq!(picks(Weight::FULL), picks(Weight(32)), "{config:?}");
+    }
 }

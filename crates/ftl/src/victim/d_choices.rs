@@ -1,11 +1,12 @@
-//! d-choices: of d sealed blocks drawn at random (with replacement), the one that costs least; the first drawn wins ties.
+//! d-choices: of d sealed blocks drawn at random (with replacement), the cheapest. Ties go to the block drawn first.
 //!
-//! d = 1 is random, large d is greedy; a handful of choices comes close to greedy without any ordering. O(d) per pick.
+//! d = 1 is random, large d approaches greedy, and a few choices come close to it without any ordering. O(d) per pick.
 
 use super::sealed::SealedSet;
-use super::{Blocks, Pool, VictimPolicy};
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
 use coflash_base::Policy;
-use coflash_base::seed::{RngExt, Stream};
+use coflash_base::seed::{RandomStream, RngExt};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
@@ -14,7 +15,7 @@ use std::num::NonZeroU16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DChoicesConfig {
-    /// Blocks drawn for each pick, from 1 to 65535.
+    /// Number of blocks drawn for each pick, from 1 to 65535.
     pub d: NonZeroU16,
 }
 
@@ -24,17 +25,18 @@ impl Default for DChoicesConfig {
     }
 }
 
-/// See the top of the file.
-#[derive(Clone, Debug)]
+/// The d-choices policy.
+#[derive(Clone)]
 pub struct DChoices {
     d: u32,
     sealed: SealedSet,
-    draws: Stream,
+    draws: RandomStream,
 }
 
 impl Policy for DChoices {
     type Config = DChoicesConfig;
-    const SUMMARY: &'static str = "of d sealed blocks drawn at random, the one with the fewest pages to copy";
+    const SUMMARY: &'static str =
+        "Of d sealed blocks drawn at random, the one with the fewest pages to copy.";
     const SOURCE: &'static str = "Van Houdt 2013; Li, Lee & Lui 2013";
 }
 
@@ -44,30 +46,30 @@ impl VictimPolicy for DChoices {
         Self { d: config.d.get().into(), sealed: SealedSet::new(pool.blocks), draws }
     }
 
-    fn sealed(&mut self, block: u32, _: u32) {
+    fn sealed(&mut self, block: LocalBlock, _: u32) {
         self.sealed.insert(block);
     }
 
-    fn cost_changed(&mut self, _: u32, _: u32, _: u32) {}
+    fn cost_changed(&mut self, _: LocalBlock, _: u32, _: u32) {}
 
-    fn removed(&mut self, block: u32, _: u32) {
+    fn removed(&mut self, block: LocalBlock, _: u32) {
         self.sealed.remove(block);
     }
 
-    fn pick(&mut self, blocks: Blocks<'_>) -> Option<u32> {
+    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
         let members = self.sealed.members();
         if members.is_empty() {
             return None;
         }
         let draw = |_| members[self.draws.random_range(0..members.len() as u32) as usize];
-        (0..self.d).map(draw).min_by_key(|&block| blocks.cost[block as usize])
+        (0..self.d).map(draw).min_by_key(|&block| candidates.cost(block))
     }
 
-    fn order(&self) -> Vec<u32> {
+    fn order(&self) -> Vec<LocalBlock> {
         self.sealed.members().to_vec()
     }
 
-    fn draws(&mut self) -> Option<&mut Stream> {
+    fn draws(&mut self) -> Option<&mut RandomStream> {
         Some(&mut self.draws)
     }
 

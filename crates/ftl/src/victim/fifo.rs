@@ -1,42 +1,42 @@
-//! FIFO: the block that was sealed first, as a circular log would. Constant time.
+//! FIFO: the block that was sealed first, as in a circular log. Constant time.
 
-use super::sealed::SealOrder;
-use super::{Blocks, Pool, VictimPolicy};
-use coflash_base::Policy;
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
 use coflash_base::policy::NoParameters;
+use coflash_base::{List, Policy};
 
-/// See the top of the file.
-#[derive(Clone, Debug)]
+/// The FIFO policy.
+#[derive(Clone)]
 pub struct Fifo {
-    order: SealOrder,
+    order: List<LocalBlock>,
 }
 
 impl Policy for Fifo {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "the block that was sealed first";
+    const SUMMARY: &'static str = "The block that was sealed first.";
     const SOURCE: &'static str = "Robinson 1996; Desnoyers 2012 (as LRU)";
 }
 
 impl VictimPolicy for Fifo {
     fn new(_: &NoParameters, pool: Pool) -> Self {
-        Self { order: SealOrder::new(pool.blocks) }
+        Self { order: List::new(pool.blocks) }
     }
 
-    fn sealed(&mut self, block: u32, _: u32) {
-        self.order.push(block);
+    fn sealed(&mut self, block: LocalBlock, _: u32) {
+        self.order.push_back(block);
     }
 
-    fn cost_changed(&mut self, _: u32, _: u32, _: u32) {}
+    fn cost_changed(&mut self, _: LocalBlock, _: u32, _: u32) {}
 
-    fn removed(&mut self, block: u32, _: u32) {
+    fn removed(&mut self, block: LocalBlock, _: u32) {
         self.order.remove(block);
     }
 
-    fn pick(&mut self, _: Blocks<'_>) -> Option<u32> {
-        self.order.iter().next()
+    fn pick(&mut self, _: Candidates<'_>) -> Option<LocalBlock> {
+        self.order.front()
     }
 
-    fn order(&self) -> Vec<u32> {
+    fn order(&self) -> Vec<LocalBlock> {
         self.order.iter().collect()
     }
 

@@ -1,25 +1,25 @@
-//! Greedy: the block that costs least to clean.
+//! Greedy: the block that is cheapest to clean.
 //!
-//! Candidates lie in buckets by cost, each an intrusive list in the order of arrival, so a cost change moves a block in
-//! constant time. The cursor below which every bucket is empty rises only as far as it fell: O(1) amortised per pick.
+//! Candidates are in buckets by cost. Each bucket is an intrusive list in the order of arrival, so a cost change moves
+//! a block in constant time. A cursor marks the lowest bucket that may be occupied; it rises only as far as it fell:
+//! O(1) amortised per pick.
 
-use super::{Blocks, Pool, VictimPolicy};
-use coflash_base::Policy;
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
+use coflash_base::{Lists, Policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-const NONE: u32 = u32::MAX;
-
-/// Which of several cheapest blocks is cleaned.
+/// The choice among several cheapest blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tie {
-    /// The one that has had its cost for longest.
+    /// The block that has had its cost for longest.
     #[default]
     Oldest,
-    /// The one that came to its cost last.
+    /// The block that got its cost last.
     Newest,
-    /// The one with the highest block number (the reference simulator does this); searches the whole bucket.
+    /// The block with the highest number (as in the reference simulator); searches the whole bucket.
     HighestBlock,
 }
 
@@ -27,121 +27,88 @@ pub enum Tie {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GreedyConfig {
-    /// Which of several cheapest blocks is cleaned.
+    /// The choice among several cheapest blocks.
     pub tie: Tie,
 }
 
-/// See the top of the file.
-#[derive(Clone, Debug)]
+/// The greedy policy.
+#[derive(Clone)]
 pub struct Greedy {
     tie: Tie,
-    first: Vec<u32>,
-    last: Vec<u32>,
-    next: Vec<u32>,
-    previous: Vec<u32>,
+    buckets: Lists<LocalBlock>,
+    bucket_count: u32,
     /// Every bucket below this is empty.
     lowest: u32,
 }
 
-impl Greedy {
-    /// The blocks of a bucket in the order of arrival.
-    fn bucket(&self, bucket: usize) -> impl Iterator<Item = u32> + '_ {
-        let follow = |block: u32| Some(block).filter(|&block| block != NONE);
-        std::iter::successors(follow(self.first[bucket]), move |&block| follow(self.next[block as usize]))
-    }
-}
-
 impl Policy for Greedy {
     type Config = GreedyConfig;
-    const SUMMARY: &'static str = "the block with the fewest pages to copy";
+    const SUMMARY: &'static str = "The block with the fewest pages to copy.";
     const SOURCE: &'static str = "Rosenblum & Ousterhout 1992; Bux & Iliadis 2010";
 }
 
 impl VictimPolicy for Greedy {
     fn new(config: &GreedyConfig, pool: Pool) -> Self {
-        let (buckets, blocks) = (pool.cost_max as usize + 1, pool.blocks as usize);
-        Self {
-            tie: config.tie,
-            first: vec![NONE; buckets],
-            last: vec![NONE; buckets],
-            next: vec![NONE; blocks],
-            previous: vec![NONE; blocks],
-            lowest: 0,
-        }
+        let bucket_count = pool.cost_max + 1;
+        Self { tie: config.tie, buckets: Lists::new(bucket_count, pool.blocks), bucket_count, lowest: 0 }
     }
 
     #[inline(always)]
-    fn sealed(&mut self, block: u32, cost: u32) {
-        let bucket = cost as usize;
-        let last = self.last[bucket];
-        self.previous[block as usize] = last;
-        self.next[block as usize] = NONE;
-        if last == NONE {
-            self.first[bucket] = block;
-        } else {
-            self.next[last as usize] = block;
-        }
-        self.last[bucket] = block;
+    fn sealed(&mut self, block: LocalBlock, cost: u32) {
+        self.buckets.push_back(cost, block);
         self.lowest = self.lowest.min(cost);
     }
 
     #[inline(always)]
-    fn cost_changed(&mut self, block: u32, old: u32, new: u32) {
+    fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32) {
         self.removed(block, old);
         self.sealed(block, new);
     }
 
     #[inline(always)]
-    fn removed(&mut self, block: u32, cost: u32) {
-        let (previous, next) = (self.previous[block as usize], self.next[block as usize]);
-        if previous == NONE {
-            self.first[cost as usize] = next;
-        } else {
-            self.next[previous as usize] = next;
-        }
-        if next == NONE {
-            self.last[cost as usize] = previous;
-        } else {
-            self.previous[next as usize] = previous;
-        }
+    fn removed(&mut self, block: LocalBlock, _: u32) {
+        self.buckets.remove(block);
     }
 
     #[inline]
-    fn pick(&mut self, _: Blocks<'_>) -> Option<u32> {
-        while *self.first.get(self.lowest as usize)? == NONE {
+    fn pick(&mut self, _: Candidates<'_>) -> Option<LocalBlock> {
+        while self.lowest < self.bucket_count {
+            if let Some(oldest) = self.buckets.front(self.lowest) {
+                return match self.tie {
+                    Tie::Oldest => Some(oldest),
+                    Tie::Newest => self.buckets.back(self.lowest),
+                    Tie::HighestBlock => self.buckets.iter(self.lowest).max(),
+                };
+            }
             self.lowest += 1;
         }
-        let bucket = self.lowest as usize;
-        Some(match self.tie {
-            Tie::Oldest => self.first[bucket],
-            Tie::Newest => self.last[bucket],
-            Tie::HighestBlock => self.bucket(bucket).max().expect("the bucket is not empty"),
-        })
+        None
     }
 
-    /// By cost, and among equals by arrival: the lists come out as they are.
-    fn order(&self) -> Vec<u32> {
-        (0..self.first.len()).flat_map(|bucket| self.bucket(bucket)).collect()
+    /// By cost, and within a bucket by arrival, so that the lists are rebuilt as they are.
+    fn order(&self) -> Vec<LocalBlock> {
+        (0..self.bucket_count).flat_map(|bucket| self.buckets.iter(bucket)).collect()
     }
 
     fn heap_bytes(&self) -> usize {
-        (self.first.capacity() + self.last.capacity() + self.next.capacity() + self.previous.capacity())
-            * size_of::<u32>()
+        self.buckets.heap_bytes()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::weight::{Scale, Weight, Weights};
 
     fn pick(tie: Tie) -> Option<u32> {
         let pool = Pool { blocks: 5, cost_max: 4, seed: coflash_base::Seed(0) };
         let mut greedy = Greedy::new(&GreedyConfig { tie }, pool);
         for (block, cost) in [(0, 4), (3, 2), (1, 3), (2, 2)] {
-            greedy.sealed(block, cost);
+            greedy.sealed(LocalBlock::new(block), cost);
         }
-        greedy.cost_changed(1, 3, 2);
-        greedy.pick(Blocks { cost: &[], full_cost: 4, sealed_at: &[], erases: &[], now: 0 })
+        greedy.cost_changed(LocalBlock::new(1), 3, 2);
+        let scale = &Scale::new(1, Weights::all(Weight::FULL), 4);
+        greedy.pick(Candidates { blocks: &[], scale, pages: 4, now: 0 }).map(LocalBlock::get)
     }
 
     #[test]

@@ -1,7 +1,11 @@
-//! Victim policies: which sealed block GC cleans next. One file each, one line in the list below.
+//! Victim policies: the choice of the sealed block that GC cleans next. Each is one file and one line in the list
+//! below.
 
-use coflash_base::Seed;
-use coflash_base::seed::Stream;
+use crate::block::Block;
+use crate::ids::LocalBlock;
+use crate::weight::Scale;
+use coflash_base::seed::RandomStream;
+use coflash_base::{Index, Seed};
 
 #[cfg(test)]
 mod contract;
@@ -14,7 +18,7 @@ mod sealed;
 mod windowed_greedy;
 
 coflash_base::policy_family! { ($)
-    /// Which sealed block GC cleans next.
+    /// The choice of the sealed block that GC cleans next.
     pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build {
         "greedy" => Greedy(greedy::Greedy),
         "random" => Random(random::Random),
@@ -25,69 +29,104 @@ coflash_base::policy_family! { ($)
     }
 }
 
-/// What a policy may look at: the blocks of its pool, numbered from 0.
-#[derive(Clone, Copy, Debug)]
-pub struct Blocks<'a> {
-    /// What cleaning each block costs; `full_cost` where every page would be copied.
-    pub cost: &'a [u32],
-    /// The cost of a block whose pages are all valid.
-    pub full_cost: u32,
-    /// The program count of the device when each block was sealed.
-    pub sealed_at: &'a [u64],
-    /// How often each block was erased.
-    pub erases: &'a [u32],
-    /// The program count of the device now.
-    pub now: u64,
+/// The blocks of a pool, as a policy sees them.
+#[derive(Clone, Copy)]
+pub struct Candidates<'a> {
+    pub(crate) blocks: &'a [Block],
+    pub(crate) scale: &'a Scale,
+    /// The number of data pages of a block.
+    pub(crate) pages: u32,
+    pub(crate) now: u64,
+}
+
+impl Candidates<'_> {
+    #[inline(always)]
+    fn block(&self, block: LocalBlock) -> &Block {
+        &self.blocks[block.index()]
+    }
+
+    /// The cost of cleaning a block: its valid pages, with marked ones by their weight. In pages or sixteenths of a
+    /// page.
+    #[inline(always)]
+    #[must_use]
+    pub fn cost(&self, block: LocalBlock) -> u32 {
+        self.block(block).cost
+    }
+
+    /// The space that cleaning a block frees, in the unit of [`cost`](Self::cost): its invalid pages, and marked pages
+    /// as far as they count less than others. Marked pages that count more make a block a worse victim, but free
+    /// nothing.
+    #[inline(always)]
+    #[must_use]
+    pub fn freed(&self, block: LocalBlock) -> u32 {
+        let known = self.block(block);
+        let all = self.pages * self.scale.valid;
+        all - known.cost.min(known.valid * self.scale.valid)
+    }
+
+    /// The age of a block: programs of the device since it was sealed.
+    #[inline(always)]
+    #[must_use]
+    pub fn age(&self, block: LocalBlock) -> u64 {
+        self.now - self.block(block).sealed_at
+    }
+
+    /// The erase count of a block.
+    #[inline(always)]
+    #[must_use]
+    pub fn erases(&self, block: LocalBlock) -> u32 {
+        self.block(block).erases
+    }
 }
 
 /// The pool that a policy serves.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
-    /// Its blocks.
+    /// The number of its blocks.
     pub blocks: u32,
     /// The highest cost of a block.
     pub cost_max: u32,
-    /// For policies that draw.
+    /// The seed of policies that draw.
     pub seed: Seed,
 }
 
-/// The contract. One instance serves one pool; blocks are numbered within it.
+/// The contract of a victim policy. One instance serves one pool, whose blocks are numbered from 0.
 ///
 /// The life of a block: [`sealed`](Self::sealed) once, when its last page is programmed; then any number of
-/// [`cost_changed`](Self::cost_changed), always downwards by invalidations, either way when the weight of marked pages
-/// changes; then [`removed`](Self::removed) once, when GC takes it.
+/// [`cost_changed`](Self::cost_changed), downwards by invalidations, in either direction when the weight of marked
+/// pages changes; then [`removed`](Self::removed) once, when GC takes it.
 pub trait VictimPolicy: coflash_base::Policy {
-    /// A policy for an empty pool.
+    /// Create a policy for an empty pool.
     fn new(config: &Self::Config, pool: Pool) -> Self;
 
-    /// `block` is full and a candidate from now on.
-    fn sealed(&mut self, block: u32, cost: u32);
+    /// Add the full block `block` to the candidates.
+    fn sealed(&mut self, block: LocalBlock, cost: u32);
 
-    /// The cost of candidate `block` changed; called for every invalidation, so it should take constant time.
-    fn cost_changed(&mut self, block: u32, old: u32, new: u32);
+    /// Change the cost of candidate `block`. Called for every invalidation, so it should take constant time.
+    fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
 
-    /// `block` is a candidate no longer; `cost` is what it cost last.
-    fn removed(&mut self, block: u32, cost: u32);
+    /// Remove `block` from the candidates. `cost` is its last cost.
+    fn removed(&mut self, block: LocalBlock, cost: u32);
 
-    /// The candidate to clean; none where there are no candidates. Called once per cleaned block, and again only after
+    /// Pick the candidate to clean; `None` if there is none. Called once per cleaned block, and again only after
     /// [`removed`](Self::removed).
-    fn pick(&mut self, blocks: Blocks<'_>) -> Option<u32>;
+    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
 
-    /// The candidates in an order that says all there is to know of the policy: a new one to which they are sealed in this
-    /// order, each at its present cost, picks the same blocks from then on. This is how a warm device is kept in a file.
-    fn order(&self) -> Vec<u32>;
+    /// The candidates in an order that determines the state of the policy: a new policy that gets them sealed in this
+    /// order, each at its present cost, picks the same blocks from then on. Files of warm devices store this order.
+    fn order(&self) -> Vec<LocalBlock>;
 
-    /// The random stream of a policy that draws; what [`order`](Self::order) cannot say.
-    fn draws(&mut self) -> Option<&mut Stream> {
+    /// The random stream of a policy that draws: the state that [`order`](Self::order) cannot express.
+    fn draws(&mut self) -> Option<&mut RandomStream> {
         None
     }
 
-    /// The bytes the policy holds on the heap.
+    /// The heap memory in bytes.
     fn heap_bytes(&self) -> usize;
 }
 
 impl VictimConfig {
-    /// A policy for one pool.
+    /// Create the policy for one pool.
     #[must_use]
     pub fn build(&self, pool: Pool) -> Victim {
         victim_build!(self, config => VictimPolicy::new(config, pool))
@@ -95,35 +134,13 @@ impl VictimConfig {
 }
 
 impl Victim {
-    #[inline(always)]
-    pub(crate) fn sealed(&mut self, block: u32, cost: u32) {
-        victim_dispatch!(self, policy => policy.sealed(block, cost));
-    }
-
-    #[inline(always)]
-    pub(crate) fn cost_changed(&mut self, block: u32, old: u32, new: u32) {
-        victim_dispatch!(self, policy => policy.cost_changed(block, old, new));
-    }
-
-    #[inline(always)]
-    pub(crate) fn removed(&mut self, block: u32, cost: u32) {
-        victim_dispatch!(self, policy => policy.removed(block, cost));
-    }
-
-    #[inline(always)]
-    pub(crate) fn pick(&mut self, blocks: Blocks<'_>) -> Option<u32> {
-        victim_dispatch!(self, policy => policy.pick(blocks))
-    }
-
-    pub(crate) fn order(&self) -> Vec<u32> {
-        victim_dispatch!(self, policy => policy.order())
-    }
-
-    pub(crate) fn draws(&mut self) -> Option<&mut Stream> {
-        victim_dispatch!(self, policy => policy.draws())
-    }
-
-    pub(crate) fn heap_bytes(&self) -> usize {
-        victim_dispatch!(self, policy => policy.heap_bytes())
+    coflash_base::forward_to_variant! { victim_dispatch;
+        pub(crate) fn sealed(&mut self, block: LocalBlock, cost: u32);
+        pub(crate) fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
+        pub(crate) fn removed(&mut self, block: LocalBlock, cost: u32);
+        pub(crate) fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
+        pub(crate) fn order(&self) -> Vec<LocalBlock>;
+        pub(crate) fn draws(&mut self) -> Option<&mut RandomStream>;
+        pub(crate) fn heap_bytes(&self) -> usize;
     }
 }

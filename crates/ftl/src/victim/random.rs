@@ -1,21 +1,22 @@
-//! Random: any sealed block, all alike. Constant time.
+//! Random: any sealed block with equal probability. Constant time.
 
 use super::sealed::SealedSet;
-use super::{Blocks, Pool, VictimPolicy};
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
 use coflash_base::Policy;
 use coflash_base::policy::NoParameters;
-use coflash_base::seed::{RngExt, Stream};
+use coflash_base::seed::{RandomStream, RngExt};
 
-/// See the top of the file.
-#[derive(Clone, Debug)]
+/// The random policy.
+#[derive(Clone)]
 pub struct Random {
     sealed: SealedSet,
-    draws: Stream,
+    draws: RandomStream,
 }
 
 impl Policy for Random {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "any sealed block";
+    const SUMMARY: &'static str = "Any sealed block.";
     const SOURCE: &'static str = "Van Houdt 2013 (d = 1)";
 }
 
@@ -24,26 +25,26 @@ impl VictimPolicy for Random {
         Self { sealed: SealedSet::new(pool.blocks), draws: pool.seed.stream("victim/random") }
     }
 
-    fn sealed(&mut self, block: u32, _: u32) {
+    fn sealed(&mut self, block: LocalBlock, _: u32) {
         self.sealed.insert(block);
     }
 
-    fn cost_changed(&mut self, _: u32, _: u32, _: u32) {}
+    fn cost_changed(&mut self, _: LocalBlock, _: u32, _: u32) {}
 
-    fn removed(&mut self, block: u32, _: u32) {
+    fn removed(&mut self, block: LocalBlock, _: u32) {
         self.sealed.remove(block);
     }
 
-    fn pick(&mut self, _: Blocks<'_>) -> Option<u32> {
+    fn pick(&mut self, _: Candidates<'_>) -> Option<LocalBlock> {
         let members = self.sealed.members();
         (!members.is_empty()).then(|| members[self.draws.random_range(0..members.len() as u32) as usize])
     }
 
-    fn order(&self) -> Vec<u32> {
+    fn order(&self) -> Vec<LocalBlock> {
         self.sealed.members().to_vec()
     }
 
-    fn draws(&mut self) -> Option<&mut Stream> {
+    fn draws(&mut self) -> Option<&mut RandomStream> {
         Some(&mut self.draws)
     }
 

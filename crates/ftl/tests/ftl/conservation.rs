@@ -1,10 +1,12 @@
 //! The reserve holds: adversarial patterns on the fullest devices that are accepted, for a hundred thousand writes.
 
-use crate::setup::{Reproduce, Setup, victims};
+use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_flash::{Cause, DieId, Geometry, Place, Untimed};
-use coflash_ftl::{Chips, CopyAll, FreeMark, FtlConfig, GcMode, Io, Pools, Stream, Summary, WearLevelling};
+use coflash_ftl::{
+    Chips, CopyAll, FreeMark, FtlConfig, GcMode, Io, Pools, Summary, WearLevelling, WriteStream,
+};
+use coflash_media::{Cause, DieId, Geometry, Place, Untimed};
 
 const WRITES: u32 = 100_000;
 
@@ -21,7 +23,7 @@ enum Pattern {
 impl Pattern {
     const ALL: [Self; 5] = [Self::Sequential, Self::Reverse, Self::HotPage, Self::Random, Self::Strided];
 
-    fn page(self, step: u32, pages: u32, stream: &mut coflash_base::Stream) -> u32 {
+    fn page(self, step: u32, pages: u32, stream: &mut coflash_base::RandomStream) -> u32 {
         match self {
             Self::Sequential => step % pages,
             Self::Reverse => pages - 1 - step % pages,
@@ -37,20 +39,20 @@ fn endure(setup: &Setup, pattern: Pattern) {
     let _reproduce = Reproduce(setup);
     let mut ftl = setup.build().expect("the setup is accepted");
     let pages = ftl.logical_pages();
-    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+    let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
     let mut stream = Seed(setup.seed).stream("endure");
     for page in 0..pages {
-        ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+        ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), (), &mut io).unwrap();
     }
     let writes = if setup.gc.mode == GcMode::Foreground { WRITES } else { WRITES / 4 };
     for step in 0..writes {
         let page = Lpn::new(pattern.page(step, pages, &mut stream));
         let cause = if step % 3 == 0 { Cause::Evict } else { Cause::Host };
-        ftl.write(page, Place::Host, cause, (), &mut io);
+        ftl.write(page_write(page, Place::Host, cause), (), &mut io).unwrap();
         // Now and then there is time for a little.
         let time = if step % 64 < 32 { step % 5 } else { 0 };
         for turn in 0..time {
-            ftl.work_idle(DieId::new(turn % setup.geometry.dies()), &mut io);
+            ftl.work_idle(DieId::new(turn % setup.geometry.dies()), &mut io).unwrap();
         }
         if step % 5000 == 0 {
             ftl.assert_invariants();
@@ -58,21 +60,21 @@ fn endure(setup: &Setup, pattern: Pattern) {
     }
     ftl.assert_invariants();
     assert_eq!(ftl.mapped().count() as u32, pages, "{pattern:?}: the device is full");
-    let tally = ftl.tally();
-    let count = |cause| tally.programs_for(cause);
+    let counters = ftl.counters();
+    let count = |cause| ftl.programs().of(cause);
     assert_eq!(count(Cause::Host) + count(Cause::Evict), u64::from(pages + writes));
     let own = count(Cause::Gc) + count(Cause::Metadata) + count(Cause::WearLevelling);
-    assert_eq!(tally.programs(), u64::from(pages + writes) + own);
-    assert_eq!(tally.gc_steps > 0, setup.gc.mode != GcMode::Foreground, "{} steps", tally.gc_steps);
-    assert_eq!(tally.erases_blocks, ftl.erase_counts().iter().map(|&n| u64::from(n)).sum::<u64>());
+    assert_eq!(ftl.programs().all(), u64::from(pages + writes) + own);
+    assert_eq!(counters.gc_steps > 0, setup.gc.mode != GcMode::Foreground, "{} steps", counters.gc_steps);
+    assert_eq!(counters.erases_blocks, ftl.erase_counts().map(u64::from).sum::<u64>());
     if setup.ftl.wear_levelling == WearLevelling::Static {
         // Blocks may have been erased that were not full.
         return;
     }
     // What was programmed is still there, or was erased: so many blocks' worth, less what is open or free now.
     let data_pages = u64::from(setup.data_pages());
-    let data = tally.programs() - count(Cause::Metadata);
-    let erased = tally.erases_blocks * data_pages;
+    let data = ftl.programs().all() - count(Cause::Metadata);
+    let erased = counters.erases_blocks * data_pages;
     assert!(data >= erased + u64::from(pages), "{pattern:?}: erased more than was programmed");
     assert!(data <= erased + u64::from(setup.geometry.blocks()) * data_pages, "{pattern:?}: too few erases");
 }
@@ -96,7 +98,7 @@ fn endure_all(setup: &Setup) {
 #[test]
 fn one_pool_one_stream() {
     let mut setup = Setup::small();
-    setup.ftl.shared_streams = vec![vec![Stream::Host, Stream::Evict, Stream::Gc]];
+    setup.ftl.shared_streams = vec![vec![WriteStream::Host, WriteStream::Evict, WriteStream::Gc]];
     endure_all(&setup);
 }
 
@@ -129,19 +131,19 @@ fn a_device_mapped_all_at_once_goes_on_like_a_written_one() {
         let mut ftl = setup.build().expect("the setup is accepted");
         ftl.map_all();
         ftl.assert_invariants();
-        assert_eq!(ftl.tally().programs(), 0, "nothing is counted");
+        assert_eq!(ftl.programs().all(), 0, "nothing is counted");
         let pages = ftl.logical_pages();
         assert_eq!(ftl.mapped().count() as u32, pages);
-        let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+        let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
         let mut stream = Seed(7).stream("mapped");
         for step in 0..10_000 {
             let page = Lpn::new(stream.random_range(0..pages));
-            ftl.write(page, Place::Host, Cause::Host, (), &mut io);
+            ftl.write(page_write(page, Place::Host, Cause::Host), (), &mut io).unwrap();
             if step % 500 == 0 {
                 ftl.assert_invariants();
             }
         }
-        assert_eq!(ftl.tally().programs(), 10_000 + ftl.tally().programs_for(Cause::Gc));
+        assert_eq!(ftl.programs().all(), 10_000 + ftl.programs().of(Cause::Gc));
         assert_eq!(ftl.mapped().count() as u32, pages);
     }
 }

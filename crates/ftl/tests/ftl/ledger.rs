@@ -2,9 +2,9 @@
 
 use crate::setup::Setup;
 use coflash_base::{Index, Lpn};
-use coflash_flash::image::Done;
-use coflash_flash::{BlockId, Cause, Oob, Ppn};
-use coflash_ftl::{FreeMark, Ftl, GcMode, Stream, Summary, Tally, VictimConfig, WearLevelling};
+use coflash_ftl::{FreeMark, Ftl, FtlCounters, GcMode, Summary, VictimConfig, WearLevelling, WriteStream};
+use coflash_media::image::Done;
+use coflash_media::{BlockId, Cause, Oob, Ppn};
 use std::collections::VecDeque;
 
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,9 @@ struct Block {
 /// The blocks of a device as its operations leave them.
 pub(crate) struct Ledger {
     setup: Setup,
-    tally: Tally,
+    counters: FtlCounters,
+    /// In the order of [`Cause::ALL`].
+    programs: [u64; Cause::ALL.len()],
     blocks: Vec<Block>,
     /// The free blocks of each pool, in the order in which they became free.
     free: Vec<VecDeque<u32>>,
@@ -44,7 +46,8 @@ impl Ledger {
         let per_pool = setup.blocks_per_pool();
         Self {
             setup: setup.clone(),
-            tally: Tally::default(),
+            counters: FtlCounters::default(),
+            programs: [0; Cause::ALL.len()],
             blocks: vec![Block::default(); blocks as usize],
             free: (0..blocks / per_pool).map(|p| (p * per_pool..(p + 1) * per_pool).collect()).collect(),
             place: vec![None; logical_pages as usize],
@@ -64,7 +67,7 @@ impl Ledger {
             match done {
                 Done::Read(page, _) => {
                     assert_ne!(self.block(page).programmed, 0, "{page:?} is read in an erased block");
-                    self.tally.reads_pages += 1;
+                    self.counters.flash_reads_pages += 1;
                 }
                 Done::Program(page, Oob { lpn: None, .. }, cause) => {
                     assert_eq!(
@@ -108,7 +111,8 @@ impl Ledger {
 
     fn count(&mut self, cause: Cause) {
         let at = Cause::ALL.iter().position(|&(other, _)| other == cause).expect("all are there");
-        self.tally.programs_pages[at] += 1;
+        self.programs[at] += 1;
+        self.counters.gc_copies_pages += u64::from(cause == Cause::Gc);
     }
 
     /// A page is no longer where it was: it was written elsewhere, trimmed or dropped.
@@ -169,7 +173,8 @@ impl Ledger {
         free.retain(|&other| other != block);
     }
 
-    /// The first copy from a victim, or its erase: unless it was begun in a step before, it is what the policy picks now.
+    /// The first copy from a victim, or its erase: unless it was begun in a step before, it is what the policy picks
+    /// now.
     fn begin_cleaning(&mut self, block: BlockId, cause: Cause) {
         let pool = (block.get() / self.setup.blocks_per_pool()) as usize;
         let valid = self.blocks[block.index()].valid;
@@ -201,7 +206,7 @@ impl Ledger {
         assert_eq!(self.blocks[block.index()].valid, 0, "{block:?} is erased with valid pages");
         self.blocks[block.index()] =
             Block { erases: self.blocks[block.index()].erases + 1, ..Block::default() };
-        self.tally.erases_blocks += 1;
+        self.counters.erases_blocks += 1;
         if let Some((worn, _)) = self.cold[pool].take() {
             assert_eq!(cause, Cause::WearLevelling, "taking over ends before GC goes on");
             let entries = self.entries;
@@ -253,14 +258,15 @@ impl Ledger {
 
     /// Between operations: the FTL's own account is the ledger's.
     pub(crate) fn check(&self, ftl: &Ftl, dropped: u64) {
-        let (gc_steps, in_steps) = (ftl.tally().gc_steps, self.setup.gc.mode != GcMode::Foreground);
-        let expected = Tally { gc_drops_pages: dropped, gc_steps, ..self.tally };
-        assert_eq!(*ftl.tally(), expected, "the tally is the log's");
+        let (gc_steps, in_steps) = (ftl.counters().gc_steps, self.setup.gc.mode != GcMode::Foreground);
+        let expected = FtlCounters { gc_drops_pages: dropped, gc_steps, ..self.counters };
+        assert_eq!(*ftl.counters(), expected, "the counters are the log's");
+        assert_eq!(Cause::ALL.map(|(cause, _)| ftl.programs().of(cause)), self.programs, "programs by cause");
         assert!(in_steps || gc_steps == 0);
-        assert_eq!(ftl.tally().programs(), self.tally.programs_pages.iter().sum::<u64>());
+        assert_eq!(ftl.programs().all(), self.programs.iter().sum::<u64>());
         let erases: Vec<_> = self.blocks.iter().map(|block| block.erases).collect();
-        assert_eq!(ftl.erase_counts(), erases, "erase counts");
-        assert_eq!(self.tally.erases_blocks, erases.iter().map(|&n| u64::from(n)).sum::<u64>());
+        assert!(ftl.erase_counts().eq(erases.iter().copied()), "erase counts");
+        assert_eq!(self.counters.erases_blocks, erases.iter().map(|&n| u64::from(n)).sum::<u64>());
         let fewest = self.free.iter().map(VecDeque::len).min().expect("there is a pool");
         let at_most = |blocks: usize| ftl.pools_have_at_most(FreeMark::Blocks(blocks as u32));
         assert!(at_most(fewest) && (fewest == 0 || !at_most(fewest - 1)), "free blocks");
@@ -296,9 +302,9 @@ const COLD: usize = 100;
 /// The group of streams that a program belongs to, as the configuration reads.
 fn group_of(setup: &Setup, cause: Cause) -> usize {
     let stream = match cause {
-        Cause::Evict | Cause::Destage => Stream::Evict,
-        Cause::Gc | Cause::Refresh | Cause::WearLevelling => Stream::Gc,
-        Cause::Host | Cause::Metadata => Stream::Host,
+        Cause::Evict | Cause::Destage => WriteStream::Evict,
+        Cause::Gc | Cause::Refresh | Cause::WearLevelling => WriteStream::Gc,
+        Cause::Host | Cause::Metadata => WriteStream::Host,
     };
     let named = setup.ftl.shared_streams.iter().position(|group| group.contains(&stream));
     named.unwrap_or(10 + stream as usize)

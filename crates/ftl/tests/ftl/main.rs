@@ -1,7 +1,7 @@
 //! The FTL over flash, from outside: an oracle of what was written, and a ledger of what flash was told.
 
 mod conservation;
-mod fates;
+mod decisions;
 mod ledger;
 mod media;
 mod oracle;

@@ -1,16 +1,17 @@
-//! The firmware is the same over every media: same operations, same map, same tally.
+//! The firmware is the same over every media: same operations, same map, same counters.
 
-use crate::setup::{Reproduce, Setup, victims};
+use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::seed::{RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
-use coflash_flash::image::Image;
-use coflash_flash::{
-    CacheTiming, Cause, Channel, Geometry, Media, Place, Planes, Ppn, Timeline, Timing, Untimed, When,
+use coflash_ftl::{Chips, CopyAll, FtlConfig, FtlCounters, Io, PageRead, Pools, Programs, Summary, Trigger};
+use coflash_media::image::Image;
+use coflash_media::{
+    CacheTimings, Cause, Channel, Flash, Geometry, Media, Place, Planes, Ppn, SimulatedMedia, Timeline,
+    Timing, Untimed, When,
 };
-use coflash_ftl::{Chips, CopyAll, FtlConfig, Io, Pools, Summary, Tally, Trigger};
 
 /// What remains of a run.
-type Result = (Tally, Vec<Option<Ppn>>, Vec<u32>);
+type Result = (FtlCounters, Programs, Vec<Option<Ppn>>, Vec<u32>);
 
 /// Random writes, merged writes, reads and trims; `at` gives the media time to pass before each.
 fn run<M: Media>(setup: &Setup, mut media: M, mut at: impl FnMut(&mut M, u64) -> M::When) -> Result {
@@ -20,34 +21,38 @@ fn run<M: Media>(setup: &Setup, mut media: M, mut at: impl FnMut(&mut M, u64) ->
     for step in 0..4000 {
         let page = Lpn::new(stream.random_range(0..pages));
         let start = at(&mut media, step * 250_000);
-        let mut io = Io { media: &mut media, advisor: &mut CopyAll, start };
+        let mut io = Io { media: &mut media, hook: &mut CopyAll, start };
         match stream.random_range(0..8) {
             0..4 => {
-                ftl.write(page, Place::Host, Cause::Host, start, &mut io);
+                ftl.write(page_write(page, Place::Host, Cause::Host), start, &mut io).unwrap();
             }
             4 => {
-                let below = ftl.read(page, Place::Merged, Cause::Host, start, &mut io);
-                ftl.write(page, Place::Merged, Cause::Host, below.unwrap_or(start), &mut io);
+                let below = ftl
+                    .read(PageRead { lpn: page, to: Place::Merged, cause: Cause::Host }, start, &mut io)
+                    .unwrap();
+                ftl.write(page_write(page, Place::Merged, Cause::Host), below.unwrap_or(start), &mut io)
+                    .unwrap();
             }
             5..7 => {
-                ftl.read(page, Place::Host, Cause::Host, start, &mut io);
+                ftl.read(PageRead { lpn: page, to: Place::Host, cause: Cause::Host }, start, &mut io)
+                    .unwrap();
             }
             _ => ftl.invalidate(page),
         }
     }
     ftl.assert_invariants();
-    assert!(ftl.tally().erases_blocks > 0, "GC had something to do");
+    assert!(ftl.counters().erases_blocks > 0, "GC had something to do");
     let map = (0..pages).map(|page| ftl.lookup(Lpn::new(page))).collect();
-    (*ftl.tally(), map, ftl.erase_counts().to_vec())
+    (*ftl.counters(), *ftl.programs(), map, ftl.erase_counts().collect())
 }
 
 fn timeline(setup: &Setup, channel: Channel, planes: Planes) -> Timeline {
-    Timeline::new(&setup.geometry, &Timing { channel, planes, ..Timing::default() }, CacheTiming::default())
+    Timeline::new(&setup.geometry, &Timing { channel, planes, ..Timing::default() }, CacheTimings::default())
 }
 
 /// Lets a timeline's events happen up to a time.
 fn pass(flash: &mut Timeline, ns: u64) -> When {
-    flash.advance(Time { ns }, &mut Vec::new());
+    while !flash.advance(Time { ns }, &mut Vec::new()) {}
     When::at(Time { ns })
 }
 
@@ -90,11 +95,12 @@ fn the_least_busy_die_is_written() {
         let start = When::at(Time::ZERO);
         let erase = setup.geometry.blocks_per_die() - 1;
         // Die 1 erases for 1.5 ms; a program takes 0.2 ms and a little.
-        flash.erase(coflash_flash::BlockId::new(setup.geometry.blocks_per_die() + erase), Cause::Gc, start);
+        let worn = coflash_media::BlockId::new(setup.geometry.blocks_per_die() + erase);
+        flash.erase(worn, Cause::Gc, start).unwrap();
         let mut dies = Vec::new();
         for page in 0..6 {
-            let mut io = Io { media: &mut flash, advisor: &mut CopyAll, start };
-            ftl.write(Lpn::new(page), Place::Host, Cause::Host, start, &mut io);
+            let mut io = Io { media: &mut flash, hook: &mut CopyAll, start };
+            ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), start, &mut io).unwrap();
             let place = ftl.lookup(Lpn::new(page)).expect("just written");
             dies.push(setup.geometry.die_of(setup.geometry.block_of(place)).get());
         }
@@ -118,12 +124,15 @@ fn a_write_waits_for_the_cleaning_of_its_die() {
     for step in 0..500 {
         now += 100_000_000;
         let (page, start) = (Lpn::new(step % 2 * (step % 18)), When::at(Time { ns: now }));
-        let before = *ftl.tally();
-        let mut io = Io { media: &mut flash, advisor: &mut CopyAll, start };
-        let done =
-            ftl.write(page, Place::Host, Cause::Host, start, &mut io).known().expect("channels are private");
-        let copies = ftl.tally().programs_for(Cause::Gc) - before.programs_for(Cause::Gc);
-        let erases = ftl.tally().erases_blocks - before.erases_blocks;
+        let (before, copies_before) = (*ftl.counters(), ftl.programs().gc);
+        let mut io = Io { media: &mut flash, hook: &mut CopyAll, start };
+        let done = ftl
+            .write(page_write(page, Place::Host, Cause::Host), start, &mut io)
+            .unwrap()
+            .known()
+            .expect("channels are private");
+        let copies = ftl.programs().gc - copies_before;
+        let erases = ftl.counters().erases_blocks - before.erases_blocks;
         let copy = timing.page_read.ns + timing.page_program.ns;
         let expected = copies * copy + erases * timing.block_erase.ns + program;
         assert_eq!(

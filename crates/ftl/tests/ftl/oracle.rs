@@ -1,12 +1,12 @@
 //! Random operations against a plain map of last writes: every page reads back what was last written.
 
 use crate::ledger::Ledger;
-use crate::setup::{Reproduce, Setup, pick, victims};
-use coflash_base::seed::{RngExt, Seed, Stream};
+use crate::setup::{Reproduce, SLOT, Setup, page_write, pick, victims};
+use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Index, Lpn};
-use coflash_flash::image::{Done, Image};
-use coflash_flash::{Access, Cause, DieId, Media, Oob, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, GcMode, Grade, Io, Marks, Trigger, Weight, Weights};
+use coflash_ftl::{AgeClass, Decision, Ftl, GcHook, GcMode, Io, Marks, PageRead, Trigger, Weight, Weights};
+use coflash_media::image::{Done, Image};
+use coflash_media::{Access, Cause, DieId, Flash, Media, Nvm, Oob, Place};
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
@@ -22,33 +22,34 @@ enum Operation {
     Trim(Lpn),
     /// Marks the page, or takes its mark back.
     Mark(Lpn),
-    /// Gives the mark, if there is one, another grade.
-    Grade(Lpn, Grade),
+    /// Gives the mark, if there is one, another class.
+    AgeClass(Lpn, AgeClass),
     Weigh(Weights),
     /// A die has nothing to do for so many steps of GC.
     Idle(DieId, u32),
 }
 
 /// The tier beside flash: it holds a copy of every marked page, and what GC dropped lives there alone.
-struct Tier {
+struct Memory {
     drops: bool,
     weights: Weights,
-    marked: Vec<Option<Grade>>,
+    marked: Vec<Option<AgeClass>>,
     dropped: Vec<Lpn>,
 }
 
-impl Advisor for Tier {
-    fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Fate {
+impl GcHook for Memory {
+    fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         let mark = self.marked[page.index()];
         assert_eq!(marks.any(), mark.is_some(), "{page:?}: the FTL's mark");
-        // What counts in full may be copied: the last grade is.
-        let is_dropped = |grade: Grade| grade != Grade::LAST || self.weights.0[grade.index()] < Weight::FULL;
+        // What counts in full may be copied: the last class is.
+        let is_dropped =
+            |class: AgeClass| class != AgeClass::LAST || self.weights.0[class.index()] < Weight::FULL;
         if self.drops && mark.is_some_and(is_dropped) {
             self.marked[page.index()] = None;
             self.dropped.push(page);
-            return Fate::Drop;
+            return Decision::Drop;
         }
-        Fate::COPY
+        Decision::COPY
     }
 
     fn weights(&mut self) -> Weights {
@@ -69,7 +70,7 @@ struct Checked {
     setup: Setup,
     ftl: Ftl,
     image: Image,
-    tier: Tier,
+    tier: Memory,
     truth: Vec<Truth>,
     ledger: Ledger,
     drops: u64,
@@ -81,7 +82,7 @@ impl Checked {
         let pages = ftl.logical_pages();
         Self {
             image: Image::new(&setup.geometry, 1),
-            tier: Tier {
+            tier: Memory {
                 drops,
                 weights: Weights::all(Weight::FULL),
                 marked: vec![None; pages as usize],
@@ -95,7 +96,7 @@ impl Checked {
         }
     }
 
-    fn draw(&self, stream: &mut Stream, marks: bool) -> Operation {
+    fn draw(&self, stream: &mut RandomStream, marks: bool) -> Operation {
         let pages = self.ftl.logical_pages();
         // Half of all operations go to the first tenth.
         let range = if stream.random() { pages.div_ceil(10) } else { pages };
@@ -115,8 +116,8 @@ impl Checked {
             13 => Operation::Trim(page),
             14..19 => Operation::Mark(page),
             19..21 => {
-                let grades: Vec<_> = Grade::all().collect();
-                Operation::Grade(page, pick(stream, &grades))
+                let classes: Vec<_> = AgeClass::all().collect();
+                Operation::AgeClass(page, pick(stream, &classes))
             }
             _ => Operation::Weigh(Weights(std::array::from_fn(|_| match self.setup.fractional {
                 true => Weight(stream.random_range(0..=16)),
@@ -125,15 +126,15 @@ impl Checked {
         }
     }
 
-    fn apply(&mut self, operation: Operation, stream: &mut Stream) {
+    fn apply(&mut self, operation: Operation, stream: &mut RandomStream) {
         let bytes = Bytes::from(std::array::from_fn(|_| stream.random()));
         match operation {
             Operation::Write(page) => self.write(page, 0, &bytes, Place::Host, Cause::Host),
             Operation::Evict(page) => {
                 self.image.host_writes(0, &bytes);
-                self.image.access(0, Access::WriteNew, ());
+                self.image.access(SLOT, Access::WriteNew { from: Place::Host }, ());
                 let causes = [Cause::Evict, Cause::Destage, Cause::Refresh, Cause::WearLevelling];
-                self.write(page, 0, &bytes, Place::Cache { slot: 0 }, pick(stream, &causes));
+                self.write(page, 0, &bytes, Place::Slot(SLOT), pick(stream, &causes));
             }
             Operation::WritePart(page, start, len) => {
                 if self.read(page, Place::Merged) {
@@ -162,17 +163,17 @@ impl Checked {
             Operation::Mark(page) if self.ftl.lookup(page).is_some() => {
                 self.ledger.marks = true;
                 let marked = &mut self.tier.marked[page.index()];
-                *marked = if marked.is_none() { Some(Grade::FIRST) } else { None };
+                *marked = if marked.is_none() { Some(AgeClass::FIRST) } else { None };
                 if marked.is_some() { self.ftl.mark(page) } else { self.ftl.unmark(page) }
             }
             Operation::Mark(page) => {
                 self.ftl.mark(page);
                 assert!(!self.ftl.is_marked(page), "a page that is not mapped has no mark");
             }
-            Operation::Grade(page, grade) => {
+            Operation::AgeClass(page, class) => {
                 if let Some(mark) = &mut self.tier.marked[page.index()] {
-                    *mark = grade;
-                    self.ftl.grade(page, grade);
+                    *mark = class;
+                    self.ftl.age(page, class);
                 }
             }
             Operation::Weigh(weights) => self.tier.weights = weights,
@@ -184,8 +185,8 @@ impl Checked {
     fn idle(&mut self, die: DieId, steps: u32) {
         for _ in 0..steps {
             let had_work = self.ftl.has_idle_work(die);
-            let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
-            let worked = self.ftl.work_idle(die, &mut io);
+            let mut io = Io { media: &mut self.image, hook: &mut self.tier, start: () };
+            let worked = self.ftl.work_idle(die, &mut io).unwrap();
             assert_eq!(worked, had_work, "{die:?}");
             let step = |done: &&Done| !matches!(done, Done::Program(_, Oob { lpn: None, .. }, _));
             assert_eq!(
@@ -200,8 +201,8 @@ impl Checked {
 
     fn write(&mut self, page: Lpn, start: usize, bytes: &[u8], from: Place, cause: Cause) {
         self.image.host_writes(start, bytes);
-        let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
-        self.ftl.write(page, from, cause, (), &mut io);
+        let mut io = Io { media: &mut self.image, hook: &mut self.tier, start: () };
+        self.ftl.write(page_write(page, from, cause), (), &mut io).unwrap();
         self.settle();
         let truth = &mut self.truth[page.index()];
         truth.elsewhere = false;
@@ -212,8 +213,9 @@ impl Checked {
     /// Reads a page, if flash has it.
     fn read(&mut self, page: Lpn, to: Place) -> bool {
         let mapped = self.ftl.lookup(page).is_some();
-        let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
-        let read = self.ftl.read(page, to, Cause::Host, (), &mut io).is_some();
+        let mut io = Io { media: &mut self.image, hook: &mut self.tier, start: () };
+        let read =
+            self.ftl.read(PageRead { lpn: page, to, cause: Cause::Host }, (), &mut io).unwrap().is_some();
         match self.setup.gc.trigger {
             Trigger::Write => {
                 assert_eq!(read, mapped, "{page:?} is read where it is mapped");
@@ -234,8 +236,8 @@ impl Checked {
 
     /// A device at rest has no victim that is partly cleaned.
     fn finish_victims(&mut self) {
-        let mut io = Io { media: &mut self.image, advisor: &mut self.tier, start: () };
-        self.ftl.finish_victims(&mut io);
+        let mut io = Io { media: &mut self.image, hook: &mut self.tier, start: () };
+        self.ftl.finish_victims(&mut io).unwrap();
         self.settle();
         self.check();
         self.ledger.assert_no_victims();
@@ -262,11 +264,11 @@ impl Checked {
             let page = Lpn::from_index(index);
             let place = self.ftl.lookup(page);
             assert_eq!(place.is_some(), truth.data.is_some() && !truth.elsewhere, "{page:?}: {truth:?}");
-            assert_eq!(self.ftl.grade_of(page), self.tier.marked[index], "{page:?}: mark");
+            assert_eq!(self.ftl.age_of(page), self.tier.marked[index], "{page:?}: mark");
             if let (Some(place), Some(data)) = (place, truth.data) {
                 mapped.push(page);
                 assert_eq!(rebuilt[index], Some(place), "{page:?}: out-of-band data gives the map");
-                self.image.read(place, Place::Host, Cause::Host, ());
+                self.image.read(place, Place::Host, Cause::Host, ()).unwrap();
                 self.image.log.pop();
                 assert_eq!(self.image.host_reads(), data, "{page:?} at {place:?}");
             }
@@ -309,9 +311,9 @@ fn storm(seed: u64, marks: Marking) -> (u64, u64) {
             }
         }
         checked.check();
-        assert!(checked.ftl.tally().erases_blocks > 0, "GC had something to do");
+        assert!(checked.ftl.counters().erases_blocks > 0, "GC had something to do");
         checked.finish_victims();
-        sum.0 += checked.ftl.tally().programs_for(Cause::Gc);
+        sum.0 += checked.ftl.programs().of(Cause::Gc);
         sum.1 += checked.drops;
     }
     sum

@@ -1,17 +1,17 @@
 //! Where data goes: dies, and blocks by wear. (Streams and free lists are checked by the ledger in every storm.)
 
-use crate::setup::Setup;
+use crate::setup::{Setup, page_write};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_flash::{Cause, DieId, Geometry, Media, Place, Untimed};
 use coflash_ftl::{
-    Advisor, Chips, CopyAll, Fate, FreeMark, Ftl, GcMode, Io, Marks, Stream, VictimConfig, WearLevelling,
-    Weight, Weights,
+    Chips, CopyAll, Decision, FreeMark, Ftl, GcHook, GcMode, Io, Marks, VictimConfig, WearLevelling, Weight,
+    Weights, WriteStream,
 };
+use coflash_media::{Cause, DieId, Geometry, Media, Place, Untimed};
 
 fn write(ftl: &mut Ftl, page: u32) {
-    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
-    ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+    let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
+    ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), (), &mut io).unwrap();
 }
 
 fn die_of(setup: &Setup, ftl: &Ftl, page: u32) -> u32 {
@@ -74,7 +74,7 @@ fn spread(wear_levelling: WearLevelling, seed: u64) -> u32 {
         let page = if hot { stream.random_range(0..pages / 10) } else { stream.random_range(0..pages) };
         write(&mut ftl, page);
     }
-    let counts = ftl.erase_counts();
+    let counts: Vec<_> = ftl.erase_counts().collect();
     counts.iter().max().expect("there are blocks") - counts.iter().min().expect("there are blocks")
 }
 
@@ -86,13 +86,14 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
     }
 }
 
-/// The difference between the most and the least erased block after writes to a tenth of the pages alone, so many of the
-/// least erased ones left out; the programs for wear levelling and all programs. Greedy GC never touches blocks of cold data.
+/// The difference between the most and the least erased block after writes to a tenth of the pages alone, so many of
+/// the least erased ones left out; the programs for wear levelling and all programs. Greedy GC never touches blocks of
+/// cold data.
 fn spread_of_cold_data(
     wear_levelling: WearLevelling,
     wear_gap: u32,
     mode: GcMode,
-    shared_streams: &[Vec<Stream>],
+    shared_streams: &[Vec<WriteStream>],
     left_out: usize,
 ) -> (u32, u64, u64) {
     let mut setup = Setup::small();
@@ -109,28 +110,28 @@ fn spread_of_cold_data(
     let pages = ftl.logical_pages();
     let mut stream = Seed(3).stream("cold");
     (0..pages).for_each(|page| write(&mut ftl, page));
-    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
-    ftl.write(Lpn::new(pages - 1), Place::Host, Cause::Evict, (), &mut io);
+    let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
+    ftl.write(page_write(Lpn::new(pages - 1), Place::Host, Cause::Evict), (), &mut io).unwrap();
     let spread = |ftl: &Ftl| {
-        let mut counts = ftl.erase_counts().to_vec();
+        let mut counts: Vec<_> = ftl.erase_counts().collect();
         counts.sort_unstable();
         counts[counts.len() - 1] - counts[left_out]
     };
     let mut most = 0;
     for _ in 0..100_000 {
         write(&mut ftl, stream.random_range(0..pages / 10));
-        let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
-        ftl.work_idle(DieId::new(0), &mut io);
+        let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
+        ftl.work_idle(DieId::new(0), &mut io).unwrap();
         most = most.max(spread(&ftl));
     }
     ftl.assert_invariants();
-    (most, ftl.tally().programs_for(Cause::WearLevelling), ftl.tally().programs())
+    (most, ftl.programs().of(Cause::WearLevelling), ftl.programs().all())
 }
 
 #[test]
 fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
     for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
-        let all = [vec![Stream::Host, Stream::Evict, Stream::Gc]];
+        let all = [vec![WriteStream::Host, WriteStream::Evict, WriteStream::Gc]];
         let (dynamic, moved, _) = spread_of_cold_data(WearLevelling::Dynamic, 16, mode, &all, 0);
         assert!(dynamic > 200 && moved == 0, "{mode:?}: {dynamic}");
         let mut moved_before = u64::MAX;
@@ -148,22 +149,23 @@ fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
     }
 }
 
-/// A stream that is hardly written keeps its block open, and young: GC's own, since greedy GC finds little to copy here, and
-/// that of evictions, of which there is one. The open block of the latter is never sealed and lags without bound. All others
-/// are bounded, less tightly than where all streams share a block: many lag at once, and one is swapped at each erase.
+/// A stream that is hardly written keeps its block open, and young: GC's own, since greedy GC finds little to copy
+/// here, and that of evictions, of which there is one. The open block of the latter is never sealed and lags without
+/// bound. All others are bounded, less tightly than where all streams share a block: many lag at once, and one is
+/// swapped at each erase.
 #[test]
 fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
-    let host_and_gc = vec![vec![Stream::Host, Stream::Gc]];
+    let host_and_gc = vec![vec![WriteStream::Host, WriteStream::Gc]];
     for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
         for (streams, idle) in
-            [(vec![], 2), (vec![vec![Stream::Host, Stream::Evict]], 1), (host_and_gc.clone(), 1)]
+            [(vec![], 2), (vec![vec![WriteStream::Host, WriteStream::Evict]], 1), (host_and_gc.clone(), 1)]
         {
             for gap in [4, 16] {
                 let spread =
                     |left_out| spread_of_cold_data(WearLevelling::Static, gap, mode, &streams, left_out).0;
                 let without = spread(idle);
                 assert!(without <= 3 * gap, "{mode:?}, gap {gap}, {streams:?}: {without}");
-                let evictions_apart = !streams.iter().flatten().any(|&stream| stream == Stream::Evict);
+                let evictions_apart = !streams.iter().flatten().any(|&stream| stream == WriteStream::Evict);
                 assert!(!evictions_apart || spread(0) > 8 * gap, "{mode:?}, gap {gap}: with the open block");
             }
         }
@@ -173,9 +175,9 @@ fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
 /// Drops marked pages, which weigh so much.
 struct Drops(Weight);
 
-impl Advisor for Drops {
-    fn fate<M: Media>(&mut self, _: Lpn, marks: Marks, _: &mut M) -> Fate {
-        if marks.any() { Fate::Drop } else { Fate::COPY }
+impl GcHook for Drops {
+    fn decide<M: Media>(&mut self, _: Lpn, marks: Marks, _: &mut M) -> Decision {
+        if marks.any() { Decision::Drop } else { Decision::COPY }
     }
 
     fn weights(&mut self) -> Weights {
@@ -186,24 +188,24 @@ impl Advisor for Drops {
 /// Block 0 holds 4 marked pages, block 1 holds 2 valid ones: which is cleaned first?
 fn cleaned_first(weight: Weight, fractional: bool) -> usize {
     let mut ftl = Setup { fractional, ..Setup::small() }.build().expect("the setup is accepted");
-    let mut advisor = Drops(weight);
-    let mut io = Io { media: &mut Untimed, advisor: &mut advisor, start: () };
+    let mut hook = Drops(weight);
+    let mut io = Io { media: &mut Untimed, hook: &mut hook, start: () };
     let mut write = |ftl: &mut Ftl, page| {
-        ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+        ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), (), &mut io).unwrap();
     };
     (0..8).for_each(|page| write(&mut ftl, page));
     (0..4).for_each(|page| ftl.mark(Lpn::new(page)));
     // The other blocks lose their pages one by one, later than block 1.
     let mut pages = [4, 5].into_iter().chain(8..32).chain((8..32).step_by(4)).chain((9..32).step_by(4));
-    while ftl.tally().erases_blocks == 0 {
+    while ftl.counters().erases_blocks == 0 {
         write(&mut ftl, pages.next().expect("GC begins before that"));
     }
     ftl.assert_invariants();
-    ftl.erase_counts().iter().position(|&erases| erases > 0).expect("one was erased")
+    ftl.erase_counts().position(|erases| erases > 0).expect("one was erased")
 }
 
 #[test]
-fn marked_pages_weigh_what_the_advisor_says() {
+fn marked_pages_weigh_what_the_hook_says() {
     // 4 pages at 3/16 and at 7/16 cost less than 2 pages, at 9/16 and 15/16 more.
     for (sixteenths, first) in [(0, 0), (3, 0), (7, 0), (9, 1), (15, 1), (16, 1)] {
         assert_eq!(cleaned_first(Weight(sixteenths), true), first, "{sixteenths} sixteenths");

@@ -1,11 +1,13 @@
 //! Configurations that do not fit together are refused, each with its key in the scenario and the numbers.
 
-use crate::setup::{PROVISIONING, Setup};
-use coflash_base::{Lpn, Share};
-use coflash_flash::{Cause, Geometry, Place, Untimed};
-use coflash_ftl::{Chips, CopyAll, FreeMark, FtlConfig, GcConfig, GcMode, Io, Pools, Spare, Stream, Summary};
+use crate::setup::{PROVISIONING, Setup, page_write};
+use coflash_base::{Lpn, Misfit, Share};
+use coflash_ftl::{
+    Chips, CopyAll, FreeMark, FtlConfig, GcConfig, GcMode, Io, Pools, Spare, Summary, WriteStream,
+};
+use coflash_media::{Cause, Geometry, Place, Untimed};
 
-fn refused(change: impl FnOnce(&mut Setup)) -> (&'static str, String) {
+fn refused(change: impl FnOnce(&mut Setup)) -> Misfit {
     let mut setup = Setup::small();
     change(&mut setup);
     match setup.build() {
@@ -15,10 +17,10 @@ fn refused(change: impl FnOnce(&mut Setup)) -> (&'static str, String) {
 }
 
 #[track_caller]
-fn assert_names(refusal: (&'static str, String), key: &str, parts: &[&str]) {
-    assert_eq!(refusal.0, key, "{refusal:?}");
+fn assert_names(refusal: Misfit, key: &str, parts: &[&str]) {
+    assert_eq!(refusal.key, key, "{refusal:?}");
     for part in parts {
-        assert!(refusal.1.contains(part), "{part:?} is not in {:?}", refusal.1);
+        assert!(refusal.problem.contains(part), "{part:?} is not in {:?}", refusal.problem);
     }
 }
 
@@ -33,10 +35,14 @@ fn each_refusal_names_its_key_and_the_numbers() {
     assert_names(no_mark, "gc.low_mark", &["5% of 12 blocks"]);
     let no_mark = refused(|setup| setup.gc.low_mark = FreeMark::Blocks(0));
     assert_names(no_mark, "gc.low_mark", &["0 blocks of 12 blocks"]);
-    let twice = |streams: Vec<Vec<Stream>>| refused(|setup| setup.ftl.shared_streams = streams);
+    let twice = |streams: Vec<Vec<WriteStream>>| refused(|setup| setup.ftl.shared_streams = streams);
     let key = "ftl.shared_streams";
-    assert_names(twice(vec![vec![Stream::Gc, Stream::Gc]]), key, &["Gc"]);
-    assert_names(twice(vec![vec![Stream::Host], vec![Stream::Evict, Stream::Host]]), key, &["Host"]);
+    assert_names(twice(vec![vec![WriteStream::Gc, WriteStream::Gc]]), key, &["Gc"]);
+    assert_names(
+        twice(vec![vec![WriteStream::Host], vec![WriteStream::Evict, WriteStream::Host]]),
+        key,
+        &["Host"],
+    );
     let in_mode = |mode, low_mark, change: fn(&mut GcConfig)| {
         refused(|setup| {
             setup.gc = GcConfig { mode, low_mark: FreeMark::Blocks(low_mark), ..GcConfig::default() };
@@ -78,7 +84,7 @@ fn a_low_mark_beyond_all_blocks_is_refused() {
     // 2³² blocks and one: a share is not cut to 32 bits.
     let share = Share { ppb: ((1 << 32) + 1) * Share::ONE.ppb / 12 + 1 };
     let refusal = refused(|setup| setup.gc.low_mark = FreeMark::Share(share));
-    assert_eq!(refusal.0, "ftl.spare.share");
+    assert_eq!(refusal.key, "ftl.spare.share");
 }
 
 /// The smallest spare that is accepted works however it is written; one billionth less is refused.
@@ -97,13 +103,14 @@ fn the_smallest_spare_is_enough() {
                 // Host and evict share a block, GC has one, one is free at the low mark, one is the reserve.
                 let most = pools * (setup.blocks_per_pool() - 4) * 4;
                 assert_eq!(ftl.logical_pages(), most, "as full as can be: {setup:?}");
-                let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
+                let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
                 for step in 0..most * 20 {
-                    ftl.write(Lpn::new(step * 7 % most), Place::Host, Cause::Host, (), &mut io);
+                    ftl.write(page_write(Lpn::new(step * 7 % most), Place::Host, Cause::Host), (), &mut io)
+                        .unwrap();
                 }
                 ftl.assert_invariants();
                 setup.ftl.spare.share.ppb -= 1;
-                let (key, problem) = setup.build().err().expect("one page too many");
+                let Misfit { key, problem } = setup.build().err().expect("one page too many");
                 assert_eq!(key, "ftl.spare.share", "{problem}");
             }
         }

@@ -1,11 +1,11 @@
 //! Pages that no tier has marked are copied in runs, or asked about one by one: flash is told the same.
 
-use crate::setup::{Reproduce, Setup, victims};
+use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::Lpn;
-use coflash_base::seed::{RngExt, Seed, Stream};
-use coflash_flash::image::Image;
-use coflash_flash::{Cause, DieId, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks, Weight, Weights};
+use coflash_base::seed::{RandomStream, RngExt, Seed};
+use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
+use coflash_media::image::Image;
+use coflash_media::{Cause, DieId, Media, Place};
 
 /// Of marked pages every other one is dropped; unmarked ones are copied.
 struct Dropping {
@@ -15,13 +15,13 @@ struct Dropping {
     asked: u32,
 }
 
-impl Advisor for Dropping {
-    fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Fate {
+impl GcHook for Dropping {
+    fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         self.asked += 1;
         match marks.any() {
-            true if page.get().is_multiple_of(2) => Fate::Drop,
-            true => Fate::CopyUnmarked,
-            false => Fate::COPY,
+            true if page.get().is_multiple_of(2) => Decision::Drop,
+            true => Decision::CopyUnmarked,
+            false => Decision::COPY,
         }
     }
 
@@ -38,32 +38,32 @@ impl Advisor for Dropping {
 struct Device {
     ftl: Ftl,
     image: Image,
-    advisor: Dropping,
+    hook: Dropping,
 }
 
 impl Device {
     fn new(setup: &Setup, in_runs: bool) -> Self {
-        let advisor = Dropping { fractional: setup.fractional, in_runs, copied_in_runs: 0, asked: 0 };
+        let hook = Dropping { fractional: setup.fractional, in_runs, copied_in_runs: 0, asked: 0 };
         Self {
             ftl: setup.build().expect("the setup is accepted"),
             image: Image::new(&setup.geometry, 0),
-            advisor,
+            hook,
         }
     }
 
-    fn act(&mut self, dies: u32, stream: &mut Stream) {
-        let Self { ftl, image, advisor } = self;
+    fn act(&mut self, dies: u32, stream: &mut RandomStream) {
+        let Self { ftl, image, hook } = self;
         image.log.clear();
         let lpn = Lpn::new(stream.random_range(0..ftl.logical_pages()));
-        let io = &mut Io { media: image, advisor, start: () };
+        let io = &mut Io { media: image, hook, start: () };
         match stream.random_range(0..12) {
             0..3 if ftl.marks(lpn) == Some(Marks::NONE) => ftl.mark(lpn),
             0..3 if ftl.is_marked(lpn) => ftl.unmark(lpn),
             3 => ftl.invalidate(lpn),
-            4 => drop(ftl.work_idle(DieId::new(stream.random_range(0..dies)), io)),
-            5 => ftl.finish_victims(io),
-            6..8 => ftl.write(lpn, Place::Host, Cause::Evict, (), io),
-            _ => ftl.write(lpn, Place::Host, Cause::Host, (), io),
+            4 => drop(ftl.work_idle(DieId::new(stream.random_range(0..dies)), io).unwrap()),
+            5 => ftl.finish_victims(io).unwrap(),
+            6..8 => ftl.write(page_write(lpn, Place::Host, Cause::Evict), (), io).unwrap(),
+            _ => ftl.write(page_write(lpn, Place::Host, Cause::Host), (), io).unwrap(),
         }
     }
 }
@@ -83,11 +83,11 @@ fn flash_is_told_the_same() {
                 other.act(setup.geometry.dies(), &mut same);
                 assert_eq!(one.image.log, other.image.log, "step {step}");
             }
-            assert_eq!(one.ftl.tally(), other.ftl.tally());
+            assert_eq!(one.ftl.counters(), other.ftl.counters());
             one.ftl.assert_invariants();
-            assert_eq!(one.advisor.copied_in_runs + one.advisor.asked, other.advisor.asked, "seed {seed}");
-            copied_in_runs += one.advisor.copied_in_runs;
-            asked += one.advisor.asked;
+            assert_eq!(one.hook.copied_in_runs + one.hook.asked, other.hook.asked, "seed {seed}");
+            copied_in_runs += one.hook.copied_in_runs;
+            asked += one.hook.asked;
         }
     }
     assert!(copied_in_runs > 10_000 && asked > 10_000, "{copied_in_runs} in runs, {asked} asked");

@@ -1,12 +1,12 @@
 //! Devices to test: tiny ones, drawn from a seed or made by hand.
 
-use coflash_base::seed::{RngExt, Seed, Stream};
-use coflash_base::{Bytes, Share};
-use coflash_flash::Geometry;
+use coflash_base::seed::{RandomStream, RngExt, Seed};
+use coflash_base::{Bytes, Lpn, Misfit, Share};
 use coflash_ftl::{
-    Chips, Demands, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare,
-    Stream as DataStream, Summary, Trigger, VictimConfig, WearLevelling,
+    Chips, Coverage, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, PageWrite, Pools, Provisioning,
+    Requirements, Spare, Summary, Trigger, VictimConfig, WearLevelling, WriteStream,
 };
+use coflash_media::{Cause, Geometry, Memory, Place, Slot};
 
 /// Everything an FTL is made of.
 #[derive(Clone, Debug)]
@@ -18,8 +18,16 @@ pub(crate) struct Setup {
     pub(crate) seed: u64,
 }
 
+/// The cache slot of the tests.
+pub(crate) const SLOT: Slot = Slot { memory: Memory::Device, number: 0 };
+
+/// A whole page in the stream of its cause.
+pub(crate) fn page_write(lpn: Lpn, from: Place, cause: Cause) -> PageWrite {
+    PageWrite { lpn, coverage: Coverage::Full, from, cause, stream: WriteStream::of(cause) }
+}
+
 /// One of several, all alike.
-pub(crate) fn pick<T: Clone>(stream: &mut Stream, choices: &[T]) -> T {
+pub(crate) fn pick<T: Clone>(stream: &mut RandomStream, choices: &[T]) -> T {
     choices[stream.random_range(0..choices.len())].clone()
 }
 
@@ -41,8 +49,8 @@ impl Setup {
     }
 
     /// Any shape and any options, as full as they allow or somewhat less.
-    pub(crate) fn draw(stream: &mut Stream, victim: VictimConfig) -> Self {
-        use DataStream::{Evict, Gc, Host};
+    pub(crate) fn draw(stream: &mut RandomStream, victim: VictimConfig) -> Self {
+        use WriteStream::{Evict, Gc, Host};
         let pages_per_block = pick(stream, &[2, 3, 4, 65]);
         let geometry = Geometry {
             channels: stream.random_range(1..=3),
@@ -85,9 +93,10 @@ impl Setup {
     }
 
     /// The device, or why not.
-    pub(crate) fn build(&self) -> Result<Ftl, (&'static str, String)> {
-        let demands = Demands { fractional: self.fractional, grades: true, ..Demands::NONE };
-        Ftl::new(&self.geometry, &self.ftl, &self.gc, demands, Seed(self.seed))
+    pub(crate) fn build(&self) -> Result<Ftl, Misfit> {
+        let requirements =
+            Requirements { fractional_costs: self.fractional, age_classes: true, ..Requirements::NONE };
+        Ftl::new(&self.geometry, &self.ftl, &self.gc, requirements, Seed(self.seed))
     }
 
     /// With the smallest spare share that is accepted.

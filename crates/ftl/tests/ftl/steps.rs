@@ -1,11 +1,11 @@
 //! GC in steps: no more of them before an operation than are allowed, unless the reserve is at stake.
 
-use crate::setup::{Reproduce, Setup, victims};
+use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
-use coflash_flash::image::{Done, Image};
-use coflash_flash::{Cause, Place};
 use coflash_ftl::{CopyAll, FreeMark, GcMode, Io};
+use coflash_media::image::{Done, Image};
+use coflash_media::{Cause, Place};
 
 /// Copies and erases in a log.
 fn steps(log: &[Done]) -> usize {
@@ -33,12 +33,12 @@ fn most_steps(mode: GcMode, steps_max: u32) -> usize {
         for step in 0..20_000 {
             let page = if step < pages { step } else { stream.random_range(0..pages) };
             image.log.clear();
-            let mut io = Io { media: &mut image, advisor: &mut CopyAll, start: () };
-            ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+            let mut io = Io { media: &mut image, hook: &mut CopyAll, start: () };
+            ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), (), &mut io).unwrap();
             most = most.max(steps(&image.log));
         }
         ftl.assert_invariants();
-        assert!(ftl.tally().erases_blocks > 100, "GC had something to do");
+        assert!(ftl.counters().erases_blocks > 100, "GC had something to do");
     }
     most
 }
@@ -67,13 +67,17 @@ fn background_gc_leaves_nothing_to_do_where_there_is_time() {
     for step in 0..5_000 {
         let page = if step < pages { step } else { stream.random_range(0..pages) };
         image.log.clear();
-        let mut io = Io { media: &mut image, advisor: &mut CopyAll, start: () };
-        ftl.write(Lpn::new(page), Place::Host, Cause::Host, (), &mut io);
+        let mut io = Io { media: &mut image, hook: &mut CopyAll, start: () };
+        ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), (), &mut io).unwrap();
         assert_eq!(steps(io.media.log.as_slice()), 0, "a write waits for nothing");
-        let die = coflash_flash::DieId::new(0);
-        while ftl.work_idle(die, &mut io) {}
+        let die = coflash_media::DieId::new(0);
+        while ftl.work_idle(die, &mut io).unwrap() {}
         assert!(!ftl.has_idle_work(die) && !ftl.pools_have_at_most(FreeMark::Blocks(3)));
     }
-    let tally = ftl.tally();
-    assert_eq!(tally.gc_steps, tally.erases_blocks + tally.programs_for(Cause::Gc), "all of it in idle time");
+    let counters = ftl.counters();
+    assert_eq!(
+        counters.gc_steps,
+        counters.erases_blocks + ftl.programs().of(Cause::Gc),
+        "all of it in idle time"
+    );
 }

@@ -1,46 +1,51 @@
-//! What an advisor says of valid pages is done: read from a slot or from flash, to which stream, in which mode; and blocks
-//! programmed fast are refreshed in time.
+//! The hook's decisions about valid pages are carried out: read from a slot or from flash, to which stream, in which
+//! mode; and blocks programmed fast are refreshed in time.
 
-use crate::setup::{Reproduce, Setup, victims};
-use coflash_base::seed::{RngExt, Seed, Stream as Draws};
-use coflash_base::{Duration, Index, Lpn, Time};
-use coflash_flash::image::{Done, Image};
-use coflash_flash::{Access, Cause, Media, Mode, Place};
+use crate::setup::{Reproduce, Setup, page_write, victims};
+use coflash_base::seed::{RandomStream as Draws, RngExt, Seed};
+use coflash_base::{Duration, Index, Lpn, Misfit, Time};
 use coflash_ftl::{
-    Advisor, Demands, Fate, FreeMark, Ftl, FtlConfig, GcMode, Io, Marks, RefreshConfig, Source, Spare,
-    Stream, Tier, Weight, Weights,
+    Decision, FreeMark, Ftl, FtlConfig, GcHook, GcMode, Io, Marks, RefreshConfig, Requirements, Source,
+    Spare, Weight, Weights, WriteStream,
 };
+use coflash_media::image::{Done, Image};
+use coflash_media::{Access, Cause, Flash, Media, Memory, Mode, Nvm, Place, Slot};
 use std::collections::{BTreeMap, VecDeque};
+
+/// The slot of a page in the device's memory.
+fn slot(page: Lpn) -> Slot {
+    Slot { memory: Memory::Device, number: page.get() }
+}
 
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
 
-/// Two tiers above flash, and what flash should hold.
-struct Tiers {
+/// Two memories above flash, and what flash should hold.
+struct TwoMemories {
     marks: Vec<Marks>,
     /// What is in the device's slot of each page; newer than flash where the page is marked so.
     slots: Vec<Bytes>,
     flash: Vec<Option<Bytes>>,
     weight: Weight,
     /// What was said of each page, in order.
-    fates: VecDeque<(Lpn, Fate)>,
+    decisions: VecDeque<(Lpn, Decision)>,
 }
 
-impl Advisor for Tiers {
-    fn fate<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Fate {
+impl GcHook for TwoMemories {
+    fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         assert_eq!(marks, self.marks[page.index()], "{page:?}: the FTL's marks");
-        let source = if marks.device { Source::Slot(page.get()) } else { Source::Flash };
+        let source = if marks.device { Source::Slot(slot(page)) } else { Source::Flash };
         if marks.device {
             self.flash[page.index()] = Some(self.slots[page.index()]);
             self.marks[page.index()].device = false;
         }
-        let fate = if marks.host {
-            Fate::Copy { source, stream: Stream::Shadow, mode: Mode::Fast }
+        let decision = if marks.host {
+            Decision::Copy { source, stream: WriteStream::Shadow, mode: Mode::Fast }
         } else {
-            Fate::Copy { source, stream: Stream::Gc, mode: Mode::Normal }
+            Decision::Copy { source, stream: WriteStream::Gc, mode: Mode::Normal }
         };
-        self.fates.push_back((page, fate));
-        fate
+        self.decisions.push_back((page, decision));
+        decision
     }
 
     fn weights(&mut self) -> Weights {
@@ -51,7 +56,7 @@ impl Advisor for Tiers {
 struct Checked {
     ftl: Ftl,
     image: Image,
-    tiers: Tiers,
+    tiers: TwoMemories,
     now: Time,
     /// Programs of fast blocks since their last erase, by block.
     begun_fast: BTreeMap<u32, Time>,
@@ -67,24 +72,24 @@ const PAUSE_NS: u64 = 20;
 
 impl Checked {
     fn new(setup: &Setup, weight: Weight) -> Self {
-        let demands = Demands {
-            fractional: !weight.0.is_multiple_of(16),
+        let requirements = Requirements {
+            fractional_costs: !weight.0.is_multiple_of(16),
             weight_max: weight,
             shadow_stream: true,
-            ..Demands::NONE
+            ..Requirements::NONE
         };
         let mut ftl =
-            Ftl::new(&setup.geometry, &setup.ftl, &setup.gc, demands, Seed(1)).expect("it is accepted");
+            Ftl::new(&setup.geometry, &setup.ftl, &setup.gc, requirements, Seed(1)).expect("it is accepted");
         ftl.track_host();
         let pages = ftl.logical_pages() as usize;
         Self {
             image: Image::new(&setup.geometry, pages as u32),
-            tiers: Tiers {
+            tiers: TwoMemories {
                 marks: vec![Marks::NONE; pages],
                 slots: vec![[0; PAGE]; pages],
                 flash: vec![None; pages],
                 weight,
-                fates: VecDeque::new(),
+                decisions: VecDeque::new(),
             },
             ftl,
             now: Time::ZERO,
@@ -97,8 +102,8 @@ impl Checked {
 
     fn step(&mut self, stream: &mut Draws) {
         self.now += Duration { ns: stream.random_range(0..=PAUSE_NS) };
-        let mut io = Io { media: &mut self.image, advisor: &mut self.tiers, start: () };
-        self.ftl.pass_time(self.now, &mut io);
+        let mut io = Io { media: &mut self.image, hook: &mut self.tiers, start: () };
+        self.ftl.pass_time(self.now, &mut io).unwrap();
         self.settle();
         let pages = self.ftl.logical_pages();
         let page = Lpn::new(stream.random_range(0..pages));
@@ -106,20 +111,20 @@ impl Checked {
         match stream.random_range(0..16) {
             0..8 => {
                 self.image.host_writes(0, &bytes);
-                let mut io = Io { media: &mut self.image, advisor: &mut self.tiers, start: () };
-                self.ftl.write(page, Place::Host, Cause::Host, (), &mut io);
+                let mut io = Io { media: &mut self.image, hook: &mut self.tiers, start: () };
+                self.ftl.write(page_write(page, Place::Host, Cause::Host), (), &mut io).unwrap();
                 self.tiers.flash[page.index()] = Some(bytes);
                 self.tiers.marks[page.index()] = Marks::NONE;
             }
             8..11 => {
                 self.image.host_writes(0, &bytes);
-                self.image.access(page.get(), Access::WriteNew, ());
+                self.image.access(slot(page), Access::WriteNew { from: Place::Host }, ());
                 self.tiers.slots[page.index()] = bytes;
-                self.mark(page, Tier::Device, true);
+                self.mark(page, Memory::Device, true);
             }
-            11..13 => self.mark(page, Tier::Host, true),
-            13 => self.mark(page, Tier::Host, false),
-            14 => self.mark(page, Tier::Device, false),
+            11..13 => self.mark(page, Memory::Host, true),
+            13 => self.mark(page, Memory::Host, false),
+            14 => self.mark(page, Memory::Device, false),
             _ => {
                 self.ftl.invalidate(page);
                 self.tiers.flash[page.index()] = None;
@@ -129,18 +134,15 @@ impl Checked {
         self.settle();
     }
 
-    fn mark(&mut self, page: Lpn, tier: Tier, marked: bool) {
+    fn mark(&mut self, page: Lpn, tier: Memory, marked: bool) {
         self.ftl.set_mark(page, tier, marked);
         if self.ftl.lookup(page).is_some() {
             let marks = &mut self.tiers.marks[page.index()];
-            match tier {
-                Tier::Host => marks.host = marked,
-                Tier::Device => marks.device = marked,
-            }
+            *marks = marks.with(tier, marked);
         }
     }
 
-    /// Replays what flash was told against what the advisor said.
+    /// Replays what flash was told against what the hook said.
     fn settle(&mut self) {
         for done in std::mem::take(&mut self.image.log) {
             let moved = match done {
@@ -159,7 +161,7 @@ impl Checked {
             self.refreshed += u64::from(cause == Cause::Refresh);
             self.from_slots += u64::from(from_slot);
             let lpn = oob.lpn.expect("data");
-            let Some((asked, Fate::Copy { source, mode, .. })) = self.tiers.fates.pop_front() else {
+            let Some((asked, Decision::Copy { source, mode, .. })) = self.tiers.decisions.pop_front() else {
                 panic!("{lpn:?} is moved and nobody was asked");
             };
             assert_eq!(
@@ -175,10 +177,10 @@ impl Checked {
                 assert!(!self.begun_fast.contains_key(&block.get()), "{block:?} is for shadows alone");
             }
         }
-        assert!(self.tiers.fates.is_empty(), "what is asked of is moved");
+        assert!(self.tiers.decisions.is_empty(), "what is asked of is moved");
         for block in 0..self.setup.geometry.blocks() {
             let begun = self.begun_fast.get(&block);
-            let is_fast = self.ftl.is_fast(coflash_flash::BlockId::new(block));
+            let is_fast = self.ftl.is_fast(coflash_media::BlockId::new(block));
             assert_eq!(is_fast, begun.is_some(), "block {block} is known to be fast");
             let late = RETENTION.ns - POWER_OFF.ns + PAUSE_NS;
             assert!(
@@ -194,7 +196,7 @@ impl Checked {
             let marks = self.ftl.marks(page);
             assert_eq!(marks, self.tiers.flash[page.index()].map(|_| self.tiers.marks[page.index()]));
             let Some(at) = self.ftl.lookup(page) else { continue };
-            self.image.read(at, Place::Host, Cause::Host, ());
+            self.image.read(at, Place::Host, Cause::Host, ()).unwrap();
             assert_eq!(self.image.host_reads(), self.tiers.flash[page.index()].expect("it is there"));
         }
         self.image.log.clear();
@@ -202,10 +204,10 @@ impl Checked {
 }
 
 #[test]
-fn pages_go_where_the_advisor_says_and_fast_blocks_are_refreshed() {
+fn pages_go_where_the_hook_says_and_fast_blocks_are_refreshed() {
     let (mut refreshed, mut from_slots) = (0, 0);
     for (number, victim) in (0..8).flat_map(|_| victims()).enumerate() {
-        let mut stream = Seed(number as u64).stream("fates");
+        let mut stream = Seed(number as u64).stream("decisions");
         let mut setup = Setup::draw(&mut stream, victim);
         setup.ftl.refresh =
             RefreshConfig { fast_retention: Some(RETENTION), power_off: POWER_OFF, retention: None };
@@ -237,19 +239,19 @@ fn pages_go_where_the_advisor_says_and_fast_blocks_are_refreshed() {
 
 #[test]
 fn what_does_not_fit_is_refused_with_the_numbers() {
-    let demands = Demands { shadow_stream: true, ..Demands::NONE };
+    let requirements = Requirements { shadow_stream: true, ..Requirements::NONE };
     let setup = Setup::small();
     let refused = |ftl: &FtlConfig, mark| {
         let gc = coflash_ftl::GcConfig { low_mark: FreeMark::Blocks(mark), ..setup.gc.clone() };
-        Ftl::new(&setup.geometry, ftl, &gc, demands, Seed(1)).map(|_| ()).unwrap_err()
+        Ftl::new(&setup.geometry, ftl, &gc, requirements, Seed(1)).map(|_| ()).unwrap_err()
     };
-    let (key, problem) = refused(&setup.ftl, 1);
+    let Misfit { key, problem } = refused(&setup.ftl, 1);
     assert_eq!(key, "gc.low_mark");
     assert!(problem.contains("fills 2 blocks at once"), "{problem}");
     let refresh = RefreshConfig { retention: Some(RETENTION), power_off: RETENTION, fast_retention: None };
-    let (key, problem) = refused(&FtlConfig { refresh, ..setup.ftl.clone() }, 2);
+    let Misfit { key, problem } = refused(&FtlConfig { refresh, ..setup.ftl.clone() }, 2);
     assert_eq!(
-        (key, problem.as_str()),
+        (key.as_str(), problem.as_str()),
         ("ftl.refresh.power_off", "1us was given; less than the retention of 1us is allowed")
     );
 }
@@ -260,7 +262,7 @@ fn states_take_three_bits_a_page_and_four_bytes_a_block() {
     setup.geometry.pages_per_block = 512;
     setup.geometry.blocks_per_plane = 128;
     let Setup { geometry, ftl, gc, .. } = setup.with_least_spare();
-    let mut ftl = Ftl::new(&geometry, &ftl, &gc, Demands::NONE, Seed(1)).expect("it is accepted");
+    let mut ftl = Ftl::new(&geometry, &ftl, &gc, Requirements::NONE, Seed(1)).expect("it is accepted");
     ftl.track_host();
     let (pages, blocks) = (128 * 512, 128);
     assert_eq!(ftl.state_bytes(), pages * 3 / 8 + blocks * 4);

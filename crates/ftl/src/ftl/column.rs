@@ -1,15 +1,15 @@
-//! Columns of numbers, laid out so that a general compressor does well: the difference of each number to the one before,
-//! in chunks, the low bytes of a chunk first, then the next higher ones.
+//! Columns of numbers, laid out for a general compressor: differences of successive numbers, in chunks, with the lowest
+//! bytes of a chunk first, then the next higher ones.
 //!
 //! Pages written in order differ by a constant, and of random numbers only the low bytes are random.
 
 use std::io::{self, Read, Write};
 
-/// Numbers in a chunk: their lowest bytes fill a block of zstd.
+/// The size of a chunk: the lowest bytes of its numbers fill a block of zstd.
 const CHUNK: usize = 1 << 17;
 
-/// Writes numbers of at most `BYTES` bytes each.
-pub(crate) fn write<const BYTES: usize>(
+/// Write numbers of at most `BYTES` bytes each.
+pub(super) fn write<const BYTES: usize>(
     out: &mut dyn Write,
     mut numbers: impl Iterator<Item = u64>,
 ) -> io::Result<()> {
@@ -34,11 +34,11 @@ pub(crate) fn write<const BYTES: usize>(
     }
 }
 
-/// Reads as many numbers as there are slots; `value` says what a number stands for, none where it stands for nothing.
+/// Read as many numbers as there are slots. `value` decodes a number; `None` rejects it.
 ///
 /// # Errors
-/// The input ends early, or a number stands for nothing; the message names `what`.
-pub(crate) fn read<const BYTES: usize, T>(
+/// The input ends early, or a number was rejected. The message names `what`.
+pub(super) fn read<const BYTES: usize, T>(
     input: &mut dyn Read,
     what: &str,
     slots: &mut [T],
@@ -62,8 +62,8 @@ pub(crate) fn read<const BYTES: usize, T>(
     Ok(())
 }
 
-/// What was read cannot be.
-pub(crate) fn invalid(problem: String) -> io::Error {
+/// Create the error for invalid input.
+pub(super) fn invalid(problem: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, problem)
 }
 

@@ -1,0 +1,10 @@
+//! The size of a cache, for its eviction policy.
+
+/// The size of a cache.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The number of slots of the cache.
+    pub slots: u32,
+    /// The number of logical pages that may be cached.
+    pub pages: u32,
+}

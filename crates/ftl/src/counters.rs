@@ -1,0 +1,74 @@
+//! The FTL's counters.
+
+use coflash_media::Cause;
+
+const CAUSES: &[&str] = &["host", "evict", "gc", "refresh", "wear_levelling", "destage", "metadata"];
+
+coflash_base::measures! {
+    /// Pages programmed, by cause.
+    pub struct Programs in "programs_pages", "Where programs come from" {
+        /// Host writes past the cache.
+        host: u64, "pages programmed, host writes", pages, series("programs_host_pages");
+        /// Pages evicted from the cache; in a flash cache before disks, pages read into it.
+        evict: u64, "pages programmed, cache evictions", pages, series("programs_evict_pages");
+        /// Pages copied by GC.
+        gc: u64, "pages programmed, GC copies", pages, cost, series("programs_gc_pages");
+        /// Pages rewritten before their data fades.
+        refresh: u64, "pages programmed, refresh", pages, cost, of(CAUSES), series("programs_refresh_pages");
+        /// Cold pages moved from less-worn to worn blocks.
+        wear_levelling: u64, "pages programmed, wear levelling", pages, cost, series("programs_wear_levelling_pages");
+        /// Dirty pages of a flash cache on their way to the disk.
+        destage: u64, "pages programmed, destaging", pages, series("programs_destage_pages");
+        /// Summaries, checkpoints and journals.
+        metadata: u64, "pages programmed, metadata", pages, cost, series("programs_metadata_pages");
+    }
+}
+
+impl Programs {
+    /// The total.
+    #[must_use]
+    pub fn all(&self) -> u64 {
+        let Self { host, evict, gc, refresh, wear_levelling, destage, metadata } = self;
+        host + evict + gc + refresh + wear_levelling + destage + metadata
+    }
+
+    /// The programs for one cause.
+    #[inline(always)]
+    #[must_use]
+    pub fn of(&self, cause: Cause) -> u64 {
+        let mut programs = *self;
+        *programs.of_mut(cause)
+    }
+
+    #[inline(always)]
+    pub(crate) fn of_mut(&mut self, cause: Cause) -> &mut u64 {
+        match cause {
+            Cause::Host => &mut self.host,
+            Cause::Evict => &mut self.evict,
+            Cause::Gc => &mut self.gc,
+            Cause::Refresh => &mut self.refresh,
+            Cause::WearLevelling => &mut self.wear_levelling,
+            Cause::Destage => &mut self.destage,
+            Cause::Metadata => &mut self.metadata,
+        }
+    }
+}
+
+coflash_base::measures! {
+    /// Flash operations and garbage collection.
+    pub struct FtlCounters in "", "Flash" {
+        /// Flash reads for requests. Reads of GC are part of its copies.
+        flash_reads_pages: u64, "flash reads", pages, untabled;
+        /// Pages read because the host wrote only a part of them, past the cache.
+        flash_merges_pages: u64, "pages read to complete a write past the cache", pages, cost, untabled;
+        /// Valid pages copied by GC.
+        gc_copies_pages: u64, "pages copied by GC", pages, cost;
+        /// Valid pages dropped by GC without a copy, because another memory held their data.
+        gc_drops_pages: u64, "pages dropped by GC", pages, rare, series("gc_drops_pages");
+        /// Page copies and erases that GC did one by one, in idle time or between operations. The others were part of
+        /// whole victims that an operation waited for.
+        gc_steps: u64, "steps of GC", untabled;
+        /// Erased blocks.
+        erases_blocks: u64, "blocks erased", blocks, cost, series("erases_blocks");
+    }
+}

@@ -1,0 +1,190 @@
+//! The FTL's checked configuration, in numbers of blocks and pages of one device.
+
+use crate::config::{FtlConfig, GcConfig, GcMode, Pools};
+use crate::ids::{LocalBlock, PoolId};
+use crate::requirements::Requirements;
+use crate::stream::Groups;
+use coflash_base::{Misfit, Share};
+use coflash_media::{BlockId, DieId, Geometry};
+use std::collections::BTreeSet;
+
+/// The numbers of one device.
+#[derive(Clone, Debug)]
+pub(crate) struct Dimensions {
+    pub(crate) logical_pages: u32,
+    pub(crate) data_pages_per_block: u32,
+    pub(crate) pools_per_die: u32,
+    pub(crate) blocks_per_pool: u32,
+    /// At this many free blocks or fewer, GC cleans whole victims before a pool is written.
+    pub(crate) low_mark_blocks: u32,
+    /// At this many free blocks or fewer, GC works in steps; not less than `low_mark_blocks`.
+    pub(crate) step_mark_blocks: u32,
+    /// The groups of streams that share active blocks.
+    pub(crate) groups: Groups,
+    /// The most valid pages that a pool may hold such that GC can always free a page.
+    pub(crate) valid_pages_max: u32,
+}
+
+impl Dimensions {
+    pub(crate) fn new(
+        geometry: &Geometry,
+        ftl: &FtlConfig,
+        gc: &GcConfig,
+        requirements: Requirements,
+    ) -> Result<Self, Misfit> {
+        ftl.refresh.check()?;
+        let summary_pages = ftl.summary_pages();
+        if geometry.pages_per_block <= summary_pages {
+            let problem = "1 is too few: a block with a summary needs at least 2";
+            return Err(Misfit::new("flash.pages_per_block", problem));
+        }
+        let data_pages_per_block = geometry.pages_per_block - summary_pages;
+        let (pools_per_die, blocks_per_pool) = match ftl.pools {
+            Pools::Plane => (geometry.planes_per_die, geometry.blocks_per_plane),
+            Pools::Die => (1, geometry.blocks_per_die()),
+        };
+        let groups = Groups::new(&ftl.shared_streams, requirements.shadow_stream)?;
+        // When GC begins, each block that it copies to may be full, but only once.
+        let copied_to: BTreeSet<_> = requirements.copy_streams().map(|stream| groups.of(stream)).collect();
+        let reserve = copied_to.len() as u32;
+        let (step_mark_blocks, low_mark_blocks) = marks(gc, blocks_per_pool, reserve)?;
+        if ftl.spare.share == Share::ZERO {
+            return Err(Misfit::new("ftl.spare.share", "0% leaves GC no space to work in: more than 0%"));
+        }
+        let dies = u64::from(geometry.dies());
+        let logical_pages = u64::from(ftl.logical_pages(geometry));
+        if logical_pages == 0 {
+            let problem = format!("{} leaves no page to the host", ftl.spare.share);
+            return Err(Misfit::new("ftl.spare.share", problem));
+        }
+        // The free blocks at the mark, the active blocks, and one to copy into must not be needed for data.
+        let kept_back = step_mark_blocks.saturating_add(groups.count() + 1);
+        let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
+        let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
+        if per_pool > usable {
+            return Err(Misfit::new(
+                "ftl.spare.share",
+                format!(
+                    "the device is too small: a pool of {blocks_per_pool} blocks must hold {per_pool} pages, but GC keeps \
+                     {kept_back} blocks back ({} mark {step_mark_blocks}, {} active, 1 reserve), which leaves room \
+                     for {usable}; more spare share, more blocks or a lower {}",
+                    if gc.mode == GcMode::Background { "background" } else { "low" },
+                    groups.count(),
+                    if gc.mode == GcMode::Background { "gc.background_mark" } else { "gc.low_mark" }
+                ),
+            ));
+        }
+        Ok(Self {
+            logical_pages: ftl.logical_pages(geometry),
+            data_pages_per_block,
+            pools_per_die,
+            blocks_per_pool,
+            low_mark_blocks,
+            step_mark_blocks,
+            groups,
+            valid_pages_max: usable as u32,
+        })
+    }
+
+    /// The number of pools of the device.
+    pub(crate) fn pools(&self, geometry: &Geometry) -> u32 {
+        geometry.dies() * self.pools_per_die
+    }
+
+    #[inline(always)]
+    pub(crate) fn pool_of(&self, block: BlockId) -> PoolId {
+        PoolId::new(block.get() / self.blocks_per_pool)
+    }
+
+    #[inline(always)]
+    pub(crate) fn die_of(&self, pool: PoolId) -> DieId {
+        DieId::new(pool.get() / self.pools_per_die)
+    }
+
+    /// Pool `local` of a die.
+    #[inline(always)]
+    pub(crate) fn pool(&self, die: DieId, local: u32) -> PoolId {
+        PoolId::new(die.get() * self.pools_per_die + local)
+    }
+
+    pub(crate) fn pools_of(&self, die: DieId) -> impl Iterator<Item = PoolId> + use<> {
+        let first = die.get() * self.pools_per_die;
+        (first..first + self.pools_per_die).map(PoolId::new)
+    }
+
+    /// The ids of a pool's blocks.
+    #[inline(always)]
+    fn range_of(&self, pool: PoolId) -> std::ops::Range<u32> {
+        let first = pool.get() * self.blocks_per_pool;
+        first..first + self.blocks_per_pool
+    }
+
+    pub(crate) fn blocks_of(&self, pool: PoolId) -> impl Iterator<Item = BlockId> + use<> {
+        self.range_of(pool).map(BlockId::new)
+    }
+
+    /// The indices of a pool's blocks in a table of blocks.
+    #[inline(always)]
+    pub(crate) fn indices_of(&self, pool: PoolId) -> std::ops::Range<usize> {
+        let range = self.range_of(pool);
+        range.start as usize..range.end as usize
+    }
+
+    #[inline(always)]
+    pub(crate) fn local(&self, pool: PoolId, block: BlockId) -> LocalBlock {
+        LocalBlock::new(block.get() - self.range_of(pool).start)
+    }
+
+    #[inline(always)]
+    pub(crate) fn block(&self, pool: PoolId, local: LocalBlock) -> BlockId {
+        BlockId::new(self.range_of(pool).start + local.get())
+    }
+}
+
+/// The numbers of free blocks at or below which GC works in steps, and in whole victims. `reserve` blocks are enough to
+/// clean any victim.
+fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32), Misfit> {
+    let low = gc.low_mark.of(blocks_per_pool);
+    if low == 0 {
+        let problem = format!("{} of {blocks_per_pool} blocks is none: at least 1 block", gc.low_mark);
+        return Err(Misfit::new("gc.low_mark", problem));
+    }
+    if low < reserve {
+        let problem = format!(
+            "{} of {blocks_per_pool} blocks is {low}: with this cooperation GC fills {reserve} blocks at once, so it \
+                 needs at least {reserve}",
+            gc.low_mark
+        );
+        return Err(Misfit::new("gc.low_mark", problem));
+    }
+    match gc.mode {
+        GcMode::Foreground => Ok((low, low)),
+        GcMode::Background => {
+            let higher = low.saturating_add((low / 10).max(1));
+            let mark = gc.background_mark.map_or(higher, |mark| mark.of(blocks_per_pool));
+            if mark <= low {
+                let problem = format!("{mark} blocks is not more than gc.low_mark ({low} blocks)");
+                return Err(Misfit::new("gc.background_mark", problem));
+            }
+            Ok((mark, low))
+        }
+        GcMode::Preemptive => {
+            if gc.steps_max == 0 {
+                return Err(Misfit::out_of_range("gc.steps_max", 0, "at least 1"));
+            }
+            let least = reserve + PREEMPTIVE_BLOCKS;
+            if low < least {
+                let problem = format!(
+                    "{} of {blocks_per_pool} blocks is {low}: preemptive GC needs at least {least}, one to copy into, \
+                         one for writes in between, {reserve} in reserve",
+                    gc.low_mark
+                );
+                return Err(Misfit::new("gc.low_mark", problem));
+            }
+            Ok((low, reserve))
+        }
+    }
+}
+
+/// The free blocks of a pool that preemptive GC needs above the mark for whole victims.
+const PREEMPTIVE_BLOCKS: u32 = 2;

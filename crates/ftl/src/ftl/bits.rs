@@ -1,0 +1,100 @@
+//! Bitmaps with a bit for each physical page.
+
+use coflash_base::Index;
+use coflash_media::{BlockId, Geometry, Ppn};
+
+/// A bitmap with a whole number of words for each block, or an empty one, which reads as clear.
+#[derive(Clone, Debug)]
+pub(super) struct PageBits {
+    words: Vec<u64>,
+    words_per_block: usize,
+    pages_per_block: u32,
+}
+
+impl PageBits {
+    /// Create an empty bitmap: all bits read as clear.
+    pub(super) fn none() -> Self {
+        Self { words: Vec::new(), words_per_block: 0, pages_per_block: 0 }
+    }
+
+    /// Whether the bitmap is empty.
+    #[inline(always)]
+    pub(super) fn is_none(&self) -> bool {
+        self.words_per_block == 0
+    }
+
+    pub(super) fn new(geometry: &Geometry) -> Self {
+        let words_per_block = geometry.pages_per_block.div_ceil(64) as usize;
+        let words = vec![0; words_per_block * geometry.blocks() as usize];
+        Self { words, words_per_block, pages_per_block: geometry.pages_per_block }
+    }
+
+    #[inline(always)]
+    fn place(&self, block: BlockId, page: Ppn) -> (usize, u64) {
+        let index = page.get() - block.get() * self.pages_per_block;
+        (block.index() * self.words_per_block + (index / 64) as usize, 1 << (index % 64))
+    }
+
+    #[inline(always)]
+    pub(super) fn get(&self, block: BlockId, page: Ppn) -> bool {
+        let (word, bit) = self.place(block, page);
+        self.words[word] & bit != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn set(&mut self, block: BlockId, page: Ppn) {
+        let (word, bit) = self.place(block, page);
+        self.words[word] |= bit;
+    }
+
+    /// As [`set`](Self::set), for page `index` of the block.
+    #[inline(always)]
+    pub(super) fn set_at(&mut self, block: BlockId, index: u32) {
+        self.words[block.index() * self.words_per_block + (index / 64) as usize] |= 1 << (index % 64);
+    }
+
+    #[inline(always)]
+    pub(super) fn clear(&mut self, block: BlockId, page: Ppn) {
+        let (word, bit) = self.place(block, page);
+        self.words[word] &= !bit;
+    }
+
+    /// Word `word` of a block: the bits of pages 64·word to 64·word + 63.
+    #[inline(always)]
+    pub(super) fn word(&self, block: BlockId, word: usize) -> u64 {
+        self.words[block.index() * self.words_per_block + word]
+    }
+
+    /// The index of the first page of a block whose bit is set.
+    #[inline]
+    pub(super) fn first(&self, block: BlockId) -> Option<u32> {
+        let word = (0..self.words_per_block).find(|&word| self.word(block, word) != 0)?;
+        Some(word as u32 * 64 + self.word(block, word).trailing_zeros())
+    }
+
+    /// The words of all blocks.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
+    }
+
+    pub(super) fn words_per_block(&self) -> usize {
+        self.words_per_block
+    }
+
+    pub(super) fn clear_block(&mut self, block: BlockId) {
+        let first = block.index() * self.words_per_block;
+        self.words[first..first + self.words_per_block].fill(0);
+    }
+
+    pub(super) fn count(&self, block: BlockId) -> u32 {
+        (0..self.words_per_block).map(|word| self.word(block, word).count_ones()).sum()
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.words.capacity() * size_of::<u64>()
+    }
+}

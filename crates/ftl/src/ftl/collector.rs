@@ -1,0 +1,197 @@
+//! The collector: the candidates of each pool, their costs, and the partly cleaned victim.
+
+use crate::block::{Block, Blocks, State};
+use crate::config::{GcConfig, GcMode, Trigger};
+use crate::dimensions::Dimensions;
+use crate::ids::PoolId;
+use crate::requirements::Requirements;
+use crate::victim::{self, Candidates, Victim};
+use crate::weight::{Scale, Weight, Weights};
+use coflash_base::seed::RandomStream;
+use coflash_base::{IdVec, Seed};
+use coflash_media::{BlockId, Cause, DieId, Geometry};
+
+/// A block that is being cleaned in steps.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cleaning {
+    pub(super) block: BlockId,
+    /// Garbage collection, or wear levelling.
+    pub(super) cause: Cause,
+    /// Whether pages of it were dropped, because another memory holds them.
+    pub(super) dropped: bool,
+}
+
+/// The state of GC in a pool.
+#[derive(Clone)]
+struct Pool {
+    victim: Victim,
+    /// The partly cleaned victim.
+    cleaning: Option<Cleaning>,
+}
+
+/// The collector of a device.
+#[derive(Clone)]
+pub(super) struct Collector {
+    pub(super) trigger: Trigger,
+    pub(super) mode: GcMode,
+    pub(super) steps_max: u32,
+    pools: IdVec<PoolId, Pool>,
+    /// The pool of each die from which the search for the next victim begins.
+    next_clean: IdVec<DieId, u32>,
+    weights: Weights,
+    weight_max: Weight,
+    scale: Scale,
+}
+
+impl Collector {
+    pub(super) fn new(
+        geometry: &Geometry,
+        dims: &Dimensions,
+        gc: &GcConfig,
+        requirements: Requirements,
+        seed: Seed,
+    ) -> Self {
+        let unit = if requirements.fractional_costs { Weight::SIXTEENTHS } else { 1 };
+        let dearest = Scale::new(unit, Weights::all(requirements.weight_max), dims.data_pages_per_block);
+        let pool = |index: u32| Pool {
+            victim: gc.victim.build(victim::Pool {
+                blocks: dims.blocks_per_pool,
+                cost_max: dearest.full_cost,
+                seed: seed.child(&format!("pool/{index}")),
+            }),
+            cleaning: None,
+        };
+        Self {
+            trigger: gc.trigger,
+            mode: gc.mode,
+            steps_max: gc.steps_max,
+            pools: (0..dims.pools(geometry)).map(pool).collect(),
+            next_clean: IdVec::filled(0, geometry.dies() as usize),
+            weights: Weights::all(Weight::FULL),
+            weight_max: requirements.weight_max,
+            scale: Scale::new(unit, Weights::all(Weight::FULL), dims.data_pages_per_block),
+        }
+    }
+
+    /// The unit of costs.
+    #[inline(always)]
+    pub(super) fn scale(&self) -> &Scale {
+        &self.scale
+    }
+
+    /// The cost weights of marked pages.
+    pub(super) fn weights(&self) -> Weights {
+        self.weights
+    }
+
+    /// Set the cost weights of marked pages, without updating the costs of blocks.
+    pub(super) fn set_weights(&mut self, weights: Weights, dims: &Dimensions) {
+        let most = self.weight_max;
+        assert!(weights.0.iter().all(|&weight| weight <= most), "{weights:?} is more than was required");
+        self.weights = weights;
+        self.scale = Scale::new(self.scale.valid, weights, dims.data_pages_per_block);
+    }
+
+    /// Add a sealed block to the candidates.
+    pub(super) fn add(&mut self, pool: PoolId, block: BlockId, cost: u32, dims: &Dimensions) {
+        self.pools[pool].victim.sealed(dims.local(pool, block), cost);
+    }
+
+    /// Remove a block from the candidates.
+    pub(super) fn remove(&mut self, pool: PoolId, block: BlockId, cost: u32, dims: &Dimensions) {
+        self.pools[pool].victim.removed(dims.local(pool, block), cost);
+    }
+
+    /// Change the cost of a candidate.
+    #[inline(always)]
+    pub(super) fn cost_changed(
+        &mut self,
+        pool: PoolId,
+        block: BlockId,
+        old: u32,
+        new: u32,
+        dims: &Dimensions,
+    ) {
+        self.pools[pool].victim.cost_changed(dims.local(pool, block), old, new);
+    }
+
+    /// Remove the policy's victim from the candidates of a pool.
+    pub(super) fn pick(
+        &mut self,
+        pool: PoolId,
+        blocks: &mut Blocks,
+        dims: &Dimensions,
+        now: u64,
+    ) -> Option<BlockId> {
+        let blocks_of_pool = &(**blocks)[dims.indices_of(pool)];
+        let candidates =
+            Candidates { blocks: blocks_of_pool, scale: &self.scale, pages: dims.data_pages_per_block, now };
+        let local = self.pools[pool].victim.pick(candidates)?;
+        let block = dims.block(pool, local);
+        self.remove(pool, block, blocks[block].cost, dims);
+        blocks[block].state = State::Victim;
+        Some(block)
+    }
+
+    /// The partly cleaned victim.
+    pub(super) fn cleaning(&self, pool: PoolId) -> Option<Cleaning> {
+        self.pools[pool].cleaning
+    }
+
+    pub(super) fn take_cleaning(&mut self, pool: PoolId) -> Option<Cleaning> {
+        self.pools[pool].cleaning.take()
+    }
+
+    /// Suspend the cleaning of a victim.
+    pub(super) fn set_cleaning(&mut self, pool: PoolId, cleaning: Cleaning) {
+        self.pools[pool].cleaning = Some(cleaning);
+    }
+
+    /// The pools of a die in turn, from the next one on.
+    pub(super) fn in_turn(&self, die: DieId, dims: &Dimensions) -> impl Iterator<Item = PoolId> + use<> {
+        let (pools, begin) = (dims.pools_per_die, self.next_clean[die]);
+        let first = dims.pool(die, 0).get();
+        (0..pools).map(move |step| PoolId::new(first + (begin + step) % pools))
+    }
+
+    /// Begin the next search for a victim on the die at this pool, or after it.
+    pub(super) fn turn_to(&mut self, pool: PoolId, after: bool, dims: &Dimensions) {
+        let die = dims.die_of(pool);
+        let local = pool.get() - dims.pool(die, 0).get();
+        self.next_clean[die] = (local + u32::from(after)) % dims.pools_per_die;
+    }
+
+    /// The pool of each die from which the search for the next victim begins.
+    pub(super) fn turns(&self) -> &[u32] {
+        &self.next_clean
+    }
+
+    pub(super) fn set_turns(&mut self, turns: impl Iterator<Item = u32>) {
+        self.next_clean = turns.collect();
+    }
+
+    /// The candidates of a pool in an order that determines the state of the policy.
+    pub(super) fn order(&self, pool: PoolId, dims: &Dimensions) -> impl Iterator<Item = BlockId> {
+        let blocks = self.pools[pool].victim.order().into_iter().map(|local| dims.block(pool, local));
+        blocks.collect::<Vec<_>>().into_iter()
+    }
+
+    /// The random streams of the policies of all pools, if they use any.
+    pub(super) fn draws(&mut self) -> impl Iterator<Item = &mut RandomStream> {
+        self.pools.iter_mut().filter_map(|pool| pool.victim.draws())
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.pools.iter().map(|pool| pool.victim.heap_bytes()).sum::<usize>()
+            + self.pools.heap_bytes()
+            + self.next_clean.heap_bytes()
+    }
+}
+
+impl Block {
+    /// The cost of cleaning it.
+    #[inline(always)]
+    pub(super) fn cost_on(&self, scale: &Scale, aged: impl FnOnce() -> crate::weight::Aged) -> u32 {
+        scale.cost(self.valid, self.marked, aged)
+    }
+}

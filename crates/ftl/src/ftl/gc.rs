@@ -1,0 +1,405 @@
+//! Garbage collection. In the foreground it cleans whole victims until every pool of the die is above its low mark. In
+//! idle time or between operations it works in steps: page copies and erases.
+//!
+//! A partly cleaned victim is part of the state of its pool. Its valid pages are the pages yet to be copied, whatever
+//! happened to the others. One free block is enough to clean any victim completely, so a pool with one may suspend the
+//! cleaning.
+//!
+//! Preemptive GC: Lee, Kim, Oryol, Shipman & Wang, "A semi-preemptive garbage collector for solid state drives", ISPASS
+//! 2011. There GC works until a request arrives. Here GC runs before a request, so its steps are limited.
+
+use super::allocator::{Active, Taken};
+use super::collector::Cleaning;
+use super::{Ftl, Io};
+use crate::block::State;
+use crate::config::{GcMode, Summary};
+use crate::hook::{Decision, GcHook, Source};
+use crate::ids::PoolId;
+use crate::marks::Marks;
+use crate::stream::WriteStream;
+use crate::weight::{AgeClass, Weights};
+use coflash_media::{BlockId, Cause, DieId, Media, Mode, Oob, Place, Ppn};
+
+impl Ftl {
+    /// Clean blocks of the die's pools in turn while a pool has too few free blocks.
+    #[inline(always)]
+    pub(super) fn collect<M: Media, H: GcHook>(
+        &mut self,
+        die: DieId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        if self.allocator.is_due(die) && !self.has_failed {
+            let collected = self.collect_due(die, io);
+            self.has_failed = collected.is_err();
+            return collected;
+        }
+        Ok(())
+    }
+
+    fn collect_due<M: Media, H: GcHook>(
+        &mut self,
+        die: DieId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        if self.collector.mode == GcMode::Preemptive {
+            let mut steps_left = self.collector.steps_max;
+            while steps_left > 0 && self.allocator.is_due(die) && self.step(die, io)? {
+                steps_left -= 1;
+            }
+        }
+        while self.allocator.is_low(die) && self.clean_next_pool(die, io)? {}
+        Ok(())
+    }
+
+    /// Whether there is background work for an idle die.
+    #[must_use]
+    pub fn has_idle_work(&self, die: DieId) -> bool {
+        self.collector.mode == GcMode::Background
+            && !self.has_failed
+            && self.allocator.is_due(die)
+            && self.dims.pools_of(die).any(|pool| self.pool_is_due(pool))
+    }
+
+    /// Copy one page or erase one block on a die that is idle at `io.start`. Returns false if there is no work.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub fn work_idle<M: Media, H: GcHook>(
+        &mut self,
+        die: DieId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<bool, M::Error> {
+        if self.collector.mode != GcMode::Background || self.has_failed || !self.allocator.is_due(die) {
+            return Ok(false);
+        }
+        let stepped = self.step(die, io);
+        self.has_failed = stepped.is_err();
+        stepped
+    }
+
+    /// Finish all partly cleaned victims.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub fn finish_victims<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        for pool in self.pools() {
+            if self.collector.cleaning(pool).is_some() {
+                self.clean_one(pool, io)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pool_is_due(&self, pool: PoolId) -> bool {
+        self.collector.cleaning(pool).is_some()
+            || self.allocator.free_blocks(pool) <= self.dims.step_mark_blocks && self.can_gain(pool)
+    }
+
+    /// Copy one page or erase one block in the next due pool in turn, which keeps its turn until the erase. Returns
+    /// false if no due pool can free a page.
+    fn step<M: Media, H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
+        for pool in self.collector.in_turn(die, &self.dims) {
+            if self.pool_is_due(pool) && self.step_in(pool, io)? {
+                let erased = self.collector.cleaning(pool).is_none();
+                self.collector.turn_to(pool, erased, &self.dims);
+                self.counters.gc_steps += 1;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn step_in<M: Media, H: GcHook>(
+        &mut self,
+        pool: PoolId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<bool, M::Error> {
+        let Some(mut cleaning) = self.collector.take_cleaning(pool).or_else(|| self.begin(pool, io)) else {
+            return Ok(false);
+        };
+        // Dropping a page takes no time, so it is not a step.
+        while let Some(index) = self.pages.valid.first(cleaning.block) {
+            let page = self.geometry.page(cleaning.block, index);
+            let decision = self.relocate(cleaning.cause, pool, cleaning.block, page, io)?;
+            self.invalidate_page(page);
+            if decision != Decision::Drop {
+                self.collector.set_cleaning(pool, cleaning);
+                return Ok(true);
+            }
+            cleaning.dropped = true;
+        }
+        self.end(pool, cleaning, io)?;
+        Ok(true)
+    }
+
+    /// Clean one block of the next low pool in turn. Returns false if no low pool can free a page.
+    fn clean_next_pool<M: Media, H: GcHook>(
+        &mut self,
+        die: DieId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<bool, M::Error> {
+        for pool in self.collector.in_turn(die, &self.dims) {
+            if self.allocator.free_blocks(pool) <= self.dims.low_mark_blocks && self.clean_one(pool, io)? {
+                self.collector.turn_to(pool, true, &self.dims);
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Clean one block of a pool. Returns false if no block can free a page.
+    pub(super) fn clean_one<M: Media, H: GcHook>(
+        &mut self,
+        pool: PoolId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<bool, M::Error> {
+        let Some(cleaning) = self.collector.take_cleaning(pool).or_else(|| self.begin(pool, io)) else {
+            return Ok(false);
+        };
+        self.clean(pool, cleaning, io)?;
+        // The erased block may take over cold data.
+        if let Some(cleaning) = self.collector.take_cleaning(pool) {
+            self.clean(pool, cleaning, io)?;
+        }
+        Ok(true)
+    }
+
+    /// Begin the cleaning of the policy's victim.
+    fn begin<M: Media, H: GcHook>(&mut self, pool: PoolId, io: &mut Io<'_, M, H>) -> Option<Cleaning> {
+        self.reweigh(io.hook.weights());
+        if !self.can_gain(pool) {
+            return None;
+        }
+        let block = self.collector.pick(pool, &mut self.blocks, &self.dims, self.sequence)?;
+        Some(Cleaning { block, cause: Cause::Gc, dropped: false })
+    }
+
+    /// Clean a block completely. Unmarked pages are copied in runs, if the hook allows it.
+    pub(super) fn clean<M: Media, H: GcHook>(
+        &mut self,
+        pool: PoolId,
+        mut cleaning: Cleaning,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        let Cleaning { block, cause, .. } = cleaning;
+        let marked = self.blocks[block].marked;
+        let in_runs =
+            cause != Cause::WearLevelling && io.hook.copies_unmarked(self.blocks[block].valid - marked);
+        let drops_before = self.counters.gc_drops_pages;
+        for word in 0..self.pages.valid.words_per_block() {
+            let first = self.geometry.page(block, word as u32 * 64);
+            let mut rest = self.pages.valid.word(block, word);
+            let mut asked = match (in_runs, marked) {
+                (false, _) => rest,
+                (true, 0) => 0,
+                (true, _) => self.pages.marked_word(block, word),
+            };
+            while rest != 0 {
+                // The run ends before the next page that needs a decision.
+                let run = rest & !asked & asked.wrapping_sub(1);
+                let done = if run == 0 {
+                    let page = Ppn::new(first.get() + rest.trailing_zeros());
+                    self.relocate(cause, pool, block, page, io)?;
+                    rest & rest.wrapping_neg()
+                } else {
+                    self.copy_run(cause, pool, first, run, io)?
+                };
+                rest &= !done;
+                asked &= !done;
+            }
+        }
+        cleaning.dropped |= self.counters.gc_drops_pages > drops_before;
+        self.end(pool, cleaning, io)
+    }
+
+    /// Copy pages to GC's active block until it is full. `run` is a bitmap of pages from `first` on. Returns the
+    /// pages that were copied.
+    #[inline(always)]
+    fn copy_run<M: Media, H>(
+        &mut self,
+        cause: Cause,
+        pool: PoolId,
+        first: Ppn,
+        run: u64,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<u64, M::Error> {
+        let group = self.dims.groups.of(WriteStream::Gc);
+        let (block, begin) = self.active(pool, group);
+        let mut to = Taken { block, index: begin, page: self.geometry.page(block, begin) };
+        let mut rest = run;
+        let mut copied = 0;
+        let ended = loop {
+            let from = Ppn::new(first.get() + rest.trailing_zeros());
+            let lpn = self.pages.owner[from].expect("a valid page has an owner");
+            let oob = Oob { lpn: Some(lpn), sequence: self.sequence, mode: Mode::Normal };
+            self.sequence += 1;
+            if let Err(error) = io.media.copy(from, to.page, oob, cause, io.start) {
+                break Err(error);
+            }
+            copied += 1;
+            self.pages.map[lpn] = Some(to.page);
+            self.pages.owner[to.page] = Some(lpn);
+            self.pages.valid.set_at(block, to.index);
+            rest &= rest - 1;
+            if rest == 0 || to.index + 1 == self.dims.data_pages_per_block {
+                break Ok(());
+            }
+            to = Taken { block, index: to.index + 1, page: Ppn::new(to.page.get() + 1) };
+        };
+        *self.programs.of_mut(cause) += u64::from(copied);
+        self.counters.gc_copies_pages += u64::from(if cause == Cause::Gc { copied } else { 0 });
+        self.blocks[block].valid += copied;
+        self.allocator.add_valid(pool, copied);
+        ended?;
+        self.allocator.set_active(pool, group, Active { block: Some(block), next: to.index + 1 });
+        if self.seal_if_full(pool, group, to) && self.summary == Summary::On {
+            self.write_summary(to.page, io.start, io.media)?;
+        }
+        Ok(run & !rest)
+    }
+
+    /// Erase a block whose pages are copied or dropped.
+    fn end<M: Media, H: GcHook>(
+        &mut self,
+        pool: PoolId,
+        cleaning: Cleaning,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        let Cleaning { block, cause, dropped } = cleaning;
+        let after = if dropped { io.hook.before_erase(io.start, io.media) } else { io.start };
+        self.erase_for(cause, pool, block, after, io)?;
+        if cause == Cause::WearLevelling {
+            self.close_cold(pool);
+            self.hand_back(pool, block);
+        } else if !self.take_over_cold(pool, block) {
+            self.hand_back(pool, block);
+        }
+        Ok(())
+    }
+
+    /// Erase an empty block and return it to its pool.
+    pub(super) fn erase<M: Media, H>(
+        &mut self,
+        pool: PoolId,
+        block: BlockId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        self.erase_for(Cause::Gc, pool, block, io.start, io)?;
+        self.hand_back(pool, block);
+        Ok(())
+    }
+
+    fn erase_for<M: Media, H>(
+        &mut self,
+        cause: Cause,
+        pool: PoolId,
+        block: BlockId,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        io.media.erase(block, cause, after)?;
+        self.counters.erases_blocks += 1;
+        self.release(pool, block);
+        Ok(())
+    }
+
+    /// Whether any candidate has an invalid page: otherwise copying would free nothing. Marked pages do not count,
+    /// since the hook may decide to copy them.
+    fn can_gain(&self, pool: PoolId) -> bool {
+        let open = || self.allocator.actives(pool).iter().filter_map(|active| active.block);
+        let open_valid: u32 = open().map(|block| self.blocks[block].valid).sum();
+        let candidates = self.dims.blocks_per_pool - self.allocator.free_blocks(pool) - open().count() as u32;
+        self.allocator.valid_pages(pool) - open_valid < candidates * self.dims.data_pages_per_block
+    }
+
+    /// Ask the hook about a valid page of a victim, and carry out its decision.
+    #[inline]
+    fn relocate<M: Media, H: GcHook>(
+        &mut self,
+        cause: Cause,
+        pool: PoolId,
+        victim: BlockId,
+        from: Ppn,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Decision, M::Error> {
+        let lpn = self.pages.owner[from].expect("a valid page has an owner");
+        let marks = self.marks_of(victim, from);
+        let decision = io.hook.decide(lpn, marks, io.media);
+        let (source, stream, mode) = match decision {
+            Decision::Copy { source, stream, mode } => (source, stream, mode),
+            Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),
+            Decision::Drop => {
+                self.pages.map[lpn] = None;
+                self.counters.gc_drops_pages += 1;
+                return Ok(decision);
+            }
+        };
+        let group = self.dims.groups.of(stream);
+        let moves_cold = cause == Cause::WearLevelling;
+        let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
+        // Cold data is to be kept for long.
+        let mode = if moves_cold { Mode::Normal } else { mode };
+        let oob = self.stamp(Some(lpn), cause, mode);
+        match source {
+            Source::Flash => io.media.copy(from, to.page, oob, cause, io.start)?,
+            Source::Slot(slot) => {
+                let programmed = io.media.program(to.page, oob, Place::Slot(slot), cause, io.start)?;
+                io.hook.programmed_from(slot);
+                programmed
+            }
+        };
+        self.counters.gc_copies_pages += u64::from(cause == Cause::Gc);
+        let device = marks.device && source == Source::Flash;
+        let left = if decision == Decision::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
+        let age = self.pages.ages.get(victim, from);
+        self.put(lpn, to, pool, left);
+        if left.device && age != AgeClass::FIRST {
+            self.set_age(to.page, age);
+        }
+        if mode == Mode::Fast {
+            self.programmed_fast(to.page);
+        }
+        let sealed =
+            if moves_cold { self.seal_cold_if_full(pool) } else { self.seal_if_full(pool, group, to) };
+        if sealed && self.summary == Summary::On {
+            self.write_summary(to.page, io.start, io.media)?;
+        }
+        Ok(decision)
+    }
+
+    /// Update the state of an erased block.
+    fn release(&mut self, pool: PoolId, block: BlockId) {
+        self.pages.valid.clear_block(block);
+        let known = &mut self.blocks[block];
+        if known.marked > 0 {
+            self.pages.clear_marks(block);
+        }
+        self.refresh.erased(block);
+        self.allocator.remove_valid(pool, known.valid);
+        (known.valid, known.marked) = (0, 0);
+        known.erases += 1;
+    }
+
+    /// Return an erased block to its pool.
+    pub(super) fn hand_back(&mut self, pool: PoolId, block: BlockId) {
+        self.blocks[block].state = State::Free;
+        self.allocator.hand_back(pool, block, self.blocks[block].erases, &self.dims);
+    }
+
+    /// Set the cost weights of marked pages and re-bucket all blocks.
+    pub fn reweigh(&mut self, weights: Weights) {
+        if weights == self.collector.weights() {
+            return;
+        }
+        self.collector.set_weights(weights, &self.dims);
+        for block in self.blocks.ids() {
+            self.recount(self.dims.pool_of(block), block);
+        }
+    }
+
+    /// Remove a sealed block from the candidates, to be cleaned for another reason than GC.
+    pub(super) fn seize(&mut self, pool: PoolId, block: BlockId) {
+        self.collector.remove(pool, block, self.blocks[block].cost, &self.dims);
+        self.blocks[block].state = State::Victim;
+    }
+}

@@ -1,0 +1,423 @@
+//! The FTL: reading, writing and trimming logical pages.
+
+mod ages;
+mod allocator;
+mod bits;
+mod check;
+mod collector;
+mod column;
+mod gc;
+mod marking;
+mod pages;
+mod recovery;
+mod refresh;
+mod snapshot;
+mod wear;
+
+use crate::block::{self, Blocks, State};
+use crate::config::{FreeMark, FtlConfig, GcConfig, Summary, Trigger};
+use crate::counters::{FtlCounters, Programs};
+use crate::dimensions::Dimensions;
+use crate::hook::GcHook;
+use crate::ids::{GroupId, PoolId};
+use crate::marks::Marks;
+use crate::page::{Coverage, PageRead, PageWrite};
+use crate::requirements::Requirements;
+use crate::stream::WriteStream;
+use allocator::{Active, Allocator, Taken};
+use coflash_base::{Index, Lpn, Misfit, Seed};
+use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
+use collector::Collector;
+use pages::Pages;
+use refresh::Refresh;
+use wear::Wear;
+
+/// The context of a call: media, GC's hook, and the start of the request.
+pub struct Io<'a, M: Media, H> {
+    /// The media, which carries out operations.
+    pub media: &'a mut M,
+    /// The level above, which knows of other copies.
+    pub hook: H,
+    /// The beginning of the current request: no operation begins earlier.
+    pub start: M::When,
+}
+
+/// The flash translation layer.
+///
+/// Memory: 4 bytes per logical page, 4.25 per physical page (0.125 more if the host's memory is tracked, 0.25 and 8 per
+/// block more with age classes), and about 40 per block.
+#[derive(Clone)]
+pub struct Ftl {
+    geometry: Geometry,
+    dims: Dimensions,
+    summary: Summary,
+    pages: Pages,
+    blocks: Blocks,
+    allocator: Allocator,
+    collector: Collector,
+    wear: Wear,
+    refresh: Refresh,
+    /// The number of programs so far.
+    sequence: u64,
+    /// Whether a program, copy or erase has failed: then the device is read-only, and every page reads as before.
+    has_failed: bool,
+    counters: FtlCounters,
+    programs: Programs,
+}
+
+impl Ftl {
+    /// Create an erased device that meets the requirements of the level above.
+    ///
+    /// # Errors
+    /// The first part that does not fit the others.
+    pub fn new(
+        geometry: &Geometry,
+        config: &FtlConfig,
+        gc: &GcConfig,
+        requirements: Requirements,
+        seed: Seed,
+    ) -> Result<Self, Misfit> {
+        let dims = Dimensions::new(geometry, config, gc, requirements)?;
+        Ok(Self {
+            pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
+            blocks: block::erased(geometry.blocks()),
+            allocator: Allocator::new(geometry, &dims, config.chips, config.wear_levelling),
+            collector: Collector::new(geometry, &dims, gc, requirements, seed),
+            wear: Wear::new(config, dims.pools(geometry)),
+            refresh: Refresh::new(&config.refresh, geometry.blocks()),
+            sequence: 0,
+            has_failed: false,
+            counters: FtlCounters::default(),
+            programs: Programs::default(),
+            geometry: geometry.clone(),
+            summary: config.summary,
+            dims,
+        })
+    }
+
+    /// The number of logical pages exported to the host (U).
+    #[must_use]
+    pub fn logical_pages(&self) -> u32 {
+        self.dims.logical_pages
+    }
+
+    /// The exported capacity in bytes.
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
+        u64::from(self.dims.logical_pages) * self.geometry.page_size.count
+    }
+
+    /// The counters.
+    #[inline]
+    #[must_use]
+    pub fn counters(&self) -> &FtlCounters {
+        &self.counters
+    }
+
+    /// The programs by cause.
+    #[inline]
+    #[must_use]
+    pub fn programs(&self) -> &Programs {
+        &self.programs
+    }
+
+    /// Set all counters to zero, but not the erase counts.
+    pub fn reset_counters(&mut self) {
+        (self.counters, self.programs) = (FtlCounters::default(), Programs::default());
+    }
+
+    /// The erase count of each block.
+    pub fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
+        self.blocks.iter().map(|block| block.erases)
+    }
+
+    /// Whether some pool has at most `mark` free blocks.
+    #[must_use]
+    pub fn pools_have_at_most(&self, mark: FreeMark) -> bool {
+        let blocks = mark.of(self.dims.blocks_per_pool);
+        self.pools().any(|pool| self.allocator.free_blocks(pool) <= blocks)
+    }
+
+    fn pools(&self) -> impl Iterator<Item = PoolId> + use<> {
+        (0..self.dims.pools(&self.geometry)).map(PoolId::new)
+    }
+
+    /// The heap memory in bytes.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.pages.heap_bytes()
+            + self.blocks.heap_bytes()
+            + self.allocator.heap_bytes()
+            + self.collector.heap_bytes()
+            + self.wear.heap_bytes()
+            + self.refresh.heap_bytes()
+    }
+
+    /// The physical page of a logical page, if it is mapped.
+    #[inline(always)]
+    #[must_use]
+    pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
+        self.pages.map[lpn]
+    }
+
+    /// The mapped logical pages.
+    pub fn mapped(&self) -> impl Iterator<Item = Lpn> + '_ {
+        self.pages.map.ids().filter(|&lpn| self.pages.map[lpn].is_some())
+    }
+
+    /// Read a page. Returns `None` if it is not mapped.
+    ///
+    /// # Errors
+    /// The page cannot be read.
+    #[inline]
+    pub fn read<M: Media, H: GcHook>(
+        &mut self,
+        PageRead { lpn, to, cause }: PageRead,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Option<M::When>, M::Error> {
+        let Some(mut page) = self.pages.map[lpn] else { return Ok(None) };
+        if self.collector.trigger == Trigger::Operation {
+            // A failure of GC does not fail the read.
+            let _ = self.collect(self.geometry.die_of(self.geometry.block_of(page)), io);
+            // GC may have moved it.
+            let Some(moved) = self.pages.map[lpn] else { return Ok(None) };
+            page = moved;
+        }
+        self.counters.flash_reads_pages += 1;
+        io.media.read(page, to, cause, after).map(Some)
+    }
+
+    /// Write a page out of place, into the active block of its stream, and invalidate its old copy. For a partial
+    /// write of a mapped page the rest is read first.
+    ///
+    /// # Errors
+    /// The page is not written; it reads as before.
+    #[inline]
+    pub fn write<M: Media, H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        if page.coverage == Coverage::Partial {
+            let rest = PageRead { lpn: page.lpn, to: Place::Merged, cause: page.cause };
+            if let Some(read) = self.read(rest, after, io)? {
+                self.counters.flash_merges_pages += 1;
+                return self.write_whole(PageWrite { from: Place::Merged, ..page }, read, io);
+            }
+        }
+        self.write_whole(page, after, io)
+    }
+
+    #[inline]
+    fn write_whole<M: Media, H: GcHook>(
+        &mut self,
+        PageWrite { lpn, from, cause, stream, .. }: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        if self.has_failed {
+            return Self::refusal(io.media, after);
+        }
+        let (media, start) = (&*io.media, io.start);
+        let (map, geometry, dims) = (&self.pages.map, &self.geometry, &self.dims);
+        let overwritten_in = || map[lpn].map(|page| dims.pool_of(geometry.block_of(page)));
+        let die = self.allocator.choose_die(lpn, dims, overwritten_in, |die| media.backlog(die, start));
+        self.collect(die, io)?;
+        let old = self.pages.map[lpn];
+        if let Some(old) = old {
+            self.invalidate_page(old);
+        }
+        let group = self.dims.groups.of(stream);
+        let pool = self.allocator.choose_pool(die, group, &self.dims);
+        let to = self.take_page(pool, group);
+        let oob = self.stamp(Some(lpn), cause, Mode::Normal);
+        let programmed = io.media.program(to.page, oob, from, cause, after);
+        if programmed.is_err() {
+            self.has_failed = true;
+            old.into_iter().for_each(|old| self.validate_page(old));
+        }
+        let done = programmed?;
+        self.put(lpn, to, pool, Marks::NONE);
+        if self.seal_if_full(pool, group, to) && self.summary != Summary::Off {
+            // A failure of the summary does not fail the write.
+            let summary = self.write_summary(to.page, done, io.media);
+            self.has_failed |= summary.is_err();
+            return Ok(summary.unwrap_or(done));
+        }
+        Ok(done)
+    }
+
+    /// Return the error of a read-only device: flash that has failed refuses any program.
+    #[cold]
+    fn refusal<M: Media>(media: &mut M, after: M::When) -> Result<M::When, M::Error> {
+        let oob = Oob { lpn: None, sequence: 0, mode: Mode::Normal };
+        let refused = media.program(Ppn::new(0), oob, Place::Host, Cause::Host, after);
+        assert!(refused.is_err(), "flash that has failed fails");
+        refused
+    }
+
+    /// Make an invalidated page valid again, without its marks.
+    #[cold]
+    fn validate_page(&mut self, page: Ppn) {
+        let block = self.geometry.block_of(page);
+        let pool = self.dims.pool_of(block);
+        self.pages.valid.set_at(block, page.get() - self.geometry.page(block, 0).get());
+        self.blocks[block].valid += 1;
+        self.allocator.add_valid(pool, 1);
+        self.recount(pool, block);
+    }
+
+    /// Invalidate the flash copy of a page, if any.
+    #[inline]
+    pub fn invalidate(&mut self, lpn: Lpn) {
+        if let Some(page) = self.pages.map[lpn].take() {
+            self.invalidate_page(page);
+        }
+    }
+
+    /// Whether two streams write to the same blocks.
+    #[must_use]
+    pub fn share_blocks(&self, one: WriteStream, other: WriteStream) -> bool {
+        self.dims.groups.of(one) == self.dims.groups.of(other)
+    }
+
+    /// Map all logical pages block by block; the blocks of a die are dealt to its pools in turn. This is the initial
+    /// state of the reference simulator. Nothing is counted. The device must be erased.
+    pub fn map_all(&mut self) {
+        assert_eq!(self.sequence, 0, "the device has been written");
+        let dies = self.geometry.dies();
+        for die in self.allocator.dies() {
+            let pages = (self.dims.logical_pages - die.get()).div_ceil(dies);
+            let mut active = Active::default();
+            let mut pool = self.dims.pool(die, 0);
+            for local in 0..pages {
+                if local % self.dims.data_pages_per_block == 0 {
+                    let block_of_die = local / self.dims.data_pages_per_block;
+                    pool = self.dims.pool(die, block_of_die % self.dims.pools_per_die);
+                    active = Active { block: Some(self.open_block(pool)), next: 0 };
+                }
+                let block = active.block.expect("opened at its first page");
+                let to = Taken { block, index: active.next, page: self.geometry.page(block, active.next) };
+                active.next += 1;
+                self.sequence += 1;
+                self.put(Lpn::new(local * dies + die.get()), to, pool, Marks::NONE);
+                if active.next == self.dims.data_pages_per_block || local + 1 == pages {
+                    self.seal(pool, block);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn stamp(&mut self, lpn: Option<Lpn>, cause: Cause, mode: Mode) -> Oob {
+        let oob = Oob { lpn, sequence: self.sequence, mode };
+        self.sequence += 1;
+        *self.programs.of_mut(cause) += 1;
+        oob
+    }
+
+    fn write_summary<M: Media>(
+        &mut self,
+        last: Ppn,
+        after: M::When,
+        media: &mut M,
+    ) -> Result<M::When, M::Error> {
+        let oob = self.stamp(None, Cause::Metadata, Mode::Normal);
+        media.program(Ppn::new(last.get() + 1), oob, Place::Host, Cause::Metadata, after)
+    }
+
+    /// Take the next erased page of a group's active block.
+    #[inline(always)]
+    fn take_page(&mut self, pool: PoolId, group: GroupId) -> Taken {
+        let (block, index) = self.active(pool, group);
+        self.allocator.set_active(pool, group, Active { block: Some(block), next: index + 1 });
+        Taken { block, index, page: self.geometry.page(block, index) }
+    }
+
+    /// Take the next page of a group's active block, after beginning one if necessary.
+    #[inline(always)]
+    fn active(&mut self, pool: PoolId, group: GroupId) -> (BlockId, u32) {
+        let Active { block, next } = self.allocator.active(pool, group);
+        match block {
+            Some(block) => (block, next),
+            None => (self.open_block(pool), 0),
+        }
+    }
+
+    #[inline(never)]
+    fn open_block(&mut self, pool: PoolId) -> BlockId {
+        let block = self.allocator.take_free(pool, &self.dims);
+        self.blocks[block].state = State::Open;
+        self.refresh.opened(block, self.blocks[block].erases);
+        block
+    }
+
+    /// Enter a programmed page into the map. The cost of its block is computed when the block is sealed.
+    #[inline(always)]
+    fn put(&mut self, lpn: Lpn, Taken { block, index, page }: Taken, pool: PoolId, marks: Marks) {
+        self.pages.map[lpn] = Some(page);
+        self.pages.owner[page] = Some(lpn);
+        self.pages.valid.set_at(block, index);
+        self.blocks[block].valid += 1;
+        self.allocator.add_valid(pool, 1);
+        if marks.any() {
+            self.enter_marks(block, page, marks);
+        }
+    }
+
+    #[inline(always)]
+    fn invalidate_page(&mut self, page: Ppn) {
+        let block = self.geometry.block_of(page);
+        debug_assert!(self.pages.valid.get(block, page), "{page:?} is invalidated twice");
+        self.pages.valid.clear(block, page);
+        let known = &mut self.blocks[block];
+        known.valid -= 1;
+        if known.marked > 0 && self.pages.take_marks(block, page).any() {
+            known.marked -= 1;
+        }
+        let pool = self.dims.pool_of(block);
+        self.allocator.remove_valid(pool, 1);
+        self.recount(pool, block);
+    }
+
+    /// Update the cost of a candidate after its counts have changed.
+    #[inline(always)]
+    fn recount(&mut self, pool: PoolId, block: BlockId) {
+        let known = &mut self.blocks[block];
+        if known.state != State::Sealed {
+            return;
+        }
+        let new = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
+        let old = std::mem::replace(&mut known.cost, new);
+        if old != new {
+            self.collector.cost_changed(pool, block, old, new, &self.dims);
+        }
+    }
+
+    /// Seal the active block of a group if the page just taken from it was its last.
+    #[inline(always)]
+    fn seal_if_full(&mut self, pool: PoolId, group: GroupId, taken: Taken) -> bool {
+        let full = taken.index + 1 == self.dims.data_pages_per_block;
+        if full {
+            self.allocator.set_active(pool, group, Active::default());
+            self.seal(pool, taken.block);
+        }
+        full
+    }
+
+    #[inline(never)]
+    fn seal(&mut self, pool: PoolId, block: BlockId) {
+        let known = &mut self.blocks[block];
+        known.state = State::Sealed;
+        known.sealed_at = self.sequence;
+        known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
+        self.collector.add(pool, block, known.cost, &self.dims);
+    }
+
+    /// The dies of the device.
+    fn dies(&self) -> impl Iterator<Item = DieId> + use<> {
+        (0..self.geometry.dies() as usize).map(DieId::from_index)
+    }
+}

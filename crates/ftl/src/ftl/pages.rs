@@ -1,0 +1,102 @@
+//! The map, and the state of each physical page.
+
+use super::ages::AgeClasses;
+use super::bits::PageBits;
+use crate::marks::Marks;
+use crate::weight::AgeClass;
+use coflash_base::{IdVec, Lpn};
+use coflash_media::{BlockId, Geometry, Memory, Ppn};
+
+/// The map of logical pages, and the states of physical pages. Counts are kept elsewhere.
+#[derive(Clone)]
+pub(super) struct Pages {
+    pub(super) map: IdVec<Lpn, Option<Ppn>>,
+    /// The owner in the out-of-band area of each page; kept after the page is invalid.
+    pub(super) owner: IdVec<Ppn, Option<Lpn>>,
+    pub(super) valid: PageBits,
+    marked_device: PageBits,
+    marked_host: PageBits,
+    pub(super) ages: AgeClasses,
+}
+
+impl Pages {
+    pub(super) fn new(geometry: &Geometry, logical_pages: u32, age_classes: bool) -> Self {
+        Self {
+            map: IdVec::filled(None, logical_pages as usize),
+            owner: IdVec::filled(None, geometry.pages() as usize),
+            valid: PageBits::new(geometry),
+            marked_device: PageBits::new(geometry),
+            marked_host: PageBits::none(),
+            ages: AgeClasses::new(geometry, age_classes),
+        }
+    }
+
+    /// Allocate marks for the host's memory: one more bit per page.
+    pub(super) fn track_host(&mut self, geometry: &Geometry) {
+        self.marked_host = PageBits::new(geometry);
+    }
+
+    /// The marks of a page.
+    #[inline(always)]
+    pub(super) fn marks(&self, block: BlockId, page: Ppn) -> Marks {
+        let host = !self.marked_host.is_none() && self.marked_host.get(block, page);
+        Marks { host, device: self.marked_device.get(block, page) }
+    }
+
+    /// The pages of a word that are marked, by any memory.
+    #[inline(always)]
+    pub(super) fn marked_word(&self, block: BlockId, word: usize) -> u64 {
+        let host = if self.marked_host.is_none() { 0 } else { self.marked_host.word(block, word) };
+        self.marked_device.word(block, word) | host
+    }
+
+    #[inline(always)]
+    pub(super) fn set_mark(&mut self, block: BlockId, page: Ppn, memory: Memory, marked: bool) {
+        let bits = match memory {
+            Memory::HostBuffer | Memory::Host => &mut self.marked_host,
+            Memory::Device => &mut self.marked_device,
+        };
+        if marked {
+            bits.set(block, page)
+        } else {
+            bits.clear(block, page)
+        }
+        if memory == Memory::Device && !marked {
+            self.ages.set(block, page, AgeClass::FIRST);
+        }
+    }
+
+    /// Clear the marks of a page and return what they were.
+    #[inline(always)]
+    pub(super) fn take_marks(&mut self, block: BlockId, page: Ppn) -> Marks {
+        let marks = self.marks(block, page);
+        if marks.host {
+            self.set_mark(block, page, Memory::Host, false);
+        }
+        if marks.device {
+            self.set_mark(block, page, Memory::Device, false);
+        }
+        marks
+    }
+
+    /// Clear the marks of a block.
+    pub(super) fn clear_marks(&mut self, block: BlockId) {
+        self.marked_device.clear_block(block);
+        self.ages.clear_block(block);
+        if !self.marked_host.is_none() {
+            self.marked_host.clear_block(block);
+        }
+    }
+
+    /// The memory for page states in bytes: validity and marks.
+    pub(super) fn state_bytes(&self) -> usize {
+        self.valid.heap_bytes()
+            + self.marked_device.heap_bytes()
+            + self.marked_host.heap_bytes()
+            + self.ages.heap_bytes()
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.map.heap_bytes() + self.owner.heap_bytes() + self.state_bytes()
+    }
+}

@@ -1,0 +1,162 @@
+//! Recovery of the map after a crash, from out-of-band data alone.
+
+use super::allocator::{Active, Taken};
+use super::{Ftl, Io};
+use crate::block::State;
+use crate::hook::GcHook;
+use crate::ids::PoolId;
+use crate::marks::Marks;
+use crate::stream::WriteStream;
+use coflash_base::{IdVec, Lpn};
+use coflash_media::{BlockId, Media, Mode, Oob, Ppn};
+
+/// The contents of a block as found after a crash.
+#[derive(Clone, Copy, Debug, Default)]
+struct Filled {
+    /// The number of pages up to the last programmed one, readable or not.
+    pages: u32,
+    /// The sequence number of the newest readable page.
+    newest: u64,
+    /// The sequence number of the oldest readable page.
+    oldest: Option<u64>,
+    /// Whether a page in it was programmed fast.
+    fast: bool,
+}
+
+impl Ftl {
+    /// Rebuild the map of an erased FTL. `pages` are all programmed pages in any order, with their out-of-band data,
+    /// or `None` if unreadable. Of each logical page that `in_flash` accepts, the copy programmed last is mapped.
+    /// Active blocks are filled further; erase counts are lost.
+    ///
+    /// A power cut during GC may leave a pool without a free block, so [`Ftl::finish_gc`] must be called before any
+    /// write. Copies that GC made into the last free block are not mapped; their sources are, since the victim was not
+    /// erased yet. Continuing to fill that block would fail in the end: each power cut may leave a torn page in it,
+    /// until the remaining copies do not fit.
+    pub fn recover(
+        &mut self,
+        pages: impl Iterator<Item = (Ppn, Option<Oob>)>,
+        in_flash: impl Fn(Lpn) -> bool,
+    ) {
+        assert_eq!(self.sequence, 0, "the device has been written");
+        let mut filled: IdVec<BlockId, Filled> = IdVec::filled(Filled::default(), self.blocks.len());
+        let mut copies = Vec::new();
+        for (page, oob) in pages {
+            let block = self.geometry.block_of(page);
+            let index = page.get() - self.geometry.page(block, 0).get();
+            filled[block].pages = filled[block].pages.max(index + 1);
+            let Some(oob) = oob else { continue };
+            let block = &mut filled[block];
+            block.oldest = Some(block.oldest.map_or(oob.sequence, |oldest| oldest.min(oob.sequence)));
+            block.newest = block.newest.max(oob.sequence);
+            block.fast |= oob.mode == Mode::Fast;
+            self.sequence = self.sequence.max(oob.sequence + 1);
+            copies.extend(oob.lpn.filter(|&lpn| in_flash(lpn)).map(|lpn| (page, lpn, oob.sequence)));
+        }
+        self.map_newest(&copies);
+        let begun: Vec<_> = self.pools().filter_map(|pool| self.last_reserve(pool, &filled)).collect();
+        if !begun.is_empty() {
+            copies.retain(|&(page, ..)| !begun.contains(&self.geometry.block_of(page)));
+            self.map_newest(&copies);
+        }
+        for pool in self.pools() {
+            self.recover_pool(pool, &filled);
+        }
+        for lpn in self.pages.map.ids() {
+            if let Some(page) = self.pages.map[lpn] {
+                let block = self.geometry.block_of(page);
+                let index = page.get() - self.geometry.page(block, 0).get();
+                let pool = self.dims.pool_of(block);
+                self.put(lpn, Taken { block, index, page }, pool, Marks::NONE);
+                self.recount(pool, block);
+            }
+        }
+    }
+
+    /// Clean until every pool has enough free blocks again.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub fn finish_gc<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        for pool in self.pools() {
+            if self.allocator.free_blocks(pool) == 0 {
+                self.free_reserve(pool, io)?;
+            }
+        }
+        for die in self.dies() {
+            self.collect(die, io)?;
+        }
+        Ok(())
+    }
+
+    /// Map each logical page to the copy programmed last.
+    fn map_newest(&mut self, copies: &[(Ppn, Lpn, u64)]) {
+        let mut newest: IdVec<Lpn, Option<u64>> = IdVec::filled(None, self.pages.map.len());
+        for lpn in self.pages.map.ids() {
+            self.pages.map[lpn] = None;
+        }
+        for &(page, lpn, sequence) in copies {
+            if newest[lpn] < Some(sequence) {
+                newest[lpn] = Some(sequence);
+                self.pages.map[lpn] = Some(page);
+            }
+        }
+    }
+
+    /// The block that GC began last, if it was the pool's last free block and no other can be erased. It holds only
+    /// copies from one victim, since the erase of that victim would have freed a block.
+    fn last_reserve(&self, pool: PoolId, filled: &IdVec<BlockId, Filled>) -> Option<BlockId> {
+        if self.dims.blocks_of(pool).any(|block| filled[block].pages == 0) {
+            return None;
+        }
+        let mut mapped: IdVec<BlockId, bool> = IdVec::filled(false, filled.len());
+        for page in self.pages.map.iter().flatten() {
+            mapped[self.geometry.block_of(*page)] = true;
+        }
+        let needed = self.dims.blocks_of(pool).all(|block| mapped[block]);
+        needed.then(|| self.dims.blocks_of(pool).max_by_key(|&block| filled[block].oldest)).flatten()
+    }
+
+    /// Erase an empty block for a pool without a free block.
+    fn free_reserve<M: Media, H: GcHook>(
+        &mut self,
+        pool: PoolId,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        let empty = self.dims.blocks_of(pool).find(|&block| self.blocks[block].valid == 0);
+        let block = empty.expect("GC's last block is as good as empty");
+        if self.blocks[block].state == State::Open {
+            self.allocator.close(pool, block);
+        } else {
+            self.seize(pool, block);
+        }
+        self.erase(pool, block, io)
+    }
+
+    /// Sort the blocks of a pool into free, open and sealed ones.
+    fn recover_pool(&mut self, pool: PoolId, filled: &IdVec<BlockId, Filled>) {
+        let (free, mut used): (Vec<_>, Vec<_>) =
+            self.dims.blocks_of(pool).partition(|&block| filled[block].pages == 0);
+        self.allocator.set_free(pool, free.into_iter().map(|block| (block, 0)), &self.dims);
+        // The block programmed last may be GC's, with pages yet to copy.
+        used.sort_by_key(|&block| std::cmp::Reverse(filled[block].newest));
+        let gc = self.dims.groups.of(WriteStream::Gc);
+        let mut groups = self.dims.groups.ids().filter(|&group| group != gc).chain([gc]).collect::<Vec<_>>();
+        used.retain(|&block| {
+            // A block that lacks only its summary takes no more data, nor does one that must be refreshed.
+            let has_room = filled[block].pages < self.dims.data_pages_per_block && !filled[block].fast;
+            let Some(group) = groups.pop_if(|_| has_room) else { return true };
+            self.blocks[block].state = State::Open;
+            let active = Active { block: Some(block), next: filled[block].pages };
+            self.allocator.set_active(pool, group, active);
+            false
+        });
+        // The blocks filled first are sealed first: victim policies use that order and age.
+        for &block in used.iter().rev() {
+            self.seal(pool, block);
+            self.blocks[block].sealed_at = filled[block].newest;
+            if filled[block].fast {
+                self.refresh.found_fast(block);
+            }
+        }
+    }
+}

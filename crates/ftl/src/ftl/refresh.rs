@@ -1,0 +1,235 @@
+//! Refresh: data is rewritten before it fades. Data that was programmed fast has a shorter retention time.
+//!
+//! There are two queues of blocks in the order in which they were begun, one for fast blocks and one for all. Fast data
+//! is refreshed T − D after programming, where T is its retention time and D the allowance for time without power.
+//! After a restart the time without power is unknown, so all fast blocks are refreshed at once. A refresh is GC of a
+//! block that is due instead of cheap, with the same decisions about valid pages ("ShadowGC", DATE 2018).
+//!
+//! Time comes in with the requests: the age of a block counts from the request before which it was begun. Memory: a bit
+//! per block, and an entry for each block in use.
+
+use super::collector::Cleaning;
+use super::{Ftl, Io};
+use crate::block::State;
+use crate::hook::GcHook;
+use crate::refresh_config::RefreshConfig;
+use coflash_base::{Duration, Index, Time};
+use coflash_media::{BlockId, Cause, Media, Ppn};
+use std::collections::VecDeque;
+
+/// A block to be refreshed, unless it is erased first.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    block: BlockId,
+    /// Its erase count when it was begun.
+    erases: u32,
+    due: Time,
+}
+
+/// Blocks in the order in which they fall due.
+#[derive(Clone, Debug)]
+struct Queue {
+    /// The time from the first program of a block to its refresh; `None` for no refresh.
+    after: Option<Duration>,
+    entries: VecDeque<Entry>,
+}
+
+impl Queue {
+    fn new(retention: Option<Duration>, power_off: Duration) -> Self {
+        let after = retention.map(|keeps| Duration { ns: keeps.ns.saturating_sub(power_off.ns) });
+        Self { after, entries: VecDeque::new() }
+    }
+}
+
+/// The state of refresh.
+#[derive(Clone, Debug)]
+pub(super) struct Refresh {
+    /// A bit per block: whether a page in it was programmed fast.
+    fast: Vec<u64>,
+    fast_queue: Queue,
+    queue: Queue,
+    /// Whether there may be refreshes: data fades, or fast blocks were found after a restart.
+    ages: bool,
+    /// The time of the last request; `None` during warm-up, which takes no time.
+    now: Option<Time>,
+    next_due: Time,
+    /// The number of entries above which most belong to blocks erased since.
+    entries_max: usize,
+}
+
+impl Refresh {
+    pub(super) fn new(config: &RefreshConfig, blocks: u32) -> Self {
+        Self {
+            fast: vec![0; blocks.div_ceil(64) as usize],
+            fast_queue: Queue::new(config.fast_retention, config.power_off),
+            queue: Queue::new(config.retention, config.power_off),
+            ages: config.fast_retention.is_some() || config.retention.is_some(),
+            now: None,
+            next_due: Time::ZERO,
+            entries_max: 2 * blocks as usize,
+        }
+    }
+
+    fn place(block: BlockId) -> (usize, u64) {
+        (block.index() / 64, 1 << (block.index() % 64))
+    }
+
+    pub(super) fn is_fast(&self, block: BlockId) -> bool {
+        let (word, bit) = Self::place(block);
+        self.fast[word] & bit != 0
+    }
+
+    #[inline(always)]
+    pub(super) fn erased(&mut self, block: BlockId) {
+        let (word, bit) = Self::place(block);
+        self.fast[word] &= !bit;
+    }
+
+    /// Add a block that is begun, with its erase count.
+    #[inline(always)]
+    pub(super) fn opened(&mut self, block: BlockId, erases: u32) {
+        if let (Some(after), Some(now)) = (self.queue.after, self.now) {
+            let due = now + after;
+            self.queue.entries.push_back(Entry { block, erases, due });
+            self.next_due = self.next_due.min(due);
+        }
+    }
+
+    /// Note that a page of a block was programmed fast.
+    fn programmed_fast(&mut self, block: BlockId, erases: u32) {
+        let (word, bit) = Self::place(block);
+        if self.fast[word] & bit == 0 {
+            self.fast[word] |= bit;
+            if let (Some(after), Some(now)) = (self.fast_queue.after, self.now) {
+                let due = now + after;
+                self.fast_queue.entries.push_back(Entry { block, erases, due });
+                self.next_due = self.next_due.min(due);
+            }
+        }
+    }
+
+    /// Add a block with fast data found after a restart: it is due at once.
+    pub(super) fn found_fast(&mut self, block: BlockId) {
+        let (word, bit) = Self::place(block);
+        self.fast[word] |= bit;
+        self.fast_queue.entries.push_back(Entry { block, erases: 0, due: Time::ZERO });
+        self.next_due = Time::ZERO;
+        self.ages = true;
+    }
+
+    /// Take the next due entry of either queue.
+    fn take_due(&mut self, now: Time) -> Option<Entry> {
+        let due = |queue: &mut Queue| {
+            queue.entries.front().is_some_and(|entry| entry.due <= now).then(|| queue.entries.pop_front())?
+        };
+        due(&mut self.fast_queue).or_else(|| due(&mut self.queue))
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.fast.capacity() * size_of::<u64>()
+            + (self.fast_queue.entries.capacity() + self.queue.entries.capacity()) * size_of::<Entry>()
+    }
+}
+
+impl Ftl {
+    /// Advance time to `now` and refresh the blocks due by then. Called before each request.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    #[inline]
+    pub fn pass_time<M: Media, H: GcHook>(
+        &mut self,
+        now: Time,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        if self.refresh.now.is_none() {
+            self.begin_ageing(now);
+        }
+        self.refresh.now = Some(now);
+        if self.refresh.next_due > now || self.has_failed {
+            return Ok(());
+        }
+        let refreshed = self.refresh_due(now, io);
+        self.has_failed = refreshed.is_err();
+        refreshed
+    }
+
+    /// Whether there may be refreshes. Otherwise `pass_time` need not be called.
+    #[inline(always)]
+    #[must_use]
+    pub fn refreshes(&self) -> bool {
+        self.refresh.ages
+    }
+
+    /// Whether a block holds fast data.
+    #[must_use]
+    pub fn is_fast(&self, block: BlockId) -> bool {
+        self.refresh.is_fast(block)
+    }
+
+    /// Note that a page was programmed fast.
+    pub(super) fn programmed_fast(&mut self, page: Ppn) {
+        let block = self.geometry.block_of(page);
+        self.refresh.programmed_fast(block, self.blocks[block].erases);
+    }
+
+    /// Start the ageing of the data from warm-up, at the first request.
+    fn begin_ageing(&mut self, now: Time) {
+        self.refresh.now = Some(now);
+        for block in self.blocks.ids() {
+            if self.blocks[block].state != State::Free {
+                self.refresh.opened(block, self.blocks[block].erases);
+            }
+        }
+    }
+
+    fn refresh_due<M: Media, H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        while let Some(Entry { block, erases, .. }) = self.refresh.take_due(now) {
+            if self.blocks[block].erases == erases {
+                self.refresh_block(block, erases, io)?;
+            }
+        }
+        let Refresh { fast_queue, queue, entries_max, .. } = &mut self.refresh;
+        let mut next_due = Time::LAST;
+        for queue in [fast_queue, queue] {
+            if queue.entries.len() > *entries_max {
+                queue.entries.retain(|entry| self.blocks[entry.block].erases == entry.erases);
+            }
+            next_due = next_due.min(queue.entries.front().map_or(Time::LAST, |entry| entry.due));
+        }
+        self.refresh.next_due = next_due;
+        Ok(())
+    }
+
+    /// Move the valid pages of a block and erase it.
+    fn refresh_block<M: Media, H: GcHook>(
+        &mut self,
+        block: BlockId,
+        erases: u32,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        let pool = self.dims.pool_of(block);
+        // First make room to copy into, and finish another victim. Either may erase this block.
+        self.collect(self.geometry.die_of(block), io)?;
+        if self.collector.cleaning(pool).is_some() {
+            self.clean_one(pool, io)?;
+        }
+        if self.blocks[block].erases != erases {
+            return Ok(());
+        }
+        match self.blocks[block].state {
+            State::Open => {
+                self.allocator.close(pool, block);
+                self.blocks[block].state = State::Victim;
+            }
+            State::Sealed => self.seize(pool, block),
+            State::Free | State::Victim => unreachable!("{block:?} is begun, and no victim is left"),
+        }
+        self.clean(pool, Cleaning { block, cause: Cause::Refresh, dropped: false }, io)?;
+        // The block may have been given cold data to take over.
+        if self.collector.cleaning(pool).is_some() {
+            self.clean_one(pool, io)?;
+        }
+        Ok(())
+    }
+}

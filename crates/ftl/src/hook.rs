@@ -1,0 +1,124 @@
+//! The hook of garbage collection: the level above decides about each valid page of a victim.
+
+use crate::marks::Marks;
+use crate::stream::WriteStream;
+use crate::weight::{Weight, Weights};
+use coflash_base::Lpn;
+use coflash_media::{Media, Mode, Slot};
+
+/// A decision about a valid page of a GC victim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// The page is written to another block.
+    Copy {
+        /// The source of its data.
+        source: Source,
+        /// The stream whose active block takes it: [`WriteStream::Gc`], or one that is among the FTL's
+        /// [requirements](crate::Requirements).
+        stream: WriteStream,
+        /// The program mode.
+        mode: Mode,
+    },
+    /// The page is copied as by [`COPY`](Self::COPY), and its marks are cleared: they were out of date.
+    CopyUnmarked,
+    /// The page is dropped: another memory holds the data and has taken responsibility for it.
+    Drop,
+}
+
+impl Decision {
+    /// A copy from flash to GC's own stream, for a page that no other memory holds.
+    pub const COPY: Self = Self::Copy { source: Source::Flash, stream: WriteStream::Gc, mode: Mode::Normal };
+}
+
+/// The source of the data when GC moves a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The page of the victim.
+    Flash,
+    /// A slot of the device's cache, whose data is as new or newer. The mark of the device's memory is cleared.
+    Slot(Slot),
+}
+
+/// The level above the FTL, as GC sees it. A cooperation scheme decides for its cache.
+pub trait GcHook {
+    /// Decide about a valid page of a victim. Called once per page, when it would be copied. `marks` were set by
+    /// [`Ftl::set_mark`](crate::Ftl::set_mark). After [`Decision::Drop`] the page is no longer mapped, so its data must
+    /// live elsewhere. The hook must not call back into the FTL.
+    fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision;
+
+    /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot.
+    fn programmed_from(&mut self, slot: Slot) {
+        let _ = slot;
+    }
+
+    /// The slot in which a page is cached above, if it is.
+    fn cached_at(&self, page: Lpn) -> Option<Slot> {
+        let _ = page;
+        None
+    }
+
+    /// Whether all unmarked valid pages of a victim are copied as by [`Decision::COPY`]. Called for a victim that is
+    /// cleaned as a whole, with the number of such pages. If true, `decide` is not called for them.
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
+        let _ = pages;
+        false
+    }
+
+    /// Make the data of dropped pages durable elsewhere, before their block is erased. Returns the moment at which the
+    /// erase may begin, `after` or later.
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
+        let _ = media;
+        after
+    }
+
+    /// The weights of marked pages in a victim's cost, by age class. Called once per cleaned block; they may change
+    /// within the [requirements](crate::Requirements). A weight below [`Weight::FULL`] requires that such pages are
+    /// dropped or lose their marks: otherwise GC would copy the same cheap-looking pages again and again and never end.
+    /// A higher weight makes a block a worse victim; a block without an invalid page is then the worst, so that GC ends
+    /// in any case.
+    fn weights(&mut self) -> Weights {
+        Weights::all(Weight::FULL)
+    }
+}
+
+impl<H: GcHook> GcHook for &mut H {
+    #[inline(always)]
+    fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision {
+        H::decide(self, page, marks, media)
+    }
+
+    fn programmed_from(&mut self, slot: Slot) {
+        H::programmed_from(self, slot);
+    }
+
+    fn cached_at(&self, page: Lpn) -> Option<Slot> {
+        H::cached_at(self, page)
+    }
+
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
+        H::copies_unmarked(self, pages)
+    }
+
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
+        H::before_erase(self, after, media)
+    }
+
+    fn weights(&mut self) -> Weights {
+        H::weights(self)
+    }
+}
+
+/// A hook that knows of no other copies: every valid page is copied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CopyAll;
+
+impl GcHook for CopyAll {
+    #[inline(always)]
+    fn decide<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut M) -> Decision {
+        Decision::COPY
+    }
+
+    fn copies_unmarked(&mut self, _: u32) -> bool {
+        true
+    }
+}

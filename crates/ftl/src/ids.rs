@@ -1,0 +1,16 @@
+//! Ids of the FTL.
+
+use coflash_base::id_type;
+
+id_type!(
+    /// An allocation pool: a plane or a die.
+    PoolId
+);
+id_type!(
+    /// A group of write streams that fill the same active block of each pool.
+    GroupId
+);
+id_type!(
+    /// A block by its number in its pool.
+    LocalBlock
+);

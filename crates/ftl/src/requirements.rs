@@ -1,0 +1,39 @@
+//! Requirements of a cooperation scheme on the FTL, which is built accordingly.
+
+use crate::stream::WriteStream;
+use crate::weight::Weight;
+use serde::{Deserialize, Serialize};
+
+/// The features that a scheme needs beyond copies of valid pages and marked pages that count fully or not at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Requirements {
+    /// Whether a marked page may count a fraction of a page in a victim's cost.
+    pub fractional_costs: bool,
+    /// The largest weight of a marked page.
+    pub weight_max: Weight,
+    /// Whether [`WriteStream::Shadow`] has an active block of its own.
+    pub shadow_stream: bool,
+    /// Whether copies also go to [`WriteStream::Evict`]: then GC may find one more active block full when it begins.
+    pub evict_stream: bool,
+    /// Whether marks have age classes: two more bits per page.
+    pub age_classes: bool,
+}
+
+impl Requirements {
+    /// No additional features.
+    pub const NONE: Self = Self {
+        fractional_costs: false,
+        weight_max: Weight::FULL,
+        shadow_stream: false,
+        evict_stream: false,
+        age_classes: false,
+    };
+
+    /// The streams that GC copies to.
+    pub(crate) fn copy_streams(&self) -> impl Iterator<Item = WriteStream> {
+        let more = [(self.shadow_stream, WriteStream::Shadow), (self.evict_stream, WriteStream::Evict)];
+        std::iter::once(WriteStream::Gc)
+            .chain(more.into_iter().filter_map(|(required, stream)| required.then_some(stream)))
+    }
+}

@@ -1,0 +1,107 @@
+//! Write streams: data of different streams goes to different blocks.
+
+use crate::ids::GroupId;
+use coflash_base::{Index, Misfit};
+use coflash_media::Cause;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A write stream. Each stream, or group of streams, fills an active block of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WriteStream {
+    /// Host writes past the cache.
+    Host,
+    /// Pages evicted from the device's cache.
+    Evict,
+    /// Pages copied by GC.
+    Gc,
+    /// Shadows copied by GC. They go to GC's stream unless the cooperation scheme separates them.
+    Shadow,
+}
+
+impl WriteStream {
+    pub(crate) const COUNT: usize = 4;
+
+    /// The default stream of a program by its cause.
+    #[inline(always)]
+    #[must_use]
+    pub fn of(cause: Cause) -> Self {
+        match cause {
+            Cause::Evict | Cause::Destage => Self::Evict,
+            Cause::Gc | Cause::Refresh | Cause::WearLevelling => Self::Gc,
+            Cause::Host | Cause::Metadata => Self::Host,
+        }
+    }
+}
+
+/// Groups of streams: the streams of each inner list share an active block.
+pub type StreamGroups = Vec<Vec<WriteStream>>;
+
+/// The group of each stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Groups {
+    of: [GroupId; WriteStream::COUNT],
+    count: u32,
+}
+
+impl Groups {
+    /// Create the groups. A stream that is not named has a group of its own; [`WriteStream::Shadow`] only if
+    /// `shadow_apart`.
+    pub(crate) fn new(shared: &StreamGroups, shadow_apart: bool) -> Result<Self, Misfit> {
+        let mut of = [None; WriteStream::COUNT];
+        let mut count = 0;
+        for group in shared {
+            for &stream in group {
+                if of[stream as usize].replace(GroupId::new(count)).is_some() {
+                    let problem = format!("stream {stream:?} is named twice");
+                    return Err(Misfit::new("ftl.shared_streams", problem));
+                }
+            }
+            count += u32::from(!group.is_empty());
+        }
+        let own = |group: Option<GroupId>, count: &mut u32| {
+            group.unwrap_or_else(|| {
+                *count += 1;
+                GroupId::new(*count - 1)
+            })
+        };
+        let [host, evict, gc, shadow] = of;
+        let [host, evict, gc] = [host, evict, gc].map(|group| own(group, &mut count));
+        let shadow = if shadow_apart { own(shadow, &mut count) } else { shadow.unwrap_or(gc) };
+        Ok(Self { of: [host, evict, gc, shadow], count })
+    }
+
+    #[inline(always)]
+    pub(crate) fn of(&self, stream: WriteStream) -> GroupId {
+        self.of[stream as usize]
+    }
+
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = GroupId> + use<> {
+        (0..self.count as usize).map(GroupId::from_index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_that_are_not_named_have_their_own_block() {
+        use WriteStream::{Evict, Gc, Host, Shadow};
+        let groups = |shared: &[&[WriteStream]], apart| {
+            let groups = Groups::new(&shared.iter().map(|group| group.to_vec()).collect(), apart).ok()?;
+            Some((groups.of.map(GroupId::get), groups.count))
+        };
+        assert_eq!(groups(&[&[Host, Evict]], false), Some(([0, 0, 1, 1], 2)));
+        assert_eq!(groups(&[&[Host, Evict]], true), Some(([0, 0, 1, 2], 3)));
+        assert_eq!(groups(&[&[Host, Gc, Evict]], false), Some(([0, 0, 0, 0], 1)));
+        assert_eq!(groups(&[&[Host, Shadow]], true), Some(([0, 1, 2, 0], 3)));
+        assert_eq!(groups(&[], false), Some(([0, 1, 2, 2], 3)));
+        assert_eq!(groups(&[&[Gc], &[Gc]], false), None);
+    }
+}
