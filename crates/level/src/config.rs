@@ -1,0 +1,91 @@
+//! The cache in a scenario.
+
+use coflash_base::{Amount, Bytes, Duration, Misfit};
+use coflash_cache::EvictionConfig;
+use coflash_media::CacheTiming;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The slots of a cache of the given size for a device of `logical_pages`; `key` is the size's key in the scenario.
+///
+/// # Errors
+/// More slots than the device has pages.
+pub(crate) fn slots(size: Amount, key: &str, page_bytes: u64, logical_pages: u32) -> Result<u32, Misfit> {
+    let slots = size.pages(page_bytes, logical_pages.into());
+    u32::try_from(slots).ok().filter(|&slots| slots <= logical_pages).ok_or_else(|| {
+        let problem = format!("{size} is {slots} pages, more than the {logical_pages} of the device");
+        Misfit::new(key, problem)
+    })
+}
+
+/// Whether a write that needs a slot waits until the evicted page is in flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Eviction {
+    /// The write waits: the evicted page is in flash before its slot is reused.
+    #[default]
+    Foreground,
+    /// The write does not wait: the controller holds the evicted page elsewhere meanwhile. The die is busy all the
+    /// same.
+    Background,
+}
+
+/// The place of the cache: in the device or in the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// In the device. Cache and FTL share one controller and cooperate at no cost.
+    #[default]
+    InStorage,
+    /// In the host. Accesses that miss the cache cross the link, and so do all messages between cache and flash; see
+    /// `[host]`. Not with `cdm-consistent`, and not with schemes for write buffers.
+    Host,
+}
+
+/// A cache of page-sized slots: NVM or, as a write buffer, DRAM.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CacheConfig {
+    /// Size: bytes ("64MiB") or a share of the logical space ("5%"); "0B" for no cache.
+    pub size: Amount,
+    /// The eviction policy.
+    pub policy: EvictionConfig,
+    /// Whether a restart loses its content. Then a flush writes every dirty page to flash, and waits for that.
+    pub volatile: bool,
+    /// Time to read a page from the cache.
+    pub page_read: Duration,
+    /// Time to write a page to the cache.
+    pub page_write: Duration,
+    /// Whether a page read from flash enters the cache.
+    pub read_allocate: bool,
+    /// Whether a page written by the host enters the cache.
+    pub write_allocate: bool,
+    /// Whether a write that needs a slot waits until the evicted page is in flash.
+    pub eviction: Eviction,
+    /// The place of the cache: in the device or in the host.
+    pub placement: Placement,
+}
+
+impl Default for CacheConfig {
+    fn default() -> Self {
+        Self {
+            size: Amount::Bytes(Bytes::ZERO),
+            policy: EvictionConfig::default(),
+            volatile: false,
+            page_read: Duration { ns: 1_000 },
+            page_write: Duration { ns: 1_000 },
+            read_allocate: true,
+            write_allocate: true,
+            eviction: Eviction::default(),
+            placement: Placement::default(),
+        }
+    }
+}
+
+impl CacheConfig {
+    /// The cost of an access.
+    #[must_use]
+    pub fn timing(&self) -> CacheTiming {
+        CacheTiming { read: self.page_read, write: self.page_write }
+    }
+}

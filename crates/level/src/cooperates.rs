@@ -1,0 +1,159 @@
+//! Cooperation: messages between a cache and the flash below it, beside reads and writes.
+//!
+//! In one controller a message arrives at once. Across a link it becomes a notice, which arrives later;
+//! [`crate::Linked`] describes the consequences. A cache in between passes messages on to flash.
+
+use coflash_base::{Duration, Lpn};
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{AgeClass, Ftl, Marks, Weights};
+use coflash_media::Memory;
+
+/// A page that has a copy in a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cached {
+    /// The page.
+    pub lpn: Lpn,
+    /// The slot of its copy.
+    pub slot: SlotId,
+}
+
+/// A level below a cooperating cache. The default methods ignore the messages.
+pub trait Cooperates {
+    /// Whether messages arrive with a delay. Then flash may use grants, and answers may wait, while the cache does
+    /// nothing.
+    const LAGS: bool = false;
+
+    /// Mark a page: cache and flash hold the same data (CDM: the flash page is *removable*).
+    fn mark(&mut self, page: Cached) {
+        let _ = page;
+    }
+
+    /// Unmark a page whose clean copy is about to be evicted: flash holds the only copy again.
+    fn unmark(&mut self, page: Cached) {
+        let _ = page;
+    }
+
+    /// Invalidate the flash copy, if any: the cached copy is newer. Called for each write to the cached copy.
+    fn invalidate(&mut self, page: Cached) {
+        let _ = page;
+    }
+
+    /// Note that a trim has removed the cached copy. The trim itself follows.
+    fn forget(&mut self, page: Cached) {
+        let _ = page;
+    }
+
+    /// Whether flash holds the data of a clean copy and will keep it after the copy is evicted.
+    fn keeps(&mut self, page: Cached) -> bool {
+        let _ = page;
+        true
+    }
+
+    /// Change the age class of a marked page.
+    fn age(&mut self, lpn: Lpn, class: AgeClass) {
+        let _ = (lpn, class);
+    }
+
+    /// Announce that a write buffer in the host holds newer data of a page (ShadowGC), until the page is written or
+    /// trimmed.
+    fn announce(&mut self, page: Cached) {
+        let _ = page;
+    }
+
+    /// Set whether a memory holds newer data of a page than flash (ShadowGC).
+    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
+        let _ = (lpn, memory, newer);
+    }
+
+    /// The memories known to hold newer data of a page than flash.
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        let _ = lpn;
+        Marks::NONE
+    }
+
+    /// Set the cost weights of marked pages.
+    fn weigh(&mut self, weights: Weights) {
+        let _ = weights;
+    }
+
+    /// Take the next cached page that flash is known to have dropped under a grant; return its slot.
+    fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId> {
+        let _ = cache;
+        None
+    }
+
+    /// Take the time that the answer to the page being served must still wait for messages.
+    fn take_pending_wait(&mut self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Allocate the marks for newer data in the host's memory.
+    fn track_host(&mut self) {}
+
+    /// Pass the FTL at the bottom to `look`, for inspection.
+    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T;
+
+    /// Panic unless cache and flash are consistent, as far as they know of each other: `check` is that of the scheme,
+    /// for messages that arrive at once. For tests.
+    fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
+        let _ = (cache, check);
+    }
+}
+
+/// Flash in the same controller: messages arrive at once.
+impl Cooperates for Ftl {
+    #[inline(always)]
+    fn mark(&mut self, page: Cached) {
+        self.set_mark(page.lpn, Memory::Device, true);
+    }
+
+    #[inline(always)]
+    fn unmark(&mut self, page: Cached) {
+        self.set_mark(page.lpn, Memory::Device, false);
+    }
+
+    #[inline(always)]
+    fn invalidate(&mut self, page: Cached) {
+        Self::invalidate(self, page.lpn);
+    }
+
+    #[inline(always)]
+    fn keeps(&mut self, page: Cached) -> bool {
+        self.lookup(page.lpn).is_some()
+    }
+
+    #[inline(always)]
+    fn age(&mut self, lpn: Lpn, class: AgeClass) {
+        Self::age(self, lpn, class);
+    }
+
+    fn announce(&mut self, page: Cached) {
+        self.set_mark(page.lpn, Memory::Host, true);
+    }
+
+    #[inline(always)]
+    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
+        self.set_mark(lpn, memory, newer);
+    }
+
+    #[inline(always)]
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.marks(lpn).unwrap_or_default()
+    }
+
+    fn weigh(&mut self, weights: Weights) {
+        self.reweigh(weights);
+    }
+
+    fn track_host(&mut self) {
+        Self::track_host(self);
+    }
+
+    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
+        look(self)
+    }
+
+    fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
+        check(cache, self);
+    }
+}

@@ -1,0 +1,273 @@
+//! Cooperation schemes between cache and flash. Each is one file and one line in the list below.
+
+use crate::cooperates::{Cached, Cooperates};
+use coflash_base::measure::Report;
+use coflash_base::{Lpn, Misfit};
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{Decision, Ftl, GcHook, Marks, Requirements, Weight, Weights, WriteStream};
+use coflash_media::{Media, Memory, Slot};
+
+mod cdm;
+mod cdm_consistent;
+mod none;
+mod rewrite_predictor;
+mod shadow;
+mod sole_copies;
+
+coflash_base::policy_family! { ($)
+    /// How cache and flash cooperate.
+    pub family Cooperation, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
+        "none" => None(none::None),
+        "cdm" => Cdm(cdm::Cdm),
+        "cdm-consistent" => CdmConsistent(cdm_consistent::CdmConsistent),
+        "ggc" => Ggc(shadow::Shadow<shadow::Ggc>),
+        "separation" => Separation(shadow::Shadow<shadow::Separation>),
+        "delay" => Delay(shadow::Shadow<shadow::Delay>),
+        "zgc" => Zgc(shadow::Shadow<shadow::Zgc>),
+        "hgc" => Hgc(shadow::Shadow<shadow::Hgc>),
+        "dgc" => Dgc(shadow::Shadow<shadow::Dgc>),
+        "sgc" => Sgc(shadow::Shadow<shadow::Sgc>),
+    }
+}
+
+pub(crate) use cdm_consistent::Deletion;
+pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitCounters};
+pub use shadow::{SgcConfig, ShadowCounters, Shadows, Twins};
+pub use sole_copies::SoleCopyCounters;
+
+/// The surroundings of a scheme: its cache, and the path from there to flash.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The number of slots of the cache.
+    pub slots: u32,
+    /// The size of a page in bytes.
+    pub page_bytes: u64,
+    /// The number of logical pages of the device.
+    pub logical_pages: u32,
+    /// The side of the link on which the cache lies.
+    pub memory: Memory,
+    /// Whether a restart loses the cache.
+    pub is_volatile: bool,
+    /// Whether a page written by the host enters the cache.
+    pub write_allocate: bool,
+    /// Whether flash may drop granted pages without asking.
+    pub grants: bool,
+}
+
+/// The hooks of a scheme. Levels call them in the order in which the device's state changes, once per page and event. A
+/// hook sees cache and flash as they are after the event, unless it says otherwise.
+///
+/// The life of a page in the cache: it enters by [`cached_clean`](Self::cached_clean) or [`written`](Self::written).
+/// While it is cached it may be [`used`](Self::used) and `written` any number of times, and [`cleaned`](Self::cleaned)
+/// at the scheme's request; GC may ask the scheme to [`decide`](Self::decide) about it. It ends by
+/// [`evicted`](Self::evicted), with or without [`discards`](Self::discards), or by [`trimmed`](Self::trimmed).
+pub trait Scheme {
+    /// Decide about a valid page of GC's victim. To drop a page that is cached clean, the scheme first makes the
+    /// cached copy an orphan, which is written at its eviction. If GC programs the cached copy instead of the flash
+    /// page, the cached copy is clean once that has succeeded.
+    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Decision;
+
+    /// Count unmarked pages that GC copies without asking, since every scheme decides [`Decision::COPY`] for them.
+    fn copies_unmarked(&mut self, pages: u32) {
+        let _ = pages;
+    }
+
+    /// Make the dropped pages durable elsewhere, before their block is erased.
+    fn before_erase<M: Media>(&mut self, media: &mut M) {
+        let _ = media;
+    }
+
+    /// The cost weights of marked pages.
+    fn weights(&mut self, cache: &Cache) -> Weights {
+        let _ = cache;
+        Weights::all(Weight::FULL)
+    }
+
+    /// Adapt to the FTL below the scheme's cache.
+    fn attach(&mut self, ftl: &Ftl) {
+        let _ = ftl;
+    }
+
+    /// A read miss was cached: cache and flash hold the same data.
+    fn cached_clean<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
+        let _ = (page, below);
+    }
+
+    /// A cached page was read.
+    fn used<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
+    }
+
+    /// The host is about to overwrite a cached page; `written` follows.
+    fn overwritten(&mut self, slot: SlotId, cache: &Cache) {
+        let _ = (slot, cache);
+    }
+
+    /// The host wrote to the cached copy of a page: the flash copy, if any, is out of date.
+    fn written<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
+    }
+
+    /// A cached page is about to be trimmed.
+    fn trimmed(&mut self, slot: SlotId, cache: &Cache) {
+        let _ = (slot, cache);
+    }
+
+    /// A page is about to be evicted. If it is dirty, a program that replaces its flash copy follows, unless the scheme
+    /// discards it.
+    fn evicted<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
+        let _ = (page, cache, below);
+    }
+
+    /// A clean copy became a sole copy: flash has dropped the page under a grant.
+    fn became_sole(&mut self, slot: SlotId, cache: &Cache) {
+        let _ = (slot, cache);
+    }
+
+    /// Whether the bound on sole copies is reached (cached pages without a valid copy in flash).
+    fn is_at_bound(&self, cache: &Cache) -> bool {
+        let _ = cache;
+        false
+    }
+
+    /// The sole copy to clean at the bound, so that there may be another.
+    fn next_to_clean(&self) -> SlotId {
+        unreachable!("this scheme has no bound")
+    }
+
+    /// The page chosen by `next_to_clean` was written to flash and stays cached: cache and flash hold the same data.
+    fn cleaned<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
+        let _ = (page, below);
+    }
+
+    /// The write stream of evicted orphans.
+    fn rewrite_stream(&self) -> WriteStream {
+        WriteStream::Evict
+    }
+
+    /// Whether the dirty copy of a page, about to be written to flash by an eviction or a flush, is discarded instead.
+    /// That is allowed if another memory holds newer data and this version was not promised to be durable.
+    fn discards<B: Cooperates>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool {
+        let _ = (page, in_flush, below);
+        false
+    }
+
+    /// The memories whose newer data the scheme marks in the FTL.
+    fn knows(&self) -> Marks {
+        Marks::NONE
+    }
+
+    /// Add the counters of this scheme.
+    fn report(&self, report: &mut Report) {
+        let _ = report;
+    }
+
+    /// The heap memory of the scheme's tables in bytes.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+
+    /// Panic unless cache and flash are consistent under the scheme. For tests, between requests.
+    fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
+}
+
+/// A scheme with a name in scenarios.
+pub trait CooperationScheme: Scheme + coflash_base::Policy {
+    /// The scheme's requirements on the FTL.
+    fn requirements(config: &Self::Config) -> Requirements;
+
+    /// Create the scheme for its surroundings.
+    ///
+    /// # Errors
+    /// A parameter that is not allowed, or surroundings that the scheme does not support.
+    fn new(config: &Self::Config, setting: &Setting) -> Result<Self, Misfit>;
+}
+
+impl CooperationConfig {
+    /// The scheme's requirements on the FTL.
+    #[must_use]
+    pub fn requirements(&self) -> Requirements {
+        cooperation_build!(self, type Named, config => Named::requirements(config))
+    }
+
+    /// Create the scheme for its surroundings.
+    ///
+    /// # Errors
+    /// A parameter that is not allowed, or surroundings that the scheme does not support.
+    pub fn build(&self, setting: &Setting) -> Result<Cooperation, Misfit> {
+        Ok(cooperation_build!(self, config => CooperationScheme::new(config, setting)?))
+    }
+}
+
+impl Scheme for Cooperation {
+    coflash_base::forward_to_variant! { cooperation_dispatch;
+        fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Decision;
+        fn copies_unmarked(&mut self, pages: u32);
+        fn before_erase<M: Media>(&mut self, media: &mut M);
+        fn weights(&mut self, cache: &Cache) -> Weights;
+        fn attach(&mut self, ftl: &Ftl);
+        fn cached_clean<B: Cooperates>(&mut self, page: Cached, below: &mut B);
+        fn used<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
+        fn overwritten(&mut self, slot: SlotId, cache: &Cache);
+        fn written<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
+        fn trimmed(&mut self, slot: SlotId, cache: &Cache);
+        fn evicted<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
+        fn became_sole(&mut self, slot: SlotId, cache: &Cache);
+        fn is_at_bound(&self, cache: &Cache) -> bool;
+        fn next_to_clean(&self) -> SlotId;
+        fn cleaned<B: Cooperates>(&mut self, page: Cached, below: &mut B);
+        fn rewrite_stream(&self) -> WriteStream;
+        fn discards<B: Cooperates>(&mut self, page: Cached, in_flush: bool, below: &mut B) -> bool;
+        fn knows(&self) -> Marks;
+        fn report(&self, report: &mut Report);
+        fn heap_bytes(&self) -> usize;
+        fn assert_invariants(&self, cache: &Cache, ftl: &Ftl);
+    }
+}
+
+/// A cache and its scheme as GC's hook.
+pub struct CacheHook<'a, S> {
+    pub(crate) scheme: &'a mut S,
+    pub(crate) cache: &'a mut Cache,
+    pub(crate) memory: Memory,
+}
+
+impl<S: Scheme> GcHook for CacheHook<'_, S> {
+    #[inline(always)]
+    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Decision {
+        self.scheme.decide(lpn, marks, self.cache, media)
+    }
+
+    fn programmed_from(&mut self, slot: Slot) {
+        self.cache.set_dirty(SlotId::new(slot.number), false);
+    }
+
+    #[inline]
+    fn cached_at(&self, page: Lpn) -> Option<Slot> {
+        self.cache.lookup(page).map(|slot| Slot { memory: self.memory, number: slot.get() })
+    }
+
+    fn copies_unmarked(&mut self, pages: u32) -> bool {
+        self.scheme.copies_unmarked(pages);
+        true
+    }
+
+    fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
+        self.scheme.before_erase(media);
+        after
+    }
+
+    #[inline(always)]
+    fn weights(&mut self) -> Weights {
+        self.scheme.weights(self.cache)
+    }
+}
+
+/// The refusal of a volatile cache by a scheme whose cache may hold sole copies.
+fn needs_durable(scheme: &str) -> Misfit {
+    let problem = format!(
+        "true was given; with {scheme} GC drops what the cache holds, which must survive a restart: false is allowed, or \
+         cooperation \"none\" or one of ShadowGC's"
+    );
+    Misfit::new("cache.volatile", problem)
+}

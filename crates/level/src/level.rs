@@ -1,0 +1,143 @@
+//! The contract of a level of the storage stack.
+//!
+//! Caches, write buffers and links are levels; the FTL is the lowest one. Each level serves pages and uses the level
+//! below. A level makes decisions. It has no clock and holds no data: operations go out to a [`Media`], and the time
+//! comes in as an argument.
+//!
+//! **The life of a request.** [`pass_time`](Level::pass_time) up to its arrival; [`begin`](Level::begin); its pages,
+//! one call each, in the order of their addresses, or one [`flush`](Level::flush); [`end`](Level::end). The request is
+//! answered at the latest moment that these calls returned, plus the duration that `end` returned. A level passes its
+//! own commands down in the same way. A cache begins a command on the level below when a request begins, since it does
+//! not know yet which pages it will need.
+//!
+//! **Moments.** `after` is the earliest moment at which a page may be served. The returned moment is when it has been
+//! served. `io.start` is the beginning of the request, for work done on the way (garbage collection). A moment may be
+//! handed on once, `io.start` any number of times.
+//!
+//! **Failures** are passed up: A page that cannot be read fails its read and nothing else. After a failed write the
+//! stack is read-only, and every page reads as before.
+
+use coflash_base::measure::Report;
+use coflash_base::{Duration, Lpn, Op, Time};
+use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
+use coflash_media::{DieId, Media};
+
+/// The header of a request, which precedes its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Command {
+    /// The operation.
+    pub op: Op,
+    /// The bytes that it transfers or trims.
+    pub bytes: u64,
+    /// The first page, if there is any. The pages need not be adjacent, since a workload may scatter addresses.
+    pub first: Option<Lpn>,
+    /// The number of its pages.
+    pub pages: u32,
+    /// Whether its data crosses a link as a whole: before the first page of a write, after the last page of a read.
+    /// Otherwise pages cross one by one, and only those that the cache above does not serve.
+    pub is_whole: bool,
+}
+
+impl Command {
+    /// The command as a cache passes it on: only some of its pages may follow.
+    #[must_use]
+    pub fn page_by_page(self) -> Self {
+        Self { is_whole: false, ..self }
+    }
+}
+
+/// A level of the stack. The module describes the order of calls.
+pub trait Level<M: Media> {
+    /// The number of pages that it serves.
+    fn logical_pages(&self) -> u32;
+
+    /// Advance time to `now` and do the work due by then: commits, refreshes, writes of aged pages, delivery of
+    /// notices. Called before each request, and at each [`next_due`](Self::next_due).
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+
+    /// The next time at which work is due without a request.
+    fn next_due(&self) -> Option<Time>;
+
+    /// Begin a request. Returns the earliest moment at which its pages may be served.
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;
+
+    /// Read a page. Returns `None` for a page that was never written or is trimmed; such a read is answered at once.
+    ///
+    /// # Errors
+    /// The page cannot be read.
+    fn read<H: GcHook>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Option<M::When>, M::Error>;
+
+    /// Write a page or a part of it.
+    ///
+    /// # Errors
+    /// The page is not written.
+    fn write<H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error>;
+
+    /// Trim a page. Returns the earliest moment at which the next page of the request may be trimmed.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn trim<H: GcHook>(
+        &mut self,
+        lpn: Lpn,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error>;
+
+    /// Make all answered writes durable. Appends the moments that the answer must wait for.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn flush<H: GcHook>(
+        &mut self,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+        parts: &mut Vec<M::When>,
+    ) -> Result<(), M::Error>;
+
+    /// End a request. Returns the time from its last page to its answer.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
+
+    /// Handle a moment that the level asked the media to report. `tag` is the one that the level gave.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+
+    /// Whether there is background work for an idle die.
+    fn has_idle_work(&self, die: DieId) -> bool;
+
+    /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
+
+    /// Add the counters of this level and of the levels below to a report.
+    fn report(&self, report: &mut Report);
+
+    /// The erase count of each block.
+    fn erase_counts(&self) -> Vec<u32>;
+
+    /// The heap memory in bytes.
+    fn heap_bytes(&self) -> usize;
+
+    /// Panic unless the level is consistent in itself and with the levels below. For tests: it recounts everything.
+    fn assert_invariants(&self);
+}

@@ -1,0 +1,51 @@
+//! The levels of a storage stack: caches and write buffers, the link, the FTL at the bottom, and how they cooperate.
+//!
+//! | concept | place |
+//! |---|---|
+//! | levels, and the life of a request | [`Level`] |
+//! | a write-back cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
+//! | the crash-consistent cache (`cdm-consistent`) and its recovery | [`Consistent`] |
+//! | a link, the notices that cross it, questions and grants | [`Linked`] |
+//! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
+//! | a device: an FTL under its cache | [`Device`] |
+//! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
+//! | CDM, ShadowGC and their baselines | [`cooperation`], a file each |
+//! | CDM's states S0, S1, S2 | not stored: they follow from the map, the mark and the cache (`cooperation/cdm.rs`) |
+//! | CDM's consistent states S0 to S5, commit, checkpoint | `cooperation/cdm_consistent.rs` (definitions), `consistent/mod.rs` (transitions) |
+//! | the layout of non-volatile memory, for recovery | [`nvm`] |
+//! | ShadowGC's states of a page | three bits: valid, and a mark for each memory (`cooperation/shadow.rs`) |
+//! | `removable_weight`: the expected cost of a drop | `cooperation/cdm.rs`, `cooperation/rewrite_predictor.rs` |
+//! | the bound on sole copies | `cooperation/sole_copies.rs` |
+//!
+//! A level acts through a [`Media`](coflash_media::Media): the simulator, a test with bytes and a real device share it.
+
+#[cfg(test)]
+extern crate self as coflash_level;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
+
+mod config;
+mod consistent;
+mod cooperates;
+pub mod cooperation;
+mod device;
+mod flash;
+mod level;
+mod linked;
+mod recovery_error;
+mod write_back;
+
+pub use coflash_base::Op;
+pub use config::{CacheConfig, Eviction, Placement};
+pub use consistent::{Consistent, nvm};
+pub use cooperates::{Cached, Cooperates};
+pub use cooperation::{Cooperation, CooperationConfig};
+pub use device::{Device, DeviceConfig};
+pub use level::{Command, Level};
+pub use linked::{
+    ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,
+    Notices, Protecting, link_sections,
+};
+pub use recovery_error::RecoveryError;
+pub use write_back::{Announces, CacheCounters, DropCounters, HOST_BUFFER, WriteBack, WriteBufferConfig};

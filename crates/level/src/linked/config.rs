@@ -1,0 +1,146 @@
+//! The link, and the host's side of it, in a scenario.
+
+use super::cost::LinkCost;
+use super::notice_queue::Sending;
+use coflash_base::{Bytes, Duration, Misfit, Share};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// The link between host and device: a fixed cost per command and a cost per byte.
+///
+/// The data of a write crosses before its first page begins, the data of a read after its last page. Requests do not
+/// wait for each other on the link.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LinkConfig {
+    /// Number of lanes.
+    pub lanes: u32,
+    /// Raw rate of one lane in bytes per second, before coding; "0B" for no cost per byte.
+    pub lane_rate: Bytes,
+    /// The share of the raw rate that carries data; the rest is coding overhead.
+    pub coding: Share,
+    /// Fixed cost of a command, whatever its size.
+    pub per_command: Duration,
+}
+
+impl Default for LinkConfig {
+    fn default() -> Self {
+        Self { lanes: 1, lane_rate: Bytes::ZERO, coding: Share::ONE, per_command: Duration::ZERO }
+    }
+}
+
+impl LinkConfig {
+    /// Check the values.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, with its key in the scenario.
+    pub fn check(&self) -> Result<(), Misfit> {
+        if self.lanes == 0 {
+            return Err(Misfit::out_of_range("link.lanes", 0, "at least 1"));
+        }
+        if self.coding == Share::ZERO || self.coding > Share::ONE {
+            return Err(Misfit::out_of_range("link.coding", self.coding, "more than 0% and at most 100%"));
+        }
+        Ok(())
+    }
+
+    /// The cost of crossing the link.
+    #[must_use]
+    pub fn cost(&self) -> LinkCost {
+        let rate = f64::from(self.lanes) * self.lane_rate.count as f64 * self.coding.as_f64();
+        LinkCost::new(self.per_command, if rate > 0.0 { 1e9 / rate } else { 0.0 })
+    }
+}
+
+/// The way in which notices cross the link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Notices {
+    /// Each is a message; the host waits until it has arrived.
+    Each,
+    /// Several share a message, within `batch_max` and `batch_wait`; the host does not wait.
+    Batched,
+    /// With commands that cross anyway, within `piggyback_max`: bytes, but no message.
+    #[default]
+    Piggybacked,
+}
+
+/// How the host protects a page that GC wants to drop, before the erase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protecting {
+    /// The device asks the host before the erase, which waits for the answer.
+    #[default]
+    Request,
+    /// The host promises in advance to keep certain pages until it revokes the promise. The device sends a notice for
+    /// each promise that it uses.
+    Grants,
+}
+
+/// The host's side of the link, when a cache or write buffer is in the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct HostConfig {
+    /// The way in which notices cross the link.
+    pub notices: Notices,
+    /// Size of a notice.
+    pub notice_size: Bytes,
+    /// With `batched` notices: the number of notices that makes a message full.
+    pub batch_max: NonZeroU32,
+    /// With `batched` notices: the longest wait of the first notice of a message.
+    pub batch_wait: Duration,
+    /// With `piggybacked` notices: the most bytes that a command takes along; one notice is always allowed.
+    pub piggyback_max: Bytes,
+    /// How the host protects a page that GC wants to drop, before the erase.
+    pub protecting: Protecting,
+    /// With `grants`: the largest share of the cache that is granted at any time.
+    pub grants: Share,
+    /// With `request`: the time that the host takes to answer.
+    pub answer_time: Duration,
+    /// The largest random delay of a message. With it, one message may overtake another.
+    pub jitter: Duration,
+}
+
+impl Default for HostConfig {
+    fn default() -> Self {
+        Self {
+            notices: Notices::default(),
+            notice_size: Bytes { count: 8 },
+            batch_max: NonZeroU32::new(32).expect("not zero"),
+            batch_wait: Duration { ns: 1_000_000 },
+            piggyback_max: Bytes { count: 64 },
+            protecting: Protecting::default(),
+            grants: Share::percent(50),
+            answer_time: Duration { ns: 5_000 },
+            jitter: Duration::ZERO,
+        }
+    }
+}
+
+impl HostConfig {
+    /// Check the values.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, with its key in the scenario.
+    pub fn check(&self) -> Result<(), Misfit> {
+        if self.grants > Share::ONE {
+            return Err(Misfit::out_of_range("host.grants", self.grants, "from 0% to 100%"));
+        }
+        Ok(())
+    }
+
+    /// The way in which notices are sent, with its limits.
+    #[must_use]
+    pub(super) fn sending(&self) -> Sending {
+        match self.notices {
+            Notices::Each => Sending::Each,
+            Notices::Batched => Sending::Batched { notices_max: self.batch_max, wait_max: self.batch_wait },
+            Notices::Piggybacked => {
+                let notices = self.piggyback_max.count / self.notice_size.count.max(1);
+                let notices = u32::try_from(notices).unwrap_or(u32::MAX);
+                Sending::Piggybacked { notices_max: NonZeroU32::new(notices).unwrap_or(NonZeroU32::MIN) }
+            }
+        }
+    }
+}

@@ -1,0 +1,507 @@
+//! A link over any level. It carries whole requests, or the pages that a cache above passes on, and the messages
+//! between cache and flash.
+//!
+//! A host without a cache sends whole requests: the data of a write crosses before its first page begins, the data of a
+//! read after its last page. A cache above sends its misses page by page: the pages of a request share a command, an
+//! eviction is a command of its own, and the pages of a read return one after another.
+//!
+//! The device knows the host's cache by the marks on flash pages, and they lag. No data may be lost because of that, in
+//! whatever order messages arrive:
+//!
+//! - **The device never acts on a mark alone.** Under *request* GC asks about every marked page of its victim in one
+//!   message, and the erase waits for the answer. The host answers from its own state. A clean copy is protected first:
+//!   it becomes the sole copy. A newer copy needs no protection. A page that the host does not hold is copied and loses
+//!   its mark. Under *grants* a mark is a promise: the host keeps the page, or newer data, until the device has
+//!   acknowledged the revocation, which says whether the grant was used. GC drops a granted page without asking.
+//! - **One notice at a time for a page.** Before a new notice about a copy is posted, the last one has arrived or is
+//!   withdrawn unsent. So no notice about old data meets the new data: the notice that flash is out of date cannot
+//!   overtake, or be overtaken by, the write that brings flash up to date.
+//!
+//! | the copy becomes | request | grants |
+//! |---|---|---|
+//! | cached, clean | *cached*: the page is marked | *cached* if a grant is left: the page is marked |
+//! | dirty | *dirtied*: the flash page is invalid | the same; the grant is void |
+//! | evicted, clean | *evicted*: the mark goes | revoked first, if granted; a message of its own, or with a command |
+//! | evicted, dirty | the write command says it | the same |
+//! | trimmed | the trim command says it | the same |
+//!
+//! A write buffer in the host *announces* that a page became dirty. The command that writes or trims the page says that
+//! it is no longer dirty. The device discards its copy of a page that it believes to be dirty in the host, so here,
+//! too, no stale notice may arrive after a write.
+
+mod config;
+mod cost;
+mod hook;
+mod notice;
+mod notice_queue;
+#[cfg(test)]
+mod tests;
+mod wire;
+
+pub use config::{HostConfig, LinkConfig, Notices, Protecting};
+pub use cost::LinkCost;
+pub use notice::{ExchangeCounters, LinkCounters, NoticeKinds};
+pub use notice_queue::NoticeCounters;
+#[cfg(test)]
+use wire::Sabotage;
+pub use wire::link_sections;
+
+use crate::cooperates::{Cached, Cooperates};
+use crate::level::{Command, Level};
+use coflash_base::measure::Report;
+use coflash_base::{Duration, Lpn, Op, Seed, Time};
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{AgeClass, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
+use coflash_media::{DieId, Media, Memory, Place};
+use hook::AcrossLink;
+use notice::{ToDevice, ToHost};
+use notice_queue::{DeliveryState, Sending, Ticket};
+use wire::{Said, Wire};
+
+/// A level across a link.
+#[derive(Clone)]
+pub struct Linked<L> {
+    below: L,
+    page_bytes: u64,
+    wire: Wire,
+}
+
+impl<L> Linked<L> {
+    /// Create a link over a device, under a host that sends whole requests.
+    #[must_use]
+    pub fn new(below: L, page_bytes: u64, cost: &LinkCost) -> Self {
+        Self { below, page_bytes, wire: Wire::new(None, &HostConfig::default(), cost, Seed(0)) }
+    }
+
+    /// Create a link over a device, under a cache of `slots` slots in the host.
+    #[must_use]
+    pub fn under_cache(
+        below: L,
+        page_bytes: u64,
+        cost: &LinkCost,
+        slots: u32,
+        host: &HostConfig,
+        seed: Seed,
+    ) -> Self {
+        Self { below, page_bytes, wire: Wire::new(Some(slots), host, cost, seed) }
+    }
+
+    /// The device below.
+    #[must_use]
+    pub fn below(&self) -> &L {
+        &self.below
+    }
+
+    /// Convert into the device below, without the link.
+    #[must_use]
+    pub fn into_below(self) -> L {
+        self.below
+    }
+
+    /// The device below.
+    pub fn below_mut(&mut self) -> &mut L {
+        &mut self.below
+    }
+}
+
+impl<L: Cooperates> Linked<L> {
+    /// Deliver the notices that have arrived at the device by `now`.
+    #[inline]
+    fn take_in(&mut self, now: Time) {
+        while let Some(notice) = self.wire.to_device.arrived(now) {
+            let kinds = &mut self.wire.kinds;
+            match notice {
+                ToDevice::Cached(page) => {
+                    kinds.cached += 1;
+                    self.below.mark(page);
+                }
+                ToDevice::Dirtied(page) => {
+                    kinds.dirtied += 1;
+                    self.below.invalidate(page);
+                }
+                ToDevice::Evicted(page) => {
+                    kinds.evicted += 1;
+                    self.below.unmark(page);
+                }
+                ToDevice::Announced(page) => {
+                    kinds.announced += 1;
+                    self.below.shadow(page.lpn, Memory::Host, true);
+                }
+                ToDevice::Weights(weights) => {
+                    kinds.weights += 1;
+                    self.wire.weights = weights;
+                    self.below.weigh(weights);
+                }
+            }
+        }
+    }
+
+    /// Post a notice. The sender waits if it is a message of its own.
+    fn tell(&mut self, notice: ToDevice) -> Ticket {
+        let ticket = self.wire.to_device.post(notice, self.wire.now);
+        if self.wire.to_device.sending() == Sending::Each {
+            self.wait_for(ticket);
+        }
+        ticket
+    }
+
+    fn wait_for(&mut self, ticket: Ticket) {
+        if let DeliveryState::UnderWay(arrival) = self.wire.to_device.delivery_state(ticket) {
+            self.wire.wait_until(arrival);
+            self.take_in(self.wire.now);
+        }
+    }
+
+    /// Withdraw the last notice about a copy. Returns its ticket if it is too late for that.
+    fn withdraw(&mut self, slot: SlotId) -> Option<Ticket> {
+        let ticket = self.wire.said[slot].last.take()?;
+        (!self.wire.to_device.withdraw(ticket)).then_some(ticket)
+    }
+
+    /// Withdraw the last notice about a copy, or wait for its arrival. Returns whether the device has received it.
+    fn settle(&mut self, slot: SlotId) -> bool {
+        let Some(ticket) = self.withdraw(slot) else { return false };
+        if self.wire.waits() {
+            self.wait_for(ticket);
+        }
+        true
+    }
+
+    /// Send a command with the notices that it takes along. Returns the time of its crossing.
+    fn command(&mut self, bytes: u64) -> Duration {
+        self.wire.counters.commands += u64::from(!self.wire.has_crossed);
+        self.wire.has_crossed = true;
+        let notices = self.wire.to_device.piggyback(self.wire.now);
+        self.take_in(self.wire.now);
+        self.wire.cost.per_message + self.wire.cost.bytes(bytes) + notices
+    }
+
+    /// Borrow the level below, and the media with the other end of the link as GC's hook.
+    #[inline(always)]
+    fn descend<'s, M: Media, H>(
+        &'s mut self,
+        io: &'s mut Io<'_, M, H>,
+        start: M::When,
+    ) -> (&'s mut L, Io<'s, M, AcrossLink<'s, H>>) {
+        let hook = AcrossLink { wire: &mut self.wire, above: &mut io.hook };
+        (&mut self.below, Io { media: &mut *io.media, hook, start })
+    }
+
+    /// The slot of the cache above that a page is written from, if any.
+    fn slot_of(page: &PageWrite, above: &impl GcHook) -> Option<SlotId> {
+        let slot = above.cached_at(page.lpn)?;
+        (page.from == Place::Slot(slot)).then(|| SlotId::new(slot.number))
+    }
+
+    /// The command for one page.
+    fn page_command(&self, op: Op, lpn: Lpn) -> Command {
+        Command { op, bytes: self.page_bytes, first: Some(lpn), pages: 1, is_whole: false }
+    }
+}
+
+impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
+    fn logical_pages(&self) -> u32 {
+        self.below.logical_pages()
+    }
+
+    #[inline]
+    fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        if !self.wire.is_used() {
+            return self.below.pass_time(now, io);
+        }
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        below.pass_time(now, &mut inner)?;
+        self.wire.question_answered();
+        self.wire.pass_time(now);
+        self.take_in(self.wire.now);
+        Ok(())
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        self.below.next_due()
+    }
+
+    #[inline]
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        if !command.is_whole {
+            self.wire.begin_request();
+            return io.start;
+        }
+        let data = self.wire.cost.bytes(command.bytes);
+        let (there, back) = match command.op {
+            Op::Read => (Duration::ZERO, data),
+            Op::Write => (data, Duration::ZERO),
+            Op::Trim | Op::Flush => (Duration::ZERO, Duration::ZERO),
+        };
+        self.wire.tail = back;
+        let start = io.media.later(io.start, self.wire.cost.per_message + there);
+        self.below.begin(command, &mut Io { media: &mut *io.media, hook: &mut io.hook, start })
+    }
+
+    #[inline]
+    fn read<H: GcHook>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Option<M::When>, M::Error> {
+        if !self.wire.is_used() {
+            return self.below.read(page, after, io);
+        }
+        let crossing = self.command(0);
+        let (after, start) = (io.media.later(after, crossing), io.media.later(io.start, crossing));
+        let command = self.page_command(Op::Read, page.lpn);
+        let (below, mut inner) = self.descend(io, start);
+        below.begin(&command, &mut inner);
+        let done = below.read(page, after, &mut inner)?;
+        below.end(&mut inner)?;
+        self.wire.question_answered();
+        let Some(done) = done else { return Ok(None) };
+        // The pages of a request cross one after another.
+        self.wire.crossed_pages += 1;
+        let back = self.wire.cost.bytes(self.wire.crossed_pages * self.page_bytes);
+        Ok(Some(io.media.later(done, back + self.wire.to_host.piggyback(self.wire.now))))
+    }
+
+    #[inline]
+    fn write<H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        if !self.wire.is_used() {
+            return self.below.write(page, after, io);
+        }
+        let slot = Self::slot_of(&page, &io.hook);
+        let mut crossing = Duration::ZERO;
+        if let Some(ticket) = slot.and_then(|slot| self.withdraw(slot))
+            && self.wire.waits()
+            && let DeliveryState::UnderWay(arrival) = self.wire.to_device.delivery_state(ticket)
+        {
+            // The write itself waits for the notice before it, which may have arrived already; the request does not.
+            let arrival = arrival.max(self.wire.now);
+            crossing = arrival.since(self.wire.now);
+            self.take_in(arrival);
+        }
+        // An eviction is a command of its own.
+        let request_crossed = std::mem::replace(&mut self.wire.has_crossed, false);
+        crossing = crossing + self.command(self.page_bytes);
+        self.wire.has_crossed = request_crossed || slot.is_none();
+        let (after, start) = (io.media.later(after, crossing), io.media.later(io.start, crossing));
+        if let Some(at) = io.media.known(after) {
+            self.wire.written_across_at = self.wire.written_across_at.max(at);
+        }
+        let command = self.page_command(Op::Write, page.lpn);
+        let (below, mut inner) = self.descend(io, start);
+        below.begin(&command, &mut inner);
+        let done = below.write(page, after, &mut inner)?;
+        below.end(&mut inner)?;
+        self.wire.question_answered();
+        if let Some(slot) = slot {
+            self.wire.set(slot, Said::Unknown);
+        }
+        Ok(io.media.later(done, self.wire.to_host.piggyback(self.wire.now)))
+    }
+
+    fn trim<H: GcHook>(
+        &mut self,
+        lpn: Lpn,
+        mut after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        if self.wire.is_used() {
+            let is_first = !self.wire.has_crossed;
+            let crossing = self.command(0);
+            if is_first {
+                after = io.media.later(after, crossing);
+            }
+        }
+        self.below.trim(lpn, after, io)
+    }
+
+    fn flush<H: GcHook>(
+        &mut self,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+        parts: &mut Vec<M::When>,
+    ) -> Result<(), M::Error> {
+        if !self.wire.is_used() {
+            return self.below.flush(after, io, parts);
+        }
+        let mut crossing = self.command(0);
+        // A flush does not overtake earlier writes.
+        if let Some(at) = io.media.known(after) {
+            crossing = crossing.max(self.wire.written_across_at.max(at).since(at));
+        }
+        let (after, start) = (io.media.later(after, crossing), io.media.later(io.start, crossing));
+        parts.push(after);
+        let (below, mut inner) = self.descend(io, start);
+        below.flush(after, &mut inner, parts)?;
+        self.wire.question_answered();
+        Ok(())
+    }
+
+    #[inline]
+    fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
+        Ok(self.below.end(io)? + std::mem::take(&mut self.wire.tail))
+    }
+
+    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        self.below.told(tag, at, io)
+    }
+
+    fn has_idle_work(&self, die: DieId) -> bool {
+        self.below.has_idle_work(die)
+    }
+
+    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
+        if !self.wire.is_used() {
+            return self.below.work_idle(die, io);
+        }
+        if let Some(now) = io.media.known(io.start) {
+            self.wire.pass_time(now);
+            self.take_in(self.wire.now);
+        }
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        let worked = below.work_idle(die, &mut inner);
+        self.wire.question_answered();
+        worked
+    }
+
+    fn report(&self, report: &mut Report) {
+        self.below.report(report);
+        if self.wire.is_used() {
+            self.wire.report(report);
+        }
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        self.below.erase_counts()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.below.heap_bytes() + self.wire.heap_bytes()
+    }
+
+    fn assert_invariants(&self) {
+        self.below.assert_invariants();
+    }
+}
+
+impl<L: Cooperates> Cooperates for Linked<L> {
+    const LAGS: bool = true;
+
+    fn mark(&mut self, page: Cached) {
+        let said = match self.wire.protecting {
+            Protecting::Request => Said::Clean,
+            Protecting::Grants if self.wire.grants_left > 0 => Said::Granted,
+            Protecting::Grants => return self.wire.set(page.slot, Said::Clean),
+        };
+        self.wire.set(page.slot, said);
+        self.wire.said[page.slot].last = Some(self.tell(ToDevice::Cached(page)));
+    }
+
+    fn unmark(&mut self, page: Cached) {
+        if self.settle(page.slot) {
+            self.tell(ToDevice::Evicted(page));
+        }
+        self.wire.set(page.slot, Said::Unknown);
+    }
+
+    fn invalidate(&mut self, page: Cached) {
+        if self.wire.said[page.slot].said != Said::Dirty {
+            self.settle(page.slot);
+            self.wire.set(page.slot, Said::Dirty);
+            self.wire.said[page.slot].last = Some(self.tell(ToDevice::Dirtied(page)));
+        }
+    }
+
+    fn forget(&mut self, page: Cached) {
+        self.settle(page.slot);
+        self.wire.set(page.slot, Said::Unknown);
+    }
+
+    /// Revoke the grant of a page. The question goes with a command that has already crossed, if there is one.
+    fn keeps(&mut self, page: Cached) -> bool {
+        let slot = page.slot;
+        if self.wire.said[slot].said != Said::Granted || !self.wire.revokes() {
+            return true;
+        }
+        if !self.settle(slot) {
+            self.wire.set(slot, Said::Clean);
+            return true;
+        }
+        self.wire.revoke();
+        self.take_in(self.wire.now);
+        let kept = self.below.keeps(page);
+        self.below.unmark(page);
+        self.wire.revoked.refused_pages += u64::from(!kept);
+        self.wire.set(slot, if kept { Said::Clean } else { Said::Dirty });
+        kept
+    }
+
+    fn age(&mut self, _: Lpn, _: AgeClass) {
+        unreachable!("age classes do not cross the link")
+    }
+
+    /// The request does not wait for this notice, even if it is a message of its own. Only the next write of the page
+    /// does.
+    fn announce(&mut self, page: Cached) {
+        if self.wire.said[page.slot].said != Said::Dirty {
+            self.wire.set(page.slot, Said::Dirty);
+            let ticket = self.wire.to_device.post(ToDevice::Announced(page), self.wire.now);
+            self.wire.said[page.slot].last = Some(ticket);
+        }
+    }
+
+    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
+        self.below.shadow(lpn, memory, newer);
+    }
+
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.below.shadows(lpn)
+    }
+
+    #[inline]
+    fn weigh(&mut self, weights: Weights) {
+        if weights != self.wire.weights_told {
+            self.wire.weights_told = weights;
+            self.tell(ToDevice::Weights(weights));
+        }
+    }
+
+    /// A copy whose grant was used is a sole copy. In doubt a copy counts as one: one too many costs a write, one too
+    /// few would cost data.
+    #[inline]
+    fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId> {
+        while let Some(ToHost::Used(lpn)) = self.wire.to_host.arrived(self.wire.now) {
+            self.wire.kinds.used += 1;
+            if let Some(slot) = cache.lookup(lpn)
+                && self.wire.said[slot].said == Said::Granted
+            {
+                self.wire.set(slot, Said::Dirty);
+                return Some(slot);
+            }
+        }
+        None
+    }
+
+    fn take_pending_wait(&mut self) -> Duration {
+        std::mem::take(&mut self.wire.pending_wait)
+    }
+
+    fn assert_agrees(&self, cache: &Cache, _: impl FnOnce(&Cache, &Ftl)) {
+        self.below.with_flash(|ftl| self.wire.assert_agrees(cache, ftl));
+    }
+
+    fn track_host(&mut self) {
+        self.below.track_host();
+    }
+
+    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
+        self.below.with_flash(look)
+    }
+}

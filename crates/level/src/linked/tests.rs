@@ -1,0 +1,71 @@
+//! Tests that a link that breaks its promises loses pages, and that one that keeps them does not.
+
+use super::{Linked, Sabotage};
+use crate::support::{Checked, Named, Operation, Setup, Stack, lpn, pick};
+use crate::{Notices, Protecting};
+use coflash_base::{Duration, Seed};
+use coflash_ftl::Trigger;
+use std::num::NonZeroU32;
+
+const WAYS: [Notices; 3] = [Notices::Each, Notices::Batched, Notices::Piggybacked];
+
+/// Whether some storm loses a page, as seen by its content.
+fn loses_pages(sabotage: Sabotage, notices: Notices, protecting: Protecting) -> bool {
+    (0..100).any(|seed| {
+        let lost = std::panic::catch_unwind(|| storm(seed, sabotage, notices, protecting)).err();
+        lost.and_then(|problem| problem.downcast::<String>().ok())
+            .is_some_and(|problem| problem.contains("as it lies") || problem.contains("Read("))
+    })
+}
+
+fn storm(seed: u64, sabotage: Sabotage, notices: Notices, protecting: Protecting) {
+    let stream = &mut Seed(seed).stream("storm");
+    let scheme = pick(stream, &[r#""cdm""#, r#"{"name": "cdm", "removable_weight": 0}"#]);
+    let slots = pick(stream, &[2, 5, 9, 14]);
+    let mut setup = Setup::draw(scheme, slots, stream).in_host();
+    setup.gc.trigger = Trigger::Operation;
+    (setup.host.notices, setup.host.protecting) = (notices, protecting);
+    setup.host.batch_max = NonZeroU32::new(pick(stream, &[1, 3, 40])).expect("not zero");
+    setup.host.batch_wait = Duration { ns: pick(stream, &[0, 30_000, 3_000_000]) };
+    setup.host.jitter = Duration { ns: pick(stream, &[0, 50_000, 1_000_000]) };
+    let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
+    let mut storm = Checked::stack(&setup);
+    storm.pace = Duration { ns: 20_000 };
+    let Stack::HostCache(cache) = &mut storm.rig.level else { panic!("the cache is in the host") };
+    let link: &mut Linked<_> = cache.below_mut();
+    link.wire.sabotage = sabotage;
+    for _ in 0..600 {
+        let operation = Operation::draw(stream, storm.pages());
+        storm.apply(operation).expect("flash is sound");
+        storm.assert_nothing_is_lost();
+    }
+    // An *evicted* notice may be overtaken by the next *cached* one. Then a mark is missing, which costs a copy.
+    if sabotage == Sabotage::None && protecting == Protecting::Request && notices != Notices::Batched {
+        // Commands take the waiting notices along; then all have time to arrive.
+        for _ in 0..100 {
+            storm.apply(Operation::Trim(lpn(0))).expect("flash is sound");
+        }
+        storm.apply(Operation::Wait(Duration { ns: 1_000_000_000 })).expect("flash is sound");
+        storm.assert_as_in_one_device();
+    }
+}
+
+#[test]
+fn a_link_that_breaks_its_promises_loses_pages() {
+    for notices in WAYS {
+        assert!(loses_pages(Sabotage::TrustMarks, notices, Protecting::Request), "{notices:?}");
+        assert!(loses_pages(Sabotage::NoRevocation, notices, Protecting::Grants), "{notices:?}");
+    }
+    for protecting in [Protecting::Request, Protecting::Grants] {
+        assert!(loses_pages(Sabotage::NoWaiting, Notices::Batched, protecting), "{protecting:?}");
+    }
+}
+
+#[test]
+fn one_that_keeps_them_loses_none() {
+    for (notices, protecting) in
+        WAYS.into_iter().flat_map(|way| [(way, Protecting::Request), (way, Protecting::Grants)])
+    {
+        (0..100).for_each(|seed| storm(seed, Sabotage::None, notices, protecting));
+    }
+}

@@ -1,0 +1,292 @@
+//! The state of both ends of a link: notices said and under way, grants, and costs.
+
+use super::config::{HostConfig, Protecting};
+use super::cost::LinkCost;
+use super::notice::{ExchangeCounters, LinkCounters, NoticeKinds, ToDevice, ToHost};
+use super::notice_queue::{NoticeCounters, NoticeQueue, Ticket};
+use coflash_base::measure::{Report, SectionInfo};
+use coflash_base::{Duration, IdVec, Seed, Time};
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{Ftl, Weight, Weights};
+
+/// The state of a copy according to the last notice about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Said {
+    /// No notice: there is no copy, or no cooperation.
+    #[default]
+    Unknown,
+    /// Clean. It may be evicted without asking.
+    Clean,
+    /// Clean, and promised to be kept.
+    Granted,
+    /// Newer than flash, or the sole copy.
+    Dirty,
+}
+
+/// The host's record of a slot: the last notice about its copy.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SlotSaid {
+    pub(super) said: Said,
+    pub(super) last: Option<Ticket>,
+}
+
+/// Deliberate faults of the link that the tests must find.
+#[cfg(test)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sabotage {
+    None,
+    /// The device drops marked pages without asking.
+    TrustMarks,
+    /// The host evicts granted pages without revoking the grant.
+    NoRevocation,
+    /// The host does not wait for its last notice about a page.
+    NoWaiting,
+}
+
+/// Both ends of a link.
+#[derive(Clone)]
+pub(super) struct Wire {
+    pub(super) to_device: NoticeQueue<ToDevice>,
+    pub(super) to_host: NoticeQueue<ToHost>,
+    pub(super) protecting: Protecting,
+    pub(super) cost: LinkCost,
+    notice_bytes: u64,
+    answer_time: Duration,
+    /// Whether a cache above, be it of no pages, lets through only some pages: else whole requests cross.
+    is_used: bool,
+    pub(super) said: IdVec<SlotId, SlotSaid>,
+    pub(super) grants_left: u32,
+    /// The cost weights of marked pages, as the device knows them.
+    pub(super) weights: Weights,
+    pub(super) weights_told: Weights,
+    pub(super) now: Time,
+    /// The time that the answer to the page being served must still wait for messages.
+    pub(super) pending_wait: Duration,
+    /// The number of pages of the current request that have crossed from the device.
+    pub(super) crossed_pages: u64,
+    /// Whether a command of the current request has crossed; its other pages need none of their own.
+    pub(super) has_crossed: bool,
+    /// The time from the last page of a whole request to its answer.
+    pub(super) tail: Duration,
+    /// The time at which the last written page has crossed.
+    pub(super) written_across_at: Time,
+    /// The number of pages in GC's next question, which is not sent yet.
+    pub(super) asked: u64,
+    pub(super) kinds: NoticeKinds,
+    pub(super) protected: ExchangeCounters,
+    pub(super) revoked: ExchangeCounters,
+    pub(super) counters: LinkCounters,
+    #[cfg(test)]
+    pub(super) sabotage: Sabotage,
+}
+
+const TO_HOST: SectionInfo =
+    SectionInfo { path: "host.to_host", title: "Notices to the host", ..NoticeCounters::INFO };
+const REVOKE: SectionInfo = SectionInfo {
+    path: "host.revoke",
+    title: "Questions to the device",
+    meaning: "Under `grants`: was this grant used? Asked before a clean copy leaves the cache.",
+    ..ExchangeCounters::INFO
+};
+
+/// The sections of a result about a link, in their order.
+#[must_use]
+pub fn link_sections() -> [&'static SectionInfo; 6] {
+    const LINK: &SectionInfo = &LinkCounters::INFO;
+    const KINDS: &SectionInfo = &NoticeKinds::INFO;
+    const TO_DEVICE: &SectionInfo = &NoticeCounters::INFO;
+    const PROTECT: &SectionInfo = &ExchangeCounters::INFO;
+    [LINK, KINDS, TO_DEVICE, &TO_HOST, PROTECT, &REVOKE]
+}
+
+impl Wire {
+    /// A wire under a cache of so many slots, or under none.
+    pub(super) fn new(slots: Option<u32>, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
+        let (is_used, slots) = (slots.is_some(), slots.unwrap_or(0));
+        let notice_bytes = host.notice_size.count;
+        let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
+        Self {
+            to_device: NoticeQueue::new(host.sending(), jittered("link/to device"), notice_bytes),
+            to_host: NoticeQueue::new(host.sending(), jittered("link/to host"), notice_bytes),
+            protecting: host.protecting,
+            cost: cost.clone(),
+            notice_bytes,
+            answer_time: host.answer_time,
+            is_used,
+            said: IdVec::filled(SlotSaid::default(), slots as usize),
+            grants_left: host.grants.of(u64::from(slots)) as u32,
+            weights: Weights::all(Weight::FULL),
+            weights_told: Weights::all(Weight::FULL),
+            now: Time::ZERO,
+            pending_wait: Duration::ZERO,
+            crossed_pages: 0,
+            has_crossed: false,
+            tail: Duration::ZERO,
+            written_across_at: Time::ZERO,
+            asked: 0,
+            kinds: NoticeKinds::default(),
+            protected: ExchangeCounters::default(),
+            revoked: ExchangeCounters::default(),
+            counters: LinkCounters::default(),
+            #[cfg(test)]
+            sabotage: Sabotage::None,
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn is_used(&self) -> bool {
+        self.is_used
+    }
+
+    pub(super) fn pass_time(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        self.to_device.pass_time(self.now);
+        self.to_host.pass_time(self.now);
+    }
+
+    pub(super) fn begin_request(&mut self) {
+        self.has_crossed = false;
+        self.crossed_pages = 0;
+    }
+
+    pub(super) fn wait_until(&mut self, time: Time) {
+        if time > self.now {
+            let wait = time.since(self.now);
+            self.pending_wait = self.pending_wait + wait;
+            self.counters.waited_ns += wait.ns;
+            self.now = time;
+        }
+    }
+
+    /// Set the state of a copy. A grant that ends may be given again.
+    pub(super) fn set(&mut self, slot: SlotId, said: Said) {
+        let before = std::mem::replace(&mut self.said[slot].said, said);
+        if before == Said::Granted {
+            self.grants_left += 1;
+        }
+        if said == Said::Granted {
+            self.grants_left -= 1;
+            self.counters.grants_pages += 1;
+        }
+    }
+
+    /// Ask the device whether a grant was used. The question goes with the current request's command, if one has
+    /// crossed.
+    pub(super) fn revoke(&mut self) {
+        let bytes = self.notice_bytes;
+        let time = if self.has_crossed {
+            self.cost.bytes(bytes)
+        } else {
+            self.revoked.messages += 1;
+            let time = self.cost.message(bytes);
+            self.wait_until(self.now + time);
+            time
+        };
+        self.revoked.pages += 1;
+        self.revoked.bytes += bytes;
+        self.revoked.time_ns += time.ns;
+    }
+
+    /// Settle the cost of GC's question, if it asked one. Returns the time from question to answer.
+    pub(super) fn question_answered(&mut self) -> Option<Duration> {
+        let asked = std::mem::take(&mut self.asked);
+        if asked == 0 {
+            return None;
+        }
+        let there = asked * self.notice_bytes;
+        // The answer is a list of the same pages.
+        let time = self.cost.message(there) + self.answer_time + self.cost.message(there);
+        self.protected.messages += 2;
+        self.protected.bytes += 2 * there;
+        self.protected.time_ns += time.ns;
+        Some(time)
+    }
+
+    pub(super) fn report(&self, report: &mut Report) {
+        let (to_device, to_host) = (self.to_device.counters(), self.to_host.counters());
+        let sum = |notices: fn(&NoticeCounters) -> u64, exchange: fn(&ExchangeCounters) -> u64| {
+            notices(to_device) + notices(to_host) + exchange(&self.protected) + exchange(&self.revoked)
+        };
+        report.add(&LinkCounters {
+            messages: sum(|notices| notices.messages, |exchange| exchange.messages),
+            bytes: sum(|notices| notices.bytes, |exchange| exchange.bytes),
+            time_ns: sum(|notices| notices.time_ns, |exchange| exchange.time_ns),
+            ..self.counters
+        });
+        report.add(&self.kinds);
+        report.add(to_device);
+        report.add_as(&TO_HOST, to_host);
+        report.add(&self.protected);
+        report.add_as(&REVOKE, &self.revoked);
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.to_device.heap_bytes() + self.to_host.heap_bytes() + self.said.heap_bytes()
+    }
+
+    /// Panic unless each copy is in the state last noticed, and each mark in the device has a reason. For tests.
+    pub(super) fn assert_agrees(&self, cache: &Cache, ftl: &Ftl) {
+        let granted = self.said.iter().filter(|said| said.said == Said::Granted).count();
+        for slot in self.said.ids() {
+            let said = self.said[slot].said;
+            if !cache.is_occupied(slot) {
+                assert_eq!(said, Said::Unknown, "{slot:?} is free");
+                continue;
+            }
+            let lpn = cache.page_of(slot);
+            match said {
+                // There are no notices without cooperation, and none about clean pages of a write buffer.
+                Said::Unknown => {}
+                Said::Clean | Said::Granted => {
+                    assert!(!cache.is_dirty(slot), "{lpn:?} was said to be clean");
+                    let used = said == Said::Granted
+                        && self.to_host.outstanding().any(|&notice| notice == ToHost::Used(lpn));
+                    assert!(
+                        ftl.lookup(lpn).is_some() || used,
+                        "{lpn:?} is clean: flash has it, or will tell"
+                    );
+                }
+                Said::Dirty => assert!(cache.is_dirty(slot), "{lpn:?} was said to be dirty"),
+            }
+        }
+        assert!(self.protecting == Protecting::Grants || granted == 0, "grants by request");
+        for lpn in ftl.mapped().filter(|&lpn| ftl.marks(lpn).is_some_and(|marks| marks.host)) {
+            let is_dirty = cache.lookup(lpn).is_some_and(|slot| cache.is_dirty(slot));
+            assert!(is_dirty, "{lpn:?} is believed to be dirty in the host");
+        }
+    }
+}
+
+/// The promises that faults in tests may break.
+#[cfg(not(test))]
+impl Wire {
+    #[inline(always)]
+    pub(super) fn trusts_marks(&self) -> bool {
+        false
+    }
+
+    #[inline(always)]
+    pub(super) fn revokes(&self) -> bool {
+        true
+    }
+
+    #[inline(always)]
+    pub(super) fn waits(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(test)]
+impl Wire {
+    pub(super) fn trusts_marks(&self) -> bool {
+        self.sabotage == Sabotage::TrustMarks
+    }
+
+    pub(super) fn revokes(&self) -> bool {
+        self.sabotage != Sabotage::NoRevocation
+    }
+
+    pub(super) fn waits(&self) -> bool {
+        self.sabotage != Sabotage::NoWaiting
+    }
+}

@@ -1,0 +1,144 @@
+//! Construction of the three kinds of cache: in the device, in the host, and the host's write buffer.
+
+use super::ageing::Ageing;
+use super::{Announces, CacheCounters, DropCounters, HOST_BUFFER, Options, WriteBack, WriteBufferConfig};
+use crate::config::{CacheConfig, Eviction, slots};
+use crate::cooperates::Cooperates;
+use crate::cooperation::{Cooperation, CooperationConfig, Scheme, Setting};
+use coflash_base::{Misfit, Share, Time};
+use coflash_cache::{Cache, EvictionConfig};
+use coflash_ftl::Ftl;
+use coflash_media::{Cause, Memory};
+
+impl WriteBack<Ftl> {
+    /// Create an empty cache in the device, over an FTL that was made for the scheme.
+    ///
+    /// # Errors
+    /// The first part that does not fit the others.
+    pub fn in_device(
+        ftl: Ftl,
+        page_bytes: u64,
+        config: &CacheConfig,
+        cooperation: &CooperationConfig,
+    ) -> Result<Self, Misfit> {
+        let setting = config.setting(Memory::Device, page_bytes, ftl.logical_pages(), false)?;
+        Ok(Self::over(ftl, config, &setting, cooperation.build(&setting)?))
+    }
+}
+
+impl<L: Cooperates> WriteBack<L> {
+    /// Create an empty cache with its scheme over a level.
+    #[must_use]
+    pub fn over(mut below: L, config: &CacheConfig, setting: &Setting, mut scheme: Cooperation) -> Self {
+        below.with_flash(|ftl| scheme.attach(ftl));
+        let options = Options {
+            memory: setting.memory,
+            is_volatile: config.volatile,
+            read_allocate: config.read_allocate,
+            write_allocate: config.write_allocate,
+            eviction: config.eviction,
+            cause: Cause::Evict,
+            section: &CacheCounters::INFO,
+        };
+        if scheme.knows().host {
+            below.track_host();
+        }
+        Self::with(below, scheme, &config.policy, setting, options, None)
+    }
+}
+
+impl<L: Cooperates> WriteBack<L, Announces> {
+    /// Create the host's write buffer, empty, over a device across a link.
+    ///
+    /// # Errors
+    /// A value that is not allowed.
+    pub fn in_host(
+        config: &WriteBufferConfig,
+        page_bytes: u64,
+        logical_pages: u32,
+        below: impl FnOnce(u32) -> L,
+    ) -> Result<Self, Misfit> {
+        let slots = slots(config.size, "host_buffer.size", page_bytes, logical_pages)?;
+        if slots == 0 {
+            let problem = format!("{} holds no page of {page_bytes} bytes", config.size);
+            return Err(Misfit::new("host_buffer.size", problem));
+        }
+        if config.dirty_share_max > Share::ONE {
+            let key = "host_buffer.dirty_share_max";
+            return Err(Misfit::out_of_range(key, config.dirty_share_max, "from 0% to 100%"));
+        }
+        let options = Options {
+            memory: Memory::HostBuffer,
+            is_volatile: true,
+            read_allocate: config.read_allocate,
+            write_allocate: true,
+            eviction: Eviction::Foreground,
+            cause: Cause::Host,
+            section: &HOST_BUFFER,
+        };
+        let setting = Setting {
+            slots,
+            page_bytes,
+            logical_pages,
+            memory: Memory::HostBuffer,
+            is_volatile: true,
+            write_allocate: true,
+            grants: false,
+        };
+        let dirty_max = config.dirty_share_max.of(slots.into()) as u32;
+        let ageing = Some(Ageing::new(slots, config.dirty_age_max, dirty_max));
+        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing))
+    }
+}
+
+impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
+    fn with(
+        mut below: L,
+        mut scheme: S,
+        policy: &EvictionConfig,
+        setting: &Setting,
+        options: Options,
+        ageing: Option<Ageing>,
+    ) -> Self {
+        let cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
+        if options.cause == Cause::Evict {
+            below.weigh(scheme.weights(&cache));
+        }
+        let counters = CacheCounters { capacity_pages: setting.slots, ..CacheCounters::default() };
+        Self {
+            below,
+            cache,
+            knows_host: scheme.knows().host,
+            scheme,
+            options,
+            ageing,
+            now: Time::ZERO,
+            counters,
+            drops: DropCounters::default(),
+        }
+    }
+}
+
+impl CacheConfig {
+    /// The surroundings of the cooperation scheme.
+    ///
+    /// # Errors
+    /// The cache is larger than the device.
+    pub fn setting(
+        &self,
+        memory: Memory,
+        page_bytes: u64,
+        logical_pages: u32,
+        grants: bool,
+    ) -> Result<Setting, Misfit> {
+        Ok(Setting {
+            slots: slots(self.size, "cache.size", page_bytes, logical_pages)?,
+            page_bytes,
+            logical_pages,
+            memory,
+            is_volatile: self.volatile,
+            write_allocate: self.write_allocate,
+            grants,
+        })
+    }
+}

@@ -1,0 +1,215 @@
+//! Cleaning: dirty pages are written below because of an eviction, the bound on sole copies, their age, or a flush.
+
+use super::WriteBack;
+use crate::cooperates::{Cached, Cooperates};
+use crate::cooperation::Scheme;
+use crate::level::Level;
+use coflash_base::Time;
+use coflash_cache::SlotId;
+use coflash_ftl::{Coverage, PageWrite, WriteStream};
+use coflash_media::{Media, Memory, Place};
+
+/// The reason for writing a dirty page below.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Eviction,
+    Bound,
+    Age,
+    Crowd,
+    Flush,
+}
+
+impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
+    #[inline(always)]
+    pub(super) fn became_dirty(&mut self, slot: SlotId) {
+        if let Some(ageing) = &mut self.ageing {
+            ageing.became_dirty(slot, self.now);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn became_clean(&mut self, slot: SlotId) {
+        if let Some(ageing) = &mut self.ageing {
+            ageing.became_clean(slot);
+        }
+    }
+
+    /// Evict a page if the cache is full. Returns the moment at which its slot is empty, if that took a program.
+    #[inline]
+    pub(super) fn make_room<M: Media>(
+        &mut self,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<Option<M::When>, M::Error>
+    where
+        L: Level<M>,
+    {
+        if !self.cache.is_full() {
+            return Ok(None);
+        }
+        let slot = self.cache.victim().expect("a full cache has a victim");
+        let page = self.cached(slot);
+        if !self.cache.is_dirty(slot) && !self.below.keeps(page) {
+            self.cache.orphan(slot);
+            self.scheme.became_sole(slot, &self.cache);
+        }
+        self.scheme.evicted(page, &self.cache, &mut self.below);
+        let mut written = None;
+        if !self.cache.is_dirty(slot) {
+            self.counters.clean_evictions_pages += 1;
+        } else if !self.scheme.discards(page, false, &mut self.below) {
+            let done = self.write_out(page, Reason::Eviction, after, start, media);
+            if done.is_err() {
+                // The page stays in the cache.
+                self.scheme.became_sole(slot, &self.cache);
+            }
+            written = Some(done?);
+        }
+        self.cache.remove(slot);
+        Ok(written)
+    }
+
+    /// Clean the oldest sole copy if another one would exceed the bound. Returns the moment at which it is in flash.
+    #[inline]
+    pub(super) fn clean_for_another<M: Media>(
+        &mut self,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<Option<M::When>, M::Error>
+    where
+        L: Level<M>,
+    {
+        if !self.scheme.is_at_bound(&self.cache) {
+            return Ok(None);
+        }
+        let page = self.cached(self.scheme.next_to_clean());
+        let written = self.write_out(page, Reason::Bound, after, start, media)?;
+        self.cache.set_dirty(page.slot, false);
+        self.scheme.cleaned(page, &mut self.below);
+        Ok(Some(written))
+    }
+
+    /// Write the oldest dirty pages below while they are too old, or too many pages are dirty.
+    #[inline]
+    pub(super) fn clean_aged<M: Media>(
+        &mut self,
+        now: Time,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<(), M::Error>
+    where
+        L: Level<M>,
+    {
+        if self.ageing.is_some() {
+            self.now = self.now.max(now);
+            while let Some(ageing) = &self.ageing
+                && let Some(slot) = ageing.oldest()
+                && (ageing.is_crowded(&self.cache) || ageing.next_due().is_some_and(|due| due <= now))
+            {
+                let is_due = ageing.next_due().is_some_and(|due| due <= now);
+                let reason = if is_due { Reason::Age } else { Reason::Crowd };
+                self.clean(slot, reason, start, start, media)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Write all dirty pages below; append the moments at which they are there.
+    pub(super) fn clean_all<M: Media>(
+        &mut self,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+        parts: &mut Vec<M::When>,
+    ) -> Result<(), M::Error>
+    where
+        L: Level<M>,
+    {
+        let mut next = 0;
+        while let Some(slot) = self.next_dirty(next) {
+            next = slot.get() + 1;
+            parts.extend(self.clean(slot, Reason::Flush, after, start, media)?);
+        }
+        Ok(())
+    }
+
+    /// The next dirty page to be cleaned: the oldest if ages are known, else the first from `slot` on.
+    fn next_dirty(&self, mut slot: u32) -> Option<SlotId> {
+        if let Some(ageing) = &self.ageing {
+            return ageing.oldest();
+        }
+        if self.cache.dirty_len() == 0 {
+            return None;
+        }
+        while !self.cache.is_dirty(SlotId::new(slot)) {
+            slot += 1;
+        }
+        Some(SlotId::new(slot))
+    }
+
+    /// Clean a page: write it below and keep it as a clean copy, or discard it if the scheme says so.
+    fn clean<M: Media>(
+        &mut self,
+        slot: SlotId,
+        reason: Reason,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<Option<M::When>, M::Error>
+    where
+        L: Level<M>,
+    {
+        let page = self.cached(slot);
+        if self.scheme.discards(page, reason == Reason::Flush, &mut self.below) {
+            self.became_clean(slot);
+            self.cache.remove(slot);
+            return Ok(None);
+        }
+        let written = self.write_out(page, reason, after, start, media)?;
+        self.cache.set_dirty(slot, false);
+        Ok(Some(written))
+    }
+
+    /// Write the cached copy of a page below. A shadow of the host's buffer stays one: the new flash page is marked,
+    /// too.
+    #[inline]
+    fn write_out<M: Media>(
+        &mut self,
+        page: Cached,
+        reason: Reason,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        let Cached { lpn, slot } = page;
+        self.counters.nvm_reads_pages += 1;
+        match reason {
+            Reason::Eviction => self.counters.dirty_evictions_pages += 1,
+            Reason::Age => self.counters.aged_pages += 1,
+            Reason::Crowd => self.counters.crowded_pages += 1,
+            Reason::Flush => self.counters.flushed_pages += 1,
+            Reason::Bound => {}
+        }
+        let cause = self.options.cause;
+        let mut stream = WriteStream::of(cause);
+        if self.cache.is_orphan(slot) {
+            self.drops.drop_rewrites_pages += 1;
+            stream = self.scheme.rewrite_stream();
+        }
+        let in_host = self.knows_host && self.below.shadows(lpn).host;
+        let from = Place::Slot(self.place(slot));
+        let write = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream };
+        let (below, mut io) = self.descend(media, start);
+        let done = below.write(write, after, &mut io)?;
+        self.became_clean(slot);
+        if in_host {
+            self.below.shadow(lpn, Memory::Host, true);
+        }
+        Ok(done)
+    }
+}

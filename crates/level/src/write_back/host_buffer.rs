@@ -1,0 +1,84 @@
+//! The host's write buffer: its part of a scenario, and its notices to the device (ShadowGC, DATE 2018).
+//!
+//! **A flush is a promise.** All dirty pages are written to the device, then the device is flushed. This replaces the
+//! copies that the device has discarded by newer data. A flush concerns the whole device: a block trace knows no files,
+//! so an fsync of one file is a flush of all.
+
+use crate::cooperates::{Cached, Cooperates};
+use crate::cooperation::Scheme;
+use crate::linked::Notices;
+use coflash_base::{Amount, Bytes, Duration, Lpn, Share};
+use coflash_cache::{Cache, EvictionConfig};
+use coflash_ftl::{Decision, Ftl, Marks};
+use coflash_media::{CacheTiming, Media};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The host's write buffer: the volatile page cache of a file system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct WriteBufferConfig {
+    /// Size: bytes ("256MiB") or a share of the logical space ("1%"); "0B" for no buffer.
+    pub size: Amount,
+    /// The eviction policy.
+    pub policy: EvictionConfig,
+    /// Time to read a page from the buffer.
+    pub page_read: Duration,
+    /// Time to write a page to the buffer.
+    pub page_write: Duration,
+    /// Whether a page read from the device enters the buffer.
+    pub read_allocate: bool,
+    /// The longest time that a page stays dirty. Then it is written in the background, and stays as a clean copy.
+    pub dirty_age_max: Duration,
+    /// The share of the buffer that may be dirty. Above it, pages are written in the background, the oldest first.
+    pub dirty_share_max: Share,
+    /// How the device is told that a page became dirty: with the next command, in batches, or at once.
+    pub notices: Notices,
+}
+
+impl WriteBufferConfig {
+    /// Whether there is a buffer.
+    #[must_use]
+    pub fn exists(&self) -> bool {
+        !matches!(self.size, Amount::Bytes(Bytes::ZERO) | Amount::Share(Share::ZERO))
+    }
+
+    /// The cost of an access.
+    #[must_use]
+    pub fn timing(&self) -> CacheTiming {
+        CacheTiming { read: self.page_read, write: self.page_write }
+    }
+}
+
+impl Default for WriteBufferConfig {
+    fn default() -> Self {
+        Self {
+            size: Amount::Bytes(Bytes::ZERO),
+            policy: EvictionConfig::default(),
+            page_read: Duration { ns: 20 },
+            page_write: Duration { ns: 20 },
+            read_allocate: false,
+            dirty_age_max: Duration { ns: 30_000_000_000 },
+            dirty_share_max: Share::percent(100),
+            notices: Notices::default(),
+        }
+    }
+}
+
+/// Announces each page that becomes dirty in the host's buffer to the device below. The scheme of the device uses this.
+#[derive(Clone, Copy, Debug)]
+pub struct Announces;
+
+impl Scheme for Announces {
+    #[inline(always)]
+    fn decide<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut Cache, _: &mut M) -> Decision {
+        Decision::COPY
+    }
+
+    #[inline(always)]
+    fn written<B: Cooperates>(&mut self, page: Cached, _: &Cache, below: &mut B) {
+        below.announce(page);
+    }
+
+    fn assert_invariants(&self, _: &Cache, _: &Ftl) {}
+}

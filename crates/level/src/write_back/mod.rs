@@ -1,0 +1,466 @@
+//! A write-back cache over any level. The device's cache, a cache in the host and the host's write buffer differ only
+//! in options.
+//!
+//! ```text
+//! read miss ──▶ clean ──(eviction)──▶ gone
+//! write ──▶ dirty ──(eviction, age, too much dirty, flush)──▶ written below, clean or gone
+//! ```
+
+mod ageing;
+mod build;
+mod clean;
+mod counters;
+mod host_buffer;
+
+pub use counters::{CacheCounters, DropCounters, HOST_BUFFER};
+pub use host_buffer::{Announces, WriteBufferConfig};
+
+use crate::config::Eviction;
+use crate::cooperates::{Cached, Cooperates};
+use crate::cooperation::{CacheHook, Cooperation, Scheme};
+use crate::level::{Command, Level};
+use crate::recovery_error::RecoveryError;
+use ageing::Ageing;
+use coflash_base::measure::{Report, SectionInfo};
+use coflash_base::{Duration, Lpn, Time};
+use coflash_cache::{Cache, SlotId};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
+use coflash_media::{Access, Cause, DieId, Media, Memory, Oob, Place, Ppn, Slot};
+
+/// The differences between the caches.
+#[derive(Clone, Debug)]
+struct Options {
+    memory: Memory,
+    is_volatile: bool,
+    read_allocate: bool,
+    write_allocate: bool,
+    eviction: Eviction,
+    /// The cause, and so the write stream, of pages written below.
+    cause: Cause,
+    section: &'static SectionInfo,
+}
+
+/// A cache, its cooperation scheme, and the level below.
+#[derive(Clone)]
+pub struct WriteBack<L, S = Cooperation> {
+    below: L,
+    cache: Cache,
+    scheme: S,
+    options: Options,
+    ageing: Option<Ageing>,
+    now: Time,
+    /// Whether the scheme uses marks for pages that are dirty in the host.
+    knows_host: bool,
+    counters: CacheCounters,
+    drops: DropCounters,
+}
+
+impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
+    /// The level below.
+    #[must_use]
+    pub fn below(&self) -> &L {
+        &self.below
+    }
+
+    /// Convert into the level below, without the cache.
+    #[must_use]
+    pub fn into_below(self) -> L {
+        self.below
+    }
+
+    /// Mutable access to the level below, past the cache. For warming up.
+    pub fn below_mut(&mut self) -> &mut L {
+        &mut self.below
+    }
+
+    /// The cached pages.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        &self.cache
+    }
+
+    /// The scheme.
+    #[must_use]
+    pub fn scheme(&self) -> &S {
+        &self.scheme
+    }
+
+    /// The counters.
+    #[must_use]
+    pub fn counters(&self) -> &CacheCounters {
+        &self.counters
+    }
+
+    /// The counters of drops.
+    #[must_use]
+    pub fn drops(&self) -> &DropCounters {
+        &self.drops
+    }
+
+    /// Whether a restart loses the cache.
+    #[must_use]
+    pub fn is_volatile(&self) -> bool {
+        self.options.is_volatile
+    }
+
+    /// Borrow the level below, and the media with this cache as GC's hook.
+    #[inline(always)]
+    fn descend<'s, M: Media>(
+        &'s mut self,
+        media: &'s mut M,
+        start: M::When,
+    ) -> (&'s mut L, Io<'s, M, CacheHook<'s, S>>) {
+        let Self { below, cache, scheme, options, .. } = self;
+        let hook = CacheHook { scheme, cache, memory: options.memory };
+        (below, Io { media, hook, start })
+    }
+
+    #[inline(always)]
+    fn place(&self, slot: SlotId) -> Slot {
+        Slot { memory: self.options.memory, number: slot.get() }
+    }
+
+    #[inline(always)]
+    fn cached(&self, slot: SlotId) -> Cached {
+        Cached { lpn: self.cache.page_of(slot), slot }
+    }
+
+    /// Handle messages from flash after an operation below. The answer waits for the messages that it depends on.
+    #[inline(always)]
+    fn settle<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
+        if !L::LAGS {
+            return done;
+        }
+        self.exchange();
+        media.later(done, self.below.take_pending_wait())
+    }
+
+    /// Send the cost weights to flash, and handle messages from flash.
+    fn exchange(&mut self) {
+        let weights = self.scheme.weights(&self.cache);
+        if self.options.cause == Cause::Evict {
+            self.below.weigh(weights);
+        }
+        self.hear();
+    }
+
+    fn hear(&mut self) {
+        while let Some(slot) = self.below.next_dropped(&self.cache) {
+            self.cache.orphan(slot);
+            self.scheme.became_sole(slot, &self.cache);
+        }
+    }
+}
+
+impl<S: Scheme> WriteBack<Ftl, S> {
+    /// Recover flash after a power cut that emptied the cache.
+    pub(crate) fn recover<M: Media, H: GcHook>(
+        &mut self,
+        pages: impl Iterator<Item = (Ppn, Option<Oob>)>,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), RecoveryError<M::Error>> {
+        self.below.recover(pages, |_| true);
+        let (flash, mut inner) = self.descend(&mut *io.media, io.start);
+        flash.finish_gc(&mut inner).map_err(RecoveryError::Flash)
+    }
+}
+
+/// The path of a page.
+impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
+    #[inline]
+    fn read_page<M: Media>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<Option<M::When>, M::Error>
+    where
+        L: Level<M>,
+    {
+        if let Some(slot) = self.cache.lookup(page.lpn) {
+            self.counters.read_hits += 1;
+            self.counters.nvm_reads_pages += 1;
+            self.cache.touch(slot);
+            self.scheme.used(Cached { lpn: page.lpn, slot }, &self.cache, &mut self.below);
+            return Ok(Some(media.access(self.place(slot), Access::Read { to: page.to }, after)));
+        }
+        self.counters.read_misses += 1;
+        let (below, mut io) = self.descend(media, start);
+        let Some(done) = below.read(page, after, &mut io)? else { return Ok(None) };
+        if self.options.read_allocate && self.cache.capacity() > 0 {
+            // The answer does not wait for the eviction and the fill, but both occupy the device.
+            if self.make_room(after, start, media).is_err() {
+                return Ok(Some(done));
+            }
+            let slot = self.cache.insert(page.lpn, false);
+            self.counters.nvm_writes_pages += 1;
+            media.access(self.place(slot), Access::Fill { from: page.to }, after);
+            self.scheme.cached_clean(Cached { lpn: page.lpn, slot }, &mut self.below);
+        }
+        Ok(Some(done))
+    }
+
+    #[inline(always)]
+    fn write_page<M: Media>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        if let Some(slot) = self.cache.lookup(page.lpn) {
+            self.counters.write_hits += 1;
+            self.cache.touch(slot);
+            self.scheme.overwritten(slot, &self.cache);
+            let mut ready = after;
+            if self.cache.is_dirty(slot) {
+                self.counters.absorbed_pages += 1;
+            } else {
+                ready = self.clean_for_another(after, start, media)?.unwrap_or(after);
+                self.became_dirty(slot);
+            }
+            self.cache.set_dirty(slot, true);
+            return Ok(self.write_slot(page, slot, Access::Write { from: page.from }, ready, media));
+        }
+        self.counters.write_misses += 1;
+        if self.options.write_allocate && self.cache.capacity() > 0 {
+            self.write_allocating(page, after, start, media)
+        } else {
+            let (below, mut io) = self.descend(media, start);
+            below.write(page, after, &mut io)
+        }
+    }
+
+    #[inline]
+    fn write_allocating<M: Media>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        // A sole copy that is evicted in the background counts against the bound until it is in flash.
+        let waits = self.options.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
+        let written = match self.make_room(after, start, media)? {
+            // The evicted page was a sole copy, so there may be another.
+            Some(evicted) => waits.then_some(evicted),
+            None => self.clean_for_another(after, start, media)?,
+        };
+        let slot = self.cache.insert(page.lpn, true);
+        self.became_dirty(slot);
+        let (mut ready, mut access) = (written.unwrap_or(after), Access::WriteNew { from: page.from });
+        // The read overlaps the write of the evicted page: waiting for it would idle the die. The slot waits for both.
+        if page.coverage == Coverage::Partial {
+            let rest = PageRead { lpn: page.lpn, to: Place::Slot(self.place(slot)), cause: page.cause };
+            let (below, mut io) = self.descend(media, start);
+            let filled = below.read(rest, after, &mut io);
+            if filled.is_err() {
+                self.became_clean(slot);
+                self.cache.remove(slot);
+            }
+            if let Some(filled) = filled? {
+                ready = written.map_or(filled, |written| media.both(written, filled));
+                access = Access::Write { from: page.from };
+                self.counters.nvm_writes_pages += 1;
+                self.counters.merged_pages += 1;
+            }
+        }
+        Ok(self.write_slot(page, slot, access, ready, media))
+    }
+
+    #[inline]
+    fn write_slot<M: Media>(
+        &mut self,
+        page: PageWrite,
+        slot: SlotId,
+        access: Access,
+        after: M::When,
+        media: &mut M,
+    ) -> M::When {
+        self.counters.nvm_writes_pages += 1;
+        let done = media.access(self.place(slot), access, after);
+        self.scheme.written(Cached { lpn: page.lpn, slot }, &self.cache, &mut self.below);
+        done
+    }
+}
+
+impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S> {
+    fn logical_pages(&self) -> u32 {
+        self.below.logical_pages()
+    }
+
+    /// Handle the messages that have arrived, and write the dirty pages that are due.
+    #[inline]
+    fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        let start = io.start;
+        let (below, mut inner) = self.descend(&mut *io.media, start);
+        below.pass_time(now, &mut inner)?;
+        if L::LAGS {
+            self.hear();
+        }
+        self.clean_aged(now, start, io.media)
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        let own = self.ageing.as_ref().and_then(Ageing::next_due);
+        [own, self.below.next_due()].into_iter().flatten().min()
+    }
+
+    #[inline]
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.begin(&command.page_by_page(), &mut inner)
+    }
+
+    #[inline]
+    fn read<H: GcHook>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Option<M::When>, M::Error> {
+        let Some(done) = self.read_page(page, after, io.start, io.media)? else {
+            if L::LAGS {
+                self.exchange();
+            }
+            return Ok(None);
+        };
+        Ok(Some(self.settle(done, io.media)))
+    }
+
+    #[inline]
+    fn write<H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        let done = self.write_page(page, after, io.start, io.media)?;
+        Ok(self.settle(done, io.media))
+    }
+
+    #[inline]
+    fn trim<H: GcHook>(
+        &mut self,
+        lpn: Lpn,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        if let Some(slot) = self.cache.lookup(lpn) {
+            if self.cache.is_dirty(slot) {
+                self.counters.dropped_pages += 1;
+                self.became_clean(slot);
+            }
+            self.scheme.trimmed(slot, &self.cache);
+            self.cache.remove(slot);
+            self.below.forget(Cached { lpn, slot });
+        }
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        let done = below.trim(lpn, after, &mut inner)?;
+        Ok(self.settle(done, io.media))
+    }
+
+    /// A non-volatile cache is durable, as flash is. A volatile cache writes every dirty page below and then flushes
+    /// the level below. It also waits for the programs under way: pages that were evicted in the background, or that GC
+    /// took from the cache, are not in flash yet.
+    fn flush<H: GcHook>(
+        &mut self,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+        parts: &mut Vec<M::When>,
+    ) -> Result<(), M::Error> {
+        if !self.options.is_volatile {
+            return Ok(());
+        }
+        let start = io.start;
+        io.media.await_programs(parts);
+        self.clean_all(after, start, io.media, parts)?;
+        let (below, mut inner) = self.descend(&mut *io.media, start);
+        below.flush(after, &mut inner, parts)
+    }
+
+    #[inline]
+    fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        let tail = below.end(&mut inner)?;
+        // Zero, unless the last page was read and held by no level.
+        Ok(tail + self.below.take_pending_wait())
+    }
+
+    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.told(tag, at, &mut inner)
+    }
+
+    fn has_idle_work(&self, die: DieId) -> bool {
+        self.below.has_idle_work(die)
+    }
+
+    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.work_idle(die, &mut inner)
+    }
+
+    fn report(&self, report: &mut Report) {
+        self.below.report(report);
+        let counters = CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters };
+        report.add_as(self.options.section, &counters);
+        if self.options.cause == Cause::Evict {
+            report.add(&self.drops);
+        }
+        self.scheme.report(report);
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        self.below.erase_counts()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.below.heap_bytes()
+            + self.cache.heap_bytes()
+            + self.scheme.heap_bytes()
+            + self.ageing.as_ref().map_or(0, Ageing::heap_bytes)
+    }
+
+    fn assert_invariants(&self) {
+        self.below.assert_invariants();
+        self.cache.assert_invariants();
+        self.below.assert_agrees(&self.cache, |cache, flash| self.scheme.assert_invariants(cache, flash));
+        if let Some(ageing) = &self.ageing {
+            ageing.assert_invariants(&self.cache);
+        }
+    }
+}
+
+/// A cache between another cache and flash. The upper cache misses into this one, and this one waits for messages
+/// itself, so only the marks for pages that are dirty in the host concern flash.
+impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
+    fn announce(&mut self, page: Cached) {
+        self.shadow(page.lpn, Memory::HostBuffer, true);
+    }
+
+    fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool) {
+        if self.knows_host {
+            self.below.shadow(lpn, memory, newer);
+        }
+    }
+
+    fn shadows(&self, lpn: Lpn) -> Marks {
+        self.below.shadows(lpn)
+    }
+
+    fn track_host(&mut self) {
+        self.below.track_host();
+    }
+
+    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
+        self.below.with_flash(look)
+    }
+}
