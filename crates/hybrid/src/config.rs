@@ -1,73 +1,73 @@
-//! What a scenario says of the tier.
+//! The flash cache before disks in a scenario.
 
-use crate::disk::DisksConfig;
 use crate::scheme::SchemeConfig;
-use coflash_base::{Bytes, Share};
+use coflash_base::{Bytes, Misfit, Share};
 use coflash_cache::EvictionConfig;
-use coflash_flash::Mode;
-use coflash_ftl::{Demands, Fate, Source, Stream};
+use coflash_ftl::{Decision, Requirements, Source, WriteStream};
+use coflash_media::Mode;
+use coflash_media::disk::DisksConfig;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether a write waits for the group that has to go before it.
+/// Whether a write waits for the group that is destaged to make room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destaging {
-    /// The write that finds the write cache full is answered when the group is on the disk, as the cost model has it.
+    /// A write to a full write cache is answered when the group is on the disk, as in the cost model.
     #[default]
     Foreground,
-    /// It is not held up.
+    /// The write does not wait.
     Background,
 }
 
-/// What a write cache that shrinks does to the disks.
+/// How a write cache shrinks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Resizing {
-    /// It shrinks with each request, whatever the disks can bear, and writes wait for what it destages.
+    /// With each request, whatever the load of the disks. Writes wait for its destages.
     Steady,
-    /// It is work for idle disks: a group at a time, for which no request waits and whose pages give way to other
-    /// transfers.
+    /// In the idle time of the disks, one group at a time. No request waits for it, and it yields to other transfers.
     #[default]
     Yielding,
 }
 
-/// Which pages share the active blocks of flash.
+/// The pages that share active blocks of flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ActiveBlocks {
-    /// New pages as `ftl.shared_streams` says, clean ones being of the stream "evict"; what GC copies is mixed.
+    /// New pages share blocks as set by `ftl.shared_streams`, where clean pages are of the stream "evict". GC's copies
+    /// are mixed.
     #[default]
     Mixed,
-    /// Blocks hold either clean pages or dirty ones, for GC keeps them apart, too.
+    /// A block holds either clean or dirty pages; GC keeps them separate, too.
     ByClass,
 }
 
 impl ActiveBlocks {
-    /// What becomes of the clean pages of GC's victims.
-    pub(crate) fn fate_of_clean(self) -> Fate {
+    /// The decision about clean pages of GC's victims that are kept.
+    pub(crate) fn copies_clean(self) -> Decision {
         let stream = match self {
-            Self::Mixed => Stream::Gc,
-            Self::ByClass => Stream::Evict,
+            Self::Mixed => WriteStream::Gc,
+            Self::ByClass => WriteStream::Evict,
         };
-        Fate::Copy { source: Source::Flash, stream, mode: Mode::Normal }
+        Decision::Copy { source: Source::Flash, stream, mode: Mode::Normal }
     }
 
-    /// What is asked of the FTL.
+    /// The requirements on the FTL.
     #[must_use]
-    pub fn demands(self) -> Demands {
-        Demands { evict_stream: self == Self::ByClass, ..Demands::NONE }
+    pub fn requirements(self) -> Requirements {
+        Requirements { evict_stream: self == Self::ByClass, ..Requirements::NONE }
     }
 }
 
-/// What becomes of a write to a part of a page that is not cached.
+/// The treatment of a partial write to a page that is not cached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum PartialWrites {
-    /// It counts as a write of the whole page: whoever sent it has the rest, too.
+    /// As a write of the whole page: the writer has the rest, too.
     #[default]
     Whole,
-    /// It goes to the disk, which writes sectors.
+    /// As a write to the disk, which writes sectors.
     Disk,
 }
 
@@ -77,31 +77,31 @@ pub enum PartialWrites {
 pub struct HybridConfig {
     /// The disks.
     pub disks: DisksConfig,
-    /// How flash is divided: its name, or a table of its name and its parameters.
+    /// The partition scheme: a name, or a table of name and parameters.
     pub scheme: SchemeConfig,
-    /// Which page leaves the read cache, and the write cache, first.
+    /// The eviction policy of the read cache and of the write cache.
     pub policy: EvictionConfig,
-    /// Which pages share the active blocks of flash.
+    /// The pages that share active blocks of flash.
     pub active_blocks: ActiveBlocks,
-    /// What the curves of hit rates are measured in, and the step in which flash is divided.
+    /// Size of a segment: the resolution of hit-rate curves and of the partition.
     pub segment: Bytes,
-    /// Requests between two decisions how flash is to be divided.
+    /// Requests of a period. The scheme decides about the partition at the end of each.
     pub period_requests: u32,
-    /// Pages by which a cache shrinks or grows with a request, at most.
+    /// The most pages by which a cache shrinks or grows with a request.
     pub resize_pages: u32,
-    /// What a write cache that shrinks does to the disks.
+    /// How a write cache shrinks.
     pub resizing: Resizing,
-    /// What the counts of earlier periods lose at the end of one.
+    /// The share by which the counts of earlier periods decay at the end of a period.
     pub decay: Share,
-    /// Runs of this size and more bypass the cache; "0B" where none does.
+    /// Sequential runs of at least this size bypass the cache; "0B" for no bypass.
     pub sequential_unit: Bytes,
-    /// Runs that are followed at once.
+    /// The number of sequential runs that are tracked at once.
     pub sequential_streams: u32,
-    /// Dirty pages that are destaged together.
+    /// The number of dirty pages that are destaged together, as a group.
     pub destage_pages: u32,
-    /// Whether a write waits for them.
+    /// Whether a write waits for the group that is destaged to make room.
     pub destaging: Destaging,
-    /// What becomes of a write to a part of a page that is not cached.
+    /// The treatment of a partial write to a page that is not cached.
     pub partial_writes: PartialWrites,
 }
 
@@ -127,23 +127,26 @@ impl Default for HybridConfig {
 }
 
 impl HybridConfig {
-    /// What is wrong with it by itself, as (key, problem).
+    /// Check the values.
     ///
     /// # Errors
-    /// The first value that is not allowed.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
-        let none = |count: u32| count == 0;
+    /// The first value that is not allowed, with its key in the table.
+    pub fn check(&self) -> Result<(), Misfit> {
         let counts = [
             ("period_requests", self.period_requests),
             ("resize_pages", self.resize_pages),
             ("sequential_streams", self.sequential_streams),
             ("destage_pages", self.destage_pages),
         ];
-        if let Some((key, _)) = counts.into_iter().find(|&(_, count)| none(count)) {
-            return Err((key, "0 was given; at least 1 is allowed".to_owned()));
+        if let Some((key, _)) = counts.into_iter().find(|&(_, count)| count == 0) {
+            return Err(Misfit::out_of_range(key, 0, "at least 1"));
         }
         if self.decay > Share::ONE {
-            return Err(("decay", format!("{} was given; at most 100% is allowed", self.decay)));
+            return Err(Misfit::out_of_range("decay", self.decay, "at most 100%"));
+        }
+        let first = self.scheme.build().first();
+        if first.caching > 1.0 || first.read > 1.0 {
+            return Err(Misfit::new("scheme", "a share of more than 100% was given; 0% to 100% is allowed"));
         }
         Ok(())
     }

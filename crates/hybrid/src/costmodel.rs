@@ -1,23 +1,23 @@
-//! What a page request costs a hybrid of flash and disk, as a function of how its flash is divided: equations 1 to 6 and
-//! Algorithm 1 of the paper.
+//! The cost of a page request to a hybrid of flash and disk as a function of the partition of flash: equations 1 to 6
+//! and Algorithm 1 of the paper.
 //!
 //! The legend:
 //!
-//! - `u`: caching space / flash. The rest, 1 − u, is over-provisioned space, in which garbage collection works.
+//! - `u`: caching space / flash. The rest, 1 − u, is over-provisioned space.
 //! - `r`: read cache / caching space. The rest, 1 − r, is write cache.
-//! - `u′`: valid pages / pages of the block that GC cleans, at best u and at worst what [`victim_utilisation`] says.
+//! - `u′`: valid pages / pages of the block that GC cleans: at worst u, on average [`victim_utilisation`].
 //!
-//! Results are nanoseconds as numbers with a fraction, since they are means.
+//! Results are fractional nanoseconds, since they are means.
 
 mod measured;
 
 pub use measured::{Cleaning, Measured, effective_utilisation};
 
 use coflash_base::Duration;
+use coflash_media::disk::DiskCosts;
+use coflash_media::{Geometry, Timing};
 
-const NS_PER_S: f64 = 1e9;
-
-/// What flash operations take.
+/// The costs of flash operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlashCosts {
     /// N_P, pages of a block.
@@ -33,14 +33,30 @@ pub struct FlashCosts {
 }
 
 impl FlashCosts {
-    /// Equation 1: C_GC, cleaning a block when every block is as full as all of flash. The worst case.
+    /// Create the costs for a geometry and timing.
+    #[must_use]
+    pub fn of(geometry: &Geometry, timing: &Timing) -> Self {
+        let &Timing { page_read, page_program, block_erase, sector_transfer, ecc_decode, copy_back, .. } =
+            timing;
+        let transfer = sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
+        let copy = page_read + page_program;
+        Self {
+            pages_per_block: geometry.pages_per_block,
+            page_program: page_program + transfer,
+            page_read: page_read + transfer + ecc_decode,
+            page_copy: if copy_back { copy } else { copy + transfer * 2 + ecc_decode },
+            block_erase,
+        }
+    }
+
+    /// Equation 1: C_GC, cleaning a block if all blocks are equally full. The worst case.
     #[must_use]
     pub fn gc_worst_ns(&self, u: f64) -> f64 {
         (u * self.pages()).ceil() * self.page_copy.ns as f64 + self.block_erase.ns as f64
     }
 
-    /// Equation 2: C_PW, programming a page with its share of [`gc_worst_ns`](Self::gc_worst_ns). Infinite where a block
-    /// gives up no page.
+    /// Equation 2: C_PW, programming a page with its share of [`gc_worst_ns`](Self::gc_worst_ns). Infinite if cleaning
+    /// frees no page.
     #[must_use]
     pub fn write_worst_ns(&self, u: f64) -> f64 {
         self.gc_worst_ns(u) / ((1.0 - u) * self.pages()).floor() + self.page_program.ns as f64
@@ -63,44 +79,13 @@ impl FlashCosts {
     }
 }
 
-/// What a page at a random place of a disk takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DiskCosts {
-    /// C_RPOS, seek and rotation before a read.
-    pub read_positioning: Duration,
-    /// C_WPOS, seek and rotation before a write.
-    pub write_positioning: Duration,
-    /// B, in bytes a second.
-    pub bandwidth_bytes_per_s: u64,
-    /// P, the size of a page.
-    pub page_bytes: u64,
-}
-
-impl DiskCosts {
-    /// C_DR = C_RPOS + P/B.
-    #[must_use]
-    pub fn read_ns(&self) -> f64 {
-        self.read_positioning.ns as f64 + self.transfer_ns()
-    }
-
-    /// C_DW = C_WPOS + P/B.
-    #[must_use]
-    pub fn write_ns(&self) -> f64 {
-        self.write_positioning.ns as f64 + self.transfer_ns()
-    }
-
-    fn transfer_ns(&self) -> f64 {
-        self.page_bytes as f64 / self.bandwidth_bytes_per_s as f64 * NS_PER_S
-    }
-}
-
 /// U(u), the table of equation 3: the u′ that solves u = (u′ − 1) / ln u′, from 0 at u = 0 to 1 at u = 1.
 ///
-/// J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995. The paper keeps a table; halving an
-/// interval is quick enough for the few values that are asked for.
+/// J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995. The paper uses a table;
+/// bisection is fast enough for the few values needed.
 ///
 /// # Panics
-/// Where u is outside 0 to 1.
+/// If u is outside 0 to 1.
 #[must_use]
 pub fn victim_utilisation(u: f64) -> f64 {
     assert!((0.0..=1.0).contains(&u), "u is {u}; 0 to 1 is allowed");
@@ -119,21 +104,21 @@ pub fn victim_utilisation(u: f64) -> f64 {
     }
 }
 
-/// The share of requests that a cache would hit, as a function of its size: straight lines between points that are one
-/// segment apart. It grows with the size, and stays as it is past the last point.
+/// A hit-rate curve: the share of requests that hit a cache, by its size. It is linear between points one segment
+/// apart, never falls, and is constant after the last point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HitCurve {
-    /// At no cache (0 hits), one segment, two …
+    /// The hit rates of no cache (0), one segment, two …
     hit_rates: Vec<f64>,
     /// The size of a segment as a share of flash.
     segment: f64,
 }
 
 impl HitCurve {
-    /// The hit rates of caches of one, two … segments; a segment is this share of flash.
+    /// Create a curve from the hit rates of caches of one, two … segments; a segment is this share of flash.
     ///
     /// # Panics
-    /// Where the rates fall, leave 0 to 1, or a segment is nothing.
+    /// If rates fall or are outside 0 to 1, or if the segment is empty.
     #[must_use]
     pub fn new(hit_rates: impl IntoIterator<Item = f64>, segment: f64) -> Self {
         let hit_rates: Vec<_> = std::iter::once(0.0).chain(hit_rates).collect();
@@ -158,16 +143,16 @@ impl HitCurve {
     }
 }
 
-/// What is asked of the cache.
+/// The demand on the caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
     /// IO_R, the share of page requests that go to the read cache: reads, but for those that hit the write cache.
     pub reads: f64,
     /// IO_W, the share that goes to the write cache: writes, and reads that hit there.
     pub writes: f64,
-    /// H_R, how many of `reads` a read cache hits.
+    /// H_R, the share of `reads` that hit a read cache.
     pub read_hits: HitCurve,
-    /// H_W, how many of `writes` a write cache hits.
+    /// H_W, the share of `writes` that hit a write cache.
     pub write_hits: HitCurve,
     /// h′, the share of the write cache's hits that are reads.
     pub reads_of_write_hits: f64,
@@ -176,18 +161,18 @@ pub struct Demand {
 /// The costs of a hybrid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Costs {
-    /// Of its flash.
+    /// The costs of flash.
     pub flash: FlashCosts,
-    /// Of its disk.
+    /// The costs of a disk.
     pub disk: DiskCosts,
 }
 
-/// One step, two …, up to `most`, rounding aside.
+/// One step, two …, up to `most`, except for rounding.
 fn steps(step: f64, most: f64) -> impl Iterator<Item = f64> {
     (1..).map(move |n| f64::from(n) * step).take_while(move |&at| at <= most + step * 1e-9)
 }
 
-/// How flash is divided.
+/// A partition of flash.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Partition {
     /// u, caching space / flash.
@@ -211,14 +196,31 @@ impl Partition {
 }
 
 impl Costs {
-    /// Equation 5: C_HR, a request to the read cache, of which `hit_rate` are hits and `write_ns` is C_PW.
+    /// Configuration 1 of the paper: pages of 4 KiB, one disk (Maxtor Atlas 10K IV).
+    pub const CONFIG_1: Self = Self {
+        flash: FlashCosts {
+            pages_per_block: 64,
+            page_program: Duration { ns: 300_000 },
+            page_read: Duration { ns: 125_000 },
+            page_copy: Duration { ns: 225_000 },
+            block_erase: Duration { ns: 1_500_000 },
+        },
+        disk: DiskCosts {
+            read_positioning: Duration { ns: 4_500_000 },
+            write_positioning: Duration { ns: 4_900_000 },
+            bandwidth_bytes_per_s: 72_000_000,
+            page_bytes: 4096,
+        },
+    };
+
+    /// Equation 5: C_HR, a request to the read cache with hit rate `hit_rate`. `write_ns` is C_PW.
     #[must_use]
     pub fn read_ns(&self, hit_rate: f64, write_ns: f64) -> f64 {
         hit_rate * self.flash.page_read.ns as f64 + (1.0 - hit_rate) * (self.disk.read_ns() + write_ns)
     }
 
-    /// C_HW, a request to the write cache: a miss destages a page to make room, a hit overwrites or, as often as h′ says,
-    /// reads. `write_ns` is C_PW.
+    /// C_HW, a request to the write cache: a miss destages a page to make room; a hit overwrites or, with probability
+    /// h′, reads. `write_ns` is C_PW.
     #[must_use]
     pub fn write_ns(&self, hit_rate: f64, reads_of_hits: f64, write_ns: f64) -> f64 {
         let page_read = self.flash.page_read.ns as f64;
@@ -236,24 +238,24 @@ impl Costs {
         let read = self.read_ns(demand.read_hits.at(partition.read_share()), write_ns);
         let hit_rate = demand.write_hits.at(partition.write_share());
         let write = self.write_ns(hit_rate, demand.reads_of_write_hits, write_ns);
-        // A class that is not asked for costs nothing, even where its requests would cost without end.
+        // A class without requests costs nothing, even if its cost would be infinite.
         let of = |cost: f64, share: f64| if share > 0.0 { cost * share } else { 0.0 };
         of(read, demand.reads) + of(write, demand.writes)
     }
 
-    /// Algorithm 1: the partition of least cost, u from `step` to below 1 and at most `caching_max`, r from 0 to 1. Of
-    /// equals the first: the smallest cache, and in it the smallest read cache.
+    /// Algorithm 1: the partition of least cost, with u from `step` to below 1 and at most `caching_max`, r from 0 to
+    /// 1. Ties go to the smallest cache, then to the smallest read cache.
     ///
     /// The paper takes the size of a segment as a share of flash for the step, which gives 16 × 17 partitions.
     ///
     /// # Panics
-    /// Where the step is not above 0, or no u is allowed.
+    /// If the step is not above 0, or no u is allowed.
     #[must_use]
     pub fn best(&self, demand: &Demand, step: f64, caching_max: f64) -> Partition {
         least(step, caching_max, |caching| self.least_within(demand, caching, step))
     }
 
-    /// The inner loop of Algorithm 1: the r of least cost for a caching space that is given.
+    /// The inner loop of Algorithm 1: the r of least cost for a given caching space.
     #[must_use]
     pub fn best_within(&self, demand: &Demand, caching: f64, step: f64) -> Partition {
         self.least_within(demand, caching, step).1
@@ -265,7 +267,7 @@ impl Costs {
     }
 }
 
-/// The outer loop of Algorithm 1, where the inner one gives the least cost for a caching space, and its partition.
+/// The outer loop of Algorithm 1. `within` returns the least cost for a caching space, and its partition.
 fn least(step: f64, caching_max: f64, within: impl Fn(f64) -> (f64, Partition)) -> Partition {
     assert!(step > 0.0 && step <= caching_max, "step {step}; above 0 and at most {caching_max} is allowed");
     let candidates = steps(step, caching_max).filter(|&u| u < 1.0 - step * 1e-9).map(within);

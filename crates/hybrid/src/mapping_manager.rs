@@ -1,55 +1,58 @@
-//! Mapping Manager: what flash says of itself, so that after a power failure no dirty page is lost and no old one comes back.
+//! Mapping Manager: metadata in flash, so that after a power failure no dirty page is lost and no old version comes
+//! back.
 //!
-//! Every page in flash bears a [`Label`]; the mapping page at the end of each block repeats those of its block. That tells
-//! what was put into flash, but not what was taken out again: a page that was destaged, or overwritten past the cache, lies
-//! in flash until its block is erased. So what leaves is written down in a *journal* before the block can be erased, or the
-//! disk be overwritten; the clean pages that only give way to others need not be, for the disk holds the same. From time to
-//! time a *checkpoint* names all that is cached, and the journal begins anew (as in M. Rosenblum & J. K. Ousterhout, "The
-//! design and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
+//! Every page in flash has a [`Label`]; the mapping page at the end of each block repeats the labels of its block.
+//! Labels record insertions, but not removals: a page that was destaged, or overwritten past the cache, stays in flash
+//! until its block is erased. Therefore removals are recorded in a *journal* before the block is erased or the disk
+//! overwritten. Clean pages that are evicted need no record, since the disk holds the same data. From time to time a
+//! *checkpoint* lists all cached pages, and a new journal begins (as in M. Rosenblum & J. K. Ousterhout, "The design
+//! and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
 //!
 //! Flash pages of the tier, by their number for the FTL:
 //!
 //! ```text
-//! 0 … slots          what is cached: slot n is flash page n
+//! 0 … slots          cached pages: slot n is flash page n
 //!   … + journal      version, how many, and the pages of the disk that are gone
 //!   … + checkpoint   version, its number, and two words for each slot: its page and whether it is dirty, its version
 //!   … + checkpoint   the one before, until the next is whole
 //! ```
 //!
-//! Versions count all labels, journal pages and checkpoints. Of a slot the copy programmed last counts; it is live if the
-//! last checkpoint that is whole names it, or it is newer than that, and no journal page that is newer names its page; of
-//! two slots with the same page, the one with the newer label.
+//! Versions number all labels, journal pages and checkpoints. Of a slot the copy programmed last is current. It is live
+//! if the last complete checkpoint lists it or it is newer than that checkpoint, and if no newer journal page lists its
+//! page. Of two slots with the same page the one with the newer label is live.
 
+use crate::counters::MappingCounters;
 use crate::media::{Label, TierMedia};
 use crate::store::Store;
 use coflash_base::{IdVec, Index, Lpn};
 use coflash_cache::{SlotId, SplitCache};
-use coflash_flash::{Cause, Oob, Place};
+use coflash_media::{Cause, Oob, Place};
 
 const WORD_BYTES: u64 = 8;
 const HEADER_WORDS: usize = 2;
 const WORDS_PER_SLOT: usize = 2;
 
-/// Where everything lies.
+/// The layout of the tier's flash pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// Pages that may be cached.
+    /// The number of pages that may be cached.
     pub slots: u32,
-    /// Pages of the journal; as many as of a checkpoint, so that one of the latter costs no more than what it ends.
+    /// The number of journal pages: as many as of a checkpoint, so that a checkpoint costs no more than the journal
+    /// that it ends.
     pub journal_pages: u32,
-    /// Pages of one checkpoint.
+    /// The number of pages of a checkpoint.
     pub checkpoint_pages: u32,
     page_words: usize,
 }
 
 impl Layout {
-    /// The most slots that fit into so many pages of the FTL; none where nothing does.
+    /// Create the layout with the most slots that fit into `logical_pages` pages of the FTL; `None` if none fits.
     #[must_use]
     pub fn new(logical_pages: u32, page_bytes: u64) -> Option<Self> {
         let page_words = (page_bytes / WORD_BYTES) as usize;
         let slots_per_page = page_words.checked_sub(HEADER_WORDS)? / WORDS_PER_SLOT;
         let slots_per_page = u64::try_from(slots_per_page).ok().filter(|&slots| slots > 0)?;
-        // A page of the FTL in `slots_per_page + 3` holds metadata: journal and two checkpoints.
+        // For every `slots_per_page` slots there are three pages of metadata: journal and two checkpoints.
         let most = u64::from(logical_pages) * slots_per_page / (slots_per_page + 3);
         let fits =
             |slots: &u64| slots + 3 * slots.div_ceil(slots_per_page).max(2) <= u64::from(logical_pages);
@@ -75,7 +78,7 @@ impl Layout {
     }
 }
 
-/// A bit for each page of the disk.
+/// A bitmap of the pages of the disk.
 #[derive(Clone, Debug)]
 struct Bits(Vec<u64>);
 
@@ -100,39 +103,30 @@ impl Bits {
     }
 }
 
-/// What it has written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MappingTally {
-    /// Pages of the journal.
-    pub journal_pages: u64,
-    /// Checkpoints.
-    pub checkpoints: u64,
-}
-
-/// A flash page as recovery finds it.
+/// A flash page as found by recovery.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// What the FTL wrote beside it.
+    /// The out-of-band data of the FTL.
     pub oob: Oob,
-    /// What the tier wrote beside it: for a cached page.
+    /// The label of the tier, for a cached page.
     pub label: Option<Label>,
-    /// What it holds: for a page of journal or checkpoint.
+    /// The content, for a page of journal or checkpoint.
     pub words: Vec<u64>,
 }
 
-/// See the module.
+/// The mapping manager.
 #[derive(Clone)]
-pub struct MappingManager {
+pub(crate) struct MappingManager {
     layout: Layout,
     versions: IdVec<SlotId, u64>,
     next_version: u64,
-    /// Pages of the disk of which flash may hold a copy, live or not, that recovery would take for live.
+    /// Pages of the disk with a copy in flash, live or not, that recovery would take for live.
     recorded: Bits,
     journal_used: u32,
-    /// The area that the next checkpoint is written to.
+    /// The area of the next checkpoint.
     area: u32,
     words: Vec<u64>,
-    tally: MappingTally,
+    counters: MappingCounters,
 }
 
 impl MappingManager {
@@ -144,30 +138,22 @@ impl MappingManager {
             journal_used: 0,
             area: 0,
             words: Vec::with_capacity(layout.page_words),
-            tally: MappingTally::default(),
+            counters: MappingCounters::default(),
             layout,
         }
     }
 
-    /// Where everything lies.
-    #[must_use]
-    pub fn layout(&self) -> Layout {
-        self.layout
+    /// The counters.
+    pub(crate) fn counters(&self) -> &MappingCounters {
+        &self.counters
     }
 
-    /// What it has written so far.
-    #[must_use]
-    pub fn tally(&self) -> MappingTally {
-        self.tally
-    }
-
-    /// The bytes it holds on the heap.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
+    /// The heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.versions.heap_bytes() + (self.recorded.0.capacity() + self.words.capacity()) * size_of::<u64>()
     }
 
-    /// Whether a copy of a page might come back that is not wanted.
+    /// Whether recovery might bring back a copy of a page.
     pub(crate) fn is_recorded(&self, page: Lpn) -> bool {
         self.recorded.get(page)
     }
@@ -177,7 +163,7 @@ impl MappingManager {
         self.next_version - 1
     }
 
-    /// Programs a slot with its label.
+    /// Program a slot with its label.
     #[inline]
     pub(crate) fn program<M: TierMedia>(
         &mut self,
@@ -186,7 +172,7 @@ impl MappingManager {
         cause: Cause,
         after: M::When,
         store: &mut Store<'_, M>,
-    ) -> M::When {
+    ) -> Result<M::When, M::Error> {
         let version = self.take_version();
         let label = Label { page: store.cache.page_of(slot), dirty: store.cache.is_dirty(slot), version };
         self.versions[slot] = version;
@@ -195,17 +181,18 @@ impl MappingManager {
         store.program(Lpn::new(slot.get()), from, cause, after)
     }
 
-    /// Writes down that pages are gone: whatever flash holds of them is out of date. Durable at the time returned.
+    /// Record in the journal that pages were removed: all their copies in flash are out of date. Returns the moment at
+    /// which that is durable.
     pub(crate) fn forget<M: TierMedia>(
         &mut self,
         pages: &[Lpn],
         after: M::When,
         store: &mut Store<'_, M>,
-    ) -> M::When {
+    ) -> Result<M::When, M::Error> {
         let mut done = after;
         for chunk in pages.chunks(self.layout.journal_entries()) {
             if self.journal_used == self.layout.journal_pages {
-                done = self.checkpoint(done, store);
+                done = self.checkpoint(done, store)?;
             }
             let version = self.take_version();
             self.words.clear();
@@ -213,18 +200,22 @@ impl MappingManager {
             self.words.extend(chunk.iter().map(|page| page.index() as u64));
             let at = self.layout.journal(self.journal_used);
             self.journal_used += 1;
-            self.tally.journal_pages += 1;
-            done = self.write_words(at, done, store);
-            // At once: a checkpoint that ends this journal before the next chunk must not name them again.
+            self.counters.journal_pages += 1;
+            done = self.write_words(at, done, store)?;
+            // Clear them at once: a checkpoint that ends this journal before the next chunk must not list them again.
             for &page in chunk {
                 self.recorded.set(page, false);
             }
         }
-        done
+        Ok(done)
     }
 
-    /// Names all that is cached and not written down as gone; the journal begins anew.
-    pub(crate) fn checkpoint<M: TierMedia>(&mut self, after: M::When, store: &mut Store<'_, M>) -> M::When {
+    /// Write a checkpoint of all cached pages that are not recorded as removed, and begin a new journal.
+    pub(crate) fn checkpoint<M: TierMedia>(
+        &mut self,
+        after: M::When,
+        store: &mut Store<'_, M>,
+    ) -> Result<M::When, M::Error> {
         let version = self.take_version();
         let slots_per_page = self.layout.slots_per_page();
         let mut done = after;
@@ -242,11 +233,11 @@ impl MappingManager {
                 };
                 self.words.extend(words);
             }
-            done = self.write_words(self.layout.checkpoint(self.area, page), done, store);
+            done = self.write_words(self.layout.checkpoint(self.area, page), done, store)?;
         }
         self.area = 1 - self.area;
         self.journal_used = 0;
-        self.tally.checkpoints += 1;
+        self.counters.checkpoints += 1;
         let stay: Vec<_> = store
             .cache
             .occupied()
@@ -257,16 +248,21 @@ impl MappingManager {
         for page in stay {
             self.recorded.set(page, true);
         }
-        done
+        Ok(done)
     }
 
-    fn write_words<M: TierMedia>(&mut self, at: Lpn, after: M::When, store: &mut Store<'_, M>) -> M::When {
+    fn write_words<M: TierMedia>(
+        &mut self,
+        at: Lpn,
+        after: M::When,
+        store: &mut Store<'_, M>,
+    ) -> Result<M::When, M::Error> {
         store.media.words(&self.words);
         store.program(at, Place::Merged, Cause::Metadata, after)
     }
 
-    /// Finds out what is live among all pages that can be read: the label of each slot, and the rest of its own state.
-    /// Of a slot, or a page of metadata, that is there more than once, the copy with the highest sequence number counts.
+    /// Determine the live pages among all readable ones, and its own state. Returns the label of each slot. Of several
+    /// copies of a slot, or of a page of metadata, the one with the highest sequence number is current.
     pub(crate) fn recover(&mut self, found: &[Found]) -> IdVec<SlotId, Option<Label>> {
         let Layout { slots, checkpoint_pages, journal_pages, .. } = self.layout;
         let metadata = slots + journal_pages + 2 * checkpoint_pages;
@@ -333,7 +329,7 @@ impl MappingManager {
         live
     }
 
-    /// Panics unless it knows of every page that is cached. For tests.
+    /// Panic unless every cached page is recorded. For tests.
     pub(crate) fn assert_invariants(&self, cache: &SplitCache) {
         for slot in cache.occupied() {
             assert!(self.recorded.get(cache.page_of(slot)), "{slot:?} holds a page that is not recorded");

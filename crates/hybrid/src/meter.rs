@@ -1,31 +1,30 @@
-//! Meter: what disks and garbage collection really took, period by period, for the cost model that goes by it.
+//! Meter: the measured costs of disks and garbage collection in each period, for the measured cost model.
 
 use crate::config::Destaging;
 use crate::costmodel::{Cleaning, Costs, Measured};
-use crate::tally::TierTally;
+use crate::counters::TierCounters;
 use coflash_base::Time;
-use coflash_flash::Cause;
-use coflash_ftl::Tally;
+use coflash_ftl::{FtlCounters, Programs};
 
-/// So many blocks have to be cleaned, and pages moved, for a mean of them to count.
+/// The fewest blocks cleaned, or pages moved, for a valid mean.
 const ENOUGH: u64 = 16;
 
-/// What disks have done since the beginning, as their driver tells.
+/// The use of the disks since the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskUse {
-    /// When it tells.
+pub(crate) struct DiskUse {
+    /// The time of the report.
     pub at: Time,
-    /// Time that they served what was fetched for the read cache, summed over disks.
+    /// Disk time of fetches for the read cache, summed over disks.
     pub fetched_ns: u64,
-    /// The same of groups.
+    /// Disk time of groups.
     pub destaged_ns: u64,
-    /// The same of what goes past the caches.
+    /// Disk time of transfers past the caches.
     pub past_ns: u64,
-    /// How many they are.
+    /// The number of disks.
     pub disks: u32,
 }
 
-/// What had been counted at the end of the last period.
+/// The counts at the end of the last period.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counted {
     disks: DiskUse,
@@ -37,21 +36,20 @@ struct Counted {
     erases: u64,
 }
 
-/// See the module.
+/// The meter.
 #[derive(Clone, Debug)]
-pub struct Meter {
+pub(crate) struct Meter {
     disks: DiskUse,
     before: Counted,
-    /// The pages that were cached, summed over the requests of this period, and those requests.
+    /// The number of cached pages, summed over the requests of this period, and the number of these requests.
     cached_pages: u64,
     requests: u64,
     measured: Measured,
 }
 
 impl Meter {
-    /// It says what the constants say until it has measured something else.
-    #[must_use]
-    pub fn new(costs: &Costs, dies: u32, destaging: Destaging) -> Self {
+    /// Create a meter that reports the constants until it has measured something.
+    pub(crate) fn new(costs: &Costs, dies: u32, destaging: Destaging) -> Self {
         let measured = Measured {
             pages_per_s: 0.0,
             fetched_page_ns: costs.disk.read_ns(),
@@ -65,39 +63,35 @@ impl Meter {
         Self { disks: DiskUse::default(), before: Counted::default(), cached_pages: 0, requests: 0, measured }
     }
 
-    /// What was measured up to the last end of a period.
-    #[must_use]
-    pub fn measured(&self) -> &Measured {
-        &self.measured
-    }
-
-    /// A request comes while so many pages are cached.
+    /// Count a request, at which `cached_pages` pages are cached.
     #[inline]
-    pub fn tick(&mut self, cached_pages: u32) {
+    pub(crate) fn tick(&mut self, cached_pages: u32) {
         self.cached_pages += u64::from(cached_pages);
         self.requests += 1;
     }
 
-    /// What disks have done until now.
-    pub fn disks_did(&mut self, disks: DiskUse) {
+    /// Update the use of the disks.
+    pub(crate) fn disks_did(&mut self, disks: DiskUse) {
         self.disks = disks;
     }
 
-    /// A period ends: what was measured so far. A step is a segment as a share of flash.
-    pub fn end_period(&mut self, tier: &TierTally, ftl: &Tally, flash_pages: u32, step: f64) -> &Measured {
+    /// End a period. Returns the measurements so far. `step` is a segment as a share of flash.
+    pub(crate) fn end_period(
+        &mut self,
+        tier: &TierCounters,
+        (flash, programs): (&FtlCounters, &Programs),
+        flash_pages: u32,
+        step: f64,
+    ) -> &Measured {
         let disks = self.disks;
         let now = Counted {
             disks,
-            page_requests: tier.read_hits
-                + tier.read_hits_dirty
-                + tier.read_misses
-                + tier.write_hits
-                + tier.write_misses,
-            fetched: tier.read_misses,
-            destaged: tier.destages,
-            puts: ftl.programs_for(Cause::Host) + ftl.programs_for(Cause::Evict),
-            copies: ftl.programs_for(Cause::Gc),
-            erases: ftl.erases_blocks,
+            page_requests: tier.page_requests(),
+            fetched: tier.read_misses_pages,
+            destaged: tier.destages_pages,
+            puts: programs.host + programs.evict,
+            copies: programs.gc,
+            erases: flash.erases_blocks,
         };
         let before = std::mem::replace(&mut self.before, now);
         let mean = |time_ns: u64, pages: u64, was: f64| {
@@ -129,8 +123,9 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::costmodel::{DiskCosts, FlashCosts};
+    use crate::costmodel::FlashCosts;
     use coflash_base::Duration;
+    use coflash_media::disk::DiskCosts;
 
     fn costs() -> Costs {
         let some = Duration { ns: 1000 };
@@ -150,18 +145,24 @@ mod tests {
         Costs { flash, disk }
     }
 
-    fn ftl(puts: u64, copies: u64, erases_blocks: u64) -> Tally {
-        let mut tally = Tally { erases_blocks, ..Tally::default() };
-        tally.programs_pages[Cause::Host as usize] = puts / 4;
-        tally.programs_pages[Cause::Evict as usize] = puts - puts / 4;
-        tally.programs_pages[Cause::Gc as usize] = copies;
-        tally
+    fn ftl(puts: u64, copies: u64, erases_blocks: u64) -> (FtlCounters, Programs) {
+        let programs = Programs { host: puts / 4, evict: puts - puts / 4, gc: copies, ..Programs::default() };
+        (FtlCounters { erases_blocks, ..FtlCounters::default() }, programs)
+    }
+
+    fn end_period(
+        meter: &mut Meter,
+        tier: &TierCounters,
+        (flash, programs): (FtlCounters, Programs),
+    ) -> Measured {
+        meter.end_period(tier, (&flash, &programs), 1000, 0.1).clone()
     }
 
     #[test]
     fn means_are_those_of_the_period_and_what_was_not_seen_stays() {
         let mut meter = Meter::new(&costs(), 4, Destaging::Background);
-        let mut tier = TierTally { read_misses: 100, write_hits: 900, ..TierTally::default() };
+        let mut tier =
+            TierCounters { read_misses_pages: 100, write_hits_pages: 900, ..TierCounters::default() };
         let at = |seconds: u64| Time { ns: seconds * 1_000_000_000 };
         meter.disks_did(DiskUse {
             at: at(10),
@@ -171,13 +172,13 @@ mod tests {
             disks: 3,
         });
         meter.tick(500);
-        let first = meter.end_period(&tier, &ftl(1000, 0, 0), 1000, 0.1).clone();
+        let first = end_period(&mut meter, &tier, ftl(1000, 0, 0));
         assert_eq!((first.pages_per_s, first.fetched_page_ns), (100.0, 2_500_000.0));
         assert_eq!(first.destaged_page_ns, 5_001_000.0, "nothing was destaged: the constant");
         assert!(first.cleaning.is_unknown(), "no block was cleaned");
         assert_eq!((first.disks, first.dies, first.writes_wait), (3.0, 4.0, false));
 
-        (tier.write_misses, tier.destages) = (50, 200);
+        (tier.write_misses_pages, tier.destages_pages) = (50, 200);
         let disks = DiskUse {
             at: at(15),
             fetched_ns: 250_000_000,
@@ -188,7 +189,7 @@ mod tests {
         meter.disks_did(disks);
         meter.tick(300);
         meter.tick(500);
-        let second = meter.end_period(&tier, &ftl(1400, 100, 40), 1000, 0.1);
+        let second = end_period(&mut meter, &tier, ftl(1400, 100, 40));
         assert_eq!(second.pages_per_s, 10.0);
         assert_eq!(second.fetched_page_ns, 2_500_000.0, "nothing was fetched: as before");
         assert_eq!(second.destaged_page_ns, 1_500_000.0);
@@ -197,9 +198,9 @@ mod tests {
         cleaning.measure(0.4, 0.25, 0.1);
         assert_eq!(second.cleaning, cleaning, "100 copies for 400 pages, with 400 of 1000 cached");
 
-        (tier.destages, tier.read_misses) = (220, 150);
+        (tier.destages_pages, tier.read_misses_pages) = (220, 150);
         meter.disks_did(DiskUse { at: at(16), fetched_ns: 300_000_000, destaged_ns: 320_000_000, ..disks });
-        let third = meter.end_period(&tier, &ftl(1400, 100, 40), 1000, 0.1);
+        let third = end_period(&mut meter, &tier, ftl(1400, 100, 40));
         assert_eq!(
             (third.fetched_page_ns, third.destaged_page_ns),
             (1_000_000.0, 1_000_000.0),

@@ -1,44 +1,43 @@
-//! Page Replacer: which pages leave the caches, and how dirty ones go to the disk: in groups, in the order in which an
-//! elevator passes them.
+//! Page Replacer: evictions from the caches. Dirty pages are destaged in groups, in the order of their addresses.
 
 use crate::partition_resizer::Limits;
 use coflash_base::{IdVec, Lpn, id_type};
 use coflash_cache::{EvictionConfig, Orders, SlotId, SplitCache};
 
 id_type!(
-    /// Pages that leave together: a group on its way to the disk, or pages that a request overwrites past the cache.
-    LeaveId
+    /// An eviction: pages that are removed together, as a group being destaged or as pages overwritten past the cache.
+    EvictionId
 );
 
-/// Pages that leave together.
+/// An eviction under way.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Leave {
-    /// Where they lie. One that was overwritten since stays.
+pub(crate) struct Eviction {
+    /// The slots of the pages. A page overwritten since then stays cached.
     pub(crate) slots: Vec<SlotId>,
-    /// The pages that a request overwrites past the cache; none for a group.
+    /// The range of pages that a request overwrites past the cache; `None` for a group.
     pub(crate) overwritten: Option<(Lpn, u32)>,
 }
 
-/// See the module.
+/// The page replacer.
 #[derive(Clone)]
-pub struct PageReplacer {
+pub(crate) struct PageReplacer {
     pub(crate) cache: SplitCache,
     orders: Orders,
     group_pages: u32,
-    /// With which others each page leaves.
-    leaves_with: IdVec<SlotId, Option<LeaveId>>,
-    leaves: Vec<Option<Leave>>,
-    free: Vec<LeaveId>,
+    /// The eviction that each page belongs to.
+    evicted_by: IdVec<SlotId, Option<EvictionId>>,
+    evictions: Vec<Option<Eviction>>,
+    free: Vec<EvictionId>,
     group: Vec<(Lpn, SlotId)>,
 }
 
-/// What has to go for the caches to keep their limits.
+/// The next page or group to evict so that the caches keep their limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Excess {
     Nothing,
     /// A clean page.
     Clean(SlotId),
-    /// A group of dirty ones.
+    /// A group of dirty pages.
     Dirty,
 }
 
@@ -54,32 +53,35 @@ impl PageReplacer {
             cache: SplitCache::new(config, slots, disk_pages, orders),
             orders,
             group_pages,
-            leaves_with: IdVec::filled(None, slots as usize),
-            leaves: Vec::new(),
+            evicted_by: IdVec::filled(None, slots as usize),
+            evictions: Vec::new(),
             free: Vec::new(),
             group: Vec::with_capacity(group_pages as usize),
         }
     }
 
-    /// The bytes it holds on the heap.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        let slots: usize =
-            self.leaves.iter().flatten().map(|leave| leave.slots.capacity() * size_of::<SlotId>()).sum();
+    /// The heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let slots: usize = self
+            .evictions
+            .iter()
+            .flatten()
+            .map(|eviction| eviction.slots.capacity() * size_of::<SlotId>())
+            .sum();
         self.cache.heap_bytes()
-            + self.leaves_with.heap_bytes()
-            + self.leaves.capacity() * size_of::<Option<Leave>>()
+            + self.evicted_by.heap_bytes()
+            + self.evictions.capacity() * size_of::<Option<Eviction>>()
             + slots
     }
 
-    /// Dirty pages that are not leaving.
+    /// The number of dirty pages that are not being evicted.
     #[inline]
     pub(crate) fn dirty_pages(&self) -> u32 {
         self.cache.dirty_len() - self.cache.pinned_len()
     }
 
-    /// What has to go next, with so many clean pages to come. The write cache may always hold a group: destaging page by page
-    /// would cost a seek for each.
+    /// The next eviction, if `coming` more clean pages are to be inserted. The write cache may always hold a group:
+    /// destaging page by page would cost a seek for each.
     #[inline]
     pub(crate) fn excess(&mut self, limits: Limits, coming: u32) -> Excess {
         match self.orders {
@@ -106,14 +108,14 @@ impl PageReplacer {
         }
     }
 
-    /// A clean page that may go, to make room for another.
+    /// The next clean page to evict.
     pub(crate) fn clean_victim(&mut self) -> Option<SlotId> {
         self.cache.victim(false).filter(|&slot| !self.cache.is_dirty(slot))
     }
 
-    /// Takes the next dirty victims out of their order, as a group in the order of their addresses. With a common order,
-    /// the clean ones that it meets on the way go, too, and `drop` is told of each.
-    pub(crate) fn take_group(&mut self, mut drop: impl FnMut(SlotId)) -> (LeaveId, Vec<SlotId>) {
+    /// Pin the next dirty victims as a group in the order of their addresses. With a common order, clean pages before
+    /// them are removed, too, and passed to `drop`.
+    pub(crate) fn take_group(&mut self, mut drop: impl FnMut(SlotId)) -> (EvictionId, Vec<SlotId>) {
         self.group.clear();
         while self.group.len() < self.group_pages as usize {
             let Some(slot) = self.cache.victim(true) else { break };
@@ -127,66 +129,162 @@ impl PageReplacer {
         }
         self.group.sort_unstable();
         let slots: Vec<_> = self.group.iter().map(|&(_, slot)| slot).collect();
-        let id = self.begin(Leave { slots: slots.clone(), overwritten: None });
+        let id = self.begin(Eviction { slots: slots.clone(), overwritten: None });
         (id, slots)
     }
 
-    /// Pages begin to leave; those in slots are pinned.
-    pub(crate) fn begin(&mut self, leave: Leave) -> LeaveId {
+    /// Begin an eviction, whose slots are pinned.
+    pub(crate) fn begin(&mut self, eviction: Eviction) -> EvictionId {
         let id = self.free.pop().unwrap_or_else(|| {
-            self.leaves.push(None);
-            LeaveId::new(self.leaves.len() as u32 - 1)
+            self.evictions.push(None);
+            EvictionId::new(self.evictions.len() as u32 - 1)
         });
-        for &slot in &leave.slots {
-            self.leaves_with[slot] = Some(id);
+        for &slot in &eviction.slots {
+            self.evicted_by[slot] = Some(id);
         }
-        self.leaves[id.get() as usize] = Some(leave);
+        self.evictions[id.get() as usize] = Some(eviction);
         id
     }
 
-    /// Pages have left: with those slots whose pages were not overwritten since.
-    pub(crate) fn end(&mut self, id: LeaveId) -> Leave {
-        let mut leave = self.leaves[id.get() as usize].take().expect("it began and has not ended");
+    /// End an eviction. Returns it with the slots whose pages were not overwritten since.
+    pub(crate) fn end(&mut self, id: EvictionId) -> Eviction {
+        let mut eviction = self.evictions[id.get() as usize].take().expect("it began and has not ended");
         self.free.push(id);
-        leave.slots.retain(|&slot| self.leaves_with[slot] == Some(id));
-        for &slot in &leave.slots {
-            self.leaves_with[slot] = None;
+        eviction.slots.retain(|&slot| self.evicted_by[slot] == Some(id));
+        for &slot in &eviction.slots {
+            self.evicted_by[slot] = None;
         }
-        leave
+        eviction
     }
 
-    /// A page stays after all, or is gone: it was overwritten or trimmed.
+    /// Take a page out of its eviction: it was overwritten or trimmed.
     #[inline]
-    pub(crate) fn stays(&mut self, slot: SlotId) {
-        self.leaves_with[slot] = None;
+    pub(crate) fn keep(&mut self, slot: SlotId) {
+        self.evicted_by[slot] = None;
     }
 
-    /// Whether a page leaves with a group still: it was not overwritten since.
+    /// Whether a page still belongs to an eviction: it was not overwritten since.
     #[inline]
-    pub(crate) fn leaves(&self, id: LeaveId, page: Lpn) -> bool {
-        self.cache.lookup(page).is_some_and(|slot| self.leaves_with[slot] == Some(id))
+    pub(crate) fn is_evicted_by(&self, id: EvictionId, page: Lpn) -> bool {
+        self.cache.lookup(page).is_some_and(|slot| self.evicted_by[slot] == Some(id))
     }
 
-    /// Whether a request that has not ended overwrites the page in `slot` past the cache, and it was not overwritten since.
+    /// Whether a request under way overwrites the page in `slot` past the cache, and it was not overwritten in the
+    /// cache since.
     pub(crate) fn is_outdated(&self, slot: SlotId) -> bool {
-        let with = self.leaves_with[slot].and_then(|id| self.leaves[id.get() as usize].as_ref());
-        with.is_some_and(|leave| leave.overwritten.is_some())
+        let with = self.evicted_by[slot].and_then(|id| self.evictions[id.get() as usize].as_ref());
+        with.is_some_and(|eviction| eviction.overwritten.is_some())
     }
 
-    /// Whether a request that has not ended overwrites the page past the cache.
+    /// Whether a request under way overwrites the page past the cache.
     pub(crate) fn is_overwritten(&self, page: Lpn) -> bool {
-        let covers = |leave: &Leave| {
-            leave.overwritten.is_some_and(|(first, pages)| first <= page && page.get() - first.get() < pages)
+        let covers = |eviction: &Eviction| {
+            eviction
+                .overwritten
+                .is_some_and(|(first, pages)| first <= page && page.get() - first.get() < pages)
         };
-        self.leaves.len() > self.free.len() && self.leaves.iter().flatten().any(covers)
+        self.evictions.len() > self.free.len() && self.evictions.iter().flatten().any(covers)
     }
 
     pub(crate) fn assert_invariants(&self) {
         self.cache.assert_invariants();
-        for slot in self.leaves_with.ids() {
-            let leaves = self.leaves_with[slot].is_some();
+        for slot in self.evicted_by.ids() {
+            let evicted = self.evicted_by[slot].is_some();
             let pinned = self.cache.is_occupied(slot) && self.cache.is_pinned(slot);
-            assert_eq!(leaves, pinned, "{slot:?}: what leaves is pinned");
+            assert_eq!(evicted, pinned, "{slot:?}: an evicted page is pinned");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GROUP: u32 = 4;
+
+    /// A cache of pages from 0 on: so many dirty ones, then clean ones.
+    fn holding(orders: Orders, dirty: u32, clean: u32) -> PageReplacer {
+        let mut replacer = PageReplacer::new(&EvictionConfig::default(), orders, 32, 100, GROUP);
+        for page in 0..dirty + clean {
+            replacer.cache.insert(Lpn::new(page), page < dirty);
+        }
+        replacer
+    }
+
+    fn excess(orders: Orders, (dirty, clean): (u32, u32), (write, read): (u32, u32), coming: u32) -> Excess {
+        let limits = Limits { read_pages: read, write_pages: write };
+        holding(orders, dirty, clean).excess(limits, coming)
+    }
+
+    fn clean(slot: u32) -> Excess {
+        Excess::Clean(SlotId::new(slot))
+    }
+
+    #[test]
+    fn each_cache_keeps_its_limit_and_the_write_cache_may_always_hold_a_group() {
+        // Dirty and clean pages, the limits of either, clean pages to come.
+        let own = [
+            ((6, 5), (6, 5), 0, Excess::Nothing),
+            ((7, 5), (6, 5), 0, Excess::Dirty),
+            ((6, 6), (6, 5), 0, clean(6)),
+            ((6, 5), (6, 5), 1, clean(6)),
+            ((0, 0), (6, 0), 1, Excess::Nothing),
+            ((GROUP, 0), (0, 0), 0, Excess::Nothing),
+            ((GROUP + 1, 0), (0, 0), 0, Excess::Dirty),
+            ((GROUP, 1), (0, 0), 0, clean(GROUP)),
+        ];
+        for (pages, limits, coming, expected) in own {
+            let found = excess(Orders::Own, pages, limits, coming);
+            assert_eq!(found, expected, "{pages:?} under {limits:?}, {coming} to come");
+        }
+    }
+
+    #[test]
+    fn caches_in_one_order_share_their_limits_and_may_always_hold_a_group() {
+        let common = [
+            ((6, 5), (3, 8), 0, Excess::Nothing),
+            ((6, 5), (3, 7), 0, Excess::Dirty),
+            ((6, 5), (3, 8), 1, Excess::Dirty),
+            ((0, 12), (3, 8), 0, clean(0)),
+            ((GROUP, 0), (0, 0), 0, Excess::Nothing),
+            ((GROUP + 1, 0), (0, 0), 0, Excess::Dirty),
+            ((0, GROUP), (0, 0), 1, clean(0)),
+        ];
+        for (pages, limits, coming, expected) in common {
+            let found = excess(Orders::Common, pages, limits, coming);
+            assert_eq!(found, expected, "{pages:?} under {limits:?}, {coming} to come");
+        }
+    }
+
+    #[test]
+    fn pages_on_their_way_out_count_no_more() {
+        let mut replacer = holding(Orders::Common, 2 * GROUP, 0);
+        let limits = Limits { read_pages: 0, write_pages: GROUP };
+        assert_eq!(replacer.excess(limits, 0), Excess::Dirty);
+        let (group, slots) = replacer.take_group(|slot| panic!("{slot:?} is dirty"));
+        assert_eq!(slots.len(), GROUP as usize);
+        assert_eq!(replacer.dirty_pages(), GROUP);
+        assert_eq!(replacer.excess(limits, 0), Excess::Nothing);
+        // One is kept after all.
+        replacer.keep(slots[1]);
+        let kept = slots.iter().map(|&slot| !replacer.is_evicted_by(group, replacer.cache.page_of(slot)));
+        assert_eq!(kept.collect::<Vec<_>>(), [false, true, false, false]);
+        assert_eq!(replacer.end(group).slots, [slots[0], slots[2], slots[3]]);
+    }
+
+    #[test]
+    fn what_is_overwritten_past_the_cache_is_known_by_page_and_by_slot() {
+        let mut replacer = holding(Orders::Own, 3, 0);
+        let slot = SlotId::new(1);
+        replacer.cache.pin(slot);
+        let id = replacer.begin(Eviction { slots: vec![slot], overwritten: Some((Lpn::new(1), 3)) });
+        let pages = || (0..6).map(Lpn::new);
+        let overwritten: Vec<_> = pages().map(|page| replacer.is_overwritten(page)).collect();
+        assert_eq!(overwritten, [false, true, true, true, false, false]);
+        let outdated: Vec<_> = (0..3).map(|slot| replacer.is_outdated(SlotId::new(slot))).collect();
+        assert_eq!(outdated, [false, true, false]);
+        replacer.end(id);
+        assert!(pages().all(|page| !replacer.is_overwritten(page)));
+        assert!(!replacer.is_outdated(slot));
     }
 }

@@ -1,18 +1,18 @@
-//! Partition Resizer: at the end of each period it asks the scheme how flash is to be divided, and in between it moves the
-//! caches there a little with each request.
+//! Partition Resizer: at the end of each period the scheme decides about the partition of flash; in between the caches
+//! are resized gradually with each request.
 //!
-//! A cache shrinks by giving up pages, so that what it leaves becomes over-provisioned space; it grows by keeping more of the
-//! blocks that garbage collection frees.
+//! A cache shrinks by evicting pages, whose space becomes over-provisioned space. It grows by filling more of the space
+//! that garbage collection frees.
 //!
-//! A clean page leaves at no cost, a dirty one costs the disk some milliseconds. A write cache that gave up pages at a rate
-//! of its own could ask more of the disks than they can do. So where resizing *yields*, its limit moves with requests only
-//! as long as no page has to leave for it, and then by a group at a time: the next when the one before is on the disk, which
-//! the tier knows, and no more than the same pages a request.
+//! Evicting a clean page is free; a dirty page costs the disk some milliseconds. A write cache that shrinks at a fixed
+//! rate could overload the disks. So if resizing *yields*, its limit moves with requests only while no page must be
+//! evicted, and then by one group at a time: the next when the last one is on the disk, and at most as many pages per
+//! request as otherwise.
 
 use crate::config::Resizing;
 use crate::costmodel::Partition;
 
-/// How many pages each cache may hold.
+/// The limits of the caches in pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The read cache.
@@ -22,7 +22,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// A partition of so many pages of flash, of which at most `pages_max` are caching space.
+    /// Create the limits of a partition of `flash_pages` pages, at most `pages_max` of them caching space.
     #[must_use]
     pub fn of(partition: Partition, flash_pages: u32, pages_max: u32) -> Self {
         let caching = (partition.caching * f64::from(flash_pages)).round().min(f64::from(pages_max));
@@ -30,55 +30,53 @@ impl Limits {
         Self { read_pages: read as u32, write_pages: (caching - read) as u32 }
     }
 
-    /// Pages of both.
+    /// The sum of both.
     #[must_use]
     pub fn pages(&self) -> u32 {
         self.read_pages + self.write_pages
     }
 }
 
-/// See the module.
+/// The partition resizer.
 #[derive(Clone, Debug)]
-pub struct PartitionResizer {
+pub(crate) struct PartitionResizer {
     limits: Limits,
     targets: Limits,
-    /// Requests of a period, and those left of this one.
+    /// The number of requests of a period, and of those left in this one.
     period: u32,
     left: u32,
-    /// Pages by which a limit moves with a request, at most.
+    /// The most pages by which a limit moves with a request.
     step_pages: u32,
     resizing: Resizing,
-    /// Dirty pages that leave together.
+    /// The number of dirty pages of a group.
     group_pages: u32,
-    /// How many may leave where resizing yields, since so many requests came after the last group.
+    /// With yielding resizing: the number of pages allowed to be evicted, by the requests since the last group.
     allowed_pages: u32,
 }
 
 impl PartitionResizer {
-    /// Limits that stay until a period of so many requests is over.
-    #[must_use]
-    pub fn new(limits: Limits, period: u32, step_pages: u32, resizing: Resizing, group_pages: u32) -> Self {
+    /// Create a resizer with fixed limits until the first period is over.
+    pub(crate) fn new(
+        limits: Limits,
+        period: u32,
+        step_pages: u32,
+        resizing: Resizing,
+        group_pages: u32,
+    ) -> Self {
         let (targets, left) = (limits, period);
         Self { limits, targets, period, left, step_pages, resizing, group_pages, allowed_pages: 0 }
     }
 
     /// The present limits.
     #[inline]
-    #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Where they move to.
-    #[must_use]
-    pub fn targets(&self) -> Limits {
-        self.targets
-    }
-
-    /// A request comes, and so many pages are dirty: moves the limits a step towards their targets. Whether it is the last
-    /// of its period.
+    /// Move the limits a step towards their targets with a request, at which `dirty_pages` pages are dirty. Returns
+    /// whether it is the last of its period.
     #[inline]
-    pub fn tick(&mut self, dirty_pages: u32) -> bool {
+    pub(crate) fn tick(&mut self, dirty_pages: u32) -> bool {
         if self.limits != self.targets {
             self.adjust(dirty_pages);
         }
@@ -90,14 +88,14 @@ impl PartitionResizer {
         false
     }
 
-    /// Has the limits move to new targets.
-    pub fn aim(&mut self, targets: Limits) {
+    /// Set new targets for the limits.
+    pub(crate) fn aim(&mut self, targets: Limits) {
         self.targets = targets;
     }
 
-    /// Whether the write cache, of whose pages so many are dirty and stay otherwise, is to give up a group, now that none is
-    /// on its way on account of this. Its limit is then lower by so much.
-    pub fn gives_up_group(&mut self, dirty_pages: u32) -> bool {
+    /// Whether the write cache, with `dirty_pages` dirty pages, is to destage a group in order to shrink. If so, lowers
+    /// its limit. Called only while no such group is under way.
+    pub(crate) fn shrinks_by_group(&mut self, dirty_pages: u32) -> bool {
         let shrinks =
             self.resizing == Resizing::Yielding && self.limits.write_pages > self.targets.write_pages;
         let bound = self.least_write_pages(dirty_pages) >= self.limits.write_pages;
@@ -110,12 +108,13 @@ impl PartitionResizer {
         true
     }
 
-    /// Down to where the limit of the write cache moves with requests.
+    /// The size down to which the limit of the write cache moves with requests.
     fn least_write_pages(&self, dirty_pages: u32) -> u32 {
         if self.resizing == Resizing::Steady || dirty_pages <= self.group_pages {
             return self.targets.write_pages;
         }
-        // A cache at its limit holds up to a group less. If the limit followed that, writes would have to destage sooner.
+        // A cache at its limit may hold up to a group less. If the limit followed that, writes would have to destage
+        // earlier.
         self.targets.write_pages.max(dirty_pages + self.group_pages)
     }
 
@@ -124,7 +123,7 @@ impl PartitionResizer {
         let read_pages = down(self.limits.read_pages, self.targets.read_pages);
         let write_pages = down(self.limits.write_pages, self.least_write_pages(dirty_pages));
         self.allowed_pages = self.allowed_pages.saturating_add(self.step_pages);
-        // One grows only into what is free of the larger of both divisions, so that the sum never goes beyond them.
+        // A cache grows only into free space of the larger of both partitions, so that the sum never exceeds them.
         let most = self.limits.pages().max(self.targets.pages());
         let up = |now: u32, to: u32, other: u32| to.min(now + self.step_pages).min(most - other).max(now);
         let read_pages = up(read_pages, self.targets.read_pages, write_pages);
@@ -161,7 +160,8 @@ mod tests {
         }
     }
 
-    /// Requests come, every third with a new dirty page; a group takes so many requests to be on the disk.
+    /// Shrink with requests, every third with a new dirty page. A group is on the disk after `requests_a_group`
+    /// requests.
     fn shrink_yielding(requests_a_group: u32) -> Vec<(Limits, bool)> {
         let mut resizer = PartitionResizer::new(limits(20, 200), 10_000, 2, Resizing::Yielding, 8);
         resizer.aim(limits(60, 100));
@@ -173,12 +173,12 @@ mod tests {
             if dirty > resizer.limits().write_pages {
                 dirty -= 8; // a write destages
             }
-            let gives_up = busy == 0 && resizer.gives_up_group(dirty);
-            if gives_up {
+            let shrinks = busy == 0 && resizer.shrinks_by_group(dirty);
+            if shrinks {
                 (dirty, busy) = (dirty - 8, requests_a_group);
             }
             assert!(dirty <= resizer.limits().write_pages, "nothing else is beyond the limit");
-            (resizer.limits(), gives_up)
+            (resizer.limits(), shrinks)
         };
         (0..600).map(request).collect()
     }
@@ -211,7 +211,7 @@ mod tests {
         let mut dirty = 40;
         for _ in 0..200 {
             resizer.tick(dirty);
-            if resizer.gives_up_group(dirty) {
+            if resizer.shrinks_by_group(dirty) {
                 dirty -= 8;
             }
         }

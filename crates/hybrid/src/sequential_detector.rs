@@ -1,32 +1,32 @@
-//! Sequential I/O Detector: runs that are long enough bypass the cache, for a disk serves them well and they would push out
-//! what is used again.
+//! Sequential I/O Detector: long sequential runs bypass the cache, since a disk serves them well and they would evict
+//! pages that are used again.
 //!
-//! It follows a number of streams, each by the page it would go on with. A request that begins there belongs to the stream;
-//! any other begins one, in the place of the stream that went on longest ago.
+//! It tracks a number of runs by their next page. A request that begins there continues the run; any other request
+//! begins a new run, which replaces the run continued longest ago.
 
+use coflash_base::List;
 use coflash_base::{IdVec, Index, id_type};
-use coflash_cache::List;
 use std::num::NonZeroU64;
 
 id_type!(
-    /// A stream that is followed.
+    /// A tracked run.
     Run
 );
 
-/// See the module. Each request looks at every run, so what it looks for lies together.
+/// The detector. Each request compares all runs, so their next pages are contiguous in memory.
 #[derive(Clone)]
-pub struct SequentialDetector {
-    /// How each run would go on; none where none is followed yet.
+pub(crate) struct SequentialDetector {
+    /// The expected next access of each run; `None` for an unused entry.
     next: IdVec<Run, Option<Next>>,
-    /// How long each is.
+    /// The length of each run in pages.
     pages: IdVec<Run, u64>,
-    /// The one that went on last is in front.
+    /// Runs, the one continued last at the front.
     order: List<Run>,
-    /// Pages from which on a run is sequential; none where nothing is.
+    /// The length in pages from which a run is sequential; `None` for no bypass.
     unit_pages: Option<u64>,
 }
 
-/// The page after the last of a run, and whether it writes, in one word.
+/// The page after a run, and whether the run writes, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Next(NonZeroU64);
 
@@ -37,9 +37,9 @@ impl Next {
 }
 
 impl SequentialDetector {
-    /// A detector that follows so many streams and calls runs of `unit_pages` sequential; none where nothing is.
-    #[must_use]
-    pub fn new(streams: u32, unit_pages: Option<u64>) -> Self {
+    /// Create a detector that tracks `streams` runs and treats runs of `unit_pages` as sequential; `None` for no
+    /// bypass.
+    pub(crate) fn new(streams: u32, unit_pages: Option<u64>) -> Self {
         let runs = streams.max(1);
         let next = IdVec::filled(None, runs as usize);
         let mut order = List::new(runs);
@@ -47,8 +47,8 @@ impl SequentialDetector {
         Self { next, pages: IdVec::filled(0, runs as usize), order, unit_pages }
     }
 
-    /// Whether a request belongs to a run that, with it, is long enough.
-    pub fn is_sequential(&mut self, write: bool, first: u64, pages: u32) -> bool {
+    /// Whether a request belongs to a run that is long enough, including the request.
+    pub(crate) fn is_sequential(&mut self, write: bool, first: u64, pages: u32) -> bool {
         let Some(unit_pages) = self.unit_pages else { return false };
         let pages = u64::from(pages);
         let (begin, next) = (Next::new(write, first), Next::new(write, first + pages));
@@ -62,9 +62,8 @@ impl SequentialDetector {
         pages >= unit_pages
     }
 
-    /// The bytes it holds on the heap.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
+    /// The heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.next.heap_bytes() + self.pages.heap_bytes() + self.order.heap_bytes()
     }
 }

@@ -1,62 +1,80 @@
-//! Flash as the tier uses it: the FTL, and what GC is told of the pages that are cached.
+//! Flash of the tier: the FTL with a hook for cached pages.
 
 use coflash_base::Lpn;
 use coflash_cache::{SlotId, SplitCache};
-use coflash_flash::{Cause, Media, Place};
-use coflash_ftl::{Advisor, Fate, Ftl, Io, Marks};
+use coflash_ftl::{Coverage, Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite, WriteStream};
+use coflash_media::{Cause, DieId, Media, Place};
 
 /// The parts of the tier that a flash operation needs.
 pub(crate) struct Store<'a, M: Media> {
     pub(crate) cache: &'a mut SplitCache,
     pub(crate) ftl: &'a mut Ftl,
-    /// What becomes of the clean pages of GC's victims.
-    pub(crate) clean: Fate,
+    /// The decision about clean pages of GC's victims.
+    pub(crate) clean: Decision,
     pub(crate) media: &'a mut M,
     pub(crate) start: M::When,
 }
 
-/// Answers GC: a clean page may be dropped, for the disk holds it, or kept among clean ones.
+/// GC's hook: a clean page may be dropped, since the disk holds it, or copied to blocks of clean pages.
 struct DiskHoldsIt<'a> {
     cache: &'a mut SplitCache,
-    clean: Fate,
+    clean: Decision,
 }
 
-impl Advisor for DiskHoldsIt<'_> {
+impl GcHook for DiskHoldsIt<'_> {
     #[inline(always)]
-    fn fate<M: Media>(&mut self, page: Lpn, _: Marks, _: &mut M) -> Fate {
+    fn decide<M: Media>(&mut self, page: Lpn, _: Marks, _: &mut M) -> Decision {
         if page.get() >= self.cache.capacity() {
-            return Fate::COPY;
+            return Decision::COPY;
         }
         let slot = SlotId::new(page.get());
         if !self.cache.is_occupied(slot) || self.cache.is_dirty(slot) || self.cache.is_pinned(slot) {
-            return Fate::COPY;
+            return Decision::COPY;
         }
-        if self.clean == Fate::Drop {
+        if self.clean == Decision::Drop {
             self.cache.remove(slot);
         }
         self.clean
     }
 
     fn copies_unmarked(&mut self, _: u32) -> bool {
-        self.clean == Fate::COPY
+        self.clean == Decision::COPY
     }
 }
 
 impl<M: Media> Store<'_, M> {
-    #[inline]
-    pub(crate) fn program(&mut self, page: Lpn, from: Place, cause: Cause, after: M::When) -> M::When {
-        let advisor = &mut DiskHoldsIt { cache: self.cache, clean: self.clean };
-        self.ftl.write(page, from, cause, after, &mut Io { media: self.media, advisor, start: self.start })
+    #[inline(always)]
+    fn descend(&mut self) -> (&mut Ftl, Io<'_, M, DiskHoldsIt<'_>>) {
+        let hook = DiskHoldsIt { cache: self.cache, clean: self.clean };
+        (self.ftl, Io { media: self.media, hook, start: self.start })
     }
 
     #[inline]
-    pub(crate) fn read(&mut self, page: Lpn, to: Place, cause: Cause) -> Option<M::When> {
-        let advisor = &mut DiskHoldsIt { cache: self.cache, clean: self.clean };
-        self.ftl.read(page, to, cause, self.start, &mut Io { media: self.media, advisor, start: self.start })
+    pub(crate) fn program(
+        &mut self,
+        lpn: Lpn,
+        from: Place,
+        cause: Cause,
+        after: M::When,
+    ) -> Result<M::When, M::Error> {
+        let page = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream: WriteStream::of(cause) };
+        let (ftl, mut io) = self.descend();
+        ftl.write(page, after, &mut io)
     }
 
-    pub(crate) fn finish_gc(&mut self) {
-        let advisor = &mut DiskHoldsIt { cache: self.cache, clean: self.clean };
-        self.ftl.finish_gc(&mut Io { media: self.media, advisor, start: self.start });
+    #[inline]
+    pub(crate) fn read(&mut self, page: PageRead, after: M::When) -> Result<Option<M::When>, M::Error> {
+        let (ftl, mut io) = self.descend();
+        ftl.read(page, after, &mut io)
+    }
+
+    pub(crate) fn finish_gc(&mut self) -> Result<(), M::Error> {
+        let (ftl, mut io) = self.descend();
+        ftl.finish_gc(&mut io)
+    }
+
+    pub(crate) fn work_idle(&mut self, die: DieId) -> Result<bool, M::Error> {
+        let (ftl, mut io) = self.descend();
+        ftl.work_idle(die, &mut io)
     }
 }

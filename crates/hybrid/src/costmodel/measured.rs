@@ -1,20 +1,21 @@
-//! What a page request takes, by what was measured of the hybrid at work, in place of constants.
+//! A cost model from measurements of the running hybrid instead of constants.
 //!
-//! Ours, not the paper's. It differs from equations 1 to 6 in three things, of which each is measured while a period lasts:
+//! It is ours, not the paper's, and differs from equations 1 to 6 in three ways, each measured during a period:
 //!
-//! - **What the disk takes.** The paper counts a page at a random place. Pages that are fetched in one transfer, and pages
-//!   of a group that are neighbours, take less.
-//! - **What cleaning takes.** Equation 3 has pages die at random. A cache that gives up pages in the order of their last use
-//!   does not, so a victim holds fewer valid pages: [`Cleaning`].
-//! - **What waits.** The paper adds up times of service. Here disk and flash are queues, and time is what passes until the
-//!   answer. What nobody waits for (a page that is put into the read cache) costs what it makes others wait.
+//! - **Disk time.** The paper assumes a page at a random address. Pages fetched in one transfer, and neighbouring pages
+//!   of a group, take less.
+//! - **Cleaning.** Equation 3 assumes random invalidations. A cache that evicts pages in LRU order invalidates them in
+//!   order, so a victim holds fewer valid pages: [`Cleaning`].
+//! - **Waiting.** The paper adds up service times. Here disk and flash are queues, and the cost is the response time.
+//!   Work for which no request waits (a page put into the read cache) costs the time that others wait for it.
 
 use super::{Demand, FlashCosts, Partition, least, least_within, victim_utilisation};
 
-/// A queue is not taken to be busier than so, since the wait grows without bounds there.
+/// The highest utilisation of a queue in the model, since waiting times grow without bound towards 1.
 const BUSY_MAX: f64 = 0.95;
 
-/// At which utilisation flash would have to be for random updates to cost GC what was measured: the inverse of equation 3.
+/// The effective utilisation: that at which random updates would cost GC as much as measured. The inverse of equation
+/// 3.
 ///
 /// If u′ of a victim is copied, each page put into flash costs c = u′ / (1 − u′) copies; so u′ = c / (1 + c).
 #[must_use]
@@ -23,31 +24,30 @@ pub fn effective_utilisation(copies_a_page: f64) -> f64 {
     if victim > 0.0 { ((victim - 1.0) / victim.ln()).min(1.0) } else { 0.0 }
 }
 
-/// What was measured of GC in a period.
+/// A measurement of GC in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     /// The share of flash that was valid.
     u: f64,
     /// See [`effective_utilisation`].
     effective: f64,
-    /// For how many measures it is kept.
+    /// The number of further measurements for which it is kept.
     kept: u32,
 }
 
-/// The effective utilisation as a function of u: straight lines between what was measured.
+/// The effective utilisation as a function of u, linear between measurements.
 ///
-/// Below the first measure and beyond the last, it is the same share of u as there; but not less than was measured at a
-/// smaller u, and beyond the last not more than u, which is equation 3, unless that was measured. So a size that was not
-/// tried is taken to be as good as it may be: if it is not, the next measure says so. Where nothing was measured the curve
-/// is u.
+/// Below the first measurement and beyond the last, it is the same share of u as there, but not less than measured at a
+/// smaller u, and beyond the last not more than u, which is equation 3, unless that was measured. This is optimistic
+/// about sizes that were not tried; the next measurement corrects it. Without measurements the curve is u.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cleaning {
-    /// Growing in u and in the effective utilisation.
+    /// Measurements, increasing in u and in the effective utilisation.
     measured: Vec<Point>,
 }
 
 impl Cleaning {
-    /// After so many further measures, one is forgotten: what is asked for changes.
+    /// The number of further measurements after which one is discarded, since demand changes.
     const KEPT: u32 = 8;
 
     /// Whether nothing was measured yet.
@@ -56,7 +56,7 @@ impl Cleaning {
         self.measured.is_empty()
     }
 
-    /// Takes in what was measured at u, in place of what was measured before within `step` of there, or contradicts it.
+    /// Add a measurement at u. It replaces earlier ones within `step` of u, and those that contradict it.
     pub fn measure(&mut self, u: f64, copies_a_page: f64, step: f64) {
         let effective = effective_utilisation(copies_a_page);
         self.measured.retain_mut(|was| {
@@ -84,48 +84,47 @@ impl Cleaning {
     }
 }
 
-/// What was measured.
+/// Measurements of a period.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measured {
-    /// Page requests to the caches that come in a second.
+    /// Page requests to the caches per second.
     pub pages_per_s: f64,
-    /// Disk time of a page that is fetched.
+    /// Disk time of a fetched page.
     pub fetched_page_ns: f64,
-    /// Disk time of a page that is destaged.
+    /// Disk time of a destaged page.
     pub destaged_page_ns: f64,
-    /// The share of time for which each disk serves what goes past the caches.
+    /// The share of time that each disk serves transfers past the caches.
     pub past_the_cache: f64,
-    /// How often GC finds what to copy.
+    /// The effective utilisation for GC.
     pub cleaning: Cleaning,
-    /// Whether a write that finds the write cache full waits until a group is on the disk.
+    /// Whether a write to a full write cache waits until a group is on the disk.
     pub writes_wait: bool,
-    /// How many disks share the load.
+    /// The number of disks that share the load.
     pub disks: f64,
-    /// How many dies do.
+    /// The number of dies that share the load.
     pub dies: f64,
 }
 
-/// A service that takes so long takes this with its wait, where the server is busy for this share of time: jobs that take
-/// turns.
+/// The response time of a service with processor sharing, on a server busy for this share of time.
 fn with_wait(service_ns: f64, busy: f64) -> f64 {
     service_ns / (1.0 - busy.min(BUSY_MAX))
 }
 
 impl Measured {
-    /// Equation 4 at the effective utilisation: GC time for a page that is put into flash.
+    /// Equation 4 at the effective utilisation: the GC time per page put into flash.
     #[must_use]
     pub fn gc_a_page_ns(&self, flash: &FlashCosts, u: f64) -> f64 {
         let effective = self.cleaning.at(u);
         flash.gc_ns(effective) / ((1.0 - victim_utilisation(effective)) * flash.pages())
     }
 
-    /// The mean time until the answer to a page request, where GC takes `gc_ns` for each page that is put into flash.
+    /// The mean response time of a page request, with a GC time of `gc_ns` per page put into flash.
     ///
-    /// With m_R = IO_R (1 − H_R) pages fetched and m_W = IO_W (1 − H_W) destaged, p = m_R + IO_W (1 − h′H_W) are put into
-    /// flash. The disks are busy for ρ = λ (m_R d_R + m_W d_W), and a page of theirs takes d / (1 − ρ). GC frees a block at
-    /// a time, for N_P pages to be put there, and is a burst of N_P g: who comes meanwhile waits for the rest of it, on
-    /// average λ p g × N_P g / 2 (P. Pollaczek and A. Khinchin's formula), over 1 − ρ of the flash. Preemptive GC makes them
-    /// wait less.
+    /// With m_R = IO_R (1 − H_R) pages fetched and m_W = IO_W (1 − H_W) destaged, p = m_R + IO_W (1 − h′H_W) pages are
+    /// put into flash. The utilisation of the disks is ρ = λ (m_R d_R + m_W d_W), and a disk page takes d / (1 − ρ). GC
+    /// frees a block at a time for N_P pages, a burst of N_P g. A request that arrives meanwhile waits for the rest of
+    /// it, on average λ p g × N_P g / 2 (Pollaczek–Khinchine formula), over 1 − ρ of the flash. With preemptive GC the
+    /// wait is shorter.
     #[must_use]
     pub fn response_ns(&self, flash: &FlashCosts, demand: &Demand, partition: Partition, gc_ns: f64) -> f64 {
         let page_read = flash.page_read.ns as f64;
@@ -151,10 +150,10 @@ impl Measured {
         answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(waited_for_ns, disk_busy)
     }
 
-    /// Algorithm 1 with this for the cost.
+    /// Algorithm 1 with this cost.
     ///
     /// # Panics
-    /// Where the step is not above 0, or no u is allowed.
+    /// If the step is not above 0, or no u is allowed.
     #[must_use]
     pub fn best(&self, flash: &FlashCosts, demand: &Demand, step: f64, caching_max: f64) -> Partition {
         least(step, caching_max, |caching| {

@@ -1,24 +1,5 @@
 use super::*;
 
-/// Configuration 1 of the paper.
-pub(super) fn config1() -> Costs {
-    Costs {
-        flash: FlashCosts {
-            pages_per_block: 64,
-            page_program: Duration { ns: 300_000 },
-            page_read: Duration { ns: 125_000 },
-            page_copy: Duration { ns: 225_000 },
-            block_erase: Duration { ns: 1_500_000 },
-        },
-        disk: DiskCosts {
-            read_positioning: Duration { ns: 4_500_000 },
-            write_positioning: Duration { ns: 4_900_000 },
-            bandwidth_bytes_per_s: 72_000_000,
-            page_bytes: 4096,
-        },
-    }
-}
-
 /// Hit rates of caches that hold the most popular hundredths of flash, of a working set that is `percent` hundredths.
 fn zipf(exponent: f64, percent: u32) -> HitCurve {
     let weights = || (1..=percent).map(|rank| f64::from(rank).powf(-exponent));
@@ -55,7 +36,7 @@ fn the_table_solves_its_equation() {
 
 #[test]
 fn a_page_write_costs_what_the_specification_says() {
-    let flash = config1().flash;
+    let flash = Costs::CONFIG_1.flash;
     for (u, expected_us) in [(0.50, 386.8), (0.64, 475.0), (0.80, 744.0), (0.90, 1361.6)] {
         assert_near(flash.write_ns(u) / 1e3, expected_us, 0.05);
     }
@@ -65,7 +46,7 @@ fn a_page_write_costs_what_the_specification_says() {
 
 #[test]
 fn the_worst_case_rounds_to_whole_pages() {
-    let flash = config1().flash;
+    let flash = Costs::CONFIG_1.flash;
     // 0.9 · 64 = 57.6: 58 pages are copied and 6 gained.
     assert_near(flash.gc_worst_ns(0.9), 58.0 * 225e3 + 1.5e6, 1e-6);
     assert_near(flash.write_worst_ns(0.9), (58.0 * 225e3 + 1.5e6) / 6.0 + 300e3, 1e-6);
@@ -78,7 +59,7 @@ fn the_worst_case_rounds_to_whole_pages() {
 
 #[test]
 fn requests_cost_what_their_parts_cost() {
-    let costs = config1();
+    let costs = Costs::CONFIG_1;
     let transfer = 4096.0 / 72e6 * 1e9;
     assert_near(costs.disk.read_ns(), 4.5e6 + transfer, 1e-6);
     assert_near(costs.read_ns(1.0, 7.0), 125e3, 0.0);
@@ -106,13 +87,13 @@ fn the_example_of_reads_is_best_near_its_u() {
         write_hits: HitCurve::new([], 1.0),
         reads_of_write_hits: 0.0,
     };
-    let best = config1().best(&demand, 0.01, 1.0);
+    let best = Costs::CONFIG_1.best(&demand, 0.01, 1.0);
     assert_near(best.caching, 0.92, 0.015);
     assert_near(best.read, 1.0, 0.0);
 }
 
-/// The second: reads as before, writes Zipf 1.4 over 220 %, 80 % writes, h′ = 0.2. The paper has u ≈ 0.64, r ≈ 0.25. It does
-/// not say in what units popularity was ranked; in hundredths of flash u agrees, and r comes out a little higher.
+/// The second: reads as before, writes Zipf 1.4 over 220 %, 80 % writes, h′ = 0.2. The paper has u ≈ 0.64, r ≈ 0.25. It
+/// does not say in what units popularity was ranked; in hundredths of flash u agrees, and r comes out a little higher.
 #[test]
 fn the_example_of_both_is_best_near_its_u_and_r() {
     let demand = Demand {
@@ -122,7 +103,7 @@ fn the_example_of_both_is_best_near_its_u_and_r() {
         write_hits: zipf(1.4, 220),
         reads_of_write_hits: 0.2,
     };
-    let costs = config1();
+    let costs = Costs::CONFIG_1;
     let best = costs.best(&demand, 0.01, 1.0);
     assert_near(best.caching, 0.64, 0.02);
     assert_near(best.read, 0.25, 0.07);
@@ -140,7 +121,7 @@ fn the_algorithm_finds_the_least_of_all_partitions() {
         write_hits: zipf(1.1, 80),
         reads_of_write_hits: 0.4,
     };
-    let costs = config1();
+    let costs = Costs::CONFIG_1;
     let step = 1.0 / 16.0;
     let best = costs.best(&demand, step, 0.9);
     let least = costs.hybrid_ns(&demand, best);
@@ -160,5 +141,5 @@ fn nothing_asked_for_needs_no_cache() {
     let none = || HitCurve::new([], 1.0);
     let demand =
         Demand { reads: 0.0, writes: 0.0, read_hits: none(), write_hits: none(), reads_of_write_hits: 0.0 };
-    assert_eq!(config1().best(&demand, 0.25, 1.0), Partition { caching: 0.25, read: 0.0 });
+    assert_eq!(Costs::CONFIG_1.best(&demand, 0.25, 1.0), Partition { caching: 0.25, read: 0.0 });
 }

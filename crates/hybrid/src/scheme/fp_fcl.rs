@@ -1,4 +1,4 @@
-//! FP-FCL: one cache for clean and dirty pages, of a fixed share of flash.
+//! FP-FCL: one cache for clean and dirty pages, with a fixed share of flash.
 
 use super::PartitionScheme;
 use crate::costmodel::Partition;
@@ -7,7 +7,7 @@ use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is fixed.
+/// Parameters of `fp-fcl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FpFclConfig {
@@ -21,7 +21,7 @@ impl Default for FpFclConfig {
     }
 }
 
-/// See the module.
+/// The FP-FCL scheme.
 #[derive(Clone)]
 pub struct FpFcl {
     config: FpFclConfig,
@@ -39,7 +39,7 @@ impl PartitionScheme for FpFcl {
     }
 
     fn first(&self) -> Partition {
-        // What either class may hold is not told apart.
+        // Both classes share one limit.
         Partition { caching: self.config.caching.as_f64(), read: 0.5 }
     }
 

@@ -1,4 +1,4 @@
-//! Who decides how flash is divided: one file each, one line in the list below.
+//! Partition schemes: how flash is divided. Each is one file and one line in the list below.
 
 use crate::costmodel::{Costs, Demand, Measured, Partition};
 use coflash_cache::Orders;
@@ -9,7 +9,7 @@ mod rw_fcl;
 mod silent_eviction;
 
 coflash_base::policy_family! { ($)
-    /// How flash is divided into read cache, write cache and over-provisioned space.
+    /// The partition of flash into read cache, write cache and over-provisioned space.
     pub family Scheme, config SchemeConfig, dispatch scheme_dispatch, build scheme_build {
         "op-fcl" => OpFcl(op_fcl::OpFcl),
         "rw-fcl" => RwFcl(rw_fcl::RwFcl),
@@ -18,41 +18,41 @@ coflash_base::policy_family! { ($)
     }
 }
 
-/// What a scheme knows when a period ends.
+/// The input of a scheme at the end of a period.
 #[derive(Clone, Copy, Debug)]
 pub struct Period<'a> {
-    /// What was asked for.
+    /// The demand.
     pub demand: &'a Demand,
-    /// What flash and disk take.
+    /// The costs of flash and disk.
     pub costs: &'a Costs,
-    /// What was measured of them.
+    /// The measurements of both.
     pub measured: &'a Measured,
     /// The size of a segment as a share of flash.
     pub step: f64,
-    /// The largest u that leaves garbage collection room to work in.
+    /// The largest u that leaves enough space to garbage collection.
     pub caching_max: f64,
 }
 
-/// The contract. `first` is asked once, `divide` at the end of each period.
+/// The contract of a partition scheme. `first` is called once, `divide` at the end of each period.
 pub trait PartitionScheme: coflash_base::Policy {
-    /// The scheme with its parameters.
+    /// Create the scheme with its parameters.
     fn new(config: &Self::Config) -> Self;
 
-    /// How flash is divided at first.
+    /// The initial partition.
     fn first(&self) -> Partition;
 
-    /// How flash is to be divided from now on; none to leave it as it is.
+    /// The next partition; `None` for no change.
     fn divide(&self, period: &Period<'_>) -> Option<Partition> {
         let _ = period;
         None
     }
 
-    /// Whether `divide` ever says anything: if not, nothing is tracked.
+    /// Whether `divide` ever returns a partition. If not, nothing is tracked.
     fn divides(&self) -> bool {
         false
     }
 
-    /// Whether clean and dirty pages leave by orders of their own.
+    /// The eviction orders of clean and dirty pages.
     fn orders(&self) -> Orders {
         Orders::Own
     }
@@ -64,7 +64,7 @@ pub trait PartitionScheme: coflash_base::Policy {
 }
 
 impl SchemeConfig {
-    /// The scheme.
+    /// Create the scheme.
     #[must_use]
     pub fn build(&self) -> Scheme {
         scheme_build!(self, config => PartitionScheme::new(config))
@@ -72,25 +72,12 @@ impl SchemeConfig {
 }
 
 impl Scheme {
-    /// How flash is divided at first.
-    #[must_use]
-    pub fn first(&self) -> Partition {
-        scheme_dispatch!(self, scheme => scheme.first())
-    }
-
-    pub(crate) fn divide(&self, period: &Period<'_>) -> Option<Partition> {
-        scheme_dispatch!(self, scheme => scheme.divide(period))
-    }
-
-    pub(crate) fn divides(&self) -> bool {
-        scheme_dispatch!(self, scheme => scheme.divides())
-    }
-
-    pub(crate) fn orders(&self) -> Orders {
-        scheme_dispatch!(self, scheme => scheme.orders())
-    }
-
-    pub(crate) fn drops_clean(&self) -> bool {
-        scheme_dispatch!(self, scheme => scheme.drops_clean())
+    coflash_base::forward_to_variant! { scheme_dispatch;
+        /// The initial partition.
+        pub fn first(&self) -> Partition;
+        pub(crate) fn divide(&self, period: &Period<'_>) -> Option<Partition>;
+        pub(crate) fn divides(&self) -> bool;
+        pub(crate) fn orders(&self) -> Orders;
+        pub(crate) fn drops_clean(&self) -> bool;
     }
 }

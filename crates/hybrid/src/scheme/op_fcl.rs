@@ -6,26 +6,26 @@ use coflash_base::{Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the cost model goes by.
+/// The costs for the cost model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CostsOf {
-    /// What flash and disk take by their data sheets, and pages that die at random: the paper's equations 1 to 6.
+    /// Costs by data sheets, and random invalidations: the paper's equations 1 to 6.
     #[default]
     Constants,
-    /// What disks and garbage collection took, and how long requests wait for them; not the paper's.
+    /// Measured costs of disks and garbage collection, including waiting times. This is not in the paper.
     Measured,
 }
 
-/// Where it begins, and what it goes by.
+/// Parameters of `op-fcl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OpFclConfig {
-    /// Caching space at first, as a share of flash.
+    /// Initial caching space as a share of flash.
     pub initial_caching: Share,
-    /// Read cache at first, as a share of caching space.
+    /// Initial read cache as a share of caching space.
     pub initial_read: Share,
-    /// What the cost model goes by.
+    /// The costs for the cost model.
     pub costs: CostsOf,
 }
 
@@ -39,7 +39,7 @@ impl Default for OpFclConfig {
     }
 }
 
-/// See the module.
+/// The OP-FCL scheme.
 #[derive(Clone)]
 pub struct OpFcl {
     config: OpFclConfig,
@@ -69,7 +69,7 @@ impl PartitionScheme for OpFcl {
         let Period { demand, costs, measured, step, caching_max } = *period;
         match self.config.costs {
             CostsOf::Constants => Some(costs.best(demand, step, caching_max)),
-            // Until garbage collection has something to clean, room for it is of no use.
+            // Before garbage collection begins, over-provisioned space is of no use.
             CostsOf::Measured if measured.cleaning.is_unknown() => None,
             CostsOf::Measured => Some(measured.best(&costs.flash, demand, step, caching_max)),
         }

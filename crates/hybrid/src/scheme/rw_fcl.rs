@@ -6,13 +6,13 @@ use coflash_base::{Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is fixed.
+/// Parameters of `rw-fcl`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RwFclConfig {
     /// Caching space as a share of flash.
     pub caching: Share,
-    /// Read cache at first, as a share of caching space.
+    /// Initial read cache as a share of caching space.
     pub initial_read: Share,
 }
 
@@ -22,7 +22,7 @@ impl Default for RwFclConfig {
     }
 }
 
-/// See the module.
+/// The RW-FCL scheme.
 #[derive(Clone)]
 pub struct RwFcl {
     config: RwFclConfig,

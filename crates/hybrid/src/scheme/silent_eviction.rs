@@ -1,4 +1,4 @@
-//! Silent eviction: as FP-FCL, but GC drops clean pages instead of copying them, since the disk holds them too.
+//! Silent eviction: as FP-FCL, but GC drops clean pages instead of copying them, since the disk holds them, too.
 //!
 //! M. Saxena, M. M. Swift & Y. Zhang, "FlashTier: a lightweight, consistent and durable storage cache", EuroSys 2012.
 
@@ -9,7 +9,7 @@ use coflash_cache::Orders;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is fixed.
+/// Parameters of `silent-eviction`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SilentEvictionConfig {
@@ -23,7 +23,7 @@ impl Default for SilentEvictionConfig {
     }
 }
 
-/// See the module.
+/// The silent eviction scheme.
 #[derive(Clone)]
 pub struct SilentEviction {
     config: SilentEvictionConfig,
@@ -42,7 +42,7 @@ impl PartitionScheme for SilentEviction {
     }
 
     fn first(&self) -> Partition {
-        // What either class may hold is not told apart.
+        // Both classes share one limit.
         Partition { caching: self.config.caching.as_f64(), read: 0.5 }
     }
 

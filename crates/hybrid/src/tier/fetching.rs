@@ -1,44 +1,32 @@
-//! Fetches: reads of the disk under way, and what becomes of what they bring.
+//! Fetches: disk reads under way whose pages are to be cached.
 
-use super::Tier;
+use super::{Tier, TierIo};
 use crate::media::TierMedia;
 use coflash_base::Lpn;
-use coflash_flash::{Cause, Place};
+use coflash_media::{Cause, Place};
 use std::collections::BTreeMap;
 
-/// Pages of a fetch, at most.
-pub const FETCH_PAGES: u32 = 64;
+/// The most pages of a fetch.
+pub(crate) const FETCH_PAGES: u32 = 64;
 
-/// What is under way. Hits look only whether that is anything; a page is found in a number of steps that grows with the
-/// logarithm of how much it is.
+/// The fetches under way. A hit only checks whether there are any; a lookup is logarithmic in their number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fetches {
-    /// The first page of each, by number.
-    first: Vec<Lpn>,
-    free: Vec<u32>,
-    /// By first page and number: which pages are still to be cached, by their place in it. No page is in two.
+    /// The pages still to be cached of each fetch, as a bitmap, by first page and job. No page is in two fetches.
     wanted: BTreeMap<(Lpn, u32), u64>,
 }
 
 impl Fetches {
-    fn begin(&mut self, first: Lpn, pages: u32) -> u32 {
-        let id = self.free.pop().unwrap_or_else(|| {
-            self.first.push(first);
-            self.first.len() as u32 - 1
-        });
-        self.first[id as usize] = first;
-        self.wanted.insert((first, id), places(0, pages));
-        id
+    fn begin(&mut self, job: u32, first: Lpn, pages: u32) {
+        self.wanted.insert((first, job), places(0, pages));
     }
 
-    /// Its first page, and what is still wanted of it.
-    fn end(&mut self, id: u32) -> (Lpn, u64) {
-        let first = self.first[id as usize];
-        self.free.push(id);
-        (first, self.wanted.remove(&(first, id)).expect("it is under way"))
+    /// End a fetch. Returns the bitmap of the pages still to be cached.
+    fn end(&mut self, job: u32, first: Lpn) -> u64 {
+        self.wanted.remove(&(first, job)).expect("it is under way")
     }
 
-    /// Which one brings a page that is still wanted.
+    /// The job that fetches a page that is still to be cached.
     #[inline]
     pub(super) fn bringing(&self, page: Lpn) -> Option<u32> {
         if self.wanted.is_empty() { None } else { self.search(page) }
@@ -47,12 +35,12 @@ impl Fetches {
     fn search(&self, page: Lpn) -> Option<u32> {
         let earliest = Lpn::new(page.get().saturating_sub(FETCH_PAGES - 1));
         let mut around = self.wanted.range((earliest, 0)..=(page, u32::MAX));
-        let (&(_, id), _) =
+        let (&(_, job), _) =
             around.find(|&(&(first, _), wanted)| wanted >> (page.get() - first.get()) & 1 == 1)?;
-        Some(id)
+        Some(job)
     }
 
-    /// What they bring of these pages is out of date, or may be.
+    /// Cancel the caching of these pages: the data being read may be out of date.
     #[inline]
     pub(super) fn cancel(&mut self, first: Lpn, pages: u32) {
         if !self.wanted.is_empty() {
@@ -70,57 +58,61 @@ impl Fetches {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        (self.first.capacity() + self.free.capacity()) * size_of::<u32>()
-            + self.wanted.len() * size_of::<((Lpn, u32), u64)>()
+        self.wanted.len() * size_of::<((Lpn, u32), u64)>()
     }
 }
 
-/// The places from one on up to another, as bits.
+/// A bitmap with the bits from `from` to below `to` set.
 fn places(from: u32, to: u32) -> u64 {
     let below = |place: u32| if place < u64::BITS { (1 << place) - 1 } else { u64::MAX };
     below(to) & !below(from)
 }
 
 impl Tier {
-    /// The disk is asked for so many pages from `first` on, at most [`FETCH_PAGES`], to be read and cached.
-    pub fn fetch(&mut self, first: Lpn, pages: u32) -> u32 {
+    /// Begin a fetch of pages from `first` on, at most [`FETCH_PAGES`].
+    pub(crate) fn fetch(&mut self, job: u32, first: Lpn, pages: u32) {
         debug_assert!((1..=FETCH_PAGES).contains(&pages), "a fetch of {pages} pages");
-        self.fetches.begin(first, pages)
+        self.fetches.begin(job, first, pages);
     }
 
-    /// Whether what is read goes into the cache: not so where it goes past it.
-    #[must_use]
-    pub fn fetches(&self) -> bool {
+    /// Whether the pages that the request reads are cached. They are not if it bypasses the cache.
+    pub(crate) fn fetches(&self) -> bool {
         !self.bypass
     }
 
-    /// The disk has delivered: what is still wanted is put into the read cache.
-    pub fn fetched<M: TierMedia>(&mut self, id: u32, start: M::When, media: &mut M) {
-        let (first, wanted) = self.fetches.end(id);
+    /// End a fetch: puts the pages still to be cached into the read cache.
+    pub(crate) fn fetched<M: TierMedia>(
+        &mut self,
+        job: u32,
+        first: Lpn,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<(), M::Error> {
+        let wanted = self.fetches.end(job, first);
         for place in (0..FETCH_PAGES).filter(|place| wanted >> place & 1 == 1) {
             let page = Lpn::new(first.get() + place);
             if self.replacer.cache.lookup(page).is_none() && !self.replacer.is_overwritten(page) {
-                self.fill(id, page, start, media);
+                self.fill(job, page, io)?;
             }
         }
+        Ok(())
     }
 
-    fn fill<M: TierMedia>(&mut self, fetch: u32, page: Lpn, start: M::When, media: &mut M) {
+    fn fill<M: TierMedia>(&mut self, job: u32, page: Lpn, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
         if self.resizer.limits().read_pages == 0 {
-            return;
+            return Ok(());
         }
-        // Before it comes: some policies have the newest page leave first where all others were used again.
-        self.keep_limits(1, start, media);
+        // Make room before the insertion: some policies evict the newest page first if all others were used again.
+        self.keep_limits(1, io)?;
         if self.replacer.cache.is_full() {
             match self.replacer.clean_victim() {
                 Some(slot) => self.drop_clean(slot),
-                None => return,
+                None => return Ok(()),
             }
         }
         let slot = self.replacer.cache.insert(page, false);
-        self.tally.fills += 1;
-        media.fetched(fetch, page);
-        self.program(slot, Place::Host, Cause::Evict, start, start, media);
+        self.counters.fills_pages += 1;
+        io.media.fetched(job, page);
+        self.program(slot, Place::Host, Cause::Evict, io.start, io).map(drop)
     }
 }
 
@@ -143,25 +135,24 @@ mod tests {
             let pages = stream.random_range(1..=FETCH_PAGES).min(PAGES - first);
             let range = first as usize..(first + pages) as usize;
             match stream.random_range(0..4_u32) {
-                // No page is fetched that is under way: such a read joins.
+                // No page is fetched twice: a read of a page under way joins its fetch.
                 0 if bringing[range.clone()].iter().all(Option::is_none) => {
-                    let id = fetches.begin(Lpn::new(first), pages);
-                    bringing[range].fill(Some(id));
-                    under_way.push((id, Lpn::new(first), pages));
+                    fetches.begin(step, Lpn::new(first), pages);
+                    bringing[range].fill(Some(step));
+                    under_way.push((step, Lpn::new(first), pages));
                 }
                 1 => {
                     fetches.cancel(Lpn::new(first), pages);
                     bringing[range].fill(None);
                 }
                 2 if !under_way.is_empty() => {
-                    let (id, first, pages) = under_way.swap_remove(stream.random_range(0..under_way.len()));
-                    let (begin, wanted) = fetches.end(id);
-                    assert_eq!(begin, first);
+                    let (job, first, pages) = under_way.swap_remove(stream.random_range(0..under_way.len()));
+                    let wanted = fetches.end(job, first);
                     assert_eq!(wanted & !places(0, pages), 0, "only what was asked for is wanted");
                     for place in 0..pages {
                         let was = &mut bringing[(first.get() + place) as usize];
-                        assert_eq!(wanted >> place & 1 == 1, *was == Some(id), "step {step}, page {place}");
-                        if *was == Some(id) {
+                        assert_eq!(wanted >> place & 1 == 1, *was == Some(job), "step {step}, page {place}");
+                        if *was == Some(job) {
                             *was = None;
                         }
                     }

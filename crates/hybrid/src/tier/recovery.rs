@@ -1,21 +1,20 @@
-//! After a power failure: what is cached, from what flash says of itself.
+//! Recovery of the cached pages after a power failure, from labels, journal and checkpoints.
 
-use super::Tier;
+use super::{Tier, TierIo};
 use crate::mapping_manager::Found;
 use crate::media::TierMedia;
 use coflash_base::Lpn;
 use coflash_cache::SlotId;
-use coflash_flash::Ppn;
+use coflash_media::Ppn;
 
 impl Tier {
-    /// What the tier knows again after a power failure: an empty tier over an erased FTL takes in all that flash holds, of
-    /// torn pages only where they are. Nothing may be served before this, and what it writes, is done.
-    pub fn recover<M: TierMedia>(
+    /// Recover an empty tier over an erased FTL from all pages in flash; torn ones have no content. No request may be
+    /// served before this and its writes are done.
+    pub(crate) fn recover<M: TierMedia>(
         &mut self,
         pages: &[(Ppn, Option<Found>)],
-        start: M::When,
-        media: &mut M,
-    ) -> M::When {
+        io: &mut TierIo<'_, M>,
+    ) -> Result<M::When, M::Error> {
         let found: Vec<_> = pages.iter().filter_map(|(_, found)| found.clone()).collect();
         let live = self.mapping.recover(&found);
         let slots = self.slots;
@@ -23,20 +22,21 @@ impl Tier {
             pages.iter().map(|(page, found)| (*page, found.as_ref().map(|found| found.oob))),
             |lpn| lpn.get() >= slots || live[SlotId::new(lpn.get())].is_some(),
         );
-        // In the order in which they were written: that of their use is lost.
+        // In the order of their writes, since the order of use is lost.
         let mut cached: Vec<_> = live.ids().filter_map(|slot| Some((live[slot]?.version, slot))).collect();
         cached.sort_unstable();
         for (_, slot) in cached {
             let label = live[slot].expect("only live ones were kept");
             self.replacer.cache.insert_at(slot, label.page, label.dirty);
         }
-        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, start, media);
-        store.finish_gc();
+        let start = io.start;
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        store.finish_gc()?;
         self.mapping.checkpoint(start, &mut store)
     }
 
-    /// Panics unless cache, FTL and mapping agree. For tests.
-    pub fn assert_invariants(&self) {
+    /// Panic unless cache, FTL and mapping are consistent. For tests.
+    pub(crate) fn assert_invariants(&self) {
         self.ftl.assert_invariants();
         self.replacer.assert_invariants();
         self.mapping.assert_invariants(&self.replacer.cache);

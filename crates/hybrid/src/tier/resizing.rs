@@ -1,28 +1,26 @@
-//! How flash is divided: anew when a period ends, and what leaves for the caches to keep their limits.
+//! Resizing: the partition of flash at the end of a period, and evictions that keep the caches within their limits.
 
-use super::Tier;
+use super::{Tier, TierIo};
 use crate::media::TierMedia;
 use crate::meter::DiskUse;
-use crate::page_replacer::{Excess, LeaveId};
+use crate::page_replacer::{EvictionId, Excess};
 use crate::partition_resizer::Limits;
 use crate::scheme::Period;
 
 impl Tier {
-    /// How many pages each cache may hold at present.
-    #[must_use]
-    pub fn limits(&self) -> Limits {
+    /// The present limits of the caches.
+    pub(crate) fn limits(&self) -> Limits {
         self.resizer.limits()
     }
 
-    /// What disks have done until now; asked for before the [end](Self::end) of a request with which a period ends.
-    pub fn disks_did(&mut self, disk_use: DiskUse) {
+    /// Update the use of the disks. Called before the [end](Self::end) of the last request of a period.
+    pub(crate) fn disks_did(&mut self, disk_use: DiskUse) {
         self.meter.disks_did(disk_use);
     }
 
     /// Whether a period ends with this request.
     #[inline]
-    #[must_use]
-    pub fn period_ends(&self) -> bool {
+    pub(crate) fn period_ends(&self) -> bool {
         self.period_ends
     }
 
@@ -31,42 +29,46 @@ impl Tier {
         let demand = tracker.demand();
         tracker.fade();
         let caching_max = f64::from(self.slots) / f64::from(self.flash_pages);
-        let (tally, ftl) = (&self.tally, self.ftl.tally());
-        let measured = self.meter.end_period(tally, ftl, self.flash_pages, self.step);
+        let flash = (self.ftl.counters(), self.ftl.programs());
+        let measured = self.meter.end_period(&self.counters, flash, self.flash_pages, self.step);
         let period = Period { demand: &demand, costs: &self.costs, measured, step: self.step, caching_max };
         if let Some(partition) = self.scheme.divide(&period) {
-            self.tally.divisions += 1;
+            self.counters.divisions += 1;
             self.resizer.aim(Limits::of(partition, self.flash_pages, self.slots));
         }
     }
 
-    /// Sends out what is beyond the limits, with so many clean pages to come.
+    /// Evict pages beyond the limits, before `coming` clean pages are inserted.
     #[inline]
-    pub(super) fn keep_limits<M: TierMedia>(&mut self, coming: u32, start: M::When, media: &mut M) {
+    pub(super) fn keep_limits<M: TierMedia>(
+        &mut self,
+        coming: u32,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<(), M::Error> {
         loop {
             match self.replacer.excess(self.resizer.limits(), coming) {
-                Excess::Nothing => return,
+                Excess::Nothing => return Ok(()),
                 Excess::Clean(slot) => self.drop_clean(slot),
                 Excess::Dirty => {
-                    self.destage(start, media);
+                    self.destage(io)?;
                 }
             }
         }
     }
 
-    /// The write cache gives up a group if it is to be smaller, one at a time.
+    /// Destage a group if the write cache is to shrink, one at a time.
     #[inline]
-    pub(super) fn give_up_group<M: TierMedia>(&mut self, start: M::When, media: &mut M) {
-        if self.given_up.is_none() && self.resizer.gives_up_group(self.replacer.dirty_pages()) {
-            let before = self.tally.destages;
-            self.given_up = Some(self.destage(start, media));
-            self.tally.given_up += self.tally.destages - before;
+    pub(super) fn destage_to_shrink<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
+        if self.shrinking_group.is_none() && self.resizer.shrinks_by_group(self.replacer.dirty_pages()) {
+            let before = self.counters.destages_pages;
+            self.shrinking_group = Some(self.destage(io)?);
+            self.counters.given_up_pages += self.counters.destages_pages - before;
         }
+        Ok(())
     }
 
-    /// Whether a group goes only because the write cache is to be smaller: it should give way to other transfers.
-    #[must_use]
-    pub fn gives_way(&self, id: LeaveId) -> bool {
-        self.given_up == Some(id)
+    /// Whether a group is destaged only to shrink the write cache, so that it yields to other transfers.
+    pub(crate) fn yields(&self, id: EvictionId) -> bool {
+        self.shrinking_group == Some(id)
     }
 }

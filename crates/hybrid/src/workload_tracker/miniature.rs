@@ -1,52 +1,51 @@
 //! Ghosts of caches of every size under any eviction policy, in miniature.
 //!
-//! Where a cache may lack what a smaller one has, no list tells the hits of all sizes: each size needs a cache of its own.
-//! To run them costs little if they are small and see little: of every so many pages one is followed, and the caches are as
-//! much smaller (C. Waldspurger, T. Saemundsson, I. Ahmad & N. Park, "Cache Modeling and Optimization using Miniature
-//! Simulations", USENIX ATC 2017). They hold no data, and run the very code of the cache. What is followed are whole units
-//! of the policy (a block of neighbouring pages, where it goes by blocks), one drawn from each run of neighbouring units, so
-//! that every part of the disk is in the sample, and the index of a cache is dense and as much smaller as the cache.
+//! If a cache may lack pages of a smaller one, no single list gives the hits of all sizes: each size needs a cache of
+//! its own. They are cheap if they are scaled down and see only a sample of the pages (C. Waldspurger, T. Saemundsson,
+//! I. Ahmad & N. Park, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC 2017). They hold no
+//! data, and run the code of the real cache. The sample consists of whole units of the policy (blocks of neighbouring
+//! pages, if it evicts blocks). One unit is drawn from each run of neighbouring units, so that every part of the disk
+//! is sampled, and the index of a miniature is dense and scaled down, too.
 //!
-//! Each miss of the sample stands for so many misses, and all other uses are hits: the pages used most, which hardly ever
-//! miss, would throw a share of hits far off, depending on whether they are in the sample (the adjustment of C. Waldspurger,
-//! N. Park, A. Garthwaite & I. Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015, section 3.4).
+//! Each miss of the sample represents a number of misses, and all other uses count as hits. Scaling hits instead would
+//! be far off, depending on whether the most used pages are in the sample (the adjustment of C. Waldspurger, N. Park,
+//! A. Garthwaite & I. Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015, section 3.4).
 //!
-//! One unit is followed of as many as there are segments: then all caches together are half as large as flash, and a use
-//! takes one step on average. Small flash is followed more closely, so that its sample is not too small; then a use takes up
-//! to a step for each segment.
+//! One unit in as many as there are segments is sampled: then all miniatures together are half as large as flash, and a
+//! use takes one step on average. The sample of small flash is larger; then a use takes up to a step for each segment.
 
 use coflash_base::seed::RngExt;
 use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 
-/// Units that are followed of as many as flash holds, at least, unless it holds fewer.
+/// The smallest sample, as a number of units, unless flash holds fewer.
 const UNITS_MIN: u32 = 4096;
 
-/// One unit of each run of neighbouring ones.
+/// A sample of one unit of each run of neighbouring units.
 #[derive(Clone)]
 struct Sample {
     unit_pages: u32,
     one_in: u32,
-    /// The place in each run of the unit that is drawn.
+    /// The index of the drawn unit in each run.
     drawn: Vec<u8>,
 }
 
 impl Sample {
     fn new(unit_pages: u32, one_in: u32, disk_pages: usize) -> Self {
         let units = (disk_pages as u32).div_ceil(unit_pages);
-        // Always the same ones: what differs between runs is what is asked for, not what is looked at.
+        // The sample is always the same, so that runs differ only in their workload.
         let mut stream = Seed(0).stream("miniature caches");
         let runs = (0..units).step_by(one_in as usize);
         let drawn = runs.map(|first| stream.random_range(0..one_in.min(units - first)) as u8).collect();
         Self { unit_pages, one_in, drawn }
     }
 
-    /// Its pages, rounded up.
+    /// The number of its pages, rounded up.
     fn pages(&self) -> usize {
         self.drawn.len() * self.unit_pages as usize
     }
 
-    /// The place of a page in the sample.
+    /// The index of a page in the sample, if it is sampled.
     #[inline]
     fn place_of(&self, lpn: Lpn) -> Option<Lpn> {
         let (unit, offset) = (lpn.get() / self.unit_pages, lpn.get() % self.unit_pages);
@@ -55,25 +54,25 @@ impl Sample {
     }
 }
 
-/// A cache of one size, and what of the sample it has missed, weighted by decay.
+/// A miniature cache of one size, and its misses, weighted by decay.
 #[derive(Clone)]
 struct Sized {
     cache: Cache,
     misses: f64,
 }
 
-/// See the module.
+/// Miniature caches of all sizes.
 #[derive(Clone)]
 pub(super) struct Miniature {
     sample: Sample,
-    /// From the smallest to the largest.
+    /// The caches from the smallest to the largest.
     caches: Vec<Sized>,
-    /// Whether what it holds is dirty.
+    /// Whether the pages are dirty.
     dirty: bool,
 }
 
 impl Miniature {
-    /// Empty caches of one segment, two … of so many pages; segments are at most 255.
+    /// Create empty caches of one segment, two … of `segment_pages` pages each; at most 255 segments.
     pub(super) fn new(
         policy: &EvictionConfig,
         segments: u32,
@@ -91,7 +90,7 @@ impl Miniature {
         Self { caches: (1..=segments).map(cache).collect(), sample, dirty }
     }
 
-    /// Uses a page, and counts it if it is in the sample; then, whether the largest cache had it.
+    /// Use a page, and count it if it is sampled. Returns then whether the largest cache had it.
     #[inline]
     pub(super) fn use_page(&mut self, lpn: Lpn) -> bool {
         let Some(page) = self.sample.place_of(lpn) else { return false };
@@ -113,7 +112,7 @@ impl Miniature {
         hit
     }
 
-    /// Takes a page out of all caches.
+    /// Remove a page from all caches.
     #[inline]
     pub(super) fn forget(&mut self, lpn: Lpn) {
         let Some(page) = self.sample.place_of(lpn) else { return };
@@ -124,8 +123,8 @@ impl Miniature {
         }
     }
 
-    /// Hits of caches of one segment, two …, of so many uses. What a cache has that is smaller, one may have that leaves some
-    /// of its space unused, so no size has fewer than a smaller one.
+    /// The hits of caches of one segment, two …, among `uses` uses. A cache could leave space unused and so act as a
+    /// smaller one, so no size has fewer hits than a smaller one.
     pub(super) fn hits(&self, uses: f64) -> impl Iterator<Item = f64> {
         self.caches.iter().scan(0.0_f64, move |most, sized| {
             *most = most.max(uses - sized.misses * f64::from(self.sample.one_in));
@@ -138,7 +137,7 @@ impl Miniature {
         self.caches.iter().map(|sized| sized.misses).collect()
     }
 
-    /// What was counted fades to this part of itself.
+    /// Multiply all counts by `kept`.
     pub(super) fn fade(&mut self, kept: f64) {
         for sized in &mut self.caches {
             sized.misses *= kept;

@@ -1,13 +1,12 @@
-//! Workload Tracker: which hit rate a read cache and a write cache of each size would have had.
+//! Workload Tracker: the hit rates that read caches and write caches of all sizes would have had.
 //!
-//! It keeps *ghosts*: caches of every size, in segments, that know their pages and hold no data. Where pages leave in the
-//! order of their last use, one list stands for all of them (`stack.rs`, exact). Under any other eviction policy each size
-//! has a miniature of its own that runs the policy over a sample of the pages (`miniature.rs`). The eviction policy decides
-//! which; what is asked of the ghosts is the same. They evict page by page, where the write cache destages groups.
+//! It simulates *ghosts*: caches of every size, in segments, that hold no data. Under LRU, one list represents all of
+//! them exactly (`stack.rs`). Under any other eviction policy each size has a miniature cache that runs the policy over
+//! a sample of the pages (`miniature.rs`). Ghosts evict page by page, whereas the write cache destages groups.
 //!
-//! Memory, for reads and again for writes: 17 bytes for each page of flash and 4 for each page of the disks. With
-//! miniatures 9 to 18 bytes for each page of flash and 4 for each page of the disks, where a page is followed of as many as
-//! there are segments; in proportion more where more are followed, and what the policy keeps of blocks.
+//! Memory, for reads and again for writes: 17 bytes per page of flash and 4 per page of the disks. With miniatures 9 to
+//! 18 bytes per page of flash and 4 per page of the disks if one page in as many as there are segments is sampled, more
+//! with a larger sample, and the policy's memory per block.
 
 mod miniature;
 mod stack;
@@ -18,7 +17,7 @@ use coflash_cache::EvictionConfig;
 use miniature::Miniature;
 use stack::Stack;
 
-/// What caches of every size would have held.
+/// Ghosts of caches of every size.
 #[derive(Clone)]
 enum Ghosts {
     Stack(Stack),
@@ -40,7 +39,7 @@ impl Ghosts {
         }
     }
 
-    /// A page is used; whether a cache of all of flash had it, if that is known of this page.
+    /// Use a page. Returns whether a cache of all of flash had it, if that is known for this page.
     #[inline]
     fn use_page(&mut self, lpn: Lpn) -> bool {
         match self {
@@ -57,7 +56,7 @@ impl Ghosts {
         }
     }
 
-    /// Hits of caches of one segment, two …, of so many uses; never falling.
+    /// The hits of caches of one segment, two …, among `uses` uses. They never fall with the size.
     fn hits(&self, uses: f64) -> Vec<f64> {
         match self {
             Self::Stack(stack) => stack.hits().collect(),
@@ -108,25 +107,24 @@ fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { (part / whole).min(1.0) } else { 0.0 }
 }
 
-/// See the module.
+/// The workload tracker.
 #[derive(Clone)]
-pub struct WorkloadTracker {
+pub(crate) struct WorkloadTracker {
     reads: Class,
     writes: Class,
-    /// Hits of a write cache of all of flash, where known, and those of them that were reads; weighted by decay.
+    /// Known hits of a write cache of all of flash, and those among them that were reads, weighted by decay.
     write_hits: f64,
     read_hits_of_writes: f64,
-    /// What earlier periods count at the end of one.
+    /// The factor by which earlier counts are weighted at the end of a period.
     kept: f64,
     /// The size of a segment as a share of flash.
     segment: f64,
 }
 
 impl WorkloadTracker {
-    /// A tracker of caches that evict by `policy`, in so many segments; each is `segment` of flash. `kept` is what all that
-    /// was counted before a period's end counts after it, from 0 to 1.
-    #[must_use]
-    pub fn new(
+    /// Create a tracker of caches with eviction policy `policy`, in `segments` segments of `segment` of flash each.
+    /// `kept`, from 0 to 1, is the weight of earlier counts at the end of a period.
+    pub(crate) fn new(
         policy: &EvictionConfig,
         segments: u32,
         segment_pages: u32,
@@ -148,9 +146,9 @@ impl WorkloadTracker {
         }
     }
 
-    /// A page is read; `in_write_cache` where it is dirty in the cache.
+    /// Count a read of a page. `in_write_cache` if it is dirty in the cache.
     #[inline]
-    pub fn read(&mut self, lpn: Lpn, in_write_cache: bool) {
+    pub(crate) fn read(&mut self, lpn: Lpn, in_write_cache: bool) {
         if !in_write_cache {
             self.reads.use_page(lpn);
         } else if self.writes.use_page(lpn) {
@@ -159,24 +157,23 @@ impl WorkloadTracker {
         }
     }
 
-    /// A page is written: a read cache no longer has it.
+    /// Count a write of a page, which removes it from read caches.
     #[inline]
-    pub fn write(&mut self, lpn: Lpn) {
+    pub(crate) fn write(&mut self, lpn: Lpn) {
         self.reads.ghosts.forget(lpn);
         if self.writes.use_page(lpn) {
             self.write_hits += 1.0;
         }
     }
 
-    /// A page is gone: trimmed, or written past the cache.
-    pub fn forget(&mut self, lpn: Lpn) {
+    /// Remove a page that was trimmed or written past the cache.
+    pub(crate) fn forget(&mut self, lpn: Lpn) {
         self.reads.ghosts.forget(lpn);
         self.writes.ghosts.forget(lpn);
     }
 
-    /// What was asked for until now, as the cost model takes it.
-    #[must_use]
-    pub fn demand(&self) -> Demand {
+    /// The demand so far, for the cost model.
+    pub(crate) fn demand(&self) -> Demand {
         let uses = self.reads.uses + self.writes.uses;
         Demand {
             reads: ratio(self.reads.uses, uses),
@@ -187,17 +184,16 @@ impl WorkloadTracker {
         }
     }
 
-    /// A period ends: what was counted fades.
-    pub fn fade(&mut self) {
+    /// Decay all counts at the end of a period.
+    pub(crate) fn fade(&mut self) {
         self.reads.fade(self.kept);
         self.writes.fade(self.kept);
         self.write_hits *= self.kept;
         self.read_hits_of_writes *= self.kept;
     }
 
-    /// The bytes it holds on the heap.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
+    /// The heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
         self.reads.ghosts.heap_bytes() + self.writes.ghosts.heap_bytes()
     }
 }

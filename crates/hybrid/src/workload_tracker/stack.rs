@@ -1,21 +1,21 @@
-//! Ghosts of an LRU cache of every size in one list.
+//! Ghosts of LRU caches of every size in one list.
 //!
-//! The list holds the pages that a cache of all of flash would hold, in the order of their last use, cut into segments of
-//! equal size. A hit in segment n is one that a cache of n segments has and a smaller one has not, so the counts per segment
-//! add up to the curve of hit rates (R. L. Mattson et al., "Evaluation Techniques for Storage Hierarchies", IBM Systems
-//! Journal 9(2), 1970). A use costs a step for each segment it is moved over.
+//! The list holds the pages of a cache of all of flash in LRU order, cut into segments of equal size. A hit in segment
+//! n is a hit of a cache of n segments and a miss of smaller ones, so the counts per segment add up to the hit-rate
+//! curve (R. L. Mattson et al., "Evaluation Techniques for Storage Hierarchies", IBM Systems Journal 9(2), 1970). A use
+//! costs a step for each segment that the page moves over.
 //!
-//! Memory: 17 bytes for each page of flash and 4 for each page of the disks.
+//! Memory: 17 bytes per page of flash and 4 per page of the disks.
 
+use coflash_base::List;
 use coflash_base::{IdVec, Lpn, id_type};
-use coflash_cache::List;
 
 id_type!(
-    /// A place in a ghost list.
+    /// An entry of a ghost list.
     Ghost
 );
 
-/// One part of a ghost list.
+/// A segment of a ghost list.
 #[derive(Clone, Copy, Debug, Default)]
 struct Segment {
     last: Option<Ghost>,
@@ -24,11 +24,11 @@ struct Segment {
     hits: f64,
 }
 
-/// Pages in the order of their last use, in segments.
+/// Pages in LRU order, in segments.
 #[derive(Clone)]
 pub(super) struct Stack {
     order: List<Ghost>,
-    /// Which segment each is in.
+    /// The segment of each entry.
     segment_of: IdVec<Ghost, u8>,
     page_of: IdVec<Ghost, Option<Lpn>>,
     index: IdVec<Lpn, Option<Ghost>>,
@@ -38,7 +38,7 @@ pub(super) struct Stack {
 }
 
 impl Stack {
-    /// An empty list over so many segments, at most 255, of so many pages.
+    /// Create an empty list of `segments` segments, at most 255, of `segment_pages` pages each.
     pub(super) fn new(segments: u32, segment_pages: u32, disk_pages: usize) -> Self {
         let pages = segments * segment_pages;
         Self {
@@ -52,7 +52,7 @@ impl Stack {
         }
     }
 
-    /// Uses a page, and counts it; whether it was there.
+    /// Use and count a page. Returns whether it was in the list.
     #[inline]
     pub(super) fn use_page(&mut self, lpn: Lpn) -> bool {
         let hit = self.touch(lpn);
@@ -62,7 +62,7 @@ impl Stack {
         hit.is_some()
     }
 
-    /// The segment that a page was in, if it was in one; now it is first.
+    /// Move a page to the front. Returns the segment that it was in, if any.
     #[inline]
     fn touch(&mut self, lpn: Lpn) -> Option<u8> {
         let found = self.index[lpn];
@@ -89,7 +89,7 @@ impl Stack {
         hit
     }
 
-    /// Puts a place at the front; each segment that is then too long hands its last to the next.
+    /// Put an entry at the front. Each segment that becomes too long passes its last entry to the next one.
     fn link(&mut self, ghost: Ghost) {
         self.order.push_front(ghost);
         self.segment_of[ghost] = 0;
@@ -102,7 +102,7 @@ impl Stack {
                 return;
             }
             segment.pages -= 1;
-            // A segment of one page hands on what it held, and what entered is its last.
+            // A segment of one page passes on its old entry, and the new one is its last.
             segment.last = self.order.before(last);
             self.segment_of[last] = number as u8 + 1;
             entering = last;
@@ -121,8 +121,7 @@ impl Stack {
         self.order.remove(ghost);
     }
 
-    /// Takes a page out, wherever it is. The segments after its own keep their pages, so its own is short until the next
-    /// use fills it up.
+    /// Remove a page. The later segments keep their pages, so its own segment is short until the next use fills it.
     pub(super) fn forget(&mut self, lpn: Lpn) {
         if let Some(ghost) = self.index[lpn].take() {
             self.unlink(ghost);
@@ -136,7 +135,7 @@ impl Stack {
         self.forget(self.page_of[last].expect("it is in the list"));
     }
 
-    /// Hits of caches of one segment, two …
+    /// The hits of caches of one segment, two …
     pub(super) fn hits(&self) -> impl Iterator<Item = f64> {
         self.segments.iter().scan(0.0, |hits, segment| {
             *hits += segment.hits;
@@ -144,7 +143,7 @@ impl Stack {
         })
     }
 
-    /// What was counted fades to this part of itself.
+    /// Multiply all counts by `kept`.
     pub(super) fn fade(&mut self, kept: f64) {
         for segment in &mut self.segments {
             segment.hits *= kept;
@@ -167,7 +166,7 @@ pub(super) mod tests {
     use coflash_base::Seed;
     use coflash_base::seed::RngExt;
 
-    /// A list of pages in the order of their last use, and nothing else.
+    /// A plain LRU list of pages.
     #[derive(Default)]
     pub(in super::super) struct Plain(Vec<Lpn>);
 

@@ -1,7 +1,7 @@
 use super::stack::tests::Plain;
 use super::*;
 use coflash_base::Seed;
-use coflash_base::seed::{RngExt, Stream};
+use coflash_base::seed::{RandomStream, RngExt};
 use coflash_cache::{Orders, SplitCache};
 
 #[test]
@@ -82,7 +82,7 @@ impl Beside {
 
 /// What is asked for: some pages more than others, in runs; a fifth of the requests goes round a stretch of the disk.
 struct Requests {
-    stream: Stream,
+    stream: RandomStream,
     disk_pages: u32,
     at: u32,
 }
@@ -159,7 +159,7 @@ fn error(policy: &EvictionConfig, segments: u32, segment_pages: u32, uses: u32) 
     most.2
 }
 
-/// Blocks of so many pages where the policy goes by blocks.
+/// Set the block size of policies that evict blocks.
 fn of_blocks(name: &str, block_pages: u16) -> EvictionConfig {
     let policy = EvictionConfig::by_name(name).expect("a registered name");
     if policy.unit_pages() == 1 {
@@ -187,8 +187,8 @@ fn a_sample_tells_the_hit_rates_of_every_policy_within_four_points() {
     }
 }
 
-/// L. A. Belady, R. A. Nelson & G. S. Shedler, "An Anomaly in Space-Time Characteristics of Certain Programs Running in a
-/// Paging Machine", CACM 12(6), 1969: with one page more, FIFO hits once less.
+/// L. A. Belady, R. A. Nelson & G. S. Shedler, "An Anomaly in Space-Time Characteristics of Certain Programs Running in
+/// a Paging Machine", CACM 12(6), 1969: with one page more, FIFO hits once less.
 #[test]
 fn a_curve_does_not_fall_where_the_policy_does() {
     let fifo = EvictionConfig::by_name("fifo").unwrap();

@@ -1,39 +1,53 @@
-//! The tier under power cuts: at every step of programs, erases and disk writes, with fetches, groups and overwrites at any
+//! The level under power cuts: at every step of programs, erases and disk writes, with fetches, groups and overwrites at any
 //! stage. Recovery reads flash and disk only. After it every page reads back as what was last written and answered, or as
-//! something newer that was on its way; what it reads as then stays; and the tier works on.
+//! something newer that was on its way; what it reads as then stays; and the level works on.
 
+mod disk;
 mod driver;
-mod jobs;
 mod media;
+mod moments;
 mod setup;
 
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
-use coflash_ftl::FreeMark;
+use coflash_ftl::{FreeMark, GcMode};
 use coflash_hybrid::ActiveBlocks;
+use disk::SECTORS;
 use driver::Driver;
-use media::{SECTORS, Sabotage};
+use media::Sabotage;
+use moments::Moments;
 use setup::Setup;
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
-/// Runs random operations, cuts power after `steps`, recovers and checks; again and again. What went wrong, if anything.
+/// Prints what failed, so that it can be repeated.
+struct Named<T: Debug>(T);
+
+impl<T: Debug> Drop for Named<T> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("this was {:#?}", self.0);
+        }
+    }
+}
+
+/// Runs random operations, cuts power after some steps, recovers and checks; again and again. What has happened, how often.
 fn storm(
     setup: &Setup,
     seed: u64,
     cuts: u32,
     operations: u32,
     sabotage: Sabotage,
-) -> Result<BTreeMap<&'static str, u64>, String> {
+) -> BTreeMap<&'static str, u64> {
+    let _named = (sabotage == Sabotage::None).then(|| Named((seed, setup)));
     let mut stream = Seed(seed).stream("storm");
-    let mut driver = Driver::new(setup, sabotage);
-    for cut in 0..cuts {
-        driver.media.steps_left = stream.random_range(0..u64::from(operations) * 4);
-        for _ in 0..operations {
-            driver.operate(&mut stream).map_err(|problem| format!("cut {cut}: {problem}"))?;
-        }
-        driver.restart(&mut stream).map_err(|problem| format!("after cut {cut}: {problem}"))?;
+    let mut driver = Driver::new(setup, sabotage, Moments::of(seed));
+    for _ in 0..cuts {
+        driver.media.flash.cut_after(stream.random_range(0..u64::from(operations) * 4));
+        driver = driver.after(operations.into(), &mut stream);
+        driver.restart(&mut stream);
     }
-    Ok(driver.seen)
+    driver.media.seen
 }
 
 /// Cuts in the test suite; `COFLASH_STORM_CUTS` asks for more.
@@ -48,23 +62,19 @@ fn no_cut_loses_a_dirty_page_or_brings_an_old_one_back() {
     let seeds = cuts_in_all().div_ceil(30 * setups.len() as u64);
     for setup in setups {
         for seed in 0..seeds {
-            let seen = storm(&setup, seed, 30, 300, Sabotage::None)
-                .unwrap_or_else(|problem| panic!("{} with seed {seed}: {problem}", setup.name));
-            for (what, count) in seen {
+            for (what, count) in storm(&setup, seed, 30, 300, Sabotage::None) {
                 *sums.entry(what).or_default() += count;
             }
         }
     }
-    assert_eq!(sums.len(), 14);
+    assert_eq!(sums.len(), 16);
     assert!(sums.values().all(|&count| count > 100), "what is to be tested happens: {sums:?}");
 }
 
 #[test]
 fn larger_devices_keep_their_pages_too() {
-    let setup = Setup::large();
     for seed in 0..3 {
-        storm(&setup, seed, 6, 3000, Sabotage::None)
-            .unwrap_or_else(|problem| panic!("seed {seed}: {problem}"));
+        storm(&Setup::large(), seed, 6, 3000, Sabotage::None);
     }
 }
 
@@ -74,25 +84,15 @@ fn every_step_may_be_the_last() {
     for setup in Setup::all() {
         for seed in 0..4 {
             let mut stream = Seed(seed).stream("exhaustive");
-            let mut ready = Driver::new(&setup, Sabotage::None);
-            for _ in 0..150 {
-                ready.operate(&mut stream).unwrap();
-            }
-            let sequence = stream.clone();
-            let run = |driver: &mut Driver| {
-                let mut stream = sequence.clone();
-                (0..25).try_for_each(|_| driver.operate(&mut stream))
-            };
+            let ready = Driver::new(&setup, Sabotage::None, Moments::of(seed)).after(150, &mut stream);
             let mut whole = ready.clone();
-            whole.media.steps = 0;
-            run(&mut whole).unwrap();
-            for step in 0..=whole.media.steps {
+            whole.media.flash.count_steps();
+            let steps = whole.after(25, &mut stream.clone()).media.flash.steps();
+            for step in 0..=steps {
+                let _named = Named((seed, step, &setup));
                 let mut cut = ready.clone();
-                cut.media.steps_left = step;
-                let mut after = Seed(step).stream("after");
-                run(&mut cut).and_then(|()| cut.restart(&mut after)).unwrap_or_else(|problem| {
-                    panic!("{}, seed {seed}, cut at step {step}: {problem}", setup.name)
-                });
+                cut.media.flash.cut_after(step);
+                cut.after(25, &mut stream.clone()).restart(&mut Seed(step).stream("after"));
             }
         }
     }
@@ -103,19 +103,14 @@ fn every_step_may_be_the_last() {
 fn recovery_may_be_cut_short() {
     for setup in Setup::all() {
         let mut stream = Seed(7).stream("recovery");
-        let mut driver = Driver::new(&setup, Sabotage::None);
-        for _ in 0..300 {
-            driver.operate(&mut stream).unwrap();
-        }
+        let driver = Driver::new(&setup, Sabotage::None, Moments::AtOnce).after(300, &mut stream);
         for step in 0..60 {
+            let _named = Named((step, &setup));
             let mut again = driver.clone();
-            let mut after = Seed(step).stream("after");
             again.power_off();
-            again.media.steps_left = step;
+            again.media.flash.cut_after(step);
             again.recover();
-            again
-                .restart(&mut after)
-                .unwrap_or_else(|problem| panic!("{}, step {step}: {problem}", setup.name));
+            again.restart(&mut Seed(step).stream("after"));
         }
     }
 }
@@ -123,10 +118,11 @@ fn recovery_may_be_cut_short() {
 /// What leaves takes two pages of the journal, and after the first a checkpoint comes.
 #[test]
 fn a_checkpoint_midway_does_not_bring_back_what_is_gone() {
-    for setup in Setup::all() {
+    for (number, setup) in (0..).zip(Setup::all()) {
         let mut stream = Seed(13).stream("midway");
-        let mut driver = Driver::new(&setup, Sabotage::None);
+        let mut driver = Driver::new(&setup, Sabotage::None, Moments::of(number));
         for round in 0..60 {
+            let _named = Named((round, &setup));
             // More of the journal, so that rounds begin at any place of it.
             for first in [0, 4].into_iter().take(round % 3) {
                 driver.write(first, 1, None);
@@ -134,12 +130,10 @@ fn a_checkpoint_midway_does_not_bring_back_what_is_gone() {
             }
             // Backwards, or they would be a sequential run.
             (20..27).rev().for_each(|page| driver.write(page, 1, None));
-            driver.work_off(&mut stream).unwrap();
+            driver.work_off(&mut stream);
             driver.write(20, 7, None);
-            driver.work_off(&mut stream).unwrap();
-            let mut cut = driver.clone();
-            cut.restart(&mut stream)
-                .unwrap_or_else(|problem| panic!("{}, round {round}: {problem}", setup.name));
+            driver.work_off(&mut stream);
+            driver.clone().restart(&mut stream);
         }
     }
 }
@@ -147,21 +141,19 @@ fn a_checkpoint_midway_does_not_bring_back_what_is_gone() {
 /// The part follows to the disk: what flash has of the page is older than what is on its way there.
 #[test]
 fn a_part_is_not_written_over_what_is_overwritten_past_the_cache() {
-    for setup in Setup::all() {
+    for (number, setup) in (0..).zip(Setup::all()) {
         let mut stream = Seed(17).stream("base");
-        let mut driver = Driver::new(&setup, Sabotage::None);
+        let mut driver = Driver::new(&setup, Sabotage::None, Moments::of(number));
         for round in 0..40 {
+            let _named = Named((round, &setup));
             driver.write(20, 1, None);
             driver.write(20, 5, None);
             driver.write(20, 1, Some(round % SECTORS));
             if round % 3 == 0 {
                 driver.write(20, 1, Some(0));
             }
-            driver.work_off(&mut stream).unwrap();
-            driver
-                .clone()
-                .restart(&mut stream)
-                .unwrap_or_else(|problem| panic!("{}, round {round}: {problem}", setup.name));
+            driver.work_off(&mut stream);
+            driver.clone().restart(&mut stream);
         }
     }
 }
@@ -170,18 +162,19 @@ fn a_part_is_not_written_over_what_is_overwritten_past_the_cache() {
 #[test]
 fn what_is_fetched_late_is_neither_cached_nor_joined() {
     let mut rounds = 0;
-    for setup in Setup::all() {
+    for (number, setup) in (0..).zip(Setup::all()) {
         let mut stream = Seed(19).stream("late");
-        let mut driver = Driver::new(&setup, Sabotage::None);
+        let mut driver = Driver::new(&setup, Sabotage::None, Moments::of(number));
         for round in 0..20 {
+            let _named = Named((round, &setup));
             driver.trim(30, 1);
-            driver.work_off(&mut stream).unwrap();
-            driver.read(30, 1).unwrap();
-            driver.read_ahead();
+            driver.work_off(&mut stream);
+            driver.read(30, 1);
+            driver.work_off_untold();
             driver.write(30, 1, None);
             // No two are neighbours, so none goes past the cache.
             for other in (0..1000).map(|other| other * 7 % 47).filter(|&other| other != 30) {
-                driver.work_off_writes();
+                driver.work_off_untold();
                 if !driver.is_cached(30) {
                     break;
                 }
@@ -191,14 +184,10 @@ fn what_is_fetched_late_is_neither_cached_nor_joined() {
                 break;
             }
             rounds += 1;
-            let read = |driver: &mut Driver, stream: &mut _| {
-                driver.read(30, 1)?;
-                driver.work_off(stream)?;
-                driver.read(30, 1)?;
-                driver.work_off(stream)
-            };
-            read(&mut driver, &mut stream)
-                .unwrap_or_else(|problem| panic!("{}, round {round}: {problem}", setup.name));
+            for _ in 0..2 {
+                driver.read(30, 1);
+                driver.work_off(&mut stream);
+            }
         }
     }
     assert!(rounds > 20, "caches are smaller than disks: {rounds}");
@@ -211,10 +200,7 @@ fn a_trim_cut_short_does_not_bring_back_what_was_overwritten() {
     let mut steps = 0;
     for (setup, seed) in Setup::all().iter().flat_map(|setup| (0..100).map(move |seed| (setup, seed))) {
         let mut stream = Seed(seed).stream("trim");
-        let mut driver = Driver::new(setup, Sabotage::None);
-        for _ in 0..400 + seed {
-            driver.operate(&mut stream).unwrap();
-        }
+        let mut driver = Driver::new(setup, Sabotage::None, Moments::AtOnce).after(400 + seed, &mut stream);
         // Backwards, or they would be a sequential run. The older copies lie among others, the newer ones by themselves.
         for page in (24..30).rev() {
             driver.write(page, 1, None);
@@ -222,15 +208,15 @@ fn a_trim_cut_short_does_not_bring_back_what_was_overwritten() {
         }
         (24..30).rev().for_each(|page| driver.write(page, 1, None));
         let mut whole = driver.clone();
-        whole.media.steps = 0;
+        whole.media.flash.count_steps();
         whole.trim(24, 6);
-        steps += whole.media.steps;
-        for step in 0..=whole.media.steps {
+        steps += whole.media.flash.steps();
+        for step in 0..=whole.media.flash.steps() {
+            let _named = Named((seed, step, setup));
             let mut cut = driver.clone();
-            cut.media.steps_left = step;
+            cut.media.flash.cut_after(step);
             cut.trim(24, 6);
-            let restarted = cut.restart(&mut stream);
-            restarted.unwrap_or_else(|problem| panic!("{}, seed {seed}, step {step}: {problem}", setup.name));
+            cut.restart(&mut stream);
         }
     }
     assert!(steps > 1000, "the journal is written: {steps} steps");
@@ -241,18 +227,18 @@ fn blocks_hold_one_class_where_classes_are_kept_apart() {
     let mixed = |setup: &Setup, active_blocks| {
         let mut setup = setup.clone();
         setup.ftl.shared_streams.clear();
-        setup.gc.low_mark = FreeMark::Blocks(2);
+        (setup.gc.low_mark, setup.gc.mode) = (FreeMark::Blocks(2), GcMode::Foreground);
         setup.hybrid.active_blocks = active_blocks;
         let mut stream = Seed(11).stream("classes");
-        let mut driver = Driver::new(&setup, Sabotage::None);
+        let mut driver = Driver::new(&setup, Sabotage::None, Moments::AtOnce);
         let blocks = (0..2000).map(|_| {
-            driver.operate(&mut stream).unwrap();
+            driver.operate(&mut stream);
             driver.mixed_blocks()
         });
         blocks.sum::<usize>()
     };
     for setup in Setup::all() {
-        assert_eq!(mixed(&setup, ActiveBlocks::ByClass), 0, "{}", setup.name);
+        assert_eq!(mixed(&setup, ActiveBlocks::ByClass), 0, "{setup:?}");
     }
     let all: usize = Setup::all().iter().map(|setup| mixed(setup, ActiveBlocks::Mixed)).sum();
     assert!(all > 0, "what GC copies is mixed otherwise");
@@ -271,11 +257,7 @@ fn mistakes_are_caught() {
     ];
     for sabotage in all {
         let caught = Setup::all().iter().any(|setup| {
-            (0..60).any(|seed| {
-                let run = || storm(setup, seed, 60, 60, sabotage).map(drop);
-                std::panic::catch_unwind(std::panic::AssertUnwindSafe(run))
-                    .map_or(true, |outcome| outcome.is_err())
-            })
+            (0..60).any(|seed| std::panic::catch_unwind(|| storm(setup, seed, 60, 60, sabotage)).is_err())
         });
         assert!(caught, "{sabotage:?} passes");
     }

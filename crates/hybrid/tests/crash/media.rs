@@ -1,47 +1,18 @@
-//! Flash and disk that lose power after a given number of steps, and then show what is left.
+//! Flash and a disk that keep what they hold and lose power after a given number of steps. The test says what happens next.
 
-use coflash_base::{Duration, Lpn};
+use crate::disk::{Data, Disk, SECTORS, Written};
+use crate::moments::{Ends, Moments, When};
+use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::SlotId;
-use coflash_flash::{Access, BlockId, Cause, DieId, Geometry, Media, Oob, Place, Ppn};
 use coflash_hybrid::{Found, Label, TierMedia};
+use coflash_media::disk::Direction;
+use coflash_media::image::{Image, ImageError, Spare};
+use coflash_media::{
+    Access, Backed, BlockId, Cause, Clock, DieId, Flash, Geometry, Nvm, Oob, Place, Ppn, Slot, Transfer,
+};
+use std::collections::BTreeMap;
 
-/// A page as it lies in flash.
-#[derive(Clone, Debug)]
-enum Programmed {
-    Whole(Content, Oob),
-    Torn,
-}
-
-/// Sectors of a page; each is on the disk whole or not at all.
-pub(crate) const SECTORS: usize = 2;
-
-/// The version of each sector of a page.
-pub(crate) type Data = [u64; SECTORS];
-
-/// What a request writes to a page: one of its sectors, or all.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Written {
-    pub(crate) data: Data,
-    pub(crate) only: Option<usize>,
-}
-
-impl Written {
-    pub(crate) fn writes(&self, sector: usize) -> bool {
-        self.only.is_none_or(|only| only == sector)
-    }
-
-    fn over(&self, base: Data) -> Data {
-        std::array::from_fn(|sector| if self.writes(sector) { self.data[sector] } else { base[sector] })
-    }
-}
-
-/// What a flash page holds: the data of a cached page with its label, or words.
-#[derive(Clone, Debug, Default)]
-struct Content {
-    data: Data,
-    label: Option<Label>,
-    words: Vec<u64>,
-}
+pub(crate) const PAGE_BYTES: u64 = 64;
 
 /// A mistake that a correct test must catch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,228 +34,325 @@ pub(crate) enum Sabotage {
     PartsOvertake,
 }
 
-/// A page that a group brings to the disk.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Destage {
-    pub(crate) group: u32,
-    pub(crate) page: Lpn,
-    pub(crate) data: Data,
+/// Something that may happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Operations of flash end.
+    Flash,
+    /// The disk goes on with a transfer.
+    Disk(usize),
+    /// The level is told a tag, which may be because the disk has read or written.
+    Tell { index: usize, direction: Option<Direction> },
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Fragile {
-    geometry: Geometry,
-    pages: Vec<Option<Programmed>>,
-    disk: Vec<Data>,
-    pub(crate) steps_left: u64,
-    pub(crate) steps: u64,
-    pub(crate) sabotage: Sabotage,
-    /// What is journalled now was trimmed.
-    pub(crate) trims: bool,
-    late: Option<(Ppn, Programmed)>,
-    /// What the host writes, what it reads, and what was read into the buffer.
+    pub(crate) flash: Image,
+    pub(crate) disk: Disk,
+    pub(crate) ends: Ends,
+    sabotage: Sabotage,
+    /// The level is to be told these, each at its moment.
+    to_tell: Vec<(When, u32, Option<Direction>)>,
+    telling: Option<u32>,
+    gives_way: Option<u32>,
+    /// What the host writes, what it has read from flash, and what was read into the buffer.
     pub(crate) host_writes: Written,
-    pub(crate) host_reads: Data,
+    pub(crate) host_reads: Option<Data>,
     buffer: Data,
+    /// For the page that is programmed next.
     label: Option<(SlotId, Label)>,
     words: Vec<u64>,
-    /// What each fetch has brought: (fetch, page, data).
-    pub(crate) fetched: Vec<(u32, Lpn, Data)>,
-    from_disk: Option<Data>,
-    /// Pages for the disk that the driver has not taken yet.
-    pub(crate) destages: Vec<Destage>,
+    fetched: Option<Data>,
+    /// What is journalled now was trimmed.
+    pub(crate) trims: bool,
+    /// The page of the journal that is durable only with the next program.
+    late: Option<Ppn>,
+    /// How often each thing that is to be tested has happened.
+    pub(crate) seen: BTreeMap<&'static str, u64>,
 }
 
 impl Fragile {
-    pub(crate) fn new(geometry: &Geometry, disk_pages: u32, sabotage: Sabotage) -> Self {
+    pub(crate) fn new(geometry: &Geometry, disk_pages: u32, sabotage: Sabotage, moments: Moments) -> Self {
+        let mut flash = Image::new(geometry, 0).with_power_switch(0);
+        // What is programmed is put together here.
+        flash.host_writes(0, &[]);
         Self {
-            geometry: geometry.clone(),
-            pages: vec![None; geometry.pages() as usize],
-            disk: vec![Data::default(); disk_pages as usize],
-            steps_left: u64::MAX,
-            steps: 0,
+            flash,
+            disk: Disk::new(disk_pages, sabotage),
+            ends: Ends::new(moments),
             sabotage,
-            trims: false,
-            late: None,
+            to_tell: Vec::new(),
+            telling: None,
+            gives_way: None,
             host_writes: Written::default(),
-            host_reads: Data::default(),
+            host_reads: None,
             buffer: Data::default(),
             label: None,
             words: Vec::new(),
-            fetched: Vec::new(),
-            from_disk: None,
-            destages: Vec::new(),
+            fetched: None,
+            trims: false,
+            late: None,
+            seen: BTreeMap::new(),
         }
     }
 
-    fn step(&mut self) -> bool {
-        if self.steps_left == 0 {
-            return false;
-        }
-        self.steps_left -= 1;
-        self.steps += 1;
-        true
+    pub(crate) fn count(&mut self, what: &'static str, count: u64) {
+        *self.seen.entry(what).or_default() += count;
     }
 
     pub(crate) fn is_dead(&self) -> bool {
-        self.steps_left == 0
+        self.flash.is_dead()
     }
 
     /// Power is back; what was in memory is gone.
-    pub(crate) fn power_on(&mut self) {
-        self.steps_left = u64::MAX;
-        self.late = None;
-        self.label = None;
-        self.words.clear();
-        self.fetched.clear();
-        self.destages.clear();
-    }
-
-    pub(crate) fn read_disk(&self, page: Lpn) -> Data {
-        self.disk[page.get() as usize]
-    }
-
-    /// A sector at a time: power may fail in between.
-    pub(crate) fn write_disk(&mut self, page: Lpn, written: Written) {
-        for sector in (0..SECTORS).filter(|&sector| written.writes(sector)) {
-            if self.step() {
-                self.disk[page.get() as usize][sector] = written.data[sector];
-            }
-        }
+    pub(crate) fn restart(&mut self) {
+        self.flash.restart(|_| true);
+        self.flash.log.clear();
+        self.disk.restart();
+        self.ends.restart();
+        self.to_tell.clear();
+        (self.gives_way, self.label, self.fetched) = (None, None, None);
     }
 
     /// Every programmed page, as recovery finds it.
-    pub(crate) fn programmed(&self) -> Vec<(Ppn, Option<Found>)> {
-        let found = |(index, page): (usize, &Option<Programmed>)| {
-            let found = match page.as_ref()? {
-                Programmed::Whole(content, oob) => {
-                    Some(Found { oob: *oob, label: content.label, words: content.words.clone() })
-                }
-                Programmed::Torn => None,
-            };
-            Some((Ppn::new(index as u32), found))
+    pub(crate) fn programmed(&mut self) -> Vec<(Ppn, Option<Found>)> {
+        let late = self.late.take();
+        let found = |(page, oob): (Ppn, Option<Oob>)| {
+            let found = oob.filter(|_| late != Some(page)).map(|oob| {
+                let label = self.label_of(page);
+                let has_words = label.is_none() && oob.lpn.is_some();
+                let words = if has_words { words(self.flash.data(page)) } else { Vec::new() };
+                Found { oob, label, words }
+            });
+            (page, found)
         };
-        self.pages.iter().enumerate().filter_map(found).collect()
+        self.flash.programmed().map(found).collect()
     }
 
-    /// What a page of flash holds.
-    pub(crate) fn look(&self, page: Ppn) -> Data {
-        self.content(page).data
+    /// What the spare area of a page says.
+    pub(crate) fn label_of(&self, page: Ppn) -> Option<Label> {
+        let [page, dirty, version] = self.flash.spare(page)?;
+        Some(Label { page: Lpn::new(page as u32), dirty: dirty == 1, version })
     }
 
-    fn content(&self, page: Ppn) -> Content {
-        if let Some((late, Programmed::Whole(content, _))) = &self.late
-            && *late == page
-        {
-            return content.clone();
-        }
-        match &self.pages[page.get() as usize] {
-            Some(Programmed::Whole(content, _)) => content.clone(),
-            _ => {
-                assert!(self.is_dead(), "{page:?} is read, and cannot be");
-                Content::default()
-            }
-        }
+    /// What a read has brought from the disk that was done at this moment.
+    pub(crate) fn brought(&self, when: When, page: Lpn) -> Option<Data> {
+        self.ends.jobs_of(when).into_iter().find_map(|job| self.disk.brought(job, page))
     }
 
-    fn put(&mut self, page: Ppn, content: Content, oob: Oob) {
-        if !self.step() {
-            return;
+    /// What waits.
+    pub(crate) fn waiting(&self) -> usize {
+        self.disk.waiting() + self.to_tell.len()
+    }
+
+    /// What may happen next.
+    pub(crate) fn possible(&self) -> Vec<Event> {
+        let tell = |(index, &(_, _, direction))| Event::Tell { index, direction };
+        let told = (0..).zip(&self.to_tell).filter(|&(index, _)| self.may_be_told(index)).map(tell);
+        let flash = self.ends.are_to_come().then_some(Event::Flash);
+        self.disk.free(self.ends.now()).map(Event::Disk).chain(told).chain(flash).collect()
+    }
+
+    /// Of ends of writes the first is told first.
+    fn may_be_told(&self, index: usize) -> bool {
+        let is_write = |told: &(When, u32, Option<Direction>)| told.2 == Some(Direction::Write);
+        let (before, told) = (&self.to_tell[..index], &self.to_tell[index]);
+        self.ends.has_come(told.0) && !(is_write(told) && before.iter().any(is_write))
+    }
+
+    /// Operations of flash end.
+    pub(crate) fn pass_time(&mut self) {
+        self.ends.turn();
+        self.ends.pass(4);
+    }
+
+    /// The disk goes on with a transfer: power may fail in between.
+    pub(crate) fn work_disk(&mut self, index: usize) {
+        self.ends.turn();
+        let Self { flash, disk, .. } = self;
+        let now = When::At(self.ends.now());
+        if let Some((tag, direction)) = disk.work(index, || flash.power_for_a_step().is_ok()) {
+            self.to_tell.push((now, tag, Some(direction)));
         }
-        let index = page.get() as usize;
-        assert!(self.pages[index].is_none(), "{page:?} is programmed twice without an erase");
-        let first = page.get().is_multiple_of(self.geometry.pages_per_block);
-        assert!(first || self.pages[index - 1].is_some(), "{page:?} is programmed out of order");
-        if let Some((late, programmed)) = self.late.take() {
-            self.pages[late.get() as usize] = Some(programmed);
+        self.to_tell.extend(self.gives_way.take().map(|tag| (now, tag, None)));
+    }
+
+    /// A tag that the level is to be told now.
+    pub(crate) fn tell(&mut self, index: usize) -> u32 {
+        self.ends.turn();
+        let (_, tag, _) = self.to_tell.remove(index);
+        self.telling = Some(tag);
+        tag
+    }
+
+    /// What the next page of metadata says.
+    fn metadata(&mut self) -> Vec<u64> {
+        let mut words = std::mem::take(&mut self.words);
+        let is_silent = match self.sabotage {
+            Sabotage::NoJournal => true,
+            Sabotage::NoTrims => self.trims,
+            _ => false,
+        };
+        if is_silent && words[1] > 0 {
+            words[1] = 0;
         }
-        self.pages[index] = Some(Programmed::Torn);
-        let is_journal = content.label.is_none() && !content.words.is_empty();
-        let whole = Programmed::Whole(content, oob);
-        if self.step() {
-            if is_journal && self.sabotage == Sabotage::JournalLate {
-                self.late = Some((page, whole));
-            } else {
-                self.pages[index] = Some(whole);
-            }
+        words
+    }
+
+    /// The next page of a slot: its data and its spare area.
+    fn page_of_slot(&mut self, lpn: Lpn, from: Place) -> (Data, Spare) {
+        let (slot, label) = self.label.take().expect("a cached page has a label");
+        assert_eq!(slot.get(), lpn.get(), "the label is that of the slot");
+        let base = if self.sabotage == Sabotage::StaleBase { self.disk.at(label.page) } else { self.buffer };
+        let data = match from {
+            Place::Host => self.fetched.take().unwrap_or(self.host_writes.data),
+            Place::Merged => self.host_writes.over(base),
+            Place::Slot(_) => unreachable!("the tier has no slots in memory"),
+        };
+        let dirty = label.dirty && self.sabotage != Sabotage::NoLabels;
+        (data, [label.page.get().into(), dirty.into(), label.version])
+    }
+}
+
+/// Words as the bytes of a page, and back.
+fn bytes(words: &[u64]) -> Vec<u8> {
+    let mut bytes: Vec<_> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+    bytes.resize(PAGE_BYTES as usize, 0);
+    bytes
+}
+
+fn words(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))).collect()
+}
+
+impl Clock for Fragile {
+    type When = When;
+
+    fn later(&self, after: When, _: Duration) -> When {
+        after
+    }
+
+    fn both(&mut self, one: When, other: When) -> When {
+        self.ends.both(one, other)
+    }
+
+    fn known(&self, when: When) -> Option<Time> {
+        match when {
+            When::At(time) => Some(time),
+            When::Of(_) => None,
         }
     }
 }
 
-impl Media for Fragile {
-    type When = ();
+impl Flash for Fragile {
+    type Error = ImageError;
 
-    fn read(&mut self, page: Ppn, to: Place, _: Cause, (): ()) {
-        let data = self.content(page).data;
-        match to {
-            Place::Host => self.host_reads = data,
-            Place::Merged => self.buffer = data,
-            Place::Cache { .. } => unreachable!("the tier has no slots in memory"),
+    fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: When) -> Result<When, ImageError> {
+        self.flash.read(page, Place::Merged, cause, ())?;
+        let data = words(self.flash.buffer())[..SECTORS].try_into().expect("a version for each sector");
+        if to == Place::Host {
+            self.host_reads = Some(data);
+        } else {
+            self.buffer = data;
+            self.count("merges", u64::from(cause == Cause::Host));
         }
+        Ok(self.ends.issue(after))
     }
 
-    fn program(&mut self, page: Ppn, oob: Oob, from: Place, cause: Cause, (): ()) {
-        let content = match (oob.lpn, cause) {
+    fn program(
+        &mut self,
+        page: Ppn,
+        oob: Oob,
+        from: Place,
+        cause: Cause,
+        after: When,
+    ) -> Result<When, ImageError> {
+        let is_metadata = cause == Cause::Metadata && oob.lpn.is_some();
+        let contents = match oob.lpn {
             // The FTL's own summary; the labels of its block are read from the pages themselves.
-            (None, _) => Content::default(),
-            (Some(_), Cause::Metadata) => {
-                let mut words = std::mem::take(&mut self.words);
-                let is_silent = match self.sabotage {
-                    Sabotage::NoJournal => true,
-                    Sabotage::NoTrims => self.trims,
-                    _ => false,
-                };
-                if is_silent && words[1] > 0 {
-                    words[1] = 0;
-                }
-                Content { words, ..Content::default() }
-            }
-            (Some(lpn), _) => {
-                let (slot, mut label) = self.label.take().expect("a cached page has a label");
-                assert_eq!(slot.get(), lpn.get(), "the label is that of the slot");
-                label.dirty &= self.sabotage != Sabotage::NoLabels;
-                let data = match from {
-                    Place::Host => self.from_disk.take().unwrap_or(self.host_writes.data),
-                    Place::Merged => {
-                        let page = label.page.get() as usize;
-                        let is_stale = self.sabotage == Sabotage::StaleBase;
-                        self.host_writes.over(if is_stale { self.disk[page] } else { self.buffer })
-                    }
-                    Place::Cache { .. } => unreachable!("the tier has no slots in memory"),
-                };
-                Content { data, label: Some(label), words: Vec::new() }
+            None => Vec::new(),
+            Some(_) if is_metadata => self.metadata(),
+            Some(lpn) => {
+                let (data, spare) = self.page_of_slot(lpn, from);
+                self.flash.set_spare(spare);
+                data.to_vec()
             }
         };
-        self.put(page, content, oob);
+        self.late = None;
+        self.flash.fill_buffer(&bytes(&contents));
+        self.flash.program(page, oob, Place::Merged, cause, ())?;
+        self.late = (is_metadata && self.sabotage == Sabotage::JournalLate).then_some(page);
+        Ok(self.ends.issue(after))
     }
 
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, _: Cause, (): ()) {
-        let content = self.content(from);
-        self.put(to, content, oob);
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, ImageError> {
+        self.flash.copy(from, to, oob, cause, ())?;
+        self.late = None;
+        Ok(self.ends.issue(after))
     }
 
-    fn erase(&mut self, block: BlockId, _: Cause, (): ()) {
-        let first = self.geometry.page(block, 0).get() as usize;
-        let range = first..first + self.geometry.pages_per_block as usize;
-        if !self.step() {
-            return;
-        }
-        self.pages[range.clone()].fill(Some(Programmed::Torn));
-        if self.step() {
-            self.pages[range].fill(None);
-        }
+    fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, ImageError> {
+        self.flash.erase(block, cause, ())?;
+        Ok(self.ends.issue(after))
     }
 
-    fn access(&mut self, _: u32, _: Access, (): ()) {
-        unreachable!("the tier has no cache in memory")
+    fn await_programs(&mut self, parts: &mut Vec<When>) {
+        parts.push(self.ends.last());
     }
 
-    fn later(&self, (): (), _: Duration) {}
-
-    fn both(&mut self, (): (), (): ()) {}
-
-    fn backlog(&self, _: DieId, (): ()) -> u64 {
+    fn backlog(&self, _: DieId, _: When) -> u64 {
         0
+    }
+}
+
+impl Nvm for Fragile {
+    fn access(&mut self, slot: Slot, _: Access, _: When) -> When {
+        unreachable!("the tier has no cache in memory, and {slot:?} is accessed")
+    }
+
+    fn store(&mut self, word: u32, _: u64) {
+        unreachable!("the tier has no words in memory, and {word} is stored")
+    }
+
+    fn fence(&mut self) {
+        unreachable!("the tier has nothing in memory to be fenced")
+    }
+}
+
+impl Backed for Fragile {
+    fn transfer(&mut self, transfer: Transfer, at: Time, tag: u32) {
+        let called_off = self.disk.ask(transfer, at, tag);
+        self.count("destages called off", called_off as u64);
+    }
+
+    fn tell_level(&mut self, when: When, tag: u32) {
+        let when = self.ends.hand_on(when);
+        self.to_tell.push((when, tag, None));
+    }
+
+    fn after_others(&mut self, tag: u32) {
+        assert!(self.gives_way.replace(tag).is_none(), "one transfer at a time gives way");
+        self.count("groups that give way", 1);
+    }
+
+    fn is_idle(&self, _: u64) -> bool {
+        self.disk.is_idle(self.ends.now())
+    }
+
+    fn disk_time(&self, _: Cause) -> Duration {
+        Duration::ZERO
+    }
+
+    fn disks(&self) -> u32 {
+        1
+    }
+
+    fn promise(&mut self) -> When {
+        self.ends.promise()
+    }
+
+    fn keep(&mut self, promise: When, with: When) {
+        self.ends.keep(promise, with, self.telling);
     }
 }
 
@@ -297,12 +365,16 @@ impl TierMedia for Fragile {
         self.words = words.to_vec();
     }
 
-    fn fetched(&mut self, fetch: u32, page: Lpn) {
-        let brought = self.fetched.iter().find(|&&(id, of, _)| (id, of) == (fetch, page));
-        self.from_disk = Some(brought.expect("the disk has delivered it").2);
+    fn fetched(&mut self, tag: u32, page: Lpn) {
+        self.fetched = self.disk.brought(tag, page);
     }
 
-    fn destage(&mut self, group: u32, page: Lpn, (): ()) {
-        self.destages.push(Destage { group, page, data: self.buffer });
+    fn to_disk(&mut self, tag: u32, page: Lpn, from: Place) {
+        let written = match from {
+            Place::Host => self.host_writes,
+            _ => Written { data: self.buffer, only: None },
+        };
+        self.count("parts to the disk", u64::from(written.only.is_some()));
+        self.disk.takes(tag, page, written, from);
     }
 }

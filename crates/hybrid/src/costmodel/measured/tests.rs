@@ -1,6 +1,5 @@
 use super::*;
-use crate::costmodel::HitCurve;
-use crate::costmodel::tests::config1;
+use crate::costmodel::{Costs, HitCurve};
 
 fn assert_near(value: f64, expected: f64) {
     assert!((value / expected - 1.0).abs() < 1e-9, "{value}, but {expected} is expected");
@@ -32,7 +31,7 @@ fn measured(pages_per_s: f64) -> Measured {
 }
 
 fn best(measured: &Measured) -> Partition {
-    measured.best(&config1().flash, &demand(), 1.0 / 16.0, 1.0)
+    measured.best(&Costs::CONFIG_1.flash, &demand(), 1.0 / 16.0, 1.0)
 }
 
 #[test]
@@ -46,7 +45,7 @@ fn the_effective_utilisation_is_the_one_at_which_equation_3_copies_so_much() {
 
 #[test]
 fn where_nothing_was_measured_cleaning_costs_what_equation_3_says() {
-    let (flash, measured) = (config1().flash, measured(0.0));
+    let (flash, measured) = (Costs::CONFIG_1.flash, measured(0.0));
     for u in [0.1, 0.5, 0.9] {
         let gc_ns = measured.gc_a_page_ns(&flash, u);
         assert_near(gc_ns + flash.page_program.ns as f64, flash.write_ns(u));
@@ -70,7 +69,8 @@ fn cleaning_goes_through_what_was_measured_and_is_bounded_elsewhere() {
     assert_near(cleaning.at(0.5), 0.25);
     assert_near(cleaning.at(0.6), 0.425);
     assert_near(cleaning.at(0.7), 0.6);
-    // Cleaning that costs more than equation 3 says is not taken to cost more elsewhere than it does there, or equation 3 says.
+    // Cleaning that costs more than equation 3 says is not taken to cost more elsewhere than it does there, or equation
+    // 3 says.
     cleaning.measure(0.8, copies(0.9), 0.05);
     assert_near(cleaning.at(0.85), 0.9);
     assert_near(cleaning.at(0.95), 0.95);
@@ -101,7 +101,7 @@ fn a_measure_replaces_what_is_near_what_it_contradicts_and_what_is_old() {
 
 #[test]
 fn without_a_load_the_response_is_the_sum_of_what_is_waited_for() {
-    let flash = config1().flash;
+    let flash = Costs::CONFIG_1.flash;
     let partition = Partition { caching: 0.5, read: 0.5 };
     let (read_hits, write_hits) = (0.9 * (1.0 - 0.8_f64.powi(4)), 0.8 * (1.0 - 0.8_f64.powi(4)));
     let hits_read = 0.4 * read_hits + 0.6 * write_hits * 0.25;
@@ -115,7 +115,7 @@ fn without_a_load_the_response_is_the_sum_of_what_is_waited_for() {
 
 #[test]
 fn under_load_disks_and_bursts_of_gc_are_waited_for() {
-    let flash = config1().flash;
+    let flash = Costs::CONFIG_1.flash;
     let partition = Partition { caching: 0.5, read: 0.5 };
     let of = |measured: &Measured, gc_ns| measured.response_ns(&flash, &demand(), partition, gc_ns);
     let (idle, busy) = (of(&measured(0.0), 0.0), of(&measured(200.0), 0.0));
@@ -126,7 +126,7 @@ fn under_load_disks_and_bursts_of_gc_are_waited_for() {
     assert_near(busy - idle, disk_ns / (1.0 - rho) - disk_ns);
     let three = Measured { disks: 3.0, ..measured(200.0) };
     assert_near(of(&three, 0.0) - idle, disk_ns / (1.0 - rho / 3.0) - disk_ns);
-    // Where no write waits for them, groups keep the disk from what is fetched.
+    // If no write waits for groups, they delay fetches.
     let background = |pages_per_s| of(&Measured { writes_wait: false, ..measured(pages_per_s) }, 0.0);
     let fetches_ns = 0.4 * (1.0 - read_hits) * 4e6;
     assert_near(background(200.0) - background(0.0), fetches_ns / (1.0 - rho) - fetches_ns);

@@ -1,0 +1,110 @@
+//! Disk jobs of the tier, from their creation to the answer.
+
+use crate::page_replacer::EvictionId;
+use coflash_base::{Lpn, Time};
+use coflash_media::{Media, Transfer};
+use std::collections::VecDeque;
+
+/// The purpose of a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Purpose {
+    /// A read.
+    Read,
+    /// A read of pages from this one on, to be cached.
+    Fetch(Lpn),
+    /// A group of dirty pages being destaged.
+    Group(EvictionId),
+    /// Writes past the cache, with their eviction once they have begun.
+    Overwrite(Option<EvictionId>),
+    /// Nothing but the answer.
+    Answer,
+}
+
+/// A job of the disks: one transfer, or several in sequence, so that urgent ones can go in between.
+#[derive(Clone, Debug)]
+pub(crate) struct Job<W> {
+    pub(crate) purpose: Purpose,
+    /// The pages of a group in the order of their addresses, with the times at which they are in the buffer.
+    pub(crate) pages: Vec<(Lpn, Time)>,
+    /// The moment at which the pages are in the buffer whose time is not known yet.
+    pub(crate) reading: Option<W>,
+    /// The index of the first page to be written.
+    pub(crate) next: usize,
+    /// The transfer that begins when flash is done.
+    pub(crate) postponed: Option<Transfer>,
+    /// Promises to be kept at its end.
+    pub(crate) waiters: Vec<W>,
+    /// The number of transfers to which it has yielded since its last one.
+    pub(crate) yielded: u32,
+}
+
+/// All jobs under way, by number.
+#[derive(Clone, Debug)]
+pub(crate) struct Jobs<W> {
+    jobs: Vec<Option<Job<W>>>,
+    free: Vec<u32>,
+    /// Groups that have begun, but whose transfers have not.
+    begun: VecDeque<u32>,
+}
+
+impl<W: Copy> Jobs<W> {
+    pub(crate) fn new() -> Self {
+        Self { jobs: Vec::new(), free: Vec::new(), begun: VecDeque::new() }
+    }
+
+    pub(crate) fn begin(&mut self, purpose: Purpose) -> u32 {
+        let job = Job {
+            purpose,
+            pages: Vec::new(),
+            reading: None,
+            next: 0,
+            postponed: None,
+            waiters: Vec::new(),
+            yielded: 0,
+        };
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.jobs.push(None);
+            self.jobs.len() as u32 - 1
+        });
+        self.jobs[number as usize] = Some(job);
+        number
+    }
+
+    pub(crate) fn begin_group(&mut self, group: EvictionId) -> u32 {
+        let job = self.begin(Purpose::Group(group));
+        self.begun.push_back(job);
+        job
+    }
+
+    /// Add a page to a group. It is in the buffer at `read`.
+    pub(crate) fn add_page<M: Media<When = W>>(&mut self, job: u32, page: Lpn, read: W, media: &mut M) {
+        let job = self.get(job);
+        let known = media.known(read);
+        if known.is_none() {
+            job.reading = Some(match job.reading.take() {
+                Some(others) => media.both(others, read),
+                None => read,
+            });
+        }
+        job.pages.push((page, known.unwrap_or(Time::ZERO)));
+    }
+
+    /// Take the first group that has begun, but whose transfers have not.
+    #[inline]
+    pub(crate) fn next_begun(&mut self) -> Option<u32> {
+        self.begun.pop_front()
+    }
+
+    pub(crate) fn get(&mut self, job: u32) -> &mut Job<W> {
+        self.jobs[job as usize].as_mut().expect("it has not ended")
+    }
+
+    pub(crate) fn end(&mut self, job: u32) -> Job<W> {
+        self.free.push(job);
+        self.jobs[job as usize].take().expect("it has not ended")
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.jobs.capacity() * size_of::<Option<Job<W>>>()
+    }
+}

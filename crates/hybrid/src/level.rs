@@ -1,0 +1,435 @@
+//! The tier as a level: it submits the disk transfers that the tier requests, and reports their ends.
+
+use crate::config::{ActiveBlocks, Destaging, HybridConfig};
+use crate::costmodel::{Costs, FlashCosts};
+use crate::counters::{Sizes, TierSize};
+use crate::jobs::{Jobs, Purpose};
+use crate::mapping_manager::Found;
+use crate::media::TierMedia;
+use crate::meter::DiskUse;
+use crate::partition_resizer::Limits;
+use crate::sizes::SizesOverTime;
+use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
+use coflash_base::measure::Report;
+use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite, WriteStream};
+use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Op};
+use coflash_media::disk::{Direction, Disks};
+use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
+
+/// A run of neighbouring pages of the request that the disk serves.
+#[derive(Clone, Copy, Debug)]
+struct Run<W> {
+    job: u32,
+    direction: Direction,
+    first: Lpn,
+    pages: u32,
+    after: W,
+}
+
+/// A flash cache in front of disks.
+#[derive(Clone)]
+pub struct Hybrid<W> {
+    tier: Tier,
+    jobs: Jobs<W>,
+    run: Option<Run<W>>,
+    disk_pages: u32,
+    destaging: Destaging,
+    now: Time,
+    sizes: SizesOverTime,
+}
+
+/// The most transfers to which a group yields in a row, so that it ends even if the disks are never idle.
+const YIELDS_MAX: u32 = 16;
+
+/// The configuration of a hybrid, beside its disks.
+#[derive(Clone, Copy, Debug)]
+pub struct HybridParts<'a> {
+    /// The flash.
+    pub geometry: &'a Geometry,
+    /// The timing of flash, for the cost model.
+    pub timing: &'a Timing,
+    /// The FTL.
+    pub ftl: &'a FtlConfig,
+    /// Garbage collection.
+    pub gc: &'a GcConfig,
+    /// The tier.
+    pub hybrid: &'a HybridConfig,
+    /// The seed of all random choices.
+    pub seed: Seed,
+}
+
+impl<W: Copy> Hybrid<W> {
+    /// Create an empty cache on erased flash in front of disks.
+    ///
+    /// # Errors
+    /// The first part that does not fit the others.
+    pub fn new(parts: &HybridParts<'_>, disks: &Disks) -> Result<Self, Misfit> {
+        let HybridParts { geometry, timing, ftl, gc, hybrid, seed } = *parts;
+        let disk_pages = u32::try_from(disks.pages()).ok().filter(|&pages| pages < u32::MAX / 2);
+        let disk_pages = disk_pages.ok_or_else(|| {
+            let problem = format!("{} pages are too many: fewer than {}", disks.pages(), u32::MAX / 2);
+            Misfit::new("hybrid.disks", problem)
+        })?;
+        let mixes =
+            |group: &Vec<_>| group.contains(&WriteStream::Host) && group.contains(&WriteStream::Evict);
+        if hybrid.active_blocks == ActiveBlocks::ByClass && ftl.shared_streams.iter().any(mixes) {
+            let problem = "\"by-class\" was given, but ftl.shared_streams has \"host\" (dirty pages) and \"evict\" (clean \
+                           ones) share a block: [[\"host\", \"gc\"]] is allowed, or []";
+            return Err(Misfit::new("hybrid.active_blocks", problem));
+        }
+        let flash = Ftl::new(geometry, ftl, gc, hybrid.active_blocks.requirements(), seed)?;
+        let costs =
+            Costs { flash: FlashCosts::of(geometry, timing), disk: disks.costs(geometry.page_size.count) };
+        let tier = Tier::new(flash, geometry, ftl.summary, hybrid, costs, disk_pages);
+        Ok(Self {
+            tier: tier.map_err(|misfit| misfit.within("hybrid"))?,
+            jobs: Jobs::new(),
+            run: None,
+            disk_pages,
+            destaging: hybrid.destaging,
+            now: Time::ZERO,
+            sizes: SizesOverTime::new(hybrid.period_requests),
+        })
+    }
+
+    /// The number of flash pages that may hold data.
+    #[must_use]
+    pub fn flash_pages(&self) -> u32 {
+        self.tier.flash_pages()
+    }
+
+    /// The present limits of the caches.
+    #[must_use]
+    pub fn limits(&self) -> Limits {
+        self.tier.limits()
+    }
+}
+
+impl<W: Copy> Hybrid<W> {
+    /// Recover from all programmed pages after a power cut; torn ones have no content. The tier must be new. No
+    /// request may be served before the returned moment.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub fn recover<M: TierMedia<When = W>>(
+        &mut self,
+        pages: &[(Ppn, Option<Found>)],
+        start: W,
+        media: &mut M,
+    ) -> Result<W, M::Error> {
+        self.tier.recover(pages, &mut TierIo { media, jobs: &mut self.jobs, start })
+    }
+
+    /// Add a page to the run of pages that the disk serves. A page that is not adjacent begins a new run.
+    fn extend<M: TierMedia<When = W>, H>(
+        &mut self,
+        direction: Direction,
+        page: Lpn,
+        after: W,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<W, M::Error> {
+        let most = if direction == Direction::Read { FETCH_PAGES } else { u32::MAX };
+        let fits = |run: &Run<W>| {
+            run.direction == direction && run.pages < most && run.first.get() + run.pages == page.get()
+        };
+        match self.run.as_mut().filter(|run| fits(run)) {
+            Some(run) => {
+                run.pages += 1;
+                run.after = io.media.both(run.after, after);
+            }
+            None => {
+                self.end_run(io)?;
+                let job = self.jobs.begin(match direction {
+                    Direction::Read => Purpose::Read,
+                    Direction::Write => Purpose::Overwrite(None),
+                });
+                self.run = Some(Run { job, direction, first: page, pages: 1, after });
+            }
+        }
+        let job = self.run.as_ref().expect("it has just been extended").job;
+        if direction == Direction::Write {
+            io.media.to_disk(job, page, Place::Host);
+        }
+        Ok(self.wait_for(job, io.media))
+    }
+
+    /// The moment at which a job is done.
+    fn wait_for<M: Backed<When = W>>(&mut self, job: u32, media: &mut M) -> W {
+        let promise = media.promise();
+        self.jobs.get(job).waiters.push(promise);
+        promise
+    }
+
+    fn end_run<M: TierMedia<When = W>, H>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        let Some(Run { job, direction, first, pages, after }) = self.run.take() else { return Ok(()) };
+        let (purpose, cause, ready) = match direction {
+            Direction::Read if self.tier.fetches() => {
+                self.tier.fetch(job, first, pages);
+                (Purpose::Fetch(first), Cause::Evict, after)
+            }
+            Direction::Read => (Purpose::Read, Cause::Host, after),
+            Direction::Write => {
+                let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+                let (id, ready) = self.tier.overwrite(first, pages, tier_io)?;
+                (Purpose::Overwrite(Some(id)), Cause::Host, io.media.both(ready, after))
+            }
+        };
+        self.jobs.get(job).purpose = purpose;
+        let transfer = Transfer { direction, first: first.get().into(), pages, cause };
+        match io.media.known(ready) {
+            Some(at) => io.media.transfer(transfer, at, job),
+            None => {
+                self.jobs.get(job).postponed = Some(transfer);
+                io.media.tell_level(ready, job);
+            }
+        }
+        Ok(())
+    }
+
+    /// Start the transfers of groups that are or will be in the buffer. Returns the last of their jobs.
+    #[inline]
+    fn send_groups<M: TierMedia<When = W>>(&mut self, media: &mut M) -> Option<u32> {
+        let mut last = None;
+        while let Some(job) = self.jobs.next_begun() {
+            match self.jobs.get(job).reading.take() {
+                Some(reading) => media.tell_level(reading, job),
+                None => {
+                    self.continue_group(job, media);
+                }
+            }
+            last = Some(job);
+        }
+        last
+    }
+
+    /// Submit the next run of neighbouring pages of a group, or yield to other transfers. Returns false if no page is
+    /// left.
+    fn continue_group<M: TierMedia<When = W>>(&mut self, id: u32, media: &mut M) -> bool {
+        let Self { jobs, tier, .. } = self;
+        let job = jobs.get(id);
+        let Purpose::Group(group) = job.purpose else { return false };
+        let rest = &job.pages[job.next..];
+        let Some(skipped) = rest.iter().position(|&(page, _)| tier.is_evicted_by(group, page)) else {
+            return false;
+        };
+        let rest = &rest[skipped..];
+        let ((first, mut at), mut pages) = (rest[0], 1);
+        if tier.yields(group) && job.yielded < YIELDS_MAX && !media.is_idle(first.get().into()) {
+            job.yielded += 1;
+            media.after_others(id);
+            return true;
+        }
+        job.yielded = 0;
+        for &(page, read) in &rest[1..] {
+            if page.get() != first.get() + pages || !tier.is_evicted_by(group, page) {
+                break;
+            }
+            at = at.max(read);
+            pages += 1;
+        }
+        job.next += skipped + pages as usize;
+        let transfer =
+            Transfer { direction: Direction::Write, first: first.get().into(), pages, cause: Cause::Destage };
+        media.transfer(transfer, at, id);
+        true
+    }
+
+    /// Continue a job at `io.start`, when the moment that it waited for has come.
+    fn go_on<M: TierMedia<When = W>, H>(&mut self, id: u32, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        if self.continue_group(id, io.media) {
+            return Ok(());
+        }
+        let purpose = std::mem::replace(&mut self.jobs.get(id).purpose, Purpose::Answer);
+        let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+        let mut answer = io.start;
+        match purpose {
+            Purpose::Read | Purpose::Answer => {}
+            Purpose::Fetch(first) => self.tier.fetched(id, first, tier_io)?,
+            Purpose::Group(group) => {
+                // Requests that wait for room need not wait for the journal.
+                self.tier.destaged(group, tier_io)?;
+            }
+            Purpose::Overwrite(group) => {
+                answer = self.tier.overwritten(group.expect("it has begun"), tier_io)?;
+            }
+        }
+        if io.media.known(answer).is_some() {
+            for waiter in self.jobs.end(id).waiters {
+                io.media.keep(waiter, answer);
+            }
+        } else {
+            io.media.tell_level(answer, id);
+        }
+        self.send_groups(io.media);
+        Ok(())
+    }
+}
+
+impl<M: TierMedia> Level<M> for Hybrid<M::When> {
+    fn logical_pages(&self) -> u32 {
+        self.disk_pages
+    }
+
+    #[inline]
+    fn pass_time<H: GcHook>(&mut self, now: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        self.now = self.now.max(now);
+        Ok(())
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        None
+    }
+
+    #[inline]
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        if let (Op::Read | Op::Write, Some(first)) = (command.op, command.first) {
+            self.tier.begin(command.op == Op::Write, first, command.pages);
+            self.sizes.tick(&self.tier, self.now);
+        }
+        io.start
+    }
+
+    #[inline]
+    fn read<H: GcHook>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<Option<M::When>, M::Error> {
+        let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+        match self.tier.read(page, after, tier_io)? {
+            Served::Flash(done) => Ok(Some(done)),
+            Served::Disk => self.extend(Direction::Read, page.lpn, after, io).map(Some),
+            Served::Joined(job) => {
+                let fetched = self.wait_for(job, io.media);
+                Ok(Some(io.media.both(fetched, after)))
+            }
+        }
+    }
+
+    #[inline]
+    fn write<H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
+        let served = self.tier.write(page, after, tier_io)?;
+        let group = self.send_groups(io.media);
+        match served {
+            Served::Flash(done) => match group.filter(|_| self.destaging == Destaging::Foreground) {
+                Some(group) => {
+                    let destaged = self.wait_for(group, io.media);
+                    Ok(io.media.both(destaged, done))
+                }
+                None => Ok(done),
+            },
+            Served::Disk => self.extend(Direction::Write, page.lpn, after, io),
+            Served::Joined(_) => unreachable!("a write joins no fetch"),
+        }
+    }
+
+    fn trim<H: GcHook>(
+        &mut self,
+        lpn: Lpn,
+        after: M::When,
+        _: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        self.tier.trim(lpn);
+        Ok(after)
+    }
+
+    /// Data in flash is durable.
+    fn flush<H: GcHook>(
+        &mut self,
+        _: M::When,
+        _: &mut Io<'_, M, H>,
+        _: &mut Vec<M::When>,
+    ) -> Result<(), M::Error> {
+        Ok(())
+    }
+
+    #[inline]
+    fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
+        self.end_run(io)?;
+        if self.tier.period_ends() {
+            let time_ns = |cause| io.media.disk_time(cause).ns;
+            self.tier.disks_did(DiskUse {
+                at: self.now,
+                fetched_ns: time_ns(Cause::Evict),
+                destaged_ns: time_ns(Cause::Destage),
+                past_ns: time_ns(Cause::Host),
+                disks: io.media.disks(),
+            });
+        }
+        self.tier.end(&mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start })?;
+        self.send_groups(io.media);
+        Ok(Duration::ZERO)
+    }
+
+    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        self.now = self.now.max(at);
+        match self.jobs.get(tag).postponed.take() {
+            Some(transfer) => {
+                io.media.transfer(transfer, at, tag);
+                Ok(())
+            }
+            None => self.go_on(tag, io),
+        }
+    }
+
+    fn has_idle_work(&self, die: DieId) -> bool {
+        self.tier.ftl().has_idle_work(die)
+    }
+
+    fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
+        self.tier.work_idle(die, &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start })
+    }
+
+    fn report(&self, report: &mut Report) {
+        Level::<M>::report(self.tier.ftl(), report);
+        let counters = self.tier.counters();
+        report.add(&CacheCounters {
+            read_hits: counters.read_hits(),
+            read_misses: counters.read_misses_pages,
+            write_hits: counters.write_hits_pages,
+            write_misses: counters.write_misses_pages,
+            clean_evictions_pages: counters.clean_evictions_pages,
+            dirty_evictions_pages: counters.destages_pages,
+            capacity_pages: self.tier.cache().capacity(),
+            ..CacheCounters::default()
+        });
+        // The disk holds the pages that GC drops, so a drop never causes a write.
+        report.add(&DropCounters::default());
+        report.add(counters);
+        report.add(self.tier.mapping_counters());
+        report.add(&TierSize {
+            flash_pages: self.tier.flash_pages(),
+            tracker_bytes: self.tier.heap_bytes().1 as u64,
+        });
+        // Disks may still be busy when all requests are answered.
+        let sizes = self.sizes.until(&self.tier, self.now.max(report.end()));
+        report.add_list(&Sizes::INFO, sizes.iter());
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        self.tier.ftl().erase_counts().collect()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.tier.heap_bytes().0 + self.jobs.heap_bytes()
+    }
+
+    fn assert_invariants(&self) {
+        self.tier.assert_invariants();
+    }
+}
+
+/// The tier uses no messages of a write buffer in the host.
+impl<W> Cooperates for Hybrid<W> {
+    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
+        look(self.tier.ftl())
+    }
+}

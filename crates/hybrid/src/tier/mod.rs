@@ -1,0 +1,408 @@
+//! The tier: the path of one page through flash cache and disk, and the five components at work.
+//!
+//! It makes no transfers: [`Hybrid`](crate::Hybrid) submits them and reports their ends. A read miss is a *fetch*,
+//! dirty pages are destaged as a *group*, and a write that bypasses the cache is an *overwrite*. Between the beginning
+//! and the end of each its pages may change; pages that were overwritten meanwhile are left alone.
+//!
+//! The order of operations makes a power failure safe at any moment:
+//!
+//! - A group is on the disk before the journal records the removal of its pages, and the journal is written before
+//!   flash may erase them.
+//! - A page that is overwritten past the cache is removed from flash, by the journal. A clean copy is removed before
+//!   the disk is written, since it would then be out of date; a dirty copy after it, since it is the only copy until
+//!   then. Meanwhile a partial write does not go to that copy, but to the disk, after the first.
+
+mod eviction;
+mod fetching;
+mod recovery;
+mod resizing;
+
+pub(crate) use fetching::FETCH_PAGES;
+
+use crate::config::{HybridConfig, PartialWrites};
+use crate::costmodel::Costs;
+use crate::counters::{MappingCounters, TierCounters};
+use crate::jobs::Jobs;
+use crate::mapping_manager::{Layout, MappingManager};
+use crate::media::TierMedia;
+use crate::meter::Meter;
+use crate::page_replacer::{EvictionId, PageReplacer};
+use crate::partition_resizer::{Limits, PartitionResizer};
+use crate::scheme::Scheme;
+use crate::sequential_detector::SequentialDetector;
+use crate::store::Store;
+use crate::workload_tracker::WorkloadTracker;
+use coflash_base::{Lpn, Misfit, Share};
+use coflash_cache::{SlotId, SplitCache};
+use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite, Summary};
+use coflash_media::{Cause, DieId, Geometry, Media, Place};
+use fetching::Fetches;
+
+/// The most segments of a ghost list.
+const SEGMENTS_MAX: u64 = 255;
+
+/// The context of a call: media, disk jobs, and the start of the request.
+pub(crate) struct TierIo<'a, M: Media> {
+    /// The media, which carries out operations.
+    pub(crate) media: &'a mut M,
+    /// The disk jobs, where groups begin.
+    pub(crate) jobs: &'a mut Jobs<M::When>,
+    /// The beginning of the current request: no operation begins earlier.
+    pub(crate) start: M::When,
+}
+
+/// The server of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Served<W> {
+    /// Flash, done at this moment.
+    Flash(W),
+    /// The disk, in a transfer of its own.
+    Disk,
+    /// A fetch under way that includes the page: the read ends with this job.
+    Joined(u32),
+}
+
+/// The tier.
+#[derive(Clone)]
+pub(crate) struct Tier {
+    ftl: Ftl,
+    replacer: PageReplacer,
+    detector: SequentialDetector,
+    tracker: Option<WorkloadTracker>,
+    meter: Meter,
+    resizer: PartitionResizer,
+    mapping: MappingManager,
+    scheme: Scheme,
+    /// The decision about clean pages of GC's victims.
+    clean: Decision,
+    costs: Costs,
+    partial_writes: PartialWrites,
+    flash_pages: u32,
+    slots: u32,
+    step: f64,
+    fetches: Fetches,
+    /// Whether the current request bypasses the cache.
+    bypass: bool,
+    /// Whether the period ended with this request.
+    period_ends: bool,
+    trimmed: Vec<Lpn>,
+    /// The group that is destaged in order to shrink the write cache.
+    shrinking_group: Option<EvictionId>,
+    counters: TierCounters,
+}
+
+impl Tier {
+    /// Create an empty cache over an erased FTL, for disks of `disk_pages` pages.
+    ///
+    /// # Errors
+    /// The first part that does not fit, with its key in the table.
+    pub(crate) fn new(
+        ftl: Ftl,
+        geometry: &Geometry,
+        summary: Summary,
+        config: &HybridConfig,
+        costs: Costs,
+        disk_pages: u32,
+    ) -> Result<Self, Misfit> {
+        config.check()?;
+        let page_bytes = geometry.page_size.count;
+        let layout = Layout::new(ftl.logical_pages(), page_bytes).ok_or_else(|| {
+            let pages = ftl.logical_pages();
+            Misfit::new("segment", format!("flash of {pages} pages is too small to keep its own mapping"))
+        })?;
+        let summary_pages = u32::from(summary != Summary::Off);
+        let flash_pages = geometry.blocks() * (geometry.pages_per_block - summary_pages);
+        let segment_pages = config.segment.count / page_bytes;
+        let segments = u64::from(flash_pages).div_ceil(segment_pages.max(1));
+        if segment_pages == 0 || !(2..=SEGMENTS_MAX).contains(&segments) {
+            let problem = format!(
+                "{} divides flash of {flash_pages} pages into {segments} segments; 2 to {SEGMENTS_MAX} are allowed",
+                config.segment
+            );
+            return Err(Misfit::new("segment", problem));
+        }
+        if config.destage_pages > layout.slots / 4 {
+            let problem = format!(
+                "{} is more than a quarter of the {} pages of cache",
+                config.destage_pages, layout.slots
+            );
+            return Err(Misfit::new("destage_pages", problem));
+        }
+        let scheme = config.scheme.build();
+        let clean = if scheme.drops_clean() { Decision::Drop } else { config.active_blocks.copies_clean() };
+        let step = segment_pages as f64 / f64::from(flash_pages);
+        let kept = 1.0 - config.decay.as_f64().min(Share::ONE.as_f64());
+        let tracks = scheme.divides();
+        let unit_pages = config.sequential_unit.count.div_ceil(page_bytes);
+        Ok(Self {
+            replacer: PageReplacer::new(
+                &config.policy,
+                scheme.orders(),
+                layout.slots,
+                disk_pages as usize,
+                config.destage_pages,
+            ),
+            detector: SequentialDetector::new(
+                config.sequential_streams,
+                (unit_pages > 0).then_some(unit_pages),
+            ),
+            tracker: tracks.then(|| {
+                let (segments, segment_pages) = (segments as u32, segment_pages as u32);
+                WorkloadTracker::new(&config.policy, segments, segment_pages, step, disk_pages as usize, kept)
+            }),
+            resizer: PartitionResizer::new(
+                Limits::of(scheme.first(), flash_pages, layout.slots),
+                config.period_requests,
+                config.resize_pages,
+                config.resizing,
+                config.destage_pages,
+            ),
+            meter: Meter::new(&costs, geometry.dies(), config.destaging),
+            mapping: MappingManager::new(layout, disk_pages as usize),
+            scheme,
+            clean,
+            costs,
+            partial_writes: config.partial_writes,
+            flash_pages,
+            slots: layout.slots,
+            step,
+            fetches: Fetches::default(),
+            bypass: false,
+            period_ends: false,
+            trimmed: Vec::new(),
+            shrinking_group: None,
+            counters: TierCounters::default(),
+            ftl,
+        })
+    }
+
+    /// The FTL.
+    pub(crate) fn ftl(&self) -> &Ftl {
+        &self.ftl
+    }
+
+    /// The cached pages.
+    pub(crate) fn cache(&self) -> &SplitCache {
+        &self.replacer.cache
+    }
+
+    /// The counters.
+    pub(crate) fn counters(&self) -> &TierCounters {
+        &self.counters
+    }
+
+    /// The counters of its own mapping.
+    pub(crate) fn mapping_counters(&self) -> &MappingCounters {
+        self.mapping.counters()
+    }
+
+    /// The number of flash pages that may hold data: S_F.
+    pub(crate) fn flash_pages(&self) -> u32 {
+        self.flash_pages
+    }
+
+    /// The heap memory in bytes, and the tracker's part of it.
+    pub(crate) fn heap_bytes(&self) -> (usize, usize) {
+        let tracker = self.tracker.as_ref().map_or(0, WorkloadTracker::heap_bytes);
+        let all = self.ftl.heap_bytes()
+            + self.replacer.heap_bytes()
+            + self.detector.heap_bytes()
+            + self.mapping.heap_bytes()
+            + self.fetches.heap_bytes()
+            + tracker;
+        (all, tracker)
+    }
+
+    #[inline(always)]
+    fn store<'a, M: Media>(
+        ftl: &'a mut Ftl,
+        replacer: &'a mut PageReplacer,
+        clean: Decision,
+        io: &'a mut TierIo<'_, M>,
+    ) -> Store<'a, M> {
+        Store { cache: &mut replacer.cache, ftl, clean, media: io.media, start: io.start }
+    }
+
+    /// Do one step of background work on a die that is idle at `io.start`. Returns false if there is none.
+    pub(crate) fn work_idle<M: Media>(
+        &mut self,
+        die: DieId,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<bool, M::Error> {
+        Self::store(&mut self.ftl, &mut self.replacer, self.clean, io).work_idle(die)
+    }
+
+    /// Begin a request: a read or write of `pages` pages from `first` on.
+    #[inline]
+    pub(crate) fn begin(&mut self, write: bool, first: Lpn, pages: u32) {
+        self.bypass = self.detector.is_sequential(write, u64::from(first.get()), pages);
+        self.meter.tick(self.replacer.cache.len());
+        self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
+    }
+
+    /// End a request: begin the evictions that it and the present limits require.
+    pub(crate) fn end<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
+        if std::mem::take(&mut self.period_ends) {
+            self.divide();
+        }
+        if !self.trimmed.is_empty() {
+            self.forget_trimmed(io)?;
+        }
+        self.keep_limits(0, io)?;
+        self.destage_to_shrink(io)
+    }
+
+    /// Read a page of the request. A request that bypasses the cache joins no fetch, since that would split its
+    /// transfer.
+    #[inline]
+    pub(crate) fn read<M: TierMedia>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<Served<M::When>, M::Error> {
+        let found = self.replacer.cache.lookup(page.lpn);
+        let dirty = found.is_some_and(|slot| self.replacer.cache.is_dirty(slot));
+        if self.bypass {
+            self.counters.bypassed_reads_pages += 1;
+            let done = match found.filter(|_| dirty) {
+                Some(slot) => self.read_slot(slot, page, after, io)?,
+                None => None,
+            };
+            return Ok(done.map_or(Served::Disk, Served::Flash));
+        }
+        if let Some(tracker) = &mut self.tracker {
+            tracker.read(page.lpn, dirty);
+        }
+        if let Some(slot) = found {
+            self.replacer.cache.touch(slot);
+            if let Some(done) = self.read_slot(slot, page, after, io)? {
+                if dirty {
+                    self.counters.read_hits_dirty_pages += 1;
+                } else {
+                    self.counters.read_hits_clean_pages += 1;
+                }
+                return Ok(Served::Flash(done));
+            }
+        }
+        self.counters.read_misses_pages += 1;
+        Ok(self.fetches.bringing(page.lpn).map_or(Served::Disk, |job| {
+            self.counters.joined_reads_pages += 1;
+            Served::Joined(job)
+        }))
+    }
+
+    /// `None` if GC, which may run before the read, drops the page.
+    #[inline]
+    fn read_slot<M: TierMedia>(
+        &mut self,
+        slot: SlotId,
+        page: PageRead,
+        after: M::When,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<Option<M::When>, M::Error> {
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        store.read(PageRead { lpn: Lpn::new(slot.get()), ..page }, after)
+    }
+
+    /// Write a page of the request.
+    #[inline]
+    pub(crate) fn write<M: TierMedia>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<Served<M::When>, M::Error> {
+        let (lpn, whole) = (page.lpn, page.coverage == Coverage::Full);
+        let found = self.replacer.cache.lookup(lpn);
+        if self.passes(found, whole) {
+            self.counters.bypassed_writes_pages += 1;
+            if let Some(tracker) = &mut self.tracker {
+                tracker.forget(lpn);
+            }
+            let cache = &mut self.replacer.cache;
+            if let Some(slot) = found.filter(|&slot| cache.is_dirty(slot) && !cache.is_pinned(slot)) {
+                // Pinned, so that no group includes it: that would race with this write.
+                cache.pin(slot);
+            }
+            return Ok(Served::Disk);
+        }
+        if let Some(tracker) = &mut self.tracker {
+            tracker.write(lpn);
+        }
+        self.fetches.cancel(lpn, 1);
+        let was_dirty = found.is_some_and(|slot| self.replacer.cache.is_dirty(slot));
+        if was_dirty {
+            self.counters.write_hits_pages += 1;
+        } else {
+            self.counters.write_misses_pages += 1;
+        }
+        let (mut from, mut after) = (page.from, after);
+        let slot = if let Some(slot) = found {
+            if !whole && let Some(read) = self.read_merged(slot, after, io)? {
+                (from, after) = (Place::Merged, read);
+            }
+            self.replacer.keep(slot);
+            self.replacer.cache.write(slot);
+            slot
+        } else {
+            if self.replacer.cache.is_full() {
+                let slot = self.replacer.clean_victim().expect("it was asked whether there is one");
+                self.drop_clean(slot);
+            }
+            self.replacer.cache.insert(lpn, true)
+        };
+        let done = self.program(slot, from, page.cause, after, io)?;
+        // The page is dirty, so GC keeps it.
+        self.keep_limits(0, io)?;
+        Ok(Served::Flash(done))
+    }
+
+    /// Whether a write bypasses the cache.
+    fn passes(&mut self, found: Option<SlotId>, whole: bool) -> bool {
+        match found {
+            // It is being destaged, and the new version must not overtake it to the disk. But if it is overwritten past
+            // the cache, it is the wrong base for a partial write.
+            Some(slot) if self.replacer.cache.is_pinned(slot) => !whole && self.replacer.is_outdated(slot),
+            Some(_) => self.bypass && whole,
+            None if self.bypass || (!whole && self.partial_writes == PartialWrites::Disk) => true,
+            None => {
+                let overflows = self.replacer.cache.is_full() && self.replacer.clean_victim().is_none();
+                self.counters.overflowed_writes_pages += u64::from(overflows);
+                overflows
+            }
+        }
+    }
+
+    fn read_merged<M: TierMedia>(
+        &mut self,
+        slot: SlotId,
+        after: M::When,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<Option<M::When>, M::Error> {
+        // A clean page must not be dropped between this and the write.
+        self.replacer.cache.write(slot);
+        self.replacer.keep(slot);
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        store.read(PageRead { lpn: Lpn::new(slot.get()), to: Place::Merged, cause: Cause::Host }, after)
+    }
+
+    #[inline]
+    fn program<M: TierMedia>(
+        &mut self,
+        slot: SlotId,
+        from: Place,
+        cause: Cause,
+        after: M::When,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<M::When, M::Error> {
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        self.mapping.program(slot, from, cause, after, &mut store)
+    }
+
+    fn forget<M: TierMedia>(&mut self, pages: &[Lpn], io: &mut TierIo<'_, M>) -> Result<M::When, M::Error> {
+        let start = io.start;
+        let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
+        self.mapping.forget(pages, start, &mut store)
+    }
+}
