@@ -1,45 +1,47 @@
-//! The synthetic generator of DiskSim 4.0, draw for draw: for comparing with that simulator's published outputs.
+//! The synthetic generator of DiskSim 4.0, draw for draw, for comparison with that simulator's published outputs.
 //!
-//! It draws everything from one 48-bit linear congruential generator (the C library's `drand48`), in an order that
-//! depends on what was drawn before, so the distributions alone do not give the same workload: a sequential request
-//! keeps the size of the one before it, and the published 5-million run owes its 1.14 pages a request to the fifteen
-//! sizes that happened to be drawn. Facts: the simulator's manual and its behaviour.
+//! All numbers come from one 48-bit linear congruential generator (the C library's `drand48`), in an order that
+//! depends on earlier draws. So equal distributions alone do not give an equal workload: a sequential request keeps
+//! the size of its predecessor, and the 1.14 pages per request of the published 5-million run follow from only fifteen
+//! drawn sizes.
+//!
+//! Source: the simulator's manual and its observed behaviour.
 
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use coflash_base::{Bytes, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which of the published workloads.
+/// The published workloads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pattern {
-    /// Each request begins where the last one ended; reads.
+    /// Reads; each request begins at the end of the previous one.
     SequentialRead,
-    /// Each request begins anywhere; reads.
+    /// Reads at uniformly random positions.
     RandomRead,
-    /// Each request begins where the last one ended; writes.
+    /// Writes; each request begins at the end of the previous one.
     SequentialWrite,
-    /// Each request begins anywhere; writes.
+    /// Writes at uniformly random positions.
     #[default]
     RandomWrite,
 }
 
-/// The generator as the published runs set it.
+/// DiskSim's generator, with the parameters of the published runs as defaults.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DiskSimConfig {
-    /// Which of the published workloads.
+    /// The published workload: reads or writes, sequential or random.
     pub pattern: Pattern,
-    /// Requests in all. The simulator's own statistics leave out the last one it issues.
+    /// Number of requests. DiskSim's own statistics omit the last issued request.
     pub requests: u64,
-    /// Requests begin within so many bytes.
+    /// Size of the address space.
     pub space: Bytes,
-    /// The blocking factor: sizes and positions are multiples of this.
+    /// Blocking factor: sizes and positions are multiples of this.
     pub block: Bytes,
-    /// Mean of the exponential distribution from which sizes are drawn, before they are rounded up to a block.
+    /// Mean of the exponential distribution of sizes, before rounding up to a block.
     pub size_mean: Bytes,
-    /// Interarrival times are uniform from 0 to this.
+    /// Interarrival times are uniformly distributed from 0 to this.
     pub interarrival_max: coflash_base::Duration,
 }
 
@@ -56,7 +58,7 @@ impl Default for DiskSimConfig {
     }
 }
 
-/// What sizes are drawn in.
+/// The unit of drawn sizes.
 const SECTOR: u64 = 512;
 
 /// The C library's `drand48`.
@@ -64,7 +66,7 @@ const SECTOR: u64 = 512;
 struct Drand48(u64);
 
 impl Drand48 {
-    /// As `srand48(seed)` leaves it.
+    /// The state after `srand48(seed)`.
     fn seeded(seed: u32) -> Self {
         Self((u64::from(seed) << 16) | 0x330E)
     }
@@ -84,15 +86,15 @@ pub struct DiskSimGenerator {
     blocks: u64,
     issued: u64,
     clock_ms: f64,
-    /// First block and blocks of the last request.
+    /// First block and number of blocks of the last request.
     last: (u64, u64),
 }
 
 impl DiskSimGenerator {
-    /// The generator at its start. It has seeds of its own: those of the published runs.
+    /// Create the generator. Its seeds are fixed: those of the published runs.
     ///
     /// # Errors
-    /// The first parameter that is not allowed, with what was given and what is allowed.
+    /// An invalid parameter.
     pub fn new(config: &DiskSimConfig) -> Result<Self, WorkloadError> {
         let refuse = |key, problem| Err(WorkloadError::Parameters { key, problem });
         if config.requests == 0 {
@@ -105,7 +107,7 @@ impl DiskSimGenerator {
         if space.count / block.count < 2 || space.count > 1 << 63 {
             return refuse("space", format!("{space} was given; from two blocks to 2^63 bytes is allowed"));
         }
-        // Of a mean below a sector hardly any draw would ever fill one.
+        // With a mean below a sector, hardly any draw would fill one.
         if mean.count < SECTOR || mean.count > space.count / 4 {
             return refuse(
                 "size_mean",
@@ -113,7 +115,7 @@ impl DiskSimGenerator {
             );
         }
         let blocks = config.space.count / config.block.count;
-        // The first request is drawn while the simulator is set up, from a seed of its own.
+        // The first request is drawn during the simulator's set-up, from a separate seed.
         let draws = Drand48::seeded(42);
         Ok(Self { config: config.clone(), draws, blocks, issued: 0, clock_ms: 0.0, last: (0, 0) })
     }
@@ -137,7 +139,7 @@ impl DiskSimGenerator {
         }
         let _class = self.draws.next();
         if self.issued == 0 {
-            // The run itself starts from the simulator's default seed.
+            // The run itself uses the simulator's default seed.
             self.draws = Drand48::seeded(1_000_003);
         }
         self.issued += 1;
@@ -151,7 +153,7 @@ impl DiskSimGenerator {
         Request { arrival, offset: start * block, length: length * block, op }
     }
 
-    /// A start and a size, both drawn again until the request is not empty and fits.
+    /// A start and a size in blocks, redrawn until the request is not empty and fits.
     fn draw_range(&mut self) -> (u64, u64) {
         let sectors_per_block = self.config.block.count / SECTOR;
         let mean_sectors = self.config.size_mean.count as f64 / SECTOR as f64;
@@ -201,7 +203,8 @@ mod tests {
         assert_eq!(all(Pattern::RandomRead, 1)[0].arrival, Time { ns: 744_525 });
     }
 
-    /// The published outputs count 395,130 page accesses in 249,999 random requests, and one page to each sequential one.
+    /// The published outputs count 395,130 page accesses in 249,999 random requests, and one page per sequential
+    /// request.
     #[test]
     fn the_pages_of_the_published_runs() {
         let pages = |pattern| all(pattern, 249_999).iter().map(|request| request.length / 4096).sum::<u64>();

@@ -1,28 +1,31 @@
-//! What the device is asked to do: requests, the formats they are recorded in, and generators that make them up.
+//! Requests and their generators.
 //!
-//! Everything that yields requests is a [`Source`]: it is streamed in batches and never held whole, and
-//! [`ReadAhead`] lets it run on a thread of its own, ahead of the simulation.
+//! Every supplier of requests is a [`Source`], a recorded trace as well: it delivers them in batches and never holds
+//! the whole workload. [`ReadAhead`] runs a source on its own thread, ahead of the simulation.
+//!
+//! | concept | place |
+//! |---|---|
+//! | requests, the `Source` trait, errors of a workload | `request.rs` |
+//! | a source on its own thread | `read_ahead.rs` |
+//! | several rounds of one workload | `repeat.rs` |
+//! | synthetic workloads: three independent choices | `synthetic/mod.rs` |
+//! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,hot_cold,runs}.rs`; layout in `scatter.rs` |
+//! | … how long they are | `synthetic/{size,jesd219}.rs` |
+//! | … when they arrive | `synthetic/{arrival,on_off,self_similar,quantiles}.rs` |
+//! | … portable random draws | `synthetic/draw.rs` |
+//! | phases and tenants: workloads in sequence and side by side | `parts/` |
+//! | preset workloads such as `jesd219-enterprise` | `presets/` |
+//! | DiskSim's generator, draw for draw | `disksim_generator.rs` |
 
-mod caught;
-mod compressed;
 pub mod disksim_generator;
-pub mod formats;
-pub mod info;
-pub mod like;
-mod merge;
 pub mod parts;
-mod place;
+pub mod presets;
 pub mod read_ahead;
-pub mod ready_made;
 mod repeat;
 mod request;
 pub mod synthetic;
-pub mod tools;
-pub mod trace;
 
 pub use parts::{Part, PartSource};
-pub use place::STANDARD_INPUT;
 pub use read_ahead::ReadAhead;
 pub use repeat::Repeat;
 pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
-pub use trace::{OnError, TraceOptions, TraceSource};

@@ -1,17 +1,17 @@
-//! A source on a thread of its own, a few batches ahead of whoever uses it.
+//! A source on its own thread, a few batches ahead of its consumer.
 //!
-//! Parsing and decompression then cost no time of the simulation as long as they are the faster of the two. Batches go
-//! round in a circle: a full one comes through a bounded channel, the emptied one goes back, so nothing is allocated
-//! once the circle is full. Progress and remarks travel with the batch they belong to.
+//! Parsing and decompression cost no simulation time as long as they are faster than the simulation. Batches are
+//! recycled: a full batch arrives through a bounded channel, the empty one returns through another, so the steady
+//! state allocates nothing. Progress and remarks travel with their batch.
 
 use crate::request::{BATCH_REQUESTS, Request, Source, WorkloadError};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::thread::{Builder, JoinHandle};
 
-/// How many batches wait between the two threads: enough to ride out a slow moment of either.
+/// Batches queued between the two threads: enough to absorb a slow moment of either.
 const BATCHES_AHEAD: usize = 4;
 
-/// What the thread hands over at a time.
+/// One message of the thread.
 struct Delivery {
     /// The requests; empty at the end.
     batch: Result<Vec<Request>, WorkloadError>,
@@ -19,9 +19,9 @@ struct Delivery {
     remarks: Vec<String>,
 }
 
-/// A [`Source`] that works ahead on its own thread. Dropping it stops the thread after the batch it is at.
+/// A [`Source`] that works ahead on its own thread. Dropping it stops the thread after the current batch.
 pub struct ReadAhead {
-    /// Nothing once the source has ended.
+    /// `None` after the end of the source.
     full: Option<Receiver<Delivery>>,
     empty: Sender<Vec<Request>>,
     thread: Option<JoinHandle<()>>,
@@ -30,10 +30,10 @@ pub struct ReadAhead {
 }
 
 impl ReadAhead {
-    /// Lets `source` work ahead.
+    /// Start `source` on a new thread.
     ///
     /// # Errors
-    /// Where the system has no thread to give.
+    /// The system cannot start a thread.
     pub fn new(source: impl Source + 'static) -> Result<Self, WorkloadError> {
         let (progress, remarks) = (source.progress(), source.remarks());
         let (full_sender, full) = sync_channel(BATCHES_AHEAD);
@@ -45,7 +45,7 @@ impl ReadAhead {
         Ok(Self { full: Some(full), empty, thread: Some(thread), progress, remarks })
     }
 
-    /// Why the thread went away without a last delivery.
+    /// The error of a thread that ended without a last delivery.
     fn lost(&mut self) -> WorkloadError {
         self.full = None;
         let payload = self.thread.take().and_then(|thread| thread.join().err());
@@ -63,7 +63,7 @@ fn failure(problem: String) -> WorkloadError {
     WorkloadError::Trace { file: "reading ahead".to_owned(), problem }
 }
 
-/// What the thread does: until the end, an error, or until nobody listens.
+/// The loop of the thread: until the end of the source, an error, or the loss of the consumer.
 fn work(mut source: impl Source, full: &SyncSender<Delivery>, empty: &Receiver<Vec<Request>>) {
     loop {
         let mut batch = empty.try_recv().unwrap_or_else(|_| Vec::with_capacity(BATCH_REQUESTS));
@@ -97,7 +97,7 @@ impl Source for ReadAhead {
                 Ok(())
             }
             Ok(next) => {
-                // The thread may already be at its end and need no more.
+                // The thread may have ended and need no more batches.
                 let _ = self.empty.send(std::mem::replace(batch, next));
                 Ok(())
             }
@@ -117,7 +117,6 @@ impl Source for ReadAhead {
     }
 }
 
-/// A source chosen at run time is a source like any other.
 impl Source for Box<dyn Source> {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
         (**self).next_batch(batch)
@@ -134,7 +133,7 @@ impl Source for Box<dyn Source> {
 
 impl Drop for ReadAhead {
     fn drop(&mut self) {
-        // Without a listener the thread's next delivery fails, and it returns.
+        // Without a receiver the thread's next delivery fails, and the thread returns.
         self.full = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -150,7 +149,7 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
 
-    /// Yields batches of one request, and then what `end` says.
+    /// Batches of one request each, then the given end.
     struct Count {
         next: u64,
         stop: u64,
@@ -193,7 +192,7 @@ mod tests {
         }
     }
 
-    /// Everything the source yields, and how it ended.
+    /// The number of requests of the source, and its error.
     fn drain(source: &mut ReadAhead) -> (u64, Option<String>) {
         let mut batch = Vec::new();
         let mut next = 0;
@@ -245,7 +244,7 @@ mod tests {
         source.next_batch(&mut Vec::new()).unwrap();
         drop(source);
         let asked = asked.load(Ordering::Relaxed);
-        // One taken, those that wait, and one that could not be delivered.
+        // One taken, those in the queue, and one that could not be delivered.
         assert!(asked <= 2 + BATCHES_AHEAD as u64, "{asked}");
     }
 }

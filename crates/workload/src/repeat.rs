@@ -1,29 +1,29 @@
-//! A workload gone through several times: the same requests at the same addresses, their times going on.
+//! Several rounds of one workload: the same requests at the same addresses, with increasing times.
 //!
-//! Each round begins when the last request of the one before has arrived, as the next file of a trace does. The source is
-//! opened anew for each, so that nothing is held in memory and a round is what the first one was.
+//! Each round begins at the last arrival of the previous one, like the next file of a trace. The source is opened
+//! again for each round, so that nothing is held in memory and all rounds are equal.
 //!
-//! Cost: one addition a request from the second round on.
+//! Cost: one addition per request from the second round on.
 
 use crate::{Request, Source, WorkloadError};
 
-/// A [`Source`] that begins again so many times.
+/// A [`Source`] that runs through another one several times.
 pub struct Repeat<S, Open> {
     open: Open,
     current: S,
     rounds: u32,
-    /// The rounds that have ended.
+    /// Completed rounds.
     ended: u32,
-    /// When the round under way began.
+    /// Begin of the current round.
     begin_ns: u64,
-    /// When its latest request arrived.
+    /// Arrival of its latest request.
     latest_ns: u64,
-    /// What the first round remarked by its end; the others remark the same.
+    /// The remarks of the first round; those of the others are the same.
     remarks: Option<Vec<String>>,
 }
 
 impl<S: Source, Open: FnMut() -> Result<S, WorkloadError> + Send> Repeat<S, Open> {
-    /// Goes through `first`, and then through what `open` opens until there have been so many rounds.
+    /// Run through `first`, then through sources from `open`, `rounds` rounds in all.
     pub fn new(first: S, rounds: u32, open: Open) -> Self {
         Self { open, current: first, rounds, ended: 0, begin_ns: 0, latest_ns: 0, remarks: None }
     }
@@ -70,7 +70,6 @@ mod tests {
     use super::*;
     use crate::Op;
     use crate::synthetic::{ArrivalConfig, GeneratorConfig, Synthetic, SyntheticConfig};
-    use crate::trace::{self, TraceOptions};
     use coflash_base::{Seed, Share, Time};
 
     fn all(mut source: impl Source) -> Vec<Request> {
@@ -87,8 +86,8 @@ mod tests {
         }
     }
 
-    /// So many rounds, made by hand.
-    fn by_hand(once: &[Request], rounds: usize) -> Vec<Request> {
+    /// The expected requests of all rounds.
+    fn expected(once: &[Request], rounds: usize) -> Vec<Request> {
         let lasts = once.last().map_or(0, |last| last.arrival.ns);
         let later = |round: usize| {
             once.iter().map(move |&request| Request {
@@ -113,41 +112,12 @@ mod tests {
         let once = all(open().unwrap());
         for rounds in [1, 2, 3] {
             let found = all(Repeat::new(open().unwrap(), rounds, open));
-            assert_eq!(found, by_hand(&once, rounds as usize), "{rounds} rounds");
+            assert_eq!(found, expected(&once, rounds as usize), "{rounds} rounds");
             assert!(found.is_sorted_by_key(|request| request.arrival));
         }
     }
 
-    #[test]
-    fn a_trace_repeated_is_the_trace_named_so_many_times() {
-        let file = std::env::temp_dir().join(format!("coflash-repeat-{}.csv", std::process::id()));
-        let rows = "128166372003061629,hm,0,Read,383496192,32768,113736\n\
-                    128166372016382155,hm,0,Write,2822144,4096,2909\n\
-                    128166372026382245,hm,0,Write,not a number,4096,5\n\
-                    128166372036382245,hm,0,Write,2826240,4096,5\n";
-        std::fs::write(&file, rows).unwrap();
-        let path = file.to_str().unwrap().to_owned();
-        let options = TraceOptions { on_error: crate::OnError::Skip, ..TraceOptions::default() };
-        let open = || trace::open(std::slice::from_ref(&path), &options);
-        let mut repeated = Repeat::new(open().unwrap(), 3, open);
-        let named = all(trace::open(&vec![path.clone(); 3], &options).unwrap());
-        assert_eq!(named.len(), 9);
-        let mut batch = Vec::new();
-        let mut found = Vec::new();
-        while repeated.next_batch(&mut batch).is_ok() && !batch.is_empty() {
-            found.extend_from_slice(&batch);
-        }
-        assert_eq!(found, named);
-        let remarks = repeated.remarks();
-        assert_eq!(
-            remarks.iter().filter(|remark| remark.contains("1 records were skipped")).count(),
-            1,
-            "{remarks:?}"
-        );
-        std::fs::remove_file(&file).unwrap();
-    }
-
-    /// A source of nothing, or of one request and an error.
+    /// A source of at most one request.
     struct Brief(Option<Request>);
 
     impl Source for Brief {
@@ -162,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_workload_stays_empty_and_an_error_of_a_later_round_is_told() {
+    fn an_empty_workload_stays_empty_and_an_error_of_a_later_round_is_reported() {
         assert_eq!(all(Repeat::new(Brief(None), 1000, || Ok(Brief(None)))), []);
 
         let request = Request { arrival: Time { ns: 5 }, offset: 0, length: 512, op: Op::Read };
@@ -175,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn time_does_not_run_over() {
+    fn time_saturates() {
         let late =
             || Brief(Some(Request { arrival: Time { ns: 1 << 63 }, offset: 0, length: 1, op: Op::Read }));
         let found = all(Repeat::new(late(), 3, || Ok(late())));

@@ -1,58 +1,46 @@
-//! A request, and whatever yields them.
+//! Requests and the trait of their sources.
 
+pub use coflash_base::Op;
 use coflash_base::Time;
-
-/// What a request asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// Read the range.
-    Read,
-    /// Write the range.
-    Write,
-    /// The range is no longer needed (discard, deallocate).
-    Trim,
-    /// Make everything written so far durable; has no range.
-    Flush,
-}
 
 /// One request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// When it arrives; never earlier than the request before it.
+    /// Arrival time; never earlier than that of the previous request.
     pub arrival: Time,
     /// First byte.
     pub offset: u64,
     /// Bytes; at least one, except for a flush (zero). `offset + length` is at most 2^63.
     pub length: u64,
-    /// What it asks for.
+    /// Operation.
     pub op: Op,
 }
 
-/// The most requests a source puts into one batch: large enough that the cost of a batch vanishes, small enough for a
-/// second-level cache.
+/// Upper bound of requests in one batch: large enough to hide the cost of a batch, small enough for a second-level
+/// cache.
 pub const BATCH_REQUESTS: usize = 8192;
 
-/// Whatever yields requests.
+/// A source of requests: a generator or a trace.
 pub trait Source: Send {
-    /// Replaces the content of `batch` by the next requests, at most [`BATCH_REQUESTS`]; leaves it empty at the end.
+    /// Replace the content of `batch` by the next requests, at most [`BATCH_REQUESTS`]; leave it empty at the end.
     ///
     /// # Errors
-    /// What is wrong with the input, in the terms of the input. The source yields nothing after an error.
+    /// An error of the input, in the terms of the input. The source yields nothing after an error.
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError>;
 
-    /// How far the source is, from 0 to 1, where it knows.
+    /// Progress from 0 to 1; `None` if unknown.
     fn progress(&self) -> Option<f64>;
 
-    /// What the source had to assume or left out, in sentences for the user (skipped lines, ambiguous units).
+    /// Assumptions and omissions of the source, in sentences for the user (skipped lines, ambiguous units).
     fn remarks(&self) -> Vec<String> {
         Vec::new()
     }
 }
 
-/// What can be wrong with a workload. Every message names what was given and what was expected.
+/// Errors of workloads. Every message names the given and the expected value.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkloadError {
-    /// A record of a trace is not what its format says.
+    /// A record of a trace violates its format.
     #[error("{file}:{line}: {field}: {problem}")]
     Malformed {
         /// The file as the user named it.
@@ -61,7 +49,7 @@ pub enum WorkloadError {
         line: u64,
         /// The field of the record.
         field: &'static str,
-        /// What was found and what was expected.
+        /// The found and the expected value.
         problem: String,
     },
     /// The trace as a whole is unusable.
@@ -69,38 +57,48 @@ pub enum WorkloadError {
     Trace {
         /// The file as the user named it.
         file: String,
-        /// What is wrong and what to do about it.
+        /// The problem and its remedy.
         problem: String,
     },
-    /// What is asked of a tool for traces means nothing.
+    /// The arguments of a trace tool are invalid.
     #[error("{tool}: {problem}")]
     Tool {
         /// The tool.
         tool: &'static str,
-        /// What was given and what is allowed.
+        /// The given and the allowed value.
         problem: String,
     },
-    /// The parameters of a generator, or the options of a trace, do not fit together.
+    /// A parameter of a generator, or an option of a trace, is invalid.
     #[error("{key}: {problem}")]
     Parameters {
-        /// The key, from the generator's or the options' own table on.
+        /// The key, relative to the table of the generator or of the options.
         key: &'static str,
-        /// What was given and what is allowed.
+        /// The given and the allowed value.
         problem: String,
     },
-    /// As [`Parameters`](Self::Parameters), in a part of a workload.
+    /// Like [`Parameters`](Self::Parameters), in a part of a workload.
     #[error("workload.{key}: {problem}")]
     Part {
-        /// The key in the scenario, by its whole path.
+        /// The key in the scenario, as a full path.
         key: String,
-        /// What was given and what is allowed.
+        /// The given and the allowed value.
         problem: String,
     },
 }
 
 impl WorkloadError {
-    /// The same error with another key, where it has one.
-    pub(crate) fn at(self, change: impl FnOnce(&str) -> String) -> Self {
+    /// Create the error of an unusable trace file.
+    pub fn trace(file: &str, problem: impl Into<String>) -> Self {
+        Self::Trace { file: file.to_owned(), problem: problem.into() }
+    }
+
+    /// Create the error of invalid arguments of `tool`.
+    pub fn tool(tool: &'static str, problem: impl Into<String>) -> Self {
+        Self::Tool { tool, problem: problem.into() }
+    }
+
+    /// Change the key of the error, if it has one.
+    pub(crate) fn with_key(self, change: impl FnOnce(&str) -> String) -> Self {
         match self {
             Self::Parameters { key, problem } => Self::Part { key: change(key), problem },
             Self::Part { key, problem } => Self::Part { key: change(&key), problem },
@@ -108,9 +106,9 @@ impl WorkloadError {
         }
     }
 
-    /// The same error, its key inside the table `outer`.
+    /// Prefix the key of the error with the table `outer`.
     #[must_use]
     pub fn inside(self, outer: &str) -> Self {
-        self.at(|key| format!("{outer}.{key}"))
+        self.with_key(|key| format!("{outer}.{key}"))
     }
 }

@@ -1,4 +1,4 @@
-//! A part as a source: what is inside, moved to its place and its time and cut to its length.
+//! A part as a source: shifts the inner requests in address and time and limits their number and duration.
 
 use super::Part;
 use super::phases::Phases;
@@ -7,7 +7,7 @@ use crate::synthetic::Synthetic;
 use crate::{Op, Request, Source, WorkloadError};
 use coflash_base::Duration;
 
-/// What a part consists of.
+/// The inner source of a part.
 pub(super) enum Inner {
     Synthetic(Box<Synthetic>),
     Part(Box<PartSource>),
@@ -29,26 +29,26 @@ macro_rules! inner {
 /// The requests of a [`Part`].
 pub struct PartSource {
     inner: Inner,
-    /// As it is called in remarks.
+    /// The key path for remarks.
     path: String,
     remarks: Vec<String>,
     offset: u64,
     delay_ns: u64,
     duration: Option<Duration>,
-    /// The most requests it can have.
+    /// Upper bound of its requests.
     requests: u64,
     done: u64,
-    /// The latest arrival, counted from the beginning, after the delay.
+    /// The latest arrival, relative to the end of the delay.
     latest_ns: u64,
     end: Option<End>,
 }
 
-/// Why nothing follows.
+/// The reason of the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// Its time is over.
-    Time,
-    /// It has no more requests.
+    /// The duration is over.
+    Duration,
+    /// No more requests.
     Requests,
 }
 
@@ -75,18 +75,18 @@ impl PartSource {
         }
     }
 
-    /// The most requests it can have: a duration may leave fewer.
+    /// Upper bound of its requests; a duration may permit fewer.
     #[must_use]
     pub fn requests(&self) -> u64 {
         self.requests
     }
 
-    /// How long it has lasted, its delay included, once it has ended.
-    pub(super) fn lasted_ns(&self) -> u64 {
+    /// The total time of an ended part, delay included.
+    pub(super) fn total_ns(&self) -> u64 {
         self.delay_ns.saturating_add(self.duration.map_or(self.latest_ns, |duration| duration.ns))
     }
 
-    /// How far it is, from 0 to 1.
+    /// Progress from 0 to 1.
     pub(super) fn done_share(&self) -> f64 {
         if self.end.is_some() || self.done == self.requests {
             return 1.0;
@@ -119,7 +119,7 @@ impl Source for PartSource {
             let in_time = batch.partition_point(|request| request.arrival.ns < duration.ns);
             if in_time < batch.len() {
                 batch.truncate(in_time);
-                self.end = Some(End::Time);
+                self.end = Some(End::Duration);
             }
         }
         let left = self.requests - self.done;

@@ -1,4 +1,4 @@
-//! Workloads put together: one after another in time, or side by side in the address space.
+//! Composed workloads: phases in sequence, tenants side by side in the address space.
 //!
 //! ```toml
 //! [[workload.phases]]                      # first fill a quarter of the device ...
@@ -18,69 +18,63 @@
 //! synthetic = { generator = "sequential", read_share = "100%", arrival = "on-off" }
 //! ```
 //!
-//! A [`Part`] is one workload (`synthetic`, or a `preset` of [`ready_made`](crate::ready_made)) or is put together from
-//! parts again (`phases`, `tenants`). It sees the range of addresses it is given as a device of its own, and counts its
-//! time from its own beginning. Every part draws from random streams of its own, known by its name or else its place:
-//! changing one part leaves the requests of the others as they were.
+//! A [`Part`] is one workload (`synthetic`, or one of the [`presets`](crate::presets)) or consists of other parts
+//! (`phases`, `tenants`). It sees its address range as a whole device, and its time begins at 0. Every part has its
+//! own random streams, identified by its name or its index: a change of one part leaves the requests of the others
+//! unchanged.
 //!
-//! Cost: a few instructions a request and level, for tenants as many comparisons as halving their number takes.
+//! Cost: a few instructions per request and level; log2(tenants) comparisons per request of tenants.
 
 mod bounds;
-mod extent;
 mod phases;
 mod tenants;
 #[cfg(test)]
 mod tests;
 
 pub use bounds::PartSource;
-pub use extent::Extent;
 
 use crate::WorkloadError;
-use crate::ready_made::PresetConfig;
+use crate::presets::PresetConfig;
 use crate::synthetic::{Synthetic, SyntheticConfig};
 use bounds::Inner;
-use coflash_base::{Bytes, Duration, Seed};
+use coflash_base::{Amount, Bytes, Duration, Seed, Share};
 use phases::Phases;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tenants::Tenants;
 
-/// A part of a workload: what it is (exactly one of `synthetic`, `preset`, `phases` and `tenants`), where it lies, when
-/// it begins and how long it lasts.
+/// A part of a workload: exactly one of `synthetic`, `preset`, `phases` and `tenants`, with an address range and a
+/// duration.
+// The list of phases is one value of a scenario's digest, so a part is written without its empty lists and its zero
+// delay.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Part {
-    /// What its random streams and its remarks are called, in place of its number; no other part beside it has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Name of the part in remarks, unique among its siblings. The random streams depend on it. Default: the part's
+    /// index.
     pub name: Option<String>,
-    /// Where its addresses begin, as bytes or as a share of the space around it; by default where those of the tenant
-    /// before end, and at the beginning for a phase.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub offset: Option<Extent>,
-    /// How much room it has, as bytes or as a share of the space around it; by default all that is left for a phase, an
-    /// equal share with the tenants after it for a tenant.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub space: Option<Extent>,
-    /// It begins so long after the phase before has ended, or after the tenants around it have begun.
+    /// Begin of the address range, as bytes or as a share of the parent's space. Default: 0 for a phase, the end of the
+    /// previous tenant for a tenant.
+    pub offset: Option<Amount>,
+    /// Size of the address range, as bytes or as a share of the parent's space. Default: the rest of the parent's
+    /// space for a phase; for a tenant an equal share of the rest, divided among it and the tenants after it.
+    pub space: Option<Amount>,
+    /// Idle time before the part: after the end of the previous phase, or after the begin of all tenants.
     #[serde(skip_serializing_if = "is_zero")]
     pub delay: Duration,
-    /// It lasts so long: what would come later is left out, and the phase after it begins then. By default it lasts to
-    /// its last request.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Length of the part in time: later requests are omitted, and the next phase begins then. Default: until the last
+    /// request.
     pub duration: Option<Duration>,
-    /// No more than so many of its requests.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Upper limit on the number of requests.
     pub requests_max: Option<u64>,
-    /// A workload that is made up.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// A synthetic workload.
     pub synthetic: Option<SyntheticConfig>,
-    /// A workload that is ready made.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// A preset workload.
     pub preset: Option<PresetConfig>,
-    /// Parts one after another in time.
+    /// Parts in sequence.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<Part>,
-    /// Parts side by side in the address space, at the same time. Requests of the same time take turns.
+    /// Parts side by side in the address space, at the same time. Tenants with simultaneous requests take turns.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tenants: Vec<Part>,
 }
@@ -102,13 +96,28 @@ impl From<PresetConfig> for Part {
     }
 }
 
-/// A parameter that is not allowed.
+/// The error of an invalid parameter.
 fn refuse<T>(key: &'static str, problem: String) -> Result<T, WorkloadError> {
     Err(WorkloadError::Parameters { key, problem })
 }
 
-/// Each holds a batch.
+/// Every tenant holds a batch in memory.
 const TENANTS_MAX: usize = 4096;
+
+/// An amount in bytes, where a share refers to `parent_bytes`.
+fn bytes_of(amount: Amount, parent_bytes: u64) -> u64 {
+    match amount {
+        Amount::Bytes(bytes) => bytes.count,
+        // Not rounded: 100% is the whole space.
+        Amount::Share(Share::ONE) => parent_bytes,
+        Amount::Share(share) => rounded(share.of(parent_bytes)),
+    }
+}
+
+/// Round the size of a share down to 64 KiB, so that parts begin at page boundaries of any flash.
+fn rounded(bytes: u64) -> u64 {
+    bytes >> 16 << 16
+}
 
 /// A range of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,20 +127,20 @@ struct Range {
 }
 
 impl Part {
-    /// The requests of the part, over the first `device_bytes` of a device.
+    /// Open the part over the first `device_bytes` of a device.
     ///
     /// # Errors
-    /// The first parameter that is not allowed, by its key, with what was given and what is allowed.
+    /// An invalid parameter, with its key.
     pub fn open(&self, device_bytes: u64, seed: Seed) -> Result<PartSource, WorkloadError> {
         // An address must stay below 2^63.
         let device_bytes = device_bytes.min(1 << 63);
         let opened =
             self.range(device_bytes, 0, device_bytes).and_then(|range| self.open_in(range, seed, ""));
-        // Also a key of the part itself is said by its whole path.
-        opened.map_err(|error| error.at(str::to_owned))
+        // A key of the part itself is reported as a full path, too.
+        opened.map_err(|error| error.with_key(str::to_owned))
     }
 
-    /// In words, for the head of a report.
+    /// A short description for the head of a report.
     #[must_use]
     pub fn description(&self) -> String {
         let list = |parts: &[Self], between: &str| {
@@ -149,20 +158,24 @@ impl Part {
         }
     }
 
-    /// Where the part lies in a space of `around` bytes, given where and how large it is by default.
-    fn range(&self, around: u64, offset: u64, bytes: u64) -> Result<Range, WorkloadError> {
-        let offset = self.offset.map_or(offset, |given| given.of(around));
-        if offset >= around {
-            let [offset, around] = [offset, around].map(|count| Bytes { count });
-            let problem =
-                format!("it begins at {offset}; less than the space around it, {around}, is allowed");
-            return refuse("offset", problem);
+    /// The address range of the part in a parent of `parent_bytes`, with defaults for offset and size.
+    fn range(&self, parent_bytes: u64, offset: u64, bytes: u64) -> Result<Range, WorkloadError> {
+        let offset = self.offset.map_or(offset, |given| bytes_of(given, parent_bytes));
+        if offset >= parent_bytes {
+            let [offset, parent] = [offset, parent_bytes].map(|count| Bytes { count });
+            return refuse(
+                "offset",
+                format!("it begins at {offset}; less than the parent's space, {parent}, is allowed"),
+            );
         }
-        let left = around - offset;
-        let bytes = self.space.map_or(bytes.min(left), |given| given.of(around));
+        let left = parent_bytes - offset;
+        let bytes = self.space.map_or(bytes.min(left), |given| bytes_of(given, parent_bytes));
         if bytes == 0 || bytes > left {
             let [bytes, left] = [bytes, left].map(|count| Bytes { count });
-            return refuse("space", format!("it is {bytes}; from 1B to what is left, {left}, is allowed"));
+            return refuse(
+                "space",
+                format!("it is {bytes}; from 1B to the rest of the space, {left}, is allowed"),
+            );
         }
         Ok(Range { offset, bytes })
     }
@@ -195,13 +208,14 @@ impl Part {
                 Synthetic::new(config, range.bytes, seed).map_err(|error| error.inside("synthetic"))?;
             (Inner::Synthetic(Box::new(source)), config.requests)
         } else if let Some(preset) = &self.preset {
-            let ready = preset.build();
-            remarks.extend(ready.remarks());
-            let part = ready.part(range.bytes)?;
-            // What the preset is made of is not the user's: its own keys are called as those they set.
-            let own_key = |key: &str| format!("preset.{}", key.rsplit('.').next().unwrap_or(key));
-            let range = Range { offset: 0, ..range };
-            let source = part.open_in(range, seed, path).map_err(|error| error.at(own_key))?;
+            let preset = preset.build();
+            remarks.extend(preset.remarks());
+            let part = preset.part(range.bytes)?;
+            // The parts of a preset are not in the user's scenario: an error names the preset's key of the same name.
+            let preset_key = |key: &str| format!("preset.{}", key.rsplit('.').next().unwrap_or(key));
+            let opened =
+                part.range(range.bytes, 0, range.bytes).and_then(|own| part.open_in(own, seed, path));
+            let source = opened.map_err(|error| error.with_key(preset_key))?;
             let requests = source.requests();
             (Inner::Part(Box::new(source)), requests)
         } else if self.tenants.is_empty() {
@@ -219,7 +233,7 @@ impl Part {
             let tenants = open_all(&self.tenants, "tenants", seed, path, |part, index| {
                 let sharing = (self.tenants.len() - index) as u64;
                 let left = range.bytes.saturating_sub(end);
-                let equal = if sharing == 1 { left } else { Extent::rounded(left / sharing) };
+                let equal = if sharing == 1 { left } else { rounded(left / sharing) };
                 let own = part.range(range.bytes, end, equal)?;
                 end = own.offset + own.bytes;
                 Ok(own)
@@ -231,7 +245,7 @@ impl Part {
     }
 }
 
-/// The parts of a list, each in its range and with seeds of its own.
+/// Open the parts of a list, each with its own range and seed.
 fn open_all(
     parts: &[Part],
     list: &str,
@@ -243,11 +257,11 @@ fn open_all(
         parts.iter().enumerate().map(|(i, part)| part.name.clone().unwrap_or(i.to_string())).collect();
     let open = |(index, part): (usize, &Part)| {
         if names[..index].contains(&names[index]) {
-            let problem = format!("\"{}\" was given twice; names of their own are allowed", names[index]);
+            let problem = format!("\"{}\" was given twice; unique names are allowed", names[index]);
             return refuse("name", problem);
         }
-        let before = if path.is_empty() { String::new() } else { format!("{path}.") };
-        part.open_in(range(part, index)?, seed, &format!("{before}{list}.{}", names[index]))
+        let prefix = if path.is_empty() { String::new() } else { format!("{path}.") };
+        part.open_in(range(part, index)?, seed, &format!("{prefix}{list}.{}", names[index]))
     };
     let numbered = |(index, source): (usize, Result<PartSource, WorkloadError>)| {
         source.map_err(|error| error.inside(&format!("{list}.{index}")))
@@ -255,7 +269,7 @@ fn open_all(
     parts.iter().enumerate().map(open).enumerate().map(numbered).collect()
 }
 
-/// The most requests that parts have together.
+/// Upper bound of the requests of all parts together.
 fn total(parts: &[PartSource]) -> u64 {
     parts.iter().fold(0, |sum, part| sum.saturating_add(part.requests()))
 }

@@ -1,4 +1,4 @@
-//! Parts one after another: each begins when the one before has ended.
+//! Parts in sequence: each begins at the end of the previous one.
 
 use super::{PartSource, total};
 use crate::{Request, Source, WorkloadError};
@@ -6,7 +6,7 @@ use crate::{Request, Source, WorkloadError};
 pub(super) struct Phases {
     parts: Vec<PartSource>,
     current: usize,
-    /// When the current one begins.
+    /// Begin of the current phase.
     begin_ns: u64,
     requests: u64,
 }
@@ -24,7 +24,7 @@ impl Source for Phases {
         while let Some(part) = self.parts.get_mut(self.current) {
             part.next_batch(batch)?;
             if batch.is_empty() {
-                self.begin_ns = self.begin_ns.saturating_add(part.lasted_ns());
+                self.begin_ns = self.begin_ns.saturating_add(part.total_ns());
                 self.current += 1;
                 continue;
             }
@@ -37,7 +37,7 @@ impl Source for Phases {
     }
 
     fn progress(&self) -> Option<f64> {
-        // A phase counts as much as the most requests it can have.
+        // Phases are weighted by their upper bounds of requests.
         let done: f64 = self.parts.iter().map(|part| part.done_share() * part.requests() as f64).sum();
         Some(done / self.requests as f64)
     }

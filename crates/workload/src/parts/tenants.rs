@@ -1,10 +1,10 @@
-//! Parts at the same time: their requests merged by arrival.
+//! Parts at the same time: their requests, merged by arrival.
 //!
-//! Of requests of the same time that of the tenant goes first that has had fewest, so that tenants without times
+//! Among simultaneous requests, the tenant with the fewest issued requests goes first. So tenants without times
 //! (back-to-back) take turns.
 //!
-//! Source: Knuth, "The Art of Computer Programming" vol. 3 (1973), 5.4.1: a tree of losers. Cost: O(log tenants) a request,
-//! a comparison without a branch for each level: who is first cannot be foreseen.
+//! Source: Knuth, "The Art of Computer Programming" vol. 3 (1973), 5.4.1: a tree of losers. Cost: O(log tenants) per
+//! request; branch-free comparisons, since their outcome is unpredictable.
 
 use super::{PartSource, total};
 use crate::{BATCH_REQUESTS, Request, Source, WorkloadError};
@@ -12,10 +12,10 @@ use std::hint::black_box;
 
 pub(super) struct Tenants {
     tenants: Vec<Tenant>,
-    /// The turn of whoever lost at each node of a tree: node 1 is its root, 2n and 2n + 1 are below n, and the tenants are
-    /// what would be the nodes from their number on. Nodes are 0 until somebody has lost there.
+    /// The tree of losers: the losing key of each match. Node 1 is the root, 2n and 2n + 1 are the children of n, and
+    /// tenant i is the leaf `tenants + i`. A node is 0 before its first match.
     losers: Vec<u128>,
-    /// The turn of whoever is first.
+    /// The key of the next tenant.
     first: u128,
     requests: u64,
     begun: bool,
@@ -25,43 +25,42 @@ struct Tenant {
     source: PartSource,
     batch: Vec<Request>,
     next: usize,
-    had: u64,
-    /// How far its source was before the batch.
+    issued: u64,
+    /// Progress of its source before the batch.
     share_before: f64,
 }
 
-/// What each is ordered by: arrival, requests it has had and one more, so that no turn is 0, and its number. This is later
-/// than any: the tenant has ended.
-const NONE: u128 = u128::MAX;
+/// The key of a tenant that has ended, above all others. A key orders by arrival, then by issued requests plus one (so
+/// no key is 0), then by index.
+const ENDED: u128 = u128::MAX;
 
-/// How much of a turn is the number of the tenant; it leaves room for 2^48 requests.
+/// The bits of a key that hold the tenant's index; 2^48 requests fit above them.
 const INDEX_BITS: u32 = 16;
 const INDEX_MASK: usize = (1 << INDEX_BITS) - 1;
 
 impl Tenants {
     pub(super) fn new(parts: Vec<PartSource>) -> Self {
         let requests = total(&parts);
-        let tenant = |source| Tenant { source, batch: Vec::new(), next: 0, had: 0, share_before: 0.0 };
+        let tenant = |source| Tenant { source, batch: Vec::new(), next: 0, issued: 0, share_before: 0.0 };
         let tenants: Vec<Tenant> = parts.into_iter().map(tenant).collect();
-        Self { losers: vec![0; tenants.len()], first: NONE, tenants, requests, begun: false }
+        Self { losers: vec![0; tenants.len()], first: ENDED, tenants, requests, begun: false }
     }
 
-    /// The turn of the tenant that was first, or of one that has none yet, has changed: it plays its way up again.
+    /// Replay the matches of `tenant` after a change of its key. It is the last winner, or has not played yet.
     #[inline]
     fn update(&mut self, tenant: usize) {
-        let mut turn = self.tenants[tenant].turn(tenant);
+        let mut winner = self.tenants[tenant].key(tenant);
         let mut node = (tenant + self.losers.len()) / 2;
         while node > 0 {
             let loser = self.losers[node];
-            // The two change places, or not, by arithmetic; unless it is kept from knowing what the mask is, the compiler
-            // makes a branch of it.
-            let mask = u128::from(black_box(loser < turn)).wrapping_neg();
-            let change = (turn ^ loser) & mask;
+            // Conditional swap without a branch; `black_box` keeps the compiler from making one.
+            let mask = u128::from(black_box(loser < winner)).wrapping_neg();
+            let change = (winner ^ loser) & mask;
             self.losers[node] = loser ^ change;
-            turn ^= change;
+            winner ^= change;
             node /= 2;
         }
-        self.first = turn;
+        self.first = winner;
     }
 }
 
@@ -73,11 +72,13 @@ impl Tenant {
     }
 
     #[inline]
-    fn turn(&self, index: usize) -> u128 {
-        let turn = |request: &Request| {
-            (u128::from(request.arrival.ns) << 64) | u128::from((self.had + 1) << INDEX_BITS) | index as u128
+    fn key(&self, index: usize) -> u128 {
+        let key = |request: &Request| {
+            (u128::from(request.arrival.ns) << 64)
+                | u128::from((self.issued + 1) << INDEX_BITS)
+                | index as u128
         };
-        self.batch.get(self.next).map_or(NONE, turn)
+        self.batch.get(self.next).map_or(ENDED, key)
     }
 
     fn done_share(&self) -> f64 {
@@ -96,14 +97,14 @@ impl Source for Tenants {
             }
         }
         while batch.len() < BATCH_REQUESTS {
-            if self.first == NONE {
+            if self.first == ENDED {
                 break;
             }
             let first = self.first as usize & INDEX_MASK;
             let tenant = &mut self.tenants[first];
             batch.push(tenant.batch[tenant.next]);
             tenant.next += 1;
-            tenant.had += 1;
+            tenant.issued += 1;
             if tenant.next == tenant.batch.len() {
                 tenant.refill()?;
             }

@@ -1,7 +1,7 @@
-//! Phases, tenants and ready-made workloads: what each promises, as configurations are written.
+//! The contracts of phases, tenants and presets, with configurations as users write them.
 
 use super::*;
-use crate::info::summarise;
+use crate::synthetic::GeneratorConfig;
 use crate::{BATCH_REQUESTS, Op, Request, Source};
 
 const MIB: u64 = 1 << 20;
@@ -11,7 +11,7 @@ fn part(text: &str) -> Part {
     toml::from_str(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// All requests, checked on the way against what a [`Source`] promises.
+/// All requests, checked against the contract of a [`Source`].
 fn requests(part: &Part, device_bytes: u64, seed: u64) -> (Vec<Request>, Vec<String>) {
     let mut source = part.open(device_bytes, Seed(seed)).unwrap_or_else(|error| panic!("{error}"));
     let (mut all, mut batch, mut before): (Vec<Request>, _, _) = (Vec::new(), Vec::new(), 0.0);
@@ -40,7 +40,7 @@ fn of(text: &str) -> Vec<Request> {
 }
 
 #[test]
-fn every_ready_made_workload_keeps_the_contract() {
+fn every_preset_keeps_the_contract() {
     for name in PresetConfig::NAMES {
         let preset = part(&format!("preset = \"{name}\"\nrequests_max = 50_000"));
         let text = toml::to_string(&preset).unwrap();
@@ -49,7 +49,7 @@ fn every_ready_made_workload_keeps_the_contract() {
         assert_eq!(first.len(), 50_000);
         assert_eq!(first, requests(&preset, 64 * GIB, 1).0);
         assert_ne!(first, requests(&preset, 64 * GIB, 2).0);
-        // A substitute is called one wherever its name is.
+        // A description names the substitute as such.
         assert!(preset.description().starts_with(name));
         assert_eq!(preset.description().contains("substitute"), *name == "jedec-client");
     }
@@ -78,7 +78,7 @@ fn the_enterprise_workload_is_that_of_the_standard() {
         assert_near(share(&requests, |r| r.length == bytes), expected, 0.003);
     }
     assert!(requests.iter().all(|request| request.offset % 4096 == 0));
-    // The zones, found again by sorting the 16,384 blocks by how often they are asked for.
+    // The zones, recovered by sorting the 16,384 blocks by their accesses.
     let mut blocks = vec![0_u32; 16_384];
     requests.iter().for_each(|request| blocks[(request.offset >> 16) as usize] += 1);
     let front: u32 = blocks[..819].iter().sum();
@@ -103,16 +103,29 @@ fn the_client_workload_says_that_it_is_a_substitute() {
 }
 
 #[test]
+fn every_preset_and_every_generator_keeps_to_its_space() {
+    let presets =
+        PresetConfig::NAMES.iter().map(|name| format!("preset = {{ name = \"{name}\", space = \"64MiB\" }}"));
+    let generators = GeneratorConfig::NAMES
+        .iter()
+        .map(|name| format!("synthetic = {{ generator = \"{name}\", space = \"64MiB\" }}"));
+    for workload in presets.chain(generators) {
+        let all = of(&format!("requests_max = 50_000\n{workload}"));
+        let end = all.iter().map(|request| request.offset + request.length).max().unwrap();
+        assert!((48 * MIB..=64 * MIB).contains(&end), "{workload}: {end}");
+    }
+}
+
+#[test]
 fn the_transactions_have_the_published_shape() {
     let part = part("preset = \"oltp-like\"");
-    let mut source = part.open(8 * GIB, Seed(1)).unwrap();
-    let info = summarise(&mut source, Bytes { count: 4096 }).unwrap();
-    assert_eq!(info.requests, 1_000_000);
-    assert_near(info.write.requests as f64 / 1e6, 0.77, 0.005);
-    let mean = (info.read.bytes + info.write.bytes) as f64 / 1e6 / 1024.0;
-    assert!((3.4..4.0).contains(&mean), "{mean} KiB");
-    assert_near(info.interarrival_ns.unwrap().mean / 8_190_000.0, 1.0, 0.01);
     let (requests, _) = requests(&part, 8 * GIB, 1);
+    assert_eq!(requests.len(), 1_000_000);
+    assert_near(share(&requests, |request| request.op == Op::Write), 0.77, 0.005);
+    let mean = requests.iter().map(|request| request.length).sum::<u64>() as f64 / 1e6 / 1024.0;
+    assert!((3.4..4.0).contains(&mean), "{mean} KiB");
+    let span_ns = requests[999_999].arrival.ns - requests[0].arrival.ns;
+    assert_near(span_ns as f64 / 999_999.0 / 8_190_000.0, 1.0, 0.01);
     assert_near(share(&requests, |request| request.length <= 8192), 0.985, 0.01);
     let mut starts: Vec<u64> = requests.iter().map(|request| request.offset).collect();
     starts.sort_unstable();
@@ -217,7 +230,7 @@ fn a_part_draws_as_if_it_were_alone_whatever_is_beside_it() {
     assert_eq!(reads(&format!("{reader}{writer}")), alone, "after it");
     let twin = tenant("twin", "read_share = \"100%\"\narrival = \"poisson\"");
     assert_ne!(reads(&twin), alone, "another name, other streams");
-    // Alone and at the top, a workload is what it is without parts.
+    // A single workload at the top equals the same workload without parts.
     let config = SyntheticConfig { requests: 1000, ..SyntheticConfig::default() };
     let mut batch = Vec::new();
     Synthetic::new(&config, GIB, Seed(1)).unwrap().next_batch(&mut batch).unwrap();
@@ -269,7 +282,7 @@ fn parts_of_parts_stay_inside_and_repeat() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_its_whole_key() {
+fn an_invalid_part_is_refused_with_its_full_key() {
     let cases = [
         ("", "synthetic: 0 of synthetic, preset, phases and tenants were given"),
         ("preset = \"oltp-like\"\nsynthetic = {}", "synthetic: 2 of synthetic, preset"),
@@ -284,9 +297,9 @@ fn what_does_not_fit_is_refused_with_its_whole_key() {
         ("duration = \"0s\"\nsynthetic = {}", "duration: 0ns was given; at least 1ns"),
         (
             "offset = \"1GiB\"\nsynthetic = {}",
-            "offset: it begins at 1GiB; less than the space around it, 1GiB",
+            "offset: it begins at 1GiB; less than the parent's space, 1GiB",
         ),
-        ("space = \"2GiB\"\nsynthetic = {}", "space: it is 2GiB; from 1B to what is left, 1GiB"),
+        ("space = \"2GiB\"\nsynthetic = {}", "space: it is 2GiB; from 1B to the rest of the space, 1GiB"),
         ("offset = \"50%\"\nspace = \"60%\"\nsynthetic = {}", "space: it is "),
         (
             "[[tenants]]\nspace = \"100%\"\nsynthetic = {}\n[[tenants]]\nsynthetic = {}",

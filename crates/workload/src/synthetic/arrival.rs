@@ -1,15 +1,15 @@
-//! When requests arrive: the gap in front of each one, the first included.
+//! Arrivals with independent gaps; the first request has a gap, too.
 //!
-//! Source: folklore; the uniform gap is DiskSim's. Cost: at most one random number a request.
+//! Source: folklore; DiskSim for the uniform gap. Cost: at most one random number per request.
 
-use super::{Timing, draw, refuse};
+use super::{ArrivalPolicy, draw, refuse};
 use crate::WorkloadError;
 use coflash_base::policy::NoParameters;
-use coflash_base::{Duration, Policy, Stream};
+use coflash_base::{Duration, Policy, RandomStream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `gap` in nanoseconds, where it is at least `least` and so many of them still fit a clock of 63 bits.
+/// Check that `gap` is at least `least` and that `requests` gaps fit a clock of 63 bits.
 pub(super) fn gap_ns(
     key: &'static str,
     gap: Duration,
@@ -30,18 +30,17 @@ pub struct BackToBack;
 
 impl Policy for BackToBack {
     type Config = NoParameters;
-    const SUMMARY: &'static str =
-        "All requests are there at time zero: the device sets the pace (a closed loop).";
+    const SUMMARY: &'static str = "All requests arrive at time 0: the device sets the pace (a closed loop).";
     const SOURCE: &'static str = "folklore";
 }
 
-impl Timing for BackToBack {
+impl ArrivalPolicy for BackToBack {
     fn new(_: &NoParameters, _: u64) -> Result<Self, WorkloadError> {
         Ok(Self)
     }
 
     #[inline]
-    fn gap_ns(&mut self, _: &mut Stream) -> u64 {
+    fn gap_ns(&mut self, _: &mut RandomStream) -> u64 {
         0
     }
 }
@@ -50,7 +49,7 @@ impl Timing for BackToBack {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct UniformGapConfig {
-    /// The gap between two requests is above zero and below this; its mean is half of it.
+    /// Upper bound of the interarrival time: it is above 0 and below this, and half of this on average.
     pub max: Duration,
 }
 
@@ -68,17 +67,17 @@ pub struct UniformGap {
 
 impl Policy for UniformGap {
     type Config = UniformGapConfig;
-    const SUMMARY: &'static str = "The gap between two requests is uniformly distributed.";
+    const SUMMARY: &'static str = "Interarrival times are uniformly distributed.";
     const SOURCE: &'static str = "DiskSim 4.0, synthetic generator";
 }
 
-impl Timing for UniformGap {
+impl ArrivalPolicy for UniformGap {
     fn new(config: &UniformGapConfig, requests: u64) -> Result<Self, WorkloadError> {
         gap_ns("arrival.max", config.max, 2, requests).map(|max_ns| Self { max_ns })
     }
 
     #[inline]
-    fn gap_ns(&mut self, stream: &mut Stream) -> u64 {
+    fn gap_ns(&mut self, stream: &mut RandomStream) -> u64 {
         1 + draw::below(stream, self.max_ns - 1)
     }
 }
@@ -87,7 +86,7 @@ impl Timing for UniformGap {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct PoissonConfig {
-    /// The mean gap between two requests.
+    /// Mean interarrival time.
     pub mean: Duration,
 }
 
@@ -106,18 +105,18 @@ pub struct Poisson {
 impl Policy for Poisson {
     type Config = PoissonConfig;
     const SUMMARY: &'static str =
-        "Requests arrive independently of each other: the gap is exponentially distributed.";
+        "Requests arrive independently of each other: interarrival times are exponentially distributed.";
     const SOURCE: &'static str = "folklore";
 }
 
-impl Timing for Poisson {
+impl ArrivalPolicy for Poisson {
     fn new(config: &PoissonConfig, requests: u64) -> Result<Self, WorkloadError> {
         gap_ns("arrival.mean", config.mean, 1, requests).map(|mean_ns| Self { mean_ns: mean_ns as f64 })
     }
 
     #[inline]
-    fn gap_ns(&mut self, stream: &mut Stream) -> u64 {
-        // Rounded to the nearest: rounding down would shorten the mean by half a nanosecond.
+    fn gap_ns(&mut self, stream: &mut RandomStream) -> u64 {
+        // Rounding down would shorten the mean by half a nanosecond.
         (self.mean_ns * draw::exponential(stream) + 0.5) as u64
     }
 }
@@ -126,7 +125,7 @@ impl Timing for Poisson {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedGapConfig {
-    /// The gap between two requests.
+    /// Interarrival time.
     pub interval: Duration,
 }
 
@@ -144,17 +143,17 @@ pub struct FixedGap {
 
 impl Policy for FixedGap {
     type Config = FixedGapConfig;
-    const SUMMARY: &'static str = "The gap between two requests is always the same.";
+    const SUMMARY: &'static str = "Interarrival times are constant.";
     const SOURCE: &'static str = "folklore";
 }
 
-impl Timing for FixedGap {
+impl ArrivalPolicy for FixedGap {
     fn new(config: &FixedGapConfig, requests: u64) -> Result<Self, WorkloadError> {
         gap_ns("arrival.interval", config.interval, 1, requests).map(|interval_ns| Self { interval_ns })
     }
 
     #[inline]
-    fn gap_ns(&mut self, _: &mut Stream) -> u64 {
+    fn gap_ns(&mut self, _: &mut RandomStream) -> u64 {
         self.interval_ns
     }
 }

@@ -1,37 +1,36 @@
-//! Draws that are the same on every machine: integers throughout, powers from `libm` and logarithms from a table, because
-//! those of the operating systems differ in the last bit.
+//! Random draws that are equal on every machine: integers, powers from `libm` and logarithms from a table, because the
+//! functions of the operating systems differ in the last bit.
 //!
 //! Source: Lemire, "Fast random integer generation in an interval" (2019); Vose, "A linear algorithm for generating
 //! random numbers with a given distribution" (1991); Tang, "Table-driven implementation of the logarithm function in
-//! IEEE floating-point arithmetic" (1990). Cost: O(1) a draw, one random number.
+//! IEEE floating-point arithmetic" (1990). Cost: O(1) per draw, one random number.
 
-use coflash_base::Stream;
+use coflash_base::RandomStream;
 use coflash_base::seed::Rng;
 
-/// A number from 0 to `bound` − 1.
+/// Draw an integer from 0 to `bound` − 1.
 ///
-/// Multiply-shift without its rejection step: the bias is below `bound` / 2^64, and in return every draw takes exactly
-/// one random number, so that the bound of one draw cannot shift the draws after it.
+/// Multiply-shift without its rejection step: the bias is below `bound` / 2^64, and every draw takes exactly one random
+/// number, so the bound of one draw cannot affect later draws.
 #[inline]
-pub(super) fn below(stream: &mut Stream, bound: u64) -> u64 {
+pub(super) fn below(stream: &mut RandomStream, bound: u64) -> u64 {
     ((u128::from(stream.next_u64()) * u128::from(bound)) >> 64) as u64
 }
 
-/// A number from 2^-53 to 1, both included: its logarithm and its negative powers are finite.
+/// Draw a number from 2^-53 to 1, both included: its logarithm and its negative powers are finite.
 #[inline]
-pub(super) fn above_zero(stream: &mut Stream) -> f64 {
+pub(super) fn above_zero(stream: &mut RandomStream) -> f64 {
     ((stream.next_u64() >> 11) + 1) as f64 * (1.0 / (1_u64 << 53) as f64)
 }
 
-/// An exponentially distributed number with mean 1: minus the logarithm of a number from 2^-53 to 1. All exponential draws
-/// are made here.
+/// Draw an exponentially distributed number with mean 1: minus the logarithm of a number from 2^-53 to 1.
 #[inline]
-pub(super) fn exponential(stream: &mut Stream) -> f64 {
+pub(super) fn exponential(stream: &mut RandomStream) -> f64 {
     minus_log((stream.next_u64() >> 11) + 1)
 }
 
-/// Minus the logarithm of `count` / 2^53, for a count from 1 to 2^53. The error is below 10^-14: a gap in nanoseconds is that
-/// of the exact logarithm but for one in millions.
+/// Minus the logarithm of `count` / 2^53, for a count from 1 to 2^53. The error is below 10^-14: among millions of
+/// gaps in nanoseconds, one differs from that of the exact logarithm.
 #[inline]
 fn minus_log(count: u64) -> f64 {
     const MANTISSA: u64 = (1 << 52) - 1;
@@ -43,7 +42,7 @@ fn minus_log(count: u64) -> f64 {
     let rest = mantissa * inverse - 1.0;
     let log_rest =
         rest - rest * rest * (1.0 / 2.0 - rest * (1.0 / 3.0 - rest * (1.0 / 4.0 - rest * (1.0 / 5.0))));
-    // Never below zero, whatever rounding does.
+    // Rounding must not make it negative.
     (halvings as f64 * std::f64::consts::LN_2 - log - log_rest).max(0.0)
 }
 
@@ -54,7 +53,7 @@ struct Middle {
     log: f64,
 }
 
-/// Of 128 intervals of equal length between 1 and 2: no mantissa is further from its middle than a 256th.
+/// The middles of 128 equal intervals between 1 and 2: no mantissa is further than 1/256 from its middle.
 static MIDDLES: [Middle; 128] = {
     let mut middles = [Middle { inverse: 1.0, log: 0.0 }; 128];
     let mut index = 0;
@@ -66,7 +65,7 @@ static MIDDLES: [Middle; 128] = {
     middles
 };
 
-/// The logarithm of a number from 1 to 2, when the program is compiled: 2 artanh((x - 1) / (x + 1)).
+/// The logarithm of a number from 1 to 2 at compile time: 2 artanh((x - 1) / (x + 1)).
 const fn log_by_series(x: f64) -> f64 {
     let z = (x - 1.0) / (x + 1.0);
     let (mut sum, mut power, mut n) = (0.0, z, 1);
@@ -78,33 +77,32 @@ const fn log_by_series(x: f64) -> f64 {
     2.0 * sum
 }
 
-/// A number distributed as Pareto's with mean 1: the probability of more than x falls as x^-`shape`, with `shape` above
-/// 1.
+/// Draw from Pareto's distribution with mean 1 and `shape` above 1: the probability of more than x falls as x^-`shape`.
 #[inline]
-pub(super) fn pareto(shape: f64, stream: &mut Stream) -> f64 {
+pub(super) fn pareto(shape: f64, stream: &mut RandomStream) -> f64 {
     (shape - 1.0) / shape * libm::pow(above_zero(stream), -1.0 / shape)
 }
 
-/// Draws an index with a probability in proportion to its weight; an index of weight zero is never drawn.
+/// An alias table: draws indices with probabilities proportional to their weights, and never one of weight 0.
 #[derive(Clone, Debug)]
-pub(super) struct Weighted {
+pub(super) struct AliasTable {
     slots: Vec<Slot>,
 }
 
-/// An equal share of all draws, divided between the slot's own index and one other.
+/// An equal share of all draws, divided between the slot's own index and another one.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// The slot's own part, in 2^-64.
+    /// Probability of the slot's own index, in 2^-64.
     own: u64,
-    /// Who has the rest.
+    /// The index with the rest.
     other: u32,
 }
 
-impl Weighted {
-    /// The table for `weights`; at least one is not zero and their sum is at most 2^63.
+impl AliasTable {
+    /// Build the table for `weights`: at least one is not zero, and their sum is at most 2^63.
     pub(super) fn new(weights: &[u64]) -> Self {
-        // In units in which every slot holds `total`, all steps are exact: no rounding can leave a slot to an index
-        // of weight zero.
+        // With `total` as the size of a slot, all steps are exact: no rounding can give a part of a slot to an index of
+        // weight zero.
         let total: u128 = weights.iter().map(|&weight| u128::from(weight)).sum();
         assert!(total > 0 && total <= 1 << 63, "weights that sum to {total}");
         let mut left: Vec<u128> =
@@ -125,9 +123,9 @@ impl Weighted {
         Self { slots }
     }
 
-    /// One index.
+    /// Draw an index.
     #[inline]
-    pub(super) fn draw(&self, stream: &mut Stream) -> usize {
+    pub(super) fn draw(&self, stream: &mut RandomStream) -> usize {
         let wide = u128::from(stream.next_u64()) * self.slots.len() as u128;
         let index = (wide >> 64) as usize;
         let slot = self.slots[index];
@@ -158,9 +156,9 @@ mod tests {
         assert!((mean - 1.0).abs() < 0.004 && (variance - 1.0).abs() < 0.012, "{mean} {variance}");
     }
 
-    /// Against the distribution function: Kolmogorov and Smirnov's distance, which 1 in 1000 streams exceeds.
+    /// The Kolmogorov-Smirnov distance from the distribution function; 1 in 1000 streams exceeds the bound.
     #[test]
-    fn the_exponential_is_distributed_as_it_should_be() {
+    fn the_exponential_has_its_distribution() {
         let mut stream = Seed(1).stream("exponential");
         let mut draws: Vec<f64> = (0..200_000).map(|_| exponential(&mut stream)).collect();
         draws.sort_by(f64::total_cmp);
@@ -178,7 +176,7 @@ mod tests {
         let mut stream = Seed(1).stream("logarithms");
         let drawn = (0..1_000_000).map(|step| (stream.next_u64() >> 11 >> (step % 53)) + 1);
         let powers = (0..=53).flat_map(|power| [(1_u64 << power) - 1, 1 << power, (1 << power) + 1]);
-        // Where the table changes from one interval to the next.
+        // The boundaries of the table's intervals.
         let seams = (0..128).flat_map(|index| [(128 + index) << 45, ((128 + index) << 45) + 1]);
         for count in drawn.chain(powers).chain(seams).filter(|count| (1..=1 << 53).contains(count)) {
             let (log, expected) = (minus_log(count), -libm::log(count as f64 / (1_u64 << 53) as f64));
@@ -189,7 +187,7 @@ mod tests {
 
     #[test]
     fn draws_are_bit_for_bit_the_same() {
-        // Golden bits: if one moves, streams move with it ("Results changed").
+        // Golden bits: a change of one changes all results ("Results changed" in the changelog).
         let draws = [1, 3 << 50, 1 << 53].map(|count| minus_log(count).to_bits());
         assert_eq!(draws, [0x4042_5e4f_7b27_37fa, 0x3fef_62f4_0794_a7b8, 0]);
         assert_eq!(libm::log(0.1).to_bits(), 0xc002_6bb1_bbb5_5515);
@@ -197,11 +195,11 @@ mod tests {
     }
 
     proptest! {
-        /// The table is checked by adding up its slots: exact, where drawing would only be likely.
+        /// The sums of the slots check the table exactly; draws would check it statistically.
         #[test]
         fn the_slots_add_up_to_the_weights(weights in prop::collection::vec(0_u64..1_000_000, 1..40)) {
             prop_assume!(weights.iter().any(|&weight| weight > 0));
-            let table = Weighted::new(&weights);
+            let table = AliasTable::new(&weights);
             let mut held = vec![0_f64; weights.len()];
             for (index, slot) in table.slots.iter().enumerate() {
                 let own = slot.own as f64 / 2_f64.powi(64);

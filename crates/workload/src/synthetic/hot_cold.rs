@@ -1,12 +1,12 @@
-//! The space is cut into zones, each with its share of the traffic; inside a zone every position is equally likely.
+//! Zones with different shares of the traffic; inside a zone every position is equally likely.
 //!
 //! Source: Rosenblum and Ousterhout, "The design and implementation of a log-structured file system" (1992), for hot
-//! and cold; JESD219 for more than two zones. Cost: two random numbers a request.
+//! and cold; JESD219 for more than two zones. Cost: two random numbers per request.
 
-use super::draw::{self, Weighted};
-use super::{Placing, Space, refuse, scatter::Scatter, share_at_most_all};
+use super::draw::{self, AliasTable};
+use super::{AddressPolicy, Space, refuse, scatter::Scatter, share_at_most_all};
 use crate::WorkloadError;
-use coflash_base::{Bytes, Policy, Share, Stream};
+use coflash_base::{Bytes, Policy, RandomStream, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
-    /// Its share of the requests.
+    /// Share of the requests.
     pub traffic: Share,
-    /// Its share of the space; at least one alignment unit.
+    /// Share of the space; at least one alignment unit.
     pub space: Share,
 }
 
@@ -24,13 +24,12 @@ pub struct Zone {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HotColdConfig {
-    /// The zones in the order in which they lie; their traffic and their space each sum to 100%.
+    /// The zones in the order of their addresses; traffic and space each sum to 100%.
     pub zones: Vec<Zone>,
-    /// Whether each zone is spread over the whole space at random; if not, the zones lie one after another.
+    /// Whether each zone is scattered over the whole space at random; otherwise zones are contiguous.
     pub scattered: bool,
-    /// Scattered ranks stay together in blocks of this size, a multiple of `align`; by default each alignment unit goes
-    /// its own way. Where requests are longer than a unit, larger blocks let them end among ranks like their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Granularity of scattering, a multiple of `align`. With blocks larger than requests, most requests stay
+    /// within one zone. Default: one alignment unit.
     pub scatter_block: Option<Bytes>,
 }
 
@@ -59,7 +58,7 @@ fn sums_to_all(what: &str, shares: impl Iterator<Item = Share>) -> Result<(), Wo
 #[derive(Clone, Debug)]
 pub struct HotCold {
     space_units: u64,
-    traffic: Weighted,
+    traffic: AliasTable,
     /// First unit and number of units of each zone.
     zones: Vec<(u64, u64)>,
     scatter: Option<Scatter>,
@@ -72,14 +71,14 @@ impl Policy for HotCold {
         "Rosenblum and Ousterhout, \"The design and implementation of a log-structured file system\" (1992)";
 }
 
-impl Placing for HotCold {
+impl AddressPolicy for HotCold {
     fn new(config: &HotColdConfig, space: Space) -> Result<Self, WorkloadError> {
         sums_to_all("traffic", config.zones.iter().map(|zone| zone.traffic))?;
         sums_to_all("space", config.zones.iter().map(|zone| zone.space))?;
         let mut zones = Vec::with_capacity(config.zones.len());
         let (mut end, mut first) = (Share::ZERO, 0);
         for zone in &config.zones {
-            // The ends are rounded, not the lengths: so the zones together are the whole space.
+            // Rounding the ends, not the lengths, makes the zones cover the whole space.
             end.ppb += zone.space.ppb;
             let next = end.of(space.units);
             if next == first {
@@ -95,11 +94,11 @@ impl Placing for HotCold {
         }
         let traffic: Vec<u64> = config.zones.iter().map(|zone| zone.traffic.ppb).collect();
         let scatter = Scatter::new(config.scattered, config.scatter_block, space)?;
-        Ok(Self { space_units: space.units, traffic: Weighted::new(&traffic), zones, scatter })
+        Ok(Self { space_units: space.units, traffic: AliasTable::new(&traffic), zones, scatter })
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
         let (first, units) = self.zones[self.traffic.draw(stream)];
         let rank = first + draw::below(stream, units);
         let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));

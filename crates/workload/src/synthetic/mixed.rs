@@ -1,14 +1,14 @@
-//! A sequential stream interrupted by random requests, as of a log beside a table.
+//! A sequential stream interrupted by random requests, like a log beside a table.
 //!
-//! The sequential stream is not moved by the random requests: it goes on where it stopped.
+//! After a random request, the sequential stream continues at its own position.
 //!
-//! Source: folklore. Cost: two random numbers a request.
+//! Source: folklore. Cost: two random numbers per request.
 
-use super::draw::Weighted;
-use super::{Placing, Space, sequential::Sequential, share_at_most_all, uniform::Uniform};
+use super::draw::AliasTable;
+use super::{AddressPolicy, Space, sequential::Sequential, share_at_most_all, uniform::Uniform};
 use crate::WorkloadError;
 use coflash_base::policy::NoParameters;
-use coflash_base::{Policy, Share, Stream};
+use coflash_base::{Policy, RandomStream, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MixedConfig {
-    /// The share of requests, by number, that go to a uniformly random position; the rest are sequential.
+    /// Share of requests to uniformly random positions; the others are sequential.
     pub random_share: Share,
 }
 
@@ -29,7 +29,7 @@ impl Default for MixedConfig {
 /// The generator `"mixed"`.
 #[derive(Clone, Debug)]
 pub struct Mixed {
-    is_random: Weighted,
+    is_random: AliasTable,
     random: Uniform,
     sequential: Sequential,
 }
@@ -37,23 +37,23 @@ pub struct Mixed {
 impl Policy for Mixed {
     type Config = MixedConfig;
     const SUMMARY: &'static str =
-        "A share of the requests is uniformly random, the rest one sequential stream.";
+        "A share of the requests is uniformly random, the rest is one sequential stream.";
     const SOURCE: &'static str = "folklore";
 }
 
-impl Placing for Mixed {
+impl AddressPolicy for Mixed {
     fn new(config: &MixedConfig, space: Space) -> Result<Self, WorkloadError> {
         let random = config.random_share;
         share_at_most_all("generator.random_share", random)?;
         Ok(Self {
-            is_random: Weighted::new(&[Share::ONE.ppb - random.ppb, random.ppb]),
+            is_random: AliasTable::new(&[Share::ONE.ppb - random.ppb, random.ppb]),
             random: Uniform::new(&NoParameters {}, space)?,
             sequential: Sequential::new(&NoParameters {}, space)?,
         })
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
         match self.is_random.draw(stream) {
             0 => self.sequential.start(length_units, stream),
             _ => self.random.start(length_units, stream),

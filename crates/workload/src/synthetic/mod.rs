@@ -1,19 +1,19 @@
-//! Workloads that are made up: *where* requests go, *what* they ask for and *when* they arrive, chosen independently.
+//! Synthetic workloads: *where* requests go, *which* operations they are and *when* they arrive, chosen independently.
 //!
 //! ```toml
 //! generator = { name = "zipf", exponent = 0.9 }            # where
-//! read_share = "30%"                                       # what
+//! read_share = "30%"                                       # which
 //! size = { name = "exponential", mean = "8KiB" }
 //! arrival = { name = "poisson", mean = "100us" }           # when
 //! ```
 //!
-//! Each of the choices draws from random streams of its own: with the same seed, another arrival or another share of
-//! reads leaves every place and size as it was. A size moves a place only as far as the request must move to fit (or,
-//! in a sequential stream, to follow the one before). All draws are integers or pure Rust arithmetic, so a seed means
-//! the same requests on every machine.
+//! Each choice has its own random streams: with the same seed, a change of the arrivals or of the share of reads
+//! leaves all addresses and sizes unchanged. A size affects an address only if the request would not fit (or, in a
+//! sequential stream, by the end of the previous request). All draws are integers or portable arithmetic, so a seed
+//! gives the same requests on every machine.
 //!
-//! Positions are counted in *alignment units* of `align` bytes: every request begins on a unit's first byte, and one
-//! whose size is not a multiple of the unit leaves the rest of its last unit alone.
+//! Addresses are counted in *alignment units* of `align` bytes. Every request begins at a unit's first byte; a size
+//! need not be a multiple of the unit.
 
 pub mod arrival;
 mod draw;
@@ -35,83 +35,82 @@ pub mod uniform;
 pub mod zipf;
 
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
-use coflash_base::{Bytes, Policy, Seed, Share, Stream, Time};
-use draw::Weighted;
+use coflash_base::{Bytes, Policy, RandomStream, Seed, Share, Time};
+use draw::AliasTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where requests go. The life of a generator:
+/// The addresses of requests. The life of a generator:
 ///
-/// 1. [`new`](Placing::new), once, before the first request.
-/// 2. [`start`](Placing::start), once for each request that has a range, in the order of the requests.
-pub trait Placing: Policy {
-    /// A generator over `space`.
+/// 1. [`new`](AddressPolicy::new), once, before the first request.
+/// 2. [`start`](AddressPolicy::start), once for each request with a range, in the order of the requests.
+pub trait AddressPolicy: Policy {
+    /// Create a generator over `space`.
     ///
     /// # Errors
-    /// The parameter that is not allowed, as `generator.…`.
+    /// An invalid parameter, as `generator.…`.
     fn new(config: &Self::Config, space: Space) -> Result<Self, WorkloadError>;
 
-    /// The first unit of a request of `length_units`, which is at least one and at most the space. The request ends
-    /// inside the space: a generator that draws from all positions moves a start that is too late back to the last one
-    /// that fits.
-    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64;
+    /// Draw the first unit of a request of `length_units`, from one to the whole space. The request ends inside the
+    /// space: a generator that draws from all positions moves a late start back to the last one that fits.
+    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64;
 }
 
-/// How long requests are. The life of a sizing:
+/// The sizes of requests. The life of a size policy:
 ///
-/// 1. [`new`](Sizing::new), once.
-/// 2. [`longest`](Sizing::longest), once, to compare with the space.
-/// 3. [`length`](Sizing::length), once for each request that has a range.
-pub trait Sizing: Policy {
-    /// Sizes for an alignment of `align` bytes, at least one.
+/// 1. [`new`](SizePolicy::new), once.
+/// 2. [`longest`](SizePolicy::longest), once, for comparison with the space.
+/// 3. [`length`](SizePolicy::length), once for each request with a range.
+pub trait SizePolicy: Policy {
+    /// Create the policy for an alignment of `align` bytes, at least one.
     ///
     /// # Errors
-    /// The parameter that is not allowed, as `size.…`.
+    /// An invalid parameter, as `size.…`.
     fn new(config: &Self::Config, align: u64) -> Result<Self, WorkloadError>;
 
-    /// No length is above this.
+    /// Upper bound of all lengths.
     fn longest(&self) -> Length;
 
-    /// The length of the next request, at least one byte.
-    fn length(&mut self, stream: &mut Stream) -> Length;
+    /// Draw the length of the next request, at least one byte.
+    fn length(&mut self, stream: &mut RandomStream) -> Length;
 }
 
-/// When requests arrive. The life of a timing:
+/// The arrival times of requests. The life of an arrival policy:
 ///
-/// 1. [`new`](Timing::new), once.
-/// 2. [`gap_ns`](Timing::gap_ns), once for each request, flushes included.
-pub trait Timing: Policy {
-    /// Arrivals of `requests` requests, at least one.
+/// 1. [`new`](ArrivalPolicy::new), once.
+/// 2. [`gap_ns`](ArrivalPolicy::gap_ns), once for each request, flushes included.
+pub trait ArrivalPolicy: Policy {
+    /// Create the policy for `requests` requests, at least one.
     ///
     /// # Errors
-    /// The parameter that is not allowed, as `arrival.…`.
+    /// An invalid parameter, as `arrival.…`.
     fn new(config: &Self::Config, requests: u64) -> Result<Self, WorkloadError>;
 
-    /// Nanoseconds between the request before (or time zero) and the next one.
-    fn gap_ns(&mut self, stream: &mut Stream) -> u64;
+    /// Draw the time from the previous request (or time 0) to the next one.
+    fn gap_ns(&mut self, stream: &mut RandomStream) -> u64;
 }
 
-/// What a generator is laid out over.
+/// The address space of a generator.
 #[derive(Clone, Copy, Debug)]
 pub struct Space {
-    /// Alignment units, at least one.
+    /// Its size in alignment units, at least one.
     pub units: u64,
-    /// An alignment unit.
+    /// The size of an alignment unit.
     pub align: Bytes,
-    /// For what is laid out at random before the first request, not for the draws of the requests.
+    /// The seed of a random layout before the first request; the draws of the requests have their own stream.
     pub seed: Seed,
 }
 
 /// The length of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
-    /// In bytes.
+    /// Length in bytes.
     pub bytes: u64,
-    /// In alignment units, the last one counted whole: kept beside the bytes so that no request costs a division.
+    /// Length in alignment units, rounded up; stored to save a division per request.
     pub units: u64,
 }
 
-/// A policy family whose running enum is built from its configuration by the `new` of one trait.
+/// A policy family whose members are built from their configurations by one trait's `new`.
 macro_rules! family {
     (($d:tt) $(#[$meta:meta])*
      $family:ident, $config:ident, $dispatch:ident, $hooks:ident::new($argument:ident: $type:ty) {
@@ -137,8 +136,8 @@ macro_rules! family {
 }
 
 family! { ($)
-    /// Where requests go.
-    Generator, GeneratorConfig, with_generator, Placing::new(space: Space) {
+    /// The addresses of requests.
+    Generator, GeneratorConfig, with_generator, AddressPolicy::new(space: Space) {
         "uniform" => Uniform(uniform::Uniform),
         "sequential" => Sequential(sequential::Sequential),
         "mixed" => Mixed(mixed::Mixed),
@@ -149,8 +148,8 @@ family! { ($)
 }
 
 family! { ($)
-    /// How long requests are.
-    Size, SizeConfig, with_size, Sizing::new(align: u64) {
+    /// The sizes of requests.
+    Size, SizeConfig, with_size, SizePolicy::new(align: u64) {
         "fixed" => Fixed(size::Fixed),
         "exponential" => Exponential(size::Exponential),
         "choice" => Choice(size::Choice),
@@ -159,8 +158,8 @@ family! { ($)
 }
 
 family! { ($)
-    /// When requests arrive.
-    Arrival, ArrivalConfig, with_arrival, Timing::new(requests: u64) {
+    /// The arrival times of requests.
+    Arrival, ArrivalConfig, with_arrival, ArrivalPolicy::new(requests: u64) {
         "back-to-back" => BackToBack(arrival::BackToBack),
         "uniform" => Uniform(arrival::UniformGap),
         "poisson" => Poisson(arrival::Poisson),
@@ -172,36 +171,35 @@ family! { ($)
 }
 
 impl Generator {
-    /// As [`Placing::start`].
+    /// Call [`AddressPolicy::start`].
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
         with_generator!(self, generator => generator.start(length_units, stream))
     }
 }
 
-/// A workload that is made up.
+/// A synthetic workload.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SyntheticConfig {
-    /// Where requests go.
+    /// Distribution of addresses.
     pub generator: GeneratorConfig,
-    /// How many requests there are, flushes included.
+    /// Number of requests, flushes included.
     pub requests: u64,
-    /// The share of requests, by number, that read. What is not read, trimmed or flushed is written.
+    /// Share of reads among the requests. Requests that are no reads, trims or flushes are writes.
     pub read_share: Share,
-    /// The share of requests that trim a range; it is as long as that of a write.
+    /// Share of trims among the requests; their sizes are distributed like those of reads and writes.
     pub trim_share: Share,
-    /// The share of requests that flush; they have no range.
+    /// Share of flushes among the requests; a flush has no address range.
     pub flush_share: Share,
-    /// How long requests are.
+    /// Distribution of sizes.
     pub size: SizeConfig,
-    /// Every request begins at a multiple of this, the alignment unit.
+    /// Alignment unit: every request begins at a multiple of this.
     pub align: Bytes,
-    /// Only the first so many bytes are used, a multiple of `align`; by default all that the device exports, rounded
-    /// down to one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Size of the used address range, a multiple of `align`; it begins at 0. Default: the exported capacity, rounded
+    /// down to a multiple of `align`.
     pub space: Option<Bytes>,
-    /// When requests arrive.
+    /// Arrival process.
     pub arrival: ArrivalConfig,
 }
 
@@ -221,7 +219,7 @@ impl Default for SyntheticConfig {
     }
 }
 
-/// A parameter that is not allowed.
+/// The error of an invalid parameter.
 fn refuse<T>(key: &'static str, problem: String) -> Result<T, WorkloadError> {
     Err(WorkloadError::Parameters { key, problem })
 }
@@ -241,7 +239,7 @@ impl SyntheticConfig {
         let largest = Bytes { count: default_space_bytes.min(1 << 63) };
         if align.count == 0 || align > largest {
             let problem =
-                format!("{align} was given; from 1B to what the device exports, {largest}, is allowed");
+                format!("{align} was given; from 1B to the exported capacity, {largest}, is allowed");
             return refuse("align", problem);
         }
         let space = self.space.unwrap_or(Bytes { count: largest.count / align.count * align.count });
@@ -249,15 +247,14 @@ impl SyntheticConfig {
             return refuse("space", format!("{space} was given; a multiple of align, {align}, is allowed"));
         }
         if space > largest {
-            let problem =
-                format!("{space} was given; at most what the device exports, {largest}, is allowed");
+            let problem = format!("{space} was given; at most the exported capacity, {largest}, is allowed");
             return refuse("space", problem);
         }
         Ok(space.count / align.count)
     }
 
-    /// Chooses an index of [`OPS`].
-    fn ops(&self) -> Result<Weighted, WorkloadError> {
+    /// The distribution over the indices of [`OPS`].
+    fn ops(&self) -> Result<AliasTable, WorkloadError> {
         let shares = [
             ("read_share", self.read_share),
             ("trim_share", self.trim_share),
@@ -275,18 +272,18 @@ impl SyntheticConfig {
             };
             rest = left;
         }
-        Ok(Weighted::new(&[self.read_share.ppb, self.trim_share.ppb, self.flush_share.ppb, rest]))
+        Ok(AliasTable::new(&[self.read_share.ppb, self.trim_share.ppb, self.flush_share.ppb, rest]))
     }
 }
 
-/// In the order of the weights that [`SyntheticConfig::ops`] gives them.
+/// The operations, in the order of the weights of [`SyntheticConfig::ops`].
 const OPS: [Op; 4] = [Op::Read, Op::Trim, Op::Flush, Op::Write];
 
 /// The requests of a [`SyntheticConfig`].
 #[derive(Clone)]
 pub struct Synthetic {
     generator: Generator,
-    ops: Weighted,
+    ops: AliasTable,
     size: Size,
     arrival: Arrival,
     align: u64,
@@ -296,21 +293,20 @@ pub struct Synthetic {
     streams: Streams,
 }
 
-/// A stream for each choice, so that changing one changes no other.
+/// One stream per choice, so that a change of one leaves the others unchanged.
 #[derive(Clone)]
 struct Streams {
-    place: Stream,
-    op: Stream,
-    size: Stream,
-    gap: Stream,
+    place: RandomStream,
+    op: RandomStream,
+    size: RandomStream,
+    gap: RandomStream,
 }
 
 impl Synthetic {
-    /// Requests to the first `default_space_bytes` of a device, what it exports, or to the part of it that `config`
-    /// names.
+    /// Create the workload over `default_space_bytes`, the exported capacity, unless `config` gives another space.
     ///
     /// # Errors
-    /// The first parameter that is not allowed, with what was given and what is allowed.
+    /// An invalid parameter.
     pub fn new(
         config: &SyntheticConfig,
         default_space_bytes: u64,
@@ -354,7 +350,7 @@ impl Synthetic {
     fn next_request(&mut self) -> Request {
         let streams = &mut self.streams;
         let gap = with_arrival!(&mut self.arrival, arrival => arrival.gap_ns(&mut streams.gap));
-        // A mean is checked against the clock, its sum is not: it stops at the end instead of turning over.
+        // The mean is checked against the range of the clock, the sum of all gaps is not.
         self.now = Time { ns: self.now.ns.saturating_add(gap) };
         let op = OPS[self.ops.draw(&mut streams.op)];
         if op == Op::Flush {

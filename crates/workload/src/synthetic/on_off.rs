@@ -1,20 +1,20 @@
-//! Bursts: requests arrive at random while a period of activity lasts, and not at all in the pauses between.
+//! Bursts: Poisson arrivals during periods of activity, and pauses between them.
 //!
-//! Periods are exponentially distributed, or as Pareto's: then the tail of very long ones makes the load bursty at every
-//! scale of time. Many such workloads merged (`tenants`) are self-similar, with a Hurst parameter of (3 - shape) / 2 for
-//! a shape from 1 to 2. The first period begins at time zero.
+//! Periods are exponentially or Pareto distributed. The long tail of Pareto's distribution makes the load bursty at
+//! every time scale: many such workloads together (`tenants`) are self-similar, with a Hurst parameter of (3 - shape)
+//! / 2 for a shape from 1 to 2. The first period begins at time 0.
 //!
-//! What is drawn is the activity that goes by before the next request; the pauses that fall into it are added. So a
-//! period may end without a request, and the requests of a period have no end to be aligned to.
+//! A draw is the active time until the next request; the pauses inside it are added. So a period may end without a
+//! request.
 //!
 //! Source: Fischer and Meier-Hellstern, "The Markov-modulated Poisson process (MMPP) cookbook" (1993), for exponential
 //! periods; Willinger, Taqqu, Sherman and Wilson, "Self-similarity through high-variability" (1997), for Pareto's.
-//! Cost: one random number and a logarithm a request, two more of each (or of powers) a period.
+//! Cost: one random number and a logarithm per request, two more of each (or two powers) per period.
 
 use super::arrival::gap_ns;
-use super::{Timing, draw, refuse};
+use super::{ArrivalPolicy, draw, refuse};
 use crate::WorkloadError;
-use coflash_base::{Duration, Policy, Stream};
+use coflash_base::{Duration, Policy, RandomStream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,16 +22,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct OnOffConfig {
-    /// The mean gap between two requests while requests arrive, at most `on`. Over all it is as much longer as `off`
-    /// says.
+    /// Mean interarrival time during activity, at most `on`. The overall mean is longer by the factor (`on` + `off`) /
+    /// `on`.
     pub gap: Duration,
-    /// The mean length of a period in which requests arrive.
+    /// Mean length of a period of activity.
     pub on: Duration,
-    /// The mean length of the pause after it.
+    /// Mean length of a pause.
     pub off: Duration,
-    /// The shape of Pareto's distribution for both, above 1; from 1 to 2 their variance is infinite. By default they are
-    /// exponentially distributed.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Shape of the Pareto distribution of periods and pauses, above 1; from 1 to 2 their variance is infinite.
+    /// Default: exponential distributions.
     pub pareto_shape: Option<f64>,
 }
 
@@ -49,7 +48,7 @@ pub struct OnOff {
     on_ns: f64,
     off_ns: f64,
     pareto_shape: Option<f64>,
-    /// What is left of the period.
+    /// The rest of the current period.
     left_ns: f64,
     /// Whether the first period has begun.
     begun: bool,
@@ -58,12 +57,12 @@ pub struct OnOff {
 impl Policy for OnOff {
     type Config = OnOffConfig;
     const SUMMARY: &'static str =
-        "Requests arrive at random during periods of random length, with pauses between.";
+        "Bursts: Poisson arrivals during periods of random length, with pauses between them.";
     const SOURCE: &'static str = "Willinger, Taqqu, Sherman and Wilson, \"Self-similarity through high-variability\" \
                                   (1997)";
 }
 
-impl Timing for OnOff {
+impl ArrivalPolicy for OnOff {
     fn new(config: &OnOffConfig, requests: u64) -> Result<Self, WorkloadError> {
         let OnOffConfig { gap, on, off, pareto_shape } = *config;
         gap_ns("arrival.gap", gap, 1, requests)?;
@@ -87,7 +86,7 @@ impl Timing for OnOff {
     }
 
     #[inline]
-    fn gap_ns(&mut self, stream: &mut Stream) -> u64 {
+    fn gap_ns(&mut self, stream: &mut RandomStream) -> u64 {
         let active_ns = self.gap_ns * draw::exponential(stream);
         let pauses_ns = if active_ns < self.left_ns {
             self.left_ns -= active_ns;
@@ -100,9 +99,9 @@ impl Timing for OnOff {
 }
 
 impl OnOff {
-    /// The pauses in so much activity, which is more than the period has left.
+    /// The pauses within `active_ns` of activity, which exceed the rest of the current period.
     #[inline(never)]
-    fn pauses_ns(&mut self, mut active_ns: f64, stream: &mut Stream) -> f64 {
+    fn pauses_ns(&mut self, mut active_ns: f64, stream: &mut RandomStream) -> f64 {
         let mut pauses_ns = 0.0;
         while active_ns >= self.left_ns {
             active_ns -= self.left_ns;
@@ -116,7 +115,7 @@ impl OnOff {
     }
 
     /// The length of a period in units of its mean.
-    fn period(&self, stream: &mut Stream) -> f64 {
+    fn period(&self, stream: &mut RandomStream) -> f64 {
         match self.pareto_shape {
             None => draw::exponential(stream),
             Some(shape) => draw::pareto(shape, stream),

@@ -1,14 +1,14 @@
-//! Gaps of any distribution, given by its quantiles: what is measured of a trace can be written down and drawn from.
+//! Interarrival times of any distribution, given by its quantiles, as measured from a trace.
 //!
-//! Between two quantiles every gap is equally likely. Gaps are independent of each other: what a trace has of bursts
-//! longer than a gap is lost.
+//! Between two quantiles every gap is equally likely. Gaps are independent of each other: bursts longer than a gap are
+//! lost.
 //!
-//! Source: Devroye, "Non-uniform random variate generation" (1986), inversion. Cost: two random numbers a request.
+//! Source: Devroye, "Non-uniform random variate generation" (1986), inversion. Cost: two random numbers per request.
 
-use super::draw::Weighted;
-use super::{Timing, draw, refuse};
+use super::draw::AliasTable;
+use super::{ArrivalPolicy, draw, refuse};
 use crate::WorkloadError;
-use coflash_base::{Duration, Policy, Share, Stream};
+use coflash_base::{Duration, Policy, RandomStream, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantile {
-    /// So much of the gaps.
+    /// Share of the gaps up to this quantile.
     pub share: Share,
-    /// Is no longer than this.
+    /// The quantile: no gap of the share is longer.
     pub gap: Duration,
 }
 
@@ -26,7 +26,7 @@ pub struct Quantile {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct QuantilesConfig {
-    /// The quantiles in ascending order, the first of 0%, the last of 100%.
+    /// Quantiles of the interarrival times in ascending order, from 0% to 100%.
     pub gaps: Vec<Quantile>,
 }
 
@@ -41,18 +41,18 @@ impl Default for QuantilesConfig {
 /// Arrivals `"quantiles"`.
 #[derive(Clone, Debug)]
 pub struct Quantiles {
-    between: Weighted,
+    between: AliasTable,
     /// From each quantile to the next: the shorter gap, and one more than the difference.
     spans: Vec<(u64, u64)>,
 }
 
 impl Policy for Quantiles {
     type Config = QuantilesConfig;
-    const SUMMARY: &'static str = "The gap between two requests has the quantiles that are given.";
+    const SUMMARY: &'static str = "Interarrival times have the given quantiles.";
     const SOURCE: &'static str = "Devroye, \"Non-uniform random variate generation\" (1986)";
 }
 
-impl Timing for Quantiles {
+impl ArrivalPolicy for Quantiles {
     fn new(config: &QuantilesConfig, requests: u64) -> Result<Self, WorkloadError> {
         const KEY: &str = "arrival.gaps";
         let gaps = &config.gaps;
@@ -82,17 +82,17 @@ impl Timing for Quantiles {
         }
         let weights: Vec<u64> = gaps.windows(2).map(|pair| pair[1].share.ppb - pair[0].share.ppb).collect();
         let span = |pair: &[Quantile]| (pair[0].gap.ns, (pair[1].gap.ns - pair[0].gap.ns).saturating_add(1));
-        Ok(Self { between: Weighted::new(&weights), spans: gaps.windows(2).map(span).collect() })
+        Ok(Self { between: AliasTable::new(&weights), spans: gaps.windows(2).map(span).collect() })
     }
 
     #[inline]
-    fn gap_ns(&mut self, stream: &mut Stream) -> u64 {
+    fn gap_ns(&mut self, stream: &mut RandomStream) -> u64 {
         let (shortest_ns, width_ns) = self.spans[self.between.draw(stream)];
         shortest_ns + draw::below(stream, width_ns)
     }
 }
 
-/// What the gaps between two quantiles contribute to the mean.
+/// The contribution of the gaps between two quantiles to the mean.
 fn mean_part_ns(low: Quantile, high: Quantile) -> f64 {
     (high.share.as_f64() - low.share.as_f64()) * (low.gap.ns as f64 + high.gap.ns as f64) / 2.0
 }

@@ -1,16 +1,16 @@
-//! Sequential runs that begin where another generator says, as of scans and appends between scattered requests.
+//! Sequential runs whose first positions come from another generator, like scans and appends between random requests.
 //!
-//! A request goes on where the one before it ended with a fixed probability, so the length of runs is geometric: with a
-//! share s, 1 / (1 - s) requests on average. A run ends early at the end of the space.
+//! A request continues the previous one with a fixed probability s, so the length of runs is geometrically
+//! distributed, with a mean of 1 / (1 - s) requests. A run ends early at the end of the space.
 //!
-//! Source: DiskSim 4.0, synthetic generator, for the probability of sequential access; the popularity underneath is the
-//! other generator's. Cost: one random number more than the other generator.
+//! Source: DiskSim 4.0, synthetic generator, for the probability of sequential access. Cost: one random number more
+//! than the other generator.
 
-use super::draw::Weighted;
+use super::draw::AliasTable;
 use super::zipf::ZipfConfig;
-use super::{Generator, GeneratorConfig, Placing, Space, share_at_most_all};
+use super::{AddressPolicy, Generator, GeneratorConfig, Space, share_at_most_all};
 use crate::WorkloadError;
-use coflash_base::{Policy, Share, Stream};
+use coflash_base::{Policy, RandomStream, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RunsConfig {
-    /// The share of requests, by number, that go on where the one before ended.
+    /// Share of requests that begin at the end of the previous one.
     pub sequential_share: Share,
-    /// Where runs begin: another generator.
+    /// Generator of the first positions of runs.
     pub from: Box<GeneratorConfig>,
 }
 
@@ -38,45 +38,46 @@ impl Default for RunsConfig {
 pub struct Runs {
     space_units: u64,
     next: u64,
-    goes_on: Weighted,
+    continues: AliasTable,
     from: Box<Generator>,
 }
 
 impl Policy for Runs {
     type Config = RunsConfig;
-    const SUMMARY: &'static str = "Sequential runs of random length that begin where another generator says.";
+    const SUMMARY: &'static str =
+        "Sequential runs of random length; another generator gives their first positions.";
     const SOURCE: &'static str = "DiskSim 4.0, synthetic generator";
 }
 
-impl Placing for Runs {
+impl AddressPolicy for Runs {
     fn new(config: &RunsConfig, space: Space) -> Result<Self, WorkloadError> {
         let sequential = config.sequential_share;
         share_at_most_all("generator.sequential_share", sequential)?;
         let from = config.from.build(space);
         Ok(Self {
             space_units: space.units,
-            // At first nothing has ended anywhere.
+            // No request precedes the first one: it begins a run.
             next: space.units,
-            goes_on: Weighted::new(&[Share::ONE.ppb - sequential.ppb, sequential.ppb]),
+            continues: AliasTable::new(&[Share::ONE.ppb - sequential.ppb, sequential.ppb]),
             from: Box::new(
-                from.map_err(|error| error.at(|key| key.replacen("generator", "generator.from", 1)))?,
+                from.map_err(|error| error.with_key(|key| key.replacen("generator", "generator.from", 1)))?,
             ),
         })
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
-        let goes_on = self.goes_on.draw(stream) == 1 && self.next + length_units <= self.space_units;
-        let start = if goes_on { self.next } else { self.begin(length_units, stream) };
+    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
+        let continues = self.continues.draw(stream) == 1 && self.next + length_units <= self.space_units;
+        let start = if continues { self.next } else { self.begin(length_units, stream) };
         self.next = start + length_units;
         start
     }
 }
 
 impl Runs {
-    /// Out of line: a generator within a generator cannot be inlined into itself.
+    /// Begin a run. Not inlined, because generators may be nested.
     #[inline(never)]
-    fn begin(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+    fn begin(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
         self.from.start(length_units, stream)
     }
 }

@@ -1,21 +1,21 @@
-//! Spreads ranks over the space: a [`Permutation`] of the space's blocks.
+//! Random layout of ranks in the space: a [`Permutation`] of its blocks.
 
 use super::{Space, refuse};
 use crate::WorkloadError;
 use coflash_base::{Bytes, Permutation};
 
-/// A bijection of the ranks and the positions of a space, chosen by the seed, that keeps blocks of ranks together.
+/// A bijection from ranks to positions, chosen by the seed. Blocks of ranks stay together.
 #[derive(Clone, Debug)]
 pub(super) struct Scatter {
     block_units: u64,
-    /// Its logarithm where it is a power of two, as it nearly always is: a division costs as much as a pass.
+    /// Logarithm of `block_units` if that is a power of two, the usual case: it saves a division.
     block_shift: Option<u32>,
-    /// Whole blocks; what is left behind the last one stays where it is.
+    /// Permutation of whole blocks; the units after the last whole block keep their positions.
     blocks: Permutation,
 }
 
 impl Scatter {
-    /// As the parameters `scattered` and `scatter_block` say; none where ranks are positions.
+    /// Create the bijection from the parameters `scattered` and `scatter_block`; `None` if ranks are positions.
     pub(super) fn new(
         scattered: bool,
         block: Option<Bytes>,

@@ -1,21 +1,21 @@
-//! Requests are bursty at every scale of time: the b-model.
+//! Arrivals with bursts at every time scale: the b-model.
 //!
-//! The time of the whole workload is halved; one half, chosen at random, gets a share b of the requests and the other
-//! the rest; each half is divided the same way, down to single requests or single nanoseconds. The mean square of counts
-//! over intervals then falls with their length as that of a self-similar process with the Hurst parameter
-//! H = 1/2 - log2(b^2 + (1 - b)^2) / 2, from which b follows. (Nearer to 1 the bursts are less high and last longer.)
+//! The total time is halved; one half, chosen at random, gets a share b of the requests, the other the rest. Each half
+//! is divided in the same way, down to single requests or single nanoseconds. The mean square of the counts per
+//! interval then falls with the interval's length like that of a self-similar process with the Hurst parameter H = 1/2
+//! - log2(b^2 + (1 - b)^2) / 2, which determines b. (With H near 1, bursts are lower and last longer.)
 //!
-//! The tree of halves is walked depth first, so only the way down is held. A count is rounded up as often as its
-//! fraction says, and a single request is equally likely to be anywhere in its interval.
+//! The tree of halves is traversed depth first, so only one path is held. A count is rounded up with a probability
+//! equal to its fraction; a single request is uniformly distributed in its interval.
 //!
 //! Source: Wang, Madhyastha, Chan, Papadimitriou and Faloutsos, "Data mining meets performance evaluation: fast
-//! algorithms for modeling bursty traffic" (2002). Cost: about two random numbers a request; O(log time) memory.
+//! algorithms for modeling bursty traffic" (2002). Cost: about two random numbers per request; O(log time) memory.
 
 use super::arrival::gap_ns;
-use super::{Timing, draw, refuse};
+use super::{ArrivalPolicy, draw, refuse};
 use crate::WorkloadError;
 use coflash_base::seed::Rng;
-use coflash_base::{Duration, Policy, Stream};
+use coflash_base::{Duration, Policy, RandomStream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,9 +23,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SelfSimilarConfig {
-    /// The mean gap between two requests.
+    /// Mean interarrival time.
     pub mean: Duration,
-    /// The Hurst parameter, above 0.5 and below 1.
+    /// Hurst parameter, above 0.5 and below 1.
     pub hurst: f64,
 }
 
@@ -38,10 +38,10 @@ impl Default for SelfSimilarConfig {
 /// Arrivals `"self-similar"`.
 #[derive(Clone, Debug)]
 pub struct SelfSimilar {
-    /// The larger half's share of the requests.
+    /// The share b of the busier half.
     bias: f64,
-    /// Intervals still to come, the next one last.
-    to_come: Vec<Interval>,
+    /// Pending intervals, the next one last.
+    pending: Vec<Interval>,
     now_ns: u64,
 }
 
@@ -54,17 +54,17 @@ struct Interval {
 
 impl Policy for SelfSimilar {
     type Config = SelfSimilarConfig;
-    const SUMMARY: &'static str = "Bursts at every scale of time, as the Hurst parameter says (b-model).";
+    const SUMMARY: &'static str = "Bursts at every time scale, with a given Hurst parameter (b-model).";
     const SOURCE: &'static str = "Wang, Madhyastha, Chan, Papadimitriou and Faloutsos, \"Data mining meets performance \
                                   evaluation: fast algorithms for modeling bursty traffic\" (2002)";
 }
 
-/// The share b that belongs to a Hurst parameter: b^2 + (1 - b)^2 = 2^(1 - 2H), solved for b of at least one half.
+/// The share b for a Hurst parameter: the solution of b^2 + (1 - b)^2 = 2^(1 - 2H) with b ≥ 1/2.
 fn bias(hurst: f64) -> f64 {
     (1.0 + libm::sqrt(2.0 * libm::exp2(1.0 - 2.0 * hurst) - 1.0)) / 2.0
 }
 
-impl Timing for SelfSimilar {
+impl ArrivalPolicy for SelfSimilar {
     fn new(config: &SelfSimilarConfig, requests: u64) -> Result<Self, WorkloadError> {
         let SelfSimilarConfig { mean, hurst } = *config;
         let mean_ns = gap_ns("arrival.mean", mean, 1, requests)?;
@@ -73,11 +73,11 @@ impl Timing for SelfSimilar {
             return refuse("arrival.hurst", problem);
         }
         let all = Interval { begin_ns: 0, length_ns: mean_ns * requests, requests };
-        Ok(Self { bias: bias(hurst), to_come: vec![all], now_ns: 0 })
+        Ok(Self { bias: bias(hurst), pending: vec![all], now_ns: 0 })
     }
 
     #[inline]
-    fn gap_ns(&mut self, stream: &mut Stream) -> u64 {
+    fn gap_ns(&mut self, stream: &mut RandomStream) -> u64 {
         let at_ns = self.next_ns(stream);
         let gap_ns = at_ns - self.now_ns;
         self.now_ns = at_ns;
@@ -86,16 +86,16 @@ impl Timing for SelfSimilar {
 }
 
 impl SelfSimilar {
-    fn next_ns(&mut self, stream: &mut Stream) -> u64 {
-        // Nobody asks for more than the requests announced.
-        let Some(mut interval) = self.to_come.pop() else { return self.now_ns };
+    fn next_ns(&mut self, stream: &mut RandomStream) -> u64 {
+        // Nothing is left after the announced number of requests.
+        let Some(mut interval) = self.pending.pop() else { return self.now_ns };
         loop {
             let Interval { begin_ns, length_ns, requests } = interval;
             if requests == 1 {
                 return begin_ns + draw::below(stream, length_ns.max(1));
             }
             if length_ns <= 1 {
-                self.to_come.push(Interval { requests: requests - 1, ..interval });
+                self.pending.push(Interval { requests: requests - 1, ..interval });
                 return begin_ns;
             }
             let draw = stream.next_u64();
@@ -112,7 +112,7 @@ impl SelfSimilar {
             if early == 0 {
                 interval = late;
             } else if late.requests > 0 {
-                self.to_come.push(late);
+                self.pending.push(late);
             }
         }
     }
@@ -141,9 +141,9 @@ mod tests {
             let mut stream = Seed(1).stream("when");
             for _ in 0..requests {
                 timing.gap_ns(&mut stream);
-                assert!(timing.now_ns < mean * requests && timing.to_come.len() < 130);
+                assert!(timing.now_ns < mean * requests && timing.pending.len() < 130);
             }
-            assert!(timing.to_come.is_empty(), "as many as announced");
+            assert!(timing.pending.is_empty(), "as many as announced");
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Each request begins where the one before it ended.
+//! Each request begins at the end of the previous one.
 //!
 //! Source: folklore. Cost: no random number.
 
-use super::{Placing, Space};
+use super::{AddressPolicy, Space};
 use crate::WorkloadError;
 use coflash_base::policy::NoParameters;
-use coflash_base::{Policy, Stream};
+use coflash_base::{Policy, RandomStream};
 
 /// The generator `"sequential"`.
 #[derive(Clone, Debug)]
@@ -16,18 +16,18 @@ pub struct Sequential {
 
 impl Policy for Sequential {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "Each request begins where the one before it ended; one that would leave the space \
+    const SUMMARY: &'static str = "Each request begins at the end of the previous one; one that would leave the space \
                                    begins at its start.";
     const SOURCE: &'static str = "folklore";
 }
 
-impl Placing for Sequential {
+impl AddressPolicy for Sequential {
     fn new(_: &NoParameters, space: Space) -> Result<Self, WorkloadError> {
         Ok(Self { space_units: space.units, next: 0 })
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, _: &mut Stream) -> u64 {
+    fn start(&mut self, length_units: u64, _: &mut RandomStream) -> u64 {
         let start = if self.next + length_units <= self.space_units { self.next } else { 0 };
         self.next = start + length_units;
         start

@@ -1,17 +1,16 @@
-//! How long requests are: always the same, exponentially distributed, or chosen from a list.
+//! Sizes of requests: constant, exponentially distributed, or drawn from a list.
 //!
-//! Source: folklore; the exponential rounded up to the alignment as in DiskSim's generator; the default list from
-//! JESD219.
-//! Cost: at most one random number a request.
+//! Source: folklore; DiskSim's generator for the exponential distribution rounded up to the alignment; JESD219 for the
+//! default list. Cost: at most one random number per request.
 
-use super::draw::{self, Weighted};
-use super::{Length, Sizing, jesd219, refuse};
+use super::draw::{self, AliasTable};
+use super::{Length, SizePolicy, refuse};
 use crate::WorkloadError;
-use coflash_base::{Bytes, Policy, Stream};
+use coflash_base::{Bytes, Policy, RandomStream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// `size` as a length, where it has at least one byte.
+/// Convert a size of at least one byte.
 fn length(key: &'static str, size: Bytes, align: u64) -> Result<Length, WorkloadError> {
     match size.count {
         0 => refuse(key, "0B was given; at least 1B is allowed".to_owned()),
@@ -23,7 +22,7 @@ fn length(key: &'static str, size: Bytes, align: u64) -> Result<Length, Workload
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct FixedConfig {
-    /// The size of every request.
+    /// Size of every request.
     pub size: Bytes,
 }
 
@@ -43,7 +42,7 @@ impl Policy for Fixed {
     const SOURCE: &'static str = "folklore";
 }
 
-impl Sizing for Fixed {
+impl SizePolicy for Fixed {
     fn new(config: &FixedConfig, align: u64) -> Result<Self, WorkloadError> {
         length("size.size", config.size, align).map(Self)
     }
@@ -53,7 +52,7 @@ impl Sizing for Fixed {
     }
 
     #[inline]
-    fn length(&mut self, _: &mut Stream) -> Length {
+    fn length(&mut self, _: &mut RandomStream) -> Length {
         self.0
     }
 }
@@ -62,10 +61,10 @@ impl Sizing for Fixed {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ExponentialConfig {
-    /// The mean before sizes are rounded up to the alignment (with a mean of one alignment unit, 63% are one unit
-    /// long).
+    /// Mean size before rounding up to the alignment (with a mean of one alignment unit, 63% of the sizes are one
+    /// unit).
     pub mean: Bytes,
-    /// The largest size, a multiple of the alignment; what is drawn above it is cut down to it.
+    /// Largest size, a multiple of the alignment; larger draws are reduced to it.
     pub max: Bytes,
 }
 
@@ -89,7 +88,7 @@ impl Policy for Exponential {
     const SOURCE: &'static str = "DiskSim 4.0, synthetic generator";
 }
 
-impl Sizing for Exponential {
+impl SizePolicy for Exponential {
     fn new(config: &ExponentialConfig, align: u64) -> Result<Self, WorkloadError> {
         let ExponentialConfig { mean, max } = *config;
         if mean.count == 0 || mean > max {
@@ -108,7 +107,7 @@ impl Sizing for Exponential {
     }
 
     #[inline]
-    fn length(&mut self, stream: &mut Stream) -> Length {
+    fn length(&mut self, stream: &mut RandomStream) -> Length {
         let units = (self.mean_units * draw::exponential(stream)).ceil() as u64;
         let units = units.clamp(1, self.max_units);
         Length { bytes: units * self.align, units }
@@ -119,9 +118,9 @@ impl Sizing for Exponential {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WeightedSize {
-    /// The size; it need not be a multiple of the alignment.
+    /// Size; not necessarily a multiple of the alignment.
     pub size: Bytes,
-    /// How often, in relation to the weights of the others.
+    /// Frequency relative to the other weights.
     pub weight: u32,
 }
 
@@ -129,13 +128,33 @@ pub struct WeightedSize {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ChoiceConfig {
-    /// The sizes and their weights; by default those of the enterprise workload of JESD219.
+    /// Sizes and their weights. Default: those of the enterprise workload of JESD219.
     pub sizes: Vec<WeightedSize>,
+}
+
+/// The sizes of JEDEC JESD219 and their frequencies in percent.
+fn jesd219_sizes() -> Vec<WeightedSize> {
+    const SECTORS_AND_PERCENT: [(u64, u32); 12] = [
+        (1, 4),
+        (2, 1),
+        (3, 1),
+        (4, 1),
+        (5, 1),
+        (6, 1),
+        (7, 1),
+        (8, 67),
+        (16, 10),
+        (32, 7),
+        (64, 3),
+        (128, 3),
+    ];
+    let entry = |(sectors, weight)| WeightedSize { size: Bytes { count: sectors * 512 }, weight };
+    SECTORS_AND_PERCENT.map(entry).to_vec()
 }
 
 impl Default for ChoiceConfig {
     fn default() -> Self {
-        Self { sizes: jesd219::sizes() }
+        Self { sizes: jesd219_sizes() }
     }
 }
 
@@ -143,16 +162,16 @@ impl Default for ChoiceConfig {
 #[derive(Clone, Debug)]
 pub struct Choice {
     lengths: Vec<Length>,
-    weights: Weighted,
+    weights: AliasTable,
 }
 
 impl Policy for Choice {
     type Config = ChoiceConfig;
-    const SUMMARY: &'static str = "Each size comes as often as its weight says.";
+    const SUMMARY: &'static str = "Sizes are drawn from a list of weighted sizes.";
     const SOURCE: &'static str = "folklore; the default is the enterprise mix of JESD219";
 }
 
-impl Sizing for Choice {
+impl SizePolicy for Choice {
     fn new(config: &ChoiceConfig, align: u64) -> Result<Self, WorkloadError> {
         const KEY: &str = "size.sizes";
         let (mut lengths, mut weights) = (Vec::new(), Vec::new());
@@ -164,7 +183,7 @@ impl Sizing for Choice {
             let problem = "no size of weight above 0 was given; at least one is needed".to_owned();
             return refuse(KEY, problem);
         }
-        Ok(Self { lengths, weights: Weighted::new(&weights) })
+        Ok(Self { lengths, weights: AliasTable::new(&weights) })
     }
 
     fn longest(&self) -> Length {
@@ -172,7 +191,7 @@ impl Sizing for Choice {
     }
 
     #[inline]
-    fn length(&mut self, stream: &mut Stream) -> Length {
+    fn length(&mut self, stream: &mut RandomStream) -> Length {
         self.lengths[self.weights.draw(stream)]
     }
 }

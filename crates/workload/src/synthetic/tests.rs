@@ -1,6 +1,6 @@
-//! The contract of every registered choice, the statistics of each, and what is refused.
+//! The contract and the statistics of every registered choice, and invalid parameters.
 //!
-//! Statistical bounds are about four standard deviations wide; the seeds are fixed, so they hold or fail for good.
+//! Statistical bounds are about four standard deviations wide; with fixed seeds, the outcome is deterministic.
 
 use super::hot_cold::{HotColdConfig, Zone};
 use super::*;
@@ -22,7 +22,7 @@ fn ns(ns: u64) -> Duration {
     Duration { ns }
 }
 
-/// All requests, checked on the way against what a [`Source`] and the configuration promise.
+/// All requests, checked against the configuration and the contract of a [`Source`].
 pub(super) fn requests(config: &SyntheticConfig, device_bytes: u64, seed: Seed) -> Vec<Request> {
     let mut source = Synthetic::new(config, device_bytes, seed).unwrap();
     let space = config.space.map_or(device_bytes, |space| space.count);
@@ -133,7 +133,7 @@ fn a_scenario_reads_as_the_documentation_shows_it() {
 }
 
 #[test]
-fn the_client_workload_of_jedec_can_be_written_down() {
+fn the_client_workload_of_jedec_can_be_expressed() {
     let text = r#"
         trim_share = "6%"
         flush_share = "5%"
@@ -162,7 +162,7 @@ fn the_client_workload_of_jedec_can_be_written_down() {
 
 /// The streams are part of every result: a change here belongs under "Results changed" in the changelog.
 #[test]
-fn the_first_requests_are_fixed_for_ever() {
+fn the_first_requests_never_change() {
     let config = || SyntheticConfig { requests: 6, ..SyntheticConfig::default() };
     let units = |generator: &str| -> Vec<u64> {
         let generator = GeneratorConfig::by_name(generator).unwrap();
@@ -229,14 +229,14 @@ fn changing_one_choice_changes_no_other() {
     let after = run(&SyntheticConfig { read_share: Share::percent(60), ..base.clone() });
     assert_eq!((place(&before), when(&before)), (place(&after), when(&after)));
     assert!(before.iter().zip(&after).all(|(before, after)| before.length == after.length));
-    // A size moves a ranked position only where the request would leave the space: hardly ever in one so large.
+    // A size moves a ranked position only where the request would leave the space: rare in one this large.
     let zipf = SyntheticConfig { generator: GeneratorConfig::by_name("zipf").unwrap(), ..base };
     let fixed = SyntheticConfig { size: SizeConfig::default(), ..zipf.clone() };
     let moved = place(&run(&zipf)).into_iter().zip(place(&run(&fixed))).filter(|(a, b)| a != b).count();
     assert!(moved < 10, "{moved}");
 }
 
-/// Checks that `seen` of `draws` is what `probability` says, within four standard deviations.
+/// Check that `seen` of `draws` agrees with `probability`, within four standard deviations.
 #[track_caller]
 pub(super) fn assert_share(what: &str, seen: usize, draws: usize, probability: f64) {
     let expected = draws as f64 * probability;
@@ -261,7 +261,7 @@ fn operations_come_in_their_shares() {
     assert!(self::requests(&only, GIB, Seed(1)).iter().all(|request| request.op == Op::Read));
 }
 
-/// How often each unit of the space is where a request begins.
+/// The number of requests that begin at each unit of the space.
 fn starts(generator: GeneratorConfig, units: usize) -> Vec<usize> {
     let config = SyntheticConfig { generator, ..SyntheticConfig::default() };
     let mut starts = vec![0; units];
@@ -289,7 +289,7 @@ fn sequential_wraps_where_a_request_would_leave_the_space() {
     };
     let units: Vec<u64> = requests(&config, GIB, Seed(1)).iter().map(|r| r.offset / 4096).collect();
     assert_eq!(units, [0, 3, 6, 0, 3]);
-    // A size that is no multiple of the unit leaves the rest of its last unit alone; a flush moves nothing.
+    // A size need not be a multiple of the unit; a flush does not advance the stream.
     let config = SyntheticConfig {
         size: SizeConfig::Fixed(FixedConfig { size: bytes(4097) }),
         flush_share: Share::percent(50),
@@ -311,7 +311,7 @@ fn mixed_interrupts_its_sequential_stream_by_its_share() {
         requests: 100_000,
         ..SyntheticConfig::default()
     };
-    // In a space so large, a random request is never the next one of the sequential stream.
+    // In a space this large, a random request never continues the sequential stream.
     let requests = requests(&of(Share::percent(20)), 1 << 50, Seed(1));
     let mut next = 0;
     for request in &requests {
@@ -350,7 +350,7 @@ fn zones_get_their_traffic() {
         let seen = clustered[range.clone()].iter().sum();
         assert_share(&format!("units {range:?}"), seen, 1_000_000, share);
     }
-    // Scattered, the same frequencies lie elsewhere: 10,000 for each of the first zone's units, 2000 and 250.
+    // Scattering permutes the frequencies: 10,000 for each of the first zone's units, 2000 and 250.
     let scattered = starts(of(true), 1000);
     assert_eq!(scattered.iter().filter(|&&seen| seen > 5000).count(), 50);
     assert_eq!(scattered.iter().filter(|&&seen| (1000..5000).contains(&seen)).count(), 150);
@@ -364,7 +364,7 @@ fn sizes_have_their_means_and_frequencies() {
         let config = SyntheticConfig { size, ..SyntheticConfig::default() };
         requests(&config, GIB, Seed(1)).iter().map(|request| request.length).collect::<Vec<_>>()
     };
-    // Rounding up makes the exponential geometric: so many units with mean 1 / (1 - e^(-unit / mean)).
+    // Rounding up makes the exponential geometric, with a mean of 1 / (1 - e^(-unit / mean)) units.
     for mean_units in [1.0_f64, 4.0] {
         let mean = bytes(mean_units as u64 * 4096);
         let sizes = of(SizeConfig::Exponential(ExponentialConfig { mean, max: bytes(MIB) }));
@@ -473,7 +473,7 @@ proptest! {
 }
 
 #[test]
-fn what_does_not_fit_together_is_refused_with_its_key() {
+fn an_invalid_parameter_is_refused_with_its_key() {
     let zones = |shares: &[(u64, u64)]| {
         let zone =
             |&(traffic, space)| Zone { traffic: Share::percent(traffic), space: Share::percent(space) };

@@ -1,4 +1,4 @@
-//! The statistics of bursts, quantiles and runs, and what these refuse.
+//! The statistics of bursts, quantiles and runs, and their invalid parameters.
 //!
 //! As in `tests`: bounds are wide enough for any seed, and the seeds are fixed.
 
@@ -23,7 +23,7 @@ fn arrivals_ns(arrival: ArrivalConfig, count: u64) -> Vec<u64> {
     requests(&config, GIB, Seed(1)).iter().map(|request| request.arrival.ns).collect()
 }
 
-/// How many requests arrive in each interval of so many nanoseconds; the last, incomplete one is left out.
+/// Arrivals per interval of `interval_ns`; the last, incomplete interval is omitted.
 fn counts(arrivals_ns: &[u64], interval_ns: u64) -> Vec<f64> {
     let intervals = (arrivals_ns.last().unwrap() / interval_ns) as usize;
     let mut counts = vec![0.0; intervals];
@@ -40,18 +40,18 @@ fn mean_and_variance(values: &[f64]) -> (f64, f64) {
     (mean, values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / values.len() as f64)
 }
 
-/// Variance over mean of the counts: 1 for requests that know nothing of each other.
+/// Variance over mean of the counts: 1 for independent requests.
 fn dispersion(arrivals_ns: &[u64], interval_ns: u64) -> f64 {
     let (mean, variance) = mean_and_variance(&counts(arrivals_ns, interval_ns));
     variance / mean
 }
 
-/// The Hurst parameter from how the variance of mean counts falls with the length of intervals: as length^(2H - 2).
+/// The Hurst parameter: the variance of mean counts falls with the length of intervals as length^(2H - 2).
 fn hurst(arrivals_ns: &[u64], shortest_ns: u64, doublings: u32) -> f64 {
     slope(arrivals_ns, shortest_ns, doublings, 0.0)
 }
 
-/// The same from how (variance / mean^2 + `more`) falls.
+/// The same from (variance / mean^2 + `more`).
 fn slope(arrivals_ns: &[u64], shortest_ns: u64, doublings: u32, more: f64) -> f64 {
     let points: Vec<(f64, f64)> = (0..=doublings)
         .map(|doubling| {
@@ -67,7 +67,7 @@ fn slope(arrivals_ns: &[u64], shortest_ns: u64, doublings: u32, more: f64) -> f6
 }
 
 #[test]
-fn requests_that_know_nothing_of_each_other_are_not_bursty() {
+fn independent_requests_are_not_bursty() {
     let poisson = arrivals_ns(ArrivalConfig::by_name("poisson").unwrap(), 1_000_000);
     assert!((dispersion(&poisson, 500_000_000) - 1.0).abs() < 0.2, "{}", dispersion(&poisson, 500_000_000));
     assert!((hurst(&poisson, 5_000_000, 6) - 0.5).abs() < 0.03, "{}", hurst(&poisson, 5_000_000, 6));
@@ -102,10 +102,10 @@ fn pareto_periods_are_bursty_over_longer_times() {
         arrivals_ns(ArrivalConfig::OnOff(config), 2_000_000)
     };
     let (exponential, pareto) = (of(None), of(Some(1.4)));
-    // Ten times longer than a period, exponential periods are forgotten; those of Pareto are not.
+    // Over ten periods, exponential periods average out; those of Pareto do not.
     let (short, long) = (hurst(&exponential, 1_000_000_000, 5), hurst(&pareto, 1_000_000_000, 5));
     assert!((short - 0.5).abs() < 0.1 && long > 0.65, "{short} and {long}");
-    // The mean of periods of infinite variance is slow to come.
+    // With infinite variance, the mean converges slowly.
     let mean_ns = *pareto.last().unwrap() as f64 / 2e6;
     assert!((350_000.0..650_000.0).contains(&mean_ns), "{mean_ns}");
 }
@@ -144,7 +144,7 @@ fn gaps_have_their_quantiles() {
 }
 
 #[test]
-fn runs_go_on_as_often_as_they_should_and_begin_where_the_other_generator_says() {
+fn runs_have_their_length_and_begin_at_positions_of_the_other_generator() {
     let of = |share| SyntheticConfig {
         generator: GeneratorConfig::Runs(RunsConfig {
             sequential_share: Share::percent(share),
@@ -167,7 +167,7 @@ fn runs_go_on_as_often_as_they_should_and_begin_where_the_other_generator_says()
 }
 
 #[test]
-fn a_footprint_is_all_that_is_asked_for() {
+fn no_access_leaves_the_footprint() {
     let generator =
         ZipfConfig { exponent: 0.5, footprint: Some(Bytes { count: 4096 * 500 }), ..ZipfConfig::default() };
     let config =
@@ -180,7 +180,7 @@ fn a_footprint_is_all_that_is_asked_for() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused_with_its_key() {
+fn an_invalid_parameter_is_refused_with_its_key() {
     let on_off = |gap, on, off, pareto_shape| {
         ArrivalConfig::OnOff(OnOffConfig { gap: ns(gap), on: ns(on), off: ns(off), pareto_shape })
     };
@@ -218,7 +218,7 @@ fn what_does_not_fit_is_refused_with_its_key() {
     ];
     let refused = |config: &SyntheticConfig| match Synthetic::new(config, GIB, Seed(1)).err() {
         Some(error @ (WorkloadError::Parameters { .. } | WorkloadError::Part { .. })) => {
-            // Only a key that was given a path is a scenario's.
+            // Keys with a path are keys of a scenario.
             error.to_string().trim_start_matches("workload.").to_owned()
         }
         other => panic!("{config:?} was accepted or refused otherwise: {other:?}"),

@@ -1,11 +1,11 @@
-//! Every position is as likely as any other.
+//! Uniformly random positions.
 //!
-//! Source: folklore. Cost: one random number a request.
+//! Source: folklore. Cost: one random number per request.
 
-use super::{Placing, Space, draw};
+use super::{AddressPolicy, Space, draw};
 use crate::WorkloadError;
 use coflash_base::policy::NoParameters;
-use coflash_base::{Policy, Stream};
+use coflash_base::{Policy, RandomStream};
 
 /// The generator `"uniform"`.
 #[derive(Clone, Debug)]
@@ -15,17 +15,17 @@ pub struct Uniform {
 
 impl Policy for Uniform {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "Every position that the request fits at is equally likely.";
+    const SUMMARY: &'static str = "Uniformly random positions among those where the request fits.";
     const SOURCE: &'static str = "folklore";
 }
 
-impl Placing for Uniform {
+impl AddressPolicy for Uniform {
     fn new(_: &NoParameters, space: Space) -> Result<Self, WorkloadError> {
         Ok(Self { space_units: space.units })
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
         draw::below(stream, self.space_units - length_units + 1)
     }
 }

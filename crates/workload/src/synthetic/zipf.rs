@@ -1,22 +1,21 @@
-//! The position of rank k is asked for in proportion to 1 / k^exponent.
+//! Zipf-distributed positions: rank k has a probability proportional to 1 / k^exponent.
 //!
-//! The ranks are cut into steps that each span 1/32 of their first rank (so a step of one for each of the first 64),
-//! a few hundred in all, some 1,300 for the largest space. A draw picks a step by the weight it would have if its
-//! first rank stood for all of it, then a rank of the step at random, and keeps that rank with probability (k /
-//! first)^-exponent. The least such probability of the step is stored, so the power is computed only in the few
-//! percent of draws that fall between it and one. The result is exact, up to the rounding of a double, for every
-//! exponent above zero, 1 included, and any size of space.
+//! The ranks are divided into steps; each spans 1/32 of its first rank (each of the first 64 ranks is a step), a few
+//! hundred in all, about 1,300 for the largest space. A draw picks a step by an upper bound of its weight (all ranks
+//! weighted like its first), then a rank of the step at random, and accepts it with probability (k / first)^-exponent.
+//! The least such probability of the step is stored, so only the few percent of draws above it compute the power. The
+//! result is exact, up to the rounding of a double, for every exponent above zero, 1 included, and any size of space.
 //!
 //! Source: Zipf (1949) for the law; rejection from a stepped envelope with a squeeze as in Marsaglia and Tsang, "The
-//! ziggurat method" (2000). Rejection-inversion (Hörmann and Derflinger 1996) was the alternative: it needs at least
-//! one power for each draw, here it is about one in thirty draws at an exponent of 1.
-//! Cost: O(1) a draw, three random numbers and seldom a power; O(log n) to build, a few tens of KiB.
+//! ziggurat method" (2000). The alternative, rejection-inversion (Hörmann and Derflinger 1996), needs at least one
+//! power per draw; here one in thirty draws needs it at an exponent of 1. Cost: O(1) per draw, three random numbers
+//! and rarely a power; O(log n) to build, a few tens of KiB.
 
-use super::draw::{self, Weighted};
-use super::{Placing, Space, refuse, scatter::Scatter};
+use super::draw::{self, AliasTable};
+use super::{AddressPolicy, Space, refuse, scatter::Scatter};
 use crate::WorkloadError;
 use coflash_base::seed::Rng;
-use coflash_base::{Bytes, Policy, Stream};
+use coflash_base::{Bytes, Policy, RandomStream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,16 +23,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ZipfConfig {
-    /// How skewed the accesses are, above 0: rank k has a weight of 1 / k^exponent.
+    /// Skew of the accesses, above 0: rank k has the weight 1 / k^exponent.
     pub exponent: f64,
-    /// Whether the ranks are spread over the space at random; if not, the hottest positions come first, side by side.
+    /// Whether ranks are scattered over the space at random; otherwise rank k is at position k.
     pub scattered: bool,
-    /// Scattered ranks stay together in blocks of this size, a multiple of `align`; by default each alignment unit goes
-    /// its own way. Where requests are longer than a unit, larger blocks let them end among ranks like their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Granularity of scattering, a multiple of `align`. With blocks larger than requests, most requests cover
+    /// similar ranks. Default: one alignment unit.
     pub scatter_block: Option<Bytes>,
-    /// How much of the space is ever asked for, a multiple of `align`: the rest has no rank. By default all of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Size of the accessed part of the space, a multiple of `align`; the rest has no rank. Default: the whole space.
     pub footprint: Option<Bytes>,
 }
 
@@ -53,17 +50,17 @@ pub struct Zipf {
 
 impl Policy for Zipf {
     type Config = ZipfConfig;
-    const SUMMARY: &'static str = "The position of rank k is asked for in proportion to 1 / k^exponent.";
+    const SUMMARY: &'static str = "Zipf's law: rank k has a probability proportional to 1 / k^exponent.";
     const SOURCE: &'static str = "Zipf, \"Human behavior and the principle of least effort\" (1949)";
 }
 
-impl Placing for Zipf {
+impl AddressPolicy for Zipf {
     fn new(config: &ZipfConfig, space: Space) -> Result<Self, WorkloadError> {
         let exponent = config.exponent;
         if !(exponent.is_finite() && exponent > 0.0) {
             return refuse(
                 "generator.exponent",
-                format!("{exponent} was given; a number above 0 is allowed (for 0 take \"uniform\")"),
+                format!("{exponent} was given; a number above 0 is allowed (for 0 use \"uniform\")"),
             );
         }
         let all = Bytes { count: space.units * space.align.count };
@@ -81,21 +78,21 @@ impl Placing for Zipf {
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut Stream) -> u64 {
+    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
         let rank = self.ranks.draw(stream) - 1;
         let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));
         position.min(self.space_units - length_units)
     }
 }
 
-/// A step is this part of its first rank wide: narrower steps need fewer powers and a larger table.
+/// A step is 1/32 of its first rank wide: narrower steps need fewer powers and a larger table.
 const STEP_PART: u64 = 32;
 
-/// Draws ranks, from 1.
+/// Draws ranks, beginning with 1.
 #[derive(Clone, Debug)]
 struct Ranks {
     exponent: f64,
-    choice: Weighted,
+    choice: AliasTable,
     steps: Vec<Step>,
 }
 
@@ -103,8 +100,8 @@ struct Ranks {
 struct Step {
     first: u64,
     width: u64,
-    /// The probability, in 2^-64, with which even the last rank of the step is kept.
-    kept_always: u64,
+    /// Probability of acceptance of the step's last rank, in 2^-64: the squeeze.
+    accepted_always: u64,
 }
 
 impl Ranks {
@@ -114,25 +111,26 @@ impl Ranks {
         let mut first = 1;
         while first <= count {
             let width = (first / STEP_PART).clamp(1, count - first + 1);
-            let mut step = Step { first, width, kept_always: 0 };
-            step.kept_always = (step.kept(first + width - 1, exponent) * TWO_64) as u64;
+            let mut step = Step { first, width, accepted_always: 0 };
+            step.accepted_always = (step.acceptance(first + width - 1, exponent) * TWO_64) as u64;
             steps.push(step);
             envelope.push(width as f64 * libm::pow(first as f64, -exponent));
             first += width;
         }
-        // 62 bits: what rounds to zero would come once in 2^62 draws.
+        // 62 bits: a weight that rounds to 0 has a probability below 2^-62.
         let scale = (1_u64 << 62) as f64 / envelope.iter().sum::<f64>();
         let weights: Vec<u64> = envelope.iter().map(|weight| (weight * scale) as u64).collect();
-        Self { exponent, choice: Weighted::new(&weights), steps }
+        Self { exponent, choice: AliasTable::new(&weights), steps }
     }
 
     #[inline]
-    fn draw(&self, stream: &mut Stream) -> u64 {
+    fn draw(&self, stream: &mut RandomStream) -> u64 {
         loop {
             let step = self.steps[self.choice.draw(stream)];
             let rank = step.first + draw::below(stream, step.width);
             let trial = stream.next_u64();
-            if trial < step.kept_always || (trial as f64) < step.kept(rank, self.exponent) * TWO_64 {
+            if trial < step.accepted_always || (trial as f64) < step.acceptance(rank, self.exponent) * TWO_64
+            {
                 return rank;
             }
         }
@@ -142,9 +140,9 @@ impl Ranks {
 const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 
 impl Step {
-    /// The weight of `rank` as a part of the weight that the envelope gives it.
+    /// The probability of acceptance: the weight of `rank` divided by its weight in the envelope.
     #[cold]
-    fn kept(self, rank: u64, exponent: f64) -> f64 {
+    fn acceptance(self, rank: u64, exponent: f64) -> f64 {
         libm::pow(rank as f64 / self.first as f64, -exponent)
     }
 }

@@ -1,0 +1,150 @@
+//! Binary formats: the framing of records, and numbers of either byte order.
+
+use crate::block_reader::BlockReader;
+use crate::devices::Devices;
+use crate::options::TraceOptions;
+use crate::reader::{ReadError, Records};
+use crate::record::{Conventions, FieldError, FormatInfo, Record};
+use crate::text::SAMPLE_BYTES;
+use coflash_workload::WorkloadError;
+
+/// A binary format.
+pub(crate) trait BinaryFormat: Send + Sized + 'static {
+    /// The description of the format.
+    const INFO: FormatInfo;
+    /// Conventions common to all records.
+    const CONVENTIONS: Conventions;
+    /// The part of a record that determines its length.
+    const HEAD_BYTES: usize;
+    /// Whether a trace consists of one file per processor.
+    const PER_PROCESSOR: bool = false;
+
+    /// Whether a file that begins with `ahead` is of this format. `ahead` is not empty, and holds all of a small file.
+    fn recognises(ahead: &[u8]) -> bool;
+
+    /// Create a parser for the file that begins with `ahead`, and return the length of the header.
+    ///
+    /// # Errors
+    /// A malformed field of the header.
+    fn open(ahead: &[u8], options: &TraceOptions) -> Result<(Self, usize), FieldError>;
+
+    /// The total length of the record that begins with `head`.
+    ///
+    /// # Errors
+    /// A malformed field; the rest of the file cannot be read.
+    fn bytes(&self, head: &[u8]) -> Result<usize, FieldError>;
+
+    /// Parse a record; `None` for records that are no requests.
+    ///
+    /// # Errors
+    /// A malformed field.
+    fn record(&mut self, record: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError>;
+
+    /// Assumptions about ambiguities of the format.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The records of a binary format.
+pub(crate) struct BinaryRecords<B> {
+    input: BlockReader,
+    format: B,
+    number: u64,
+}
+
+impl<B: BinaryFormat> BinaryRecords<B> {
+    pub(crate) fn open(
+        file: &str,
+        mut input: BlockReader,
+        options: &TraceOptions,
+    ) -> Result<Self, WorkloadError> {
+        let ahead =
+            input.peek(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(file, error.to_string()))?;
+        if ahead.is_empty() {
+            return Err(WorkloadError::trace(file, "the file is empty: it has no requests"));
+        }
+        let (format, header_bytes) = B::open(ahead, options).map_err(|FieldError { field, problem }| {
+            WorkloadError::Malformed { file: file.to_owned(), line: 1, field, problem }
+        })?;
+        input.consume(header_bytes);
+        Ok(Self { input, format, number: 0 })
+    }
+
+    /// The error of a file that ends within a record.
+    #[cold]
+    fn cut(&mut self, expected: usize) -> ReadError {
+        let left = self.input.peek(0).map_or(0, <[u8]>::len);
+        self.input.consume(left);
+        let problem = format!("the file ends after {left} of at least {expected} bytes: it is truncated");
+        ReadError::Record(FieldError { field: "record", problem })
+    }
+}
+
+impl<B: BinaryFormat> Records for BinaryRecords<B> {
+    #[inline]
+    fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, ReadError> {
+        loop {
+            let head = self.input.peek(B::HEAD_BYTES)?;
+            if head.is_empty() {
+                return Ok(None);
+            }
+            self.number += 1;
+            if head.len() < B::HEAD_BYTES {
+                return Err(self.cut(B::HEAD_BYTES));
+            }
+            let bytes = self.format.bytes(head).map_err(ReadError::Lost)?;
+            let ahead = self.input.peek(bytes)?;
+            let Some(record) = ahead.get(..bytes) else {
+                return Err(self.cut(bytes));
+            };
+            let result = self.format.record(record, devices);
+            self.input.consume(bytes);
+            if let Some(record) = result? {
+                return Ok(Some(record));
+            }
+        }
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.format.remarks()
+    }
+}
+
+/// Convert a number of `unit`s to the base unit (bytes, nanoseconds).
+#[inline]
+pub(crate) fn scaled(count: u64, unit: u64, field: &'static str) -> Result<u64, FieldError> {
+    count
+        .checked_mul(unit)
+        .ok_or_else(|| FieldError::number(field, count, &format!("a number that times {unit} is below 2^64")))
+}
+
+/// The byte order of numbers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    Little,
+    Big,
+}
+
+/// Numbers at fixed places of a record, which must be long enough to hold them.
+macro_rules! numbers {
+    ($($name:ident: $type:ty),*) => {
+        impl Order {
+            $(#[inline]
+            pub(crate) fn $name(self, record: &[u8], at: usize) -> $type {
+                let mut bytes = [0; size_of::<$type>()];
+                bytes.copy_from_slice(&record[at..at + size_of::<$type>()]);
+                match self {
+                    Self::Little => <$type>::from_le_bytes(bytes),
+                    Self::Big => <$type>::from_be_bytes(bytes),
+                }
+            })*
+        }
+    };
+}
+
+numbers!(u16: u16, u32: u32, u64: u64, i64: i64);

@@ -1,0 +1,151 @@
+//! fio's I/O logs, versions 2 and 3 (`write_iolog`, `read_iolog`).
+//!
+//! The first line names the version. A line of version 3 begins with a time in microseconds since the start of the
+//! log. Version 2 has no times: only `wait` lines advance its clock, and the requests between two of them are
+//! simultaneous. Files in the log are devices. `add`, `open` and `close` are ignored; `sync` and `datasync` are
+//! flushes, regardless of numbers.
+
+use crate::devices::Devices;
+use crate::fields::{Blanks, Fields, trim};
+use crate::options::TraceOptions;
+use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
+use crate::text::{LineParser, TextFormat};
+use coflash_base::suggest::hint;
+use coflash_workload::Op;
+
+/// The reader of an iolog.
+pub(crate) struct Iolog {
+    version: Option<Version>,
+    /// The sum of the waits so far: the clock of version 2.
+    waited_ns: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Version {
+    Two,
+    Three,
+}
+
+const HEADERS: [(&[u8], Version); 2] =
+    [(b"fio version 2 iolog", Version::Two), (b"fio version 3 iolog", Version::Three)];
+
+const MICROSECOND_NS: u64 = 1000;
+
+/// The actions of version 3; version 2 has `wait` as well.
+const ACTIONS: &[&str] = &["read", "write", "trim", "sync", "datasync", "add", "open", "close"];
+
+impl TextFormat for Iolog {
+    const INFO: FormatInfo = FormatInfo {
+        name: "fio",
+        summary: "fio I/O log, versions 2 (waits instead of times) and 3 (microseconds)",
+        source: "fio documentation, \"Trace file format\"",
+        record: "[time_us] file action [offset length], after a line `fio version 3 iolog`",
+        extensions: &["iolog", "fio"],
+    };
+    const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time", "file", "offset", "length"]);
+
+    fn new(_: &TraceOptions) -> Self {
+        Self { version: None, waited_ns: 0 }
+    }
+}
+
+impl LineParser for Iolog {
+    #[inline]
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError> {
+        let Some(version) = self.version else {
+            self.version = Some(header(line)?);
+            return Ok(None);
+        };
+        let mut fields = Fields::between_blanks(line);
+        let time_ns = match version {
+            Version::Two => self.waited_ns,
+            Version::Three => fields.units(MICROSECOND_NS, "time")?,
+        };
+        let file = fields.text();
+        let op = match fields.text() {
+            b"read" => Op::Read,
+            b"write" => Op::Write,
+            b"trim" => Op::Trim,
+            b"sync" | b"datasync" => Op::Flush,
+            b"wait" if version == Version::Two => {
+                self.wait(&mut fields)?;
+                return Ok(None);
+            }
+            b"add" | b"open" | b"close" => {
+                nothing_more(&mut fields)?;
+                return Ok(None);
+            }
+            other => return Err(unknown_action(file, other, version)),
+        };
+        let offset = fields.whole("offset")?;
+        let length = fields.whole("length")?;
+        nothing_more(&mut fields)?;
+        Ok(Some(Record { time_ns, device: devices.number(file), offset, length, op }))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        if self.version != Some(Version::Two) {
+            return Vec::new();
+        }
+        vec![
+            "a version 2 iolog has no times: requests between two waits arrive at the same moment, and without \
+             waits all arrive at the start"
+                .to_owned(),
+        ]
+    }
+}
+
+impl Iolog {
+    /// Advance the clock by a `wait`; fio writes a fourth number without meaning.
+    #[cold]
+    fn wait(&mut self, fields: &mut Fields<'_, Blanks>) -> Result<(), FieldError> {
+        let waited_ns = fields.units(MICROSECOND_NS, "wait")?;
+        if !trim(fields.rest()).is_empty() {
+            fields.whole("length")?;
+            nothing_more(fields)?;
+        }
+        self.waited_ns = self.waited_ns.checked_add(waited_ns).ok_or_else(|| {
+            FieldError::number("wait", waited_ns, "a wait in ns after which the clock is still below 2^64 ns")
+        })?;
+        Ok(())
+    }
+}
+
+#[cold]
+fn header(line: &[u8]) -> Result<Version, FieldError> {
+    let given = trim(line);
+    HEADERS
+        .iter()
+        .find(|(text, _)| *text == given)
+        .map(|&(_, version)| version)
+        .ok_or_else(|| FieldError::text("header", line, "`fio version 2 iolog` or `fio version 3 iolog`"))
+}
+
+#[inline]
+fn nothing_more(fields: &mut Fields<'_, Blanks>) -> Result<(), FieldError> {
+    // Nearly all lines end directly after the last field.
+    if fields.rest().is_empty() {
+        return Ok(());
+    }
+    match fields.text() {
+        [] => Ok(()),
+        extra => Err(FieldError::text("line", extra, "expected: the record is complete")),
+    }
+}
+
+#[cold]
+fn unknown_action(file: &[u8], given: &[u8], version: Version) -> FieldError {
+    if file.is_empty() {
+        return FieldError::text("file", file, "the name of a file, then an action");
+    }
+    if given == b"wait" && version == Version::Three {
+        let problem = "\"wait\" is of version 2: version 3 has a time on every line".to_owned();
+        return FieldError { field: "action", problem };
+    }
+    let mut allowed = ACTIONS.to_vec();
+    if version == Version::Two {
+        allowed.push("wait");
+    }
+    let given = show(given);
+    FieldError { field: "action", problem: format!("\"{given}\" is not an action{}", hint(&given, &allowed)) }
+}

@@ -1,0 +1,380 @@
+//! The trace formats, one line each in the list below.
+//!
+//! A format parses a line into a `Record` with the times and addresses of the trace. The rules common to all formats
+//! (order of times, address range, devices, malformed records) are in `reader`. A text format is detected by its
+//! parser, which runs over the beginning of the file, so no second description of the format exists. Binary formats
+//! and Parquet are detected first, by their first bytes.
+//!
+//! To add a format of columns: its table in `tables`. To add another format: a file beside this one, with a type that
+//! implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `FORMATS`, its
+//! sample and malformed records in `tests/trace`, and a seed for fuzzing.
+
+mod biotracer;
+mod blkparse;
+mod blktrace;
+mod columns;
+mod fio;
+mod fiu;
+mod ftrace;
+mod linux_block;
+mod oracle_general;
+pub(crate) mod parquet;
+mod srt;
+mod tables;
+mod vscsi;
+mod wpa;
+
+use crate::binary::{BinaryFormat, BinaryRecords};
+use crate::block_reader::{BLOCK_BYTES, BlockReader};
+use crate::input::CountedFile;
+use crate::options::TraceOptions;
+use crate::reader::{Reader, RequestReader, TimeBase};
+use crate::record::{Clock, show};
+use crate::text::{SAMPLE_BYTES, Text, TextFormat, is_blank, score};
+use coflash_workload::WorkloadError;
+use tables::Table;
+
+pub use crate::record::FormatInfo;
+
+/// All formats, in the order of the documentation. Among formats that fit a file equally well, the first one wins.
+const FORMATS: &[Format] = &[
+    Format::text::<fio::Iolog>(),
+    Format::table(&tables::MSR),
+    Format::table(&tables::SPC),
+    Format::table(&tables::REPLAY),
+    Format::table(&tables::SSDSIM),
+    Format::table(&tables::DISKSIM),
+    Format::table(&tables::SYSTOR),
+    Format::text::<fiu::Fiu>(),
+    Format::text::<blkparse::Blkparse>(),
+    Format::text::<ftrace::Ftrace>(),
+    Format::table(&tables::CLOUDPHYSICS),
+    Format::table(&tables::DISKMON),
+    Format::text::<biotracer::BioTracer>(),
+    Format::table(&tables::TENCENT),
+    Format::table(&tables::ALIBABA),
+    Format::text::<wpa::Wpa>(),
+    Format::table(&tables::WISCSEE),
+    Format::text::<columns::UserColumns>(),
+    Format::binary::<blktrace::Blktrace>(),
+    Format::binary::<vscsi::Vscsi>(),
+    Format::binary::<oracle_general::OracleGeneral>(),
+    Format::binary::<srt::Srt>(),
+    Format {
+        info: parquet::INFO,
+        has_dates: false,
+        per_processor: false,
+        detection: Detection::Bytes(parquet::recognises),
+        opener: Opener::File(parquet::open),
+    },
+];
+
+/// The name of the format given by the option `columns`.
+pub(crate) const COLUMNS: &str = columns::UserColumns::INFO.name;
+
+/// The table of the formats.
+#[must_use]
+pub fn table() -> Vec<FormatInfo> {
+    FORMATS.iter().map(|format| format.info).collect()
+}
+
+/// The names of all formats.
+#[must_use]
+pub fn names() -> Vec<&'static str> {
+    FORMATS.iter().map(|format| format.info.name).collect()
+}
+
+/// An entry of the list of formats.
+#[derive(Clone, Copy)]
+pub(crate) struct Format {
+    pub(crate) info: FormatInfo,
+    /// Whether its times are dates.
+    pub(crate) has_dates: bool,
+    /// Whether a trace consists of one file per processor.
+    pub(crate) per_processor: bool,
+    detection: Detection,
+    opener: Opener,
+}
+
+/// The detection of a format.
+#[derive(Clone, Copy)]
+enum Detection {
+    /// By the number of accepted lines of a sample.
+    Lines(fn(sample: &[u8], options: &TraceOptions) -> Option<u32>),
+    Table(&'static Table),
+    /// By the first bytes of the file.
+    Bytes(fn(ahead: &[u8]) -> bool),
+}
+
+type Opened = Result<Box<dyn RequestReader>, WorkloadError>;
+
+/// The constructor of a format's reader, by its kind of input.
+#[derive(Clone, Copy)]
+enum Opener {
+    Stream(fn(file: &str, input: BlockReader, options: &TraceOptions, times: TimeBase) -> Opened),
+    Table(&'static Table),
+    File(fn(file: &str, input: CountedFile, options: &TraceOptions, times: TimeBase) -> Opened),
+}
+
+impl Format {
+    const fn text<F: TextFormat>() -> Self {
+        Self {
+            info: F::INFO,
+            has_dates: matches!(F::CONVENTIONS.clock, Clock::Date),
+            per_processor: false,
+            detection: Detection::Lines(|sample, options| score(F::new(options), sample, options)),
+            opener: Opener::Stream(|file, input, options, times| {
+                let text = Text::open(file, input, F::new(options))?;
+                Ok(Box::new(Reader::new(file, text, F::CONVENTIONS, options, times)))
+            }),
+        }
+    }
+
+    const fn table(table: &'static Table) -> Self {
+        Self {
+            info: table.info,
+            has_dates: matches!(table.clock, Clock::Date),
+            per_processor: false,
+            detection: Detection::Table(table),
+            opener: Opener::Table(table),
+        }
+    }
+
+    const fn binary<B: BinaryFormat>() -> Self {
+        Self {
+            info: B::INFO,
+            has_dates: matches!(B::CONVENTIONS.clock, Clock::Date),
+            per_processor: B::PER_PROCESSOR,
+            detection: Detection::Bytes(B::recognises),
+            opener: Opener::Stream(|file, input, options, times| {
+                let records = BinaryRecords::<B>::open(file, input, options)?;
+                Ok(Box::new(Reader::new(file, records, B::CONVENTIONS, options, times)))
+            }),
+        }
+    }
+
+    /// Whether it needs random access to its file.
+    pub(crate) fn needs_file(&self) -> bool {
+        matches!(self.opener, Opener::File(_))
+    }
+
+    /// Read `input` in this format, which must not need random access; `name` is its name in messages.
+    pub(crate) fn open(
+        &self,
+        name: &str,
+        input: BlockReader,
+        options: &TraceOptions,
+        times: TimeBase,
+    ) -> Opened {
+        match self.opener {
+            Opener::Stream(open) => open(name, input, options, times),
+            Opener::Table(table) => {
+                let text = Text::open(name, input, table.parser(options))?;
+                Ok(Box::new(Reader::new(name, text, table.conventions(), options, times)))
+            }
+            Opener::File(_) => Err(WorkloadError::trace(name, self.only_file())),
+        }
+    }
+
+    /// Read the file in this format.
+    pub(crate) fn open_file(
+        &self,
+        name: &str,
+        input: CountedFile,
+        options: &TraceOptions,
+        times: TimeBase,
+    ) -> Opened {
+        match self.opener {
+            Opener::File(open) => open(name, input, options, times),
+            _ => self.open(name, BlockReader::new(Box::new(input.from(0)), BLOCK_BYTES), options, times),
+        }
+    }
+
+    /// The message for a stream in a format that needs a file.
+    pub(crate) fn only_file(&self) -> String {
+        format!(
+            "{} is read from the end: give it as a plain file, not compressed, not in an archive, not through a pipe",
+            self.info.name
+        )
+    }
+
+    /// The number of lines of `sample` that it accepts; `None` if they are too few, or for a binary format.
+    fn score(&self, sample: &[u8], options: &TraceOptions) -> Option<u32> {
+        match self.detection {
+            Detection::Lines(score) => score(sample, options),
+            Detection::Table(table) => score(table.parser(options), sample, options),
+            Detection::Bytes(_) => None,
+        }
+    }
+}
+
+/// The format `name`.
+pub(crate) fn by_name(name: &str) -> Result<Format, WorkloadError> {
+    FORMATS.iter().find(|format| format.info.name == name).copied().ok_or_else(|| {
+        let hint = coflash_base::suggest::hint(name, &names());
+        WorkloadError::Parameters {
+            key: "format",
+            problem: format!("\"{name}\" is not a trace format{hint}"),
+        }
+    })
+}
+
+/// Detect the format of a file that begins with `input`: a binary format that accepts its first bytes, or else the
+/// text format that accepts most lines, then the one of its extension.
+pub(crate) fn detect(
+    file: &str,
+    input: &mut BlockReader,
+    options: &TraceOptions,
+) -> Result<Format, WorkloadError> {
+    let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
+    let ahead = input.peek(SAMPLE_BYTES).map_err(unreadable)?;
+    let knows =
+        |format: &&Format| matches!(format.detection, Detection::Bytes(recognises) if recognises(ahead));
+    if let Some(format) = FORMATS.iter().find(knows) {
+        return Ok(*format);
+    }
+    let sample = input.peek_lines(SAMPLE_BYTES).map_err(unreadable)?;
+    let Some(first) = sample.split(|&b| b == b'\n').map(<[u8]>::trim_ascii).find(|line| !is_blank(line))
+    else {
+        return Err(WorkloadError::trace(file, "the file is empty: it has no requests"));
+    };
+    // `max_by_key` returns the last maximum, but the first format of the list must win.
+    let candidates = FORMATS.iter().rev().filter_map(|format| Some((format, format.score(sample, options)?)));
+    let best = candidates.max_by_key(|(format, score)| (*score, has_extension(file, format.info.extensions)));
+    best.map(|(format, _)| *format).ok_or_else(|| {
+        let known: Vec<_> = FORMATS.iter().map(|f| format!("{} `{}`", f.info.name, f.info.record)).collect();
+        let problem = format!(
+            "not a trace of any known format: its first line is \"{}\" (known: {})",
+            show(first),
+            known.join("; ")
+        );
+        WorkloadError::trace(file, problem)
+    })
+}
+
+/// Whether one of the extensions of `file`, compression's included, is among `extensions`.
+fn has_extension(file: &str, extensions: &[&str]) -> bool {
+    let name = file.rsplit('/').next().unwrap_or(file);
+    name.split('.').skip(1).any(|part| extensions.iter().any(|e| e.eq_ignore_ascii_case(part)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::devices::Devices;
+    use crate::options::OnError;
+    use coflash_workload::Request;
+    use proptest::prelude::*;
+    use std::io::{self, Cursor, Read};
+
+    /// Gives a few bytes at a time, as a decoder or a pipe may.
+    struct Dribble(Cursor<Vec<u8>>, usize);
+
+    impl Read for Dribble {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let most = buffer.len().min(self.1);
+            self.0.read(&mut buffer[..most])
+        }
+    }
+
+    /// Everything that can be seen of a file read in `format`, an error at the end included.
+    fn read(
+        format: Format,
+        text: &str,
+        block_bytes: usize,
+        on_error: OnError,
+    ) -> (Vec<Request>, Vec<String>) {
+        let options = TraceOptions { on_error, ..TraceOptions::default() };
+        let input = Dribble(Cursor::new(text.as_bytes().to_vec()), block_bytes);
+        let mut devices = Devices::new(options.device_stride);
+        let times = TimeBase::Sequence { base_ns: 5 };
+        let input = BlockReader::new(Box::new(input), block_bytes);
+        let mut reader = match format.open("t", input, &options, times) {
+            Ok(reader) => reader,
+            Err(error) => return (Vec::new(), vec![error.to_string()]),
+        };
+        let (mut all, mut said) = (Vec::new(), Vec::new());
+        loop {
+            let mut batch = Vec::new();
+            let result = reader.read(&mut batch, &mut devices);
+            let ended = batch.is_empty();
+            all.extend(batch);
+            if let Err(error) = result {
+                said.push(error.to_string());
+                break;
+            }
+            if ended {
+                break;
+            }
+        }
+        said.extend(reader.remarks());
+        said.extend(devices.remark());
+        (all, said)
+    }
+
+    /// Lines of every format, right and wrong, that a test puts together as chance will have it.
+    const LINES: [&str; 34] = [
+        "fio version 3 iolog",
+        "fio version 2 iolog",
+        "10 d read 0 1",
+        "12 e write 4096 8192",
+        "12 e sync 0 0",
+        "d trim 1 1",
+        "d wait 100",
+        "d add",
+        "128166385295514663,hm,0,Write,4096,2048,2833",
+        "128166385295514664,hm,1,Read,0,1,1",
+        "0,303567,3584,w,0.5",
+        "1,7,512,R,0.25",
+        "0.5 0 8 16 1",
+        "0.75 1 24 8 0",
+        "750 1 512 1024 0",
+        "Timestamp,Response,IOType,LUN,Offset,Size",
+        "1456095145.133,0.0008,R,0,4096,512",
+        "1456095145.126,,W,1,0,512",
+        "467 25 kjournald 6446 8 W 6 0 98b9cb7e1dd888f9dac2bf08af1c3cb2",
+        "  8,16   3        7     0.001795683  3557  D   R 4938888 + 256 [java]",
+        "  8,17   3        7     0.000795683  3557  D  FN [java]",
+        "CPU0 (8,16):",
+        " fio-789 [000] .....  4455.092003: block_rq_issue: 259,0 WS 65536 () 64 + 128 [fio]",
+        "1,5633898,2a,512,42932745",
+        "0\t0.047339\t0.00019073\t0\tRead\t1320146\t8\t",
+        "8 8 4096 4 1.741165940 1.741177190 1.741193648 1.741418961",
+        "8 8 4096 5 9999999.0 9999999.5 9999999.6 9999999.7",
+        "1538323200,12910952,128,0,1063",
+        "419,W,8792731648,16384,1577808144360767",
+        "IO Type,Init Time (s),Min Offset,Size (B)",
+        "Read,0.5,0x1000,\"4,096\"",
+        "909 D read 0 4096 0.000000000 0 False",
+        "",
+        "nonsense",
+    ];
+
+    proptest! {
+        #[test]
+        fn what_is_read_does_not_depend_on_blocks(
+            picks in proptest::collection::vec(0..LINES.len(), 1..30),
+            crlf: bool,
+            skip: bool,
+            block_bytes in 1..50_usize,
+        ) {
+            let end = if crlf { "\r\n" } else { "\n" };
+            let on_error = if skip { OnError::Skip } else { OnError::Stop };
+            for format in FORMATS {
+                // Half of the time a header, so that fio has something to read.
+                let head = if picks.len() % 2 == 0 { LINES[picks[0] % 2] } else { "" };
+                let lines = picks.iter().map(|&pick| LINES[pick]);
+                let text = [head].into_iter().chain(lines).collect::<Vec<_>>().join(end);
+                let whole = read(*format, &text, 1 << 16, on_error);
+                prop_assert_eq!(read(*format, &text, block_bytes, on_error), whole);
+            }
+        }
+    }
+
+    #[test]
+    fn an_extension_counts_below_that_of_the_compression() {
+        assert!(has_extension("a/b.dir/web1.SPC.zst", &["spc"]));
+        assert!(!has_extension("a/b.spc/web1.zst", &["spc"]));
+        assert!(!has_extension("spc", &["spc"]));
+    }
+}

@@ -1,0 +1,361 @@
+//! coflash's own format: a Parquet file, fast to read, and supported by all table libraries.
+//!
+//! | column  | type   | encoding            |                                                     |
+//! |---------|--------|---------------------|-----------------------------------------------------|
+//! | time_ns | uint64 | DELTA_BINARY_PACKED | ns since the start, never less than in the last row |
+//! | op      | uint8  | dictionary          | 0 read, 1 write, 2 trim, 3 flush                    |
+//! | offset  | uint64 | plain               | bytes                                               |
+//! | length  | uint64 | dictionary          | bytes; 0 for a flush                                |
+//!
+//! All are compressed by zstd. The metadata of the file contain the version of coflash (`coflash.version`) and of this
+//! layout (`coflash.trace`), and the remarks on the original trace (`coflash.remarks`). Files of other writers are
+//! supported: columns are found by name, may be signed, and may be nullable if no value is null; further columns are
+//! ignored.
+
+use crate::catch_panics::catch_panics;
+use crate::devices::Devices;
+use crate::input::{CountedFile, FileCursor};
+use crate::options::TraceOptions;
+use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
+use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use coflash_workload::{BATCH_REQUESTS, Op, WorkloadError};
+use parquet::basic::{LogicalType, Type};
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
+use parquet::data_type::{DataType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::reader::{ChunkReader, FileReader as _, Length, RowGroupReader};
+use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::schema::types::ColumnDescriptor;
+
+/// The columns of a written file.
+pub(crate) const SCHEMA: &str = "message trace {
+    required int64 time_ns (INTEGER(64, false));
+    required int32 op (INTEGER(8, false));
+    required int64 offset (INTEGER(64, false));
+    required int64 length (INTEGER(64, false));
+}";
+
+/// The key of the version of coflash that wrote the file.
+pub(crate) const VERSION_KEY: &str = "coflash.version";
+/// The key of the layout.
+pub(crate) const LAYOUT_KEY: &str = "coflash.trace";
+/// This layout.
+pub(crate) const LAYOUT_VERSION: &str = "1";
+/// The key of the remarks on the original trace, a line each.
+pub(crate) const REMARKS_KEY: &str = "coflash.remarks";
+/// The key of the meaning of the numbers of operations.
+pub(crate) const OPS_KEY: &str = "coflash.ops";
+
+pub(crate) const INFO: FormatInfo = FormatInfo {
+    name: "parquet",
+    summary: "coflash's own Parquet files, the quickest to read; `coflash trace convert` writes them",
+    source: "coflash",
+    record: "columns time_ns, op, offset, length",
+    extensions: &["parquet"],
+};
+
+const CONVENTIONS: Conventions = Conventions::new(Clock::Start, ["time_ns", "device", "offset", "length"]);
+
+const OPS: [(Op, &str); 4] =
+    [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
+
+/// The number of an operation.
+pub(crate) fn op_code(op: Op) -> i32 {
+    OPS.iter().position(|(known, _)| *known == op).map_or(0, |code| code as i32)
+}
+
+/// The operation of a number.
+#[inline]
+fn op_of(code: u64) -> Result<Op, FieldError> {
+    let known = usize::try_from(code).ok().and_then(|code| OPS.get(code));
+    known.map(|&(op, _)| op).ok_or_else(|| unknown_op(code))
+}
+
+#[cold]
+fn unknown_op(code: impl std::fmt::Display) -> FieldError {
+    FieldError::number("op", code, &format!("an operation ({})", ops()))
+}
+
+/// The meaning of the numbers of operations.
+pub(crate) fn ops() -> String {
+    let ops: Vec<_> = OPS.iter().enumerate().map(|(code, (_, name))| format!("{code} {name}")).collect();
+    ops.join(", ")
+}
+
+/// Whether a file that begins with `ahead` is a Parquet file.
+pub(super) fn recognises(ahead: &[u8]) -> bool {
+    ahead.starts_with(b"PAR1")
+}
+
+/// Read `file`; `name` is its name in messages.
+pub(super) fn open(
+    name: &str,
+    file: CountedFile,
+    options: &TraceOptions,
+    times: TimeBase,
+) -> Result<Box<dyn RequestReader>, WorkloadError> {
+    let rows = Rows::open(file).map_err(|problem| WorkloadError::trace(name, problem))?;
+    Ok(Box::new(Reader::new(name, rows, CONVENTIONS, options, times)))
+}
+
+/// The rows of a file.
+struct Rows {
+    file: SerializedFileReader<CountedFile>,
+    /// The columns of the file.
+    time_ns: ColumnInfo,
+    op: ColumnInfo,
+    offset: ColumnInfo,
+    length: ColumnInfo,
+    next_group: usize,
+    group: Option<Group>,
+    /// The next row among the decoded ones.
+    next: usize,
+    number: u64,
+    /// The remarks in the file.
+    remarks: Vec<String>,
+}
+
+/// A column of the file.
+#[derive(Clone, Copy)]
+struct ColumnInfo {
+    name: &'static str,
+    index: usize,
+    is_signed: bool,
+    is_nullable: bool,
+}
+
+/// The row group being read.
+struct Group {
+    time_ns: Column<Int64Type>,
+    op: Column<Int32Type>,
+    offset: Column<Int64Type>,
+    length: Column<Int64Type>,
+}
+
+/// A column of a row group, decoded a batch at a time.
+struct Column<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    info: ColumnInfo,
+    values: Vec<T::T>,
+    /// Whether each row has a value, for a nullable column.
+    levels: Vec<i16>,
+}
+
+/// Decode and catch panics: the library was written for valid files.
+fn guarded<T>(decode: impl FnOnce() -> Result<T, ReadError>) -> Result<T, ReadError> {
+    catch_panics(decode).unwrap_or_else(|panic| Err(ReadError::Input(damaged(&panic))))
+}
+
+fn damaged(error: &dyn std::fmt::Display) -> String {
+    format!("the Parquet data is damaged: {error}")
+}
+
+impl From<ParquetError> for ReadError {
+    fn from(error: ParquetError) -> Self {
+        Self::Input(damaged(&error))
+    }
+}
+
+impl Rows {
+    fn open(file: CountedFile) -> Result<Self, String> {
+        let opened = guarded(|| Ok(SerializedFileReader::new(file)?));
+        let file = opened.map_err(|trouble| match trouble {
+            ReadError::Input(problem) => problem,
+            ReadError::Record(fault) | ReadError::Lost(fault) => fault.problem,
+        })?;
+        let about = file.metadata().file_metadata();
+        let about_key = |key: &str| {
+            let pair = about.key_value_metadata().into_iter().flatten().find(|pair| pair.key == key);
+            pair.and_then(|pair| pair.value.as_deref())
+        };
+        if let Some(given) = about_key(LAYOUT_KEY)
+            && given != LAYOUT_VERSION
+        {
+            return Err(format!(
+                "its layout is version {given}, this coflash reads version {LAYOUT_VERSION}"
+            ));
+        }
+        let remarks = about_key(REMARKS_KEY).into_iter().flat_map(str::lines).map(str::to_owned).collect();
+        let columns = about.schema_descr().columns();
+        let column = |name: &'static str, expected: Type| {
+            let found = columns.iter().enumerate().find(|(_, column)| column.path().parts() == [name]);
+            let (index, column) = found.ok_or_else(|| {
+                let given: Vec<_> = columns.iter().take(16).map(|c| c.path().string()).collect();
+                format!("no column \"{name}\" (given: {}; expected: {})", given.join(", "), INFO.record)
+            })?;
+            if column.physical_type() != expected || column.max_rep_level() > 0 {
+                let given = column.physical_type();
+                return Err(format!("column \"{name}\" is of type {given}, {expected} expected"));
+            }
+            Ok(ColumnInfo {
+                name,
+                index,
+                is_signed: is_signed(column),
+                is_nullable: column.max_def_level() > 0,
+            })
+        };
+        Ok(Self {
+            time_ns: column("time_ns", Type::INT64)?,
+            op: column("op", Type::INT32)?,
+            offset: column("offset", Type::INT64)?,
+            length: column("length", Type::INT64)?,
+            file,
+            next_group: 0,
+            group: None,
+            next: 0,
+            number: 0,
+            remarks,
+        })
+    }
+
+    /// Decode the next rows; returns false at the end.
+    fn decode(&mut self) -> Result<bool, ReadError> {
+        loop {
+            if let Some(group) = &mut self.group {
+                match guarded(|| group.decode()) {
+                    Ok(0) => self.group = None,
+                    Ok(_) => {
+                        self.next = 0;
+                        return Ok(true);
+                    }
+                    Err(trouble) => {
+                        self.number += group.rows_before_null();
+                        return Err(trouble);
+                    }
+                }
+            }
+            if self.next_group == self.file.num_row_groups() {
+                return Ok(false);
+            }
+            let group = guarded(|| {
+                let group = self.file.get_row_group(self.next_group)?;
+                Ok(Group {
+                    time_ns: Column::new(group.as_ref(), self.time_ns)?,
+                    op: Column::new(group.as_ref(), self.op)?,
+                    offset: Column::new(group.as_ref(), self.offset)?,
+                    length: Column::new(group.as_ref(), self.length)?,
+                })
+            })?;
+            self.group = Some(group);
+            self.next_group += 1;
+        }
+    }
+}
+
+fn is_signed(column: &ColumnDescriptor) -> bool {
+    !matches!(column.logical_type_ref(), Some(LogicalType::Integer(integer)) if !integer.is_signed)
+}
+
+impl Group {
+    fn decode(&mut self) -> Result<usize, ReadError> {
+        let rows = self.time_ns.decode()?;
+        for other in [self.op.decode()?, self.offset.decode()?, self.length.decode()?] {
+            if other != rows {
+                return Err(ReadError::Input(damaged(&"its columns are not of the same length")));
+            }
+        }
+        Ok(rows)
+    }
+
+    /// The number of the first row without a value, among those decoded.
+    fn rows_before_null(&self) -> u64 {
+        let columns = [&self.time_ns.levels, &self.op.levels, &self.offset.levels, &self.length.levels];
+        let nulls = columns.into_iter().filter_map(|levels| levels.iter().position(|&level| level == 0));
+        nulls.min().map_or(0, |row| row as u64 + 1)
+    }
+}
+
+impl<T: DataType> Column<T> {
+    fn new(group: &dyn RowGroupReader, info: ColumnInfo) -> Result<Self, ReadError> {
+        let reader = get_typed_column_reader(group.get_column_reader(info.index)?);
+        Ok(Self { reader, info, values: Vec::new(), levels: Vec::new() })
+    }
+
+    /// Decode the next rows and return their number.
+    fn decode(&mut self) -> Result<usize, ReadError> {
+        self.values.clear();
+        self.levels.clear();
+        let levels = self.info.is_nullable.then_some(&mut self.levels);
+        let (rows, values, _) = self.reader.read_records(BATCH_REQUESTS, levels, None, &mut self.values)?;
+        if values < rows {
+            let problem = "null, expected a number in every row".to_owned();
+            return Err(ReadError::Lost(FieldError { field: self.info.name, problem }));
+        }
+        Ok(rows)
+    }
+}
+
+impl ColumnInfo {
+    /// Convert a value of the column to its number.
+    #[inline]
+    fn value(&self, value: i64) -> Result<u64, FieldError> {
+        if value < 0 && self.is_signed {
+            return Err(FieldError::number(self.name, value, "a number from 0"));
+        }
+        Ok(value as u64)
+    }
+}
+
+impl Records for Rows {
+    #[inline]
+    fn next(&mut self, _: &mut Devices) -> Result<Option<Record>, ReadError> {
+        let group = match &self.group {
+            Some(group) if self.next < group.op.values.len() => group,
+            _ => {
+                if !self.decode()? {
+                    return Ok(None);
+                }
+                match &self.group {
+                    Some(group) => group,
+                    None => return Ok(None),
+                }
+            }
+        };
+        let row = self.next;
+        self.next += 1;
+        self.number += 1;
+        let op = group.op.values[row];
+        let op = u64::try_from(op).map_err(|_| unknown_op(op)).and_then(op_of)?;
+        Ok(Some(Record {
+            time_ns: self.time_ns.value(group.time_ns.values[row])?,
+            device: 0,
+            offset: self.offset.value(group.offset.values[row])?,
+            length: self.length.value(group.length.values[row])?,
+            op,
+        }))
+    }
+
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.remarks.clone()
+    }
+}
+
+impl Length for CountedFile {
+    fn len(&self) -> u64 {
+        self.bytes()
+    }
+}
+
+impl ChunkReader for CountedFile {
+    type T = std::io::BufReader<FileCursor>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        // This reads the head of a page.
+        Ok(std::io::BufReader::with_capacity(512, self.from(start)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<bytes::Bytes, ParquetError> {
+        use std::io::Read;
+        let mut bytes = Vec::new();
+        // Grows during the read: a damaged length must not allocate memory.
+        self.from(start).take(length as u64).read_to_end(&mut bytes)?;
+        if bytes.len() < length {
+            return Err(ParquetError::EOF(format!("{length} bytes at {start} are not there")));
+        }
+        Ok(bytes.into())
+    }
+}

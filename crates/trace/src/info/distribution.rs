@@ -1,0 +1,77 @@
+//! Distributions: mean, quantiles and a histogram.
+
+use super::bins::{Bins, Histogram};
+use hdrhistogram::Histogram as Digits;
+use serde::Serialize;
+
+/// A distribution: mean, smallest, largest and histogram are exact, the quantiles to three digits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Distribution {
+    /// The mean.
+    pub mean: f64,
+    /// The minimum.
+    pub min: u64,
+    /// The median.
+    pub p50: u64,
+    /// The 90th percentile.
+    pub p90: u64,
+    /// The 99th percentile.
+    pub p99: u64,
+    /// The maximum.
+    pub max: u64,
+    /// The histogram.
+    pub histogram: Histogram,
+}
+
+/// The counters of a distribution.
+pub(super) struct Summary {
+    digits: Digits<u64>,
+    bins: Bins,
+    sum: u128,
+    min: u64,
+    max: u64,
+}
+
+impl Summary {
+    pub(super) fn new() -> Self {
+        // The whole range from the start: growth on demand can fail.
+        let digits = Digits::new_with_bounds(1, u64::MAX, 3).expect("bounds and digits are allowed");
+        Self { digits, bins: Bins::default(), sum: 0, min: u64::MAX, max: 0 }
+    }
+
+    #[inline]
+    pub(super) fn add(&mut self, value: u64) {
+        self.digits.saturating_record(value);
+        self.bins.add(value);
+        self.sum += u128::from(value);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.digits.len()
+    }
+
+    /// The sum, at most 2^64 − 1.
+    pub(super) fn sum(&self) -> u64 {
+        u64::try_from(self.sum).unwrap_or(u64::MAX)
+    }
+
+    pub(super) fn distribution(&self) -> Option<Distribution> {
+        let digits = &self.digits;
+        if digits.is_empty() {
+            return None;
+        }
+        // The lower end of a bucket, so that 4096 is not shown as 4099.
+        let quantile = |q| digits.lowest_equivalent(digits.value_at_quantile(q));
+        Some(Distribution {
+            mean: self.sum as f64 / digits.len() as f64,
+            min: self.min,
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            max: self.max,
+            histogram: self.bins.histogram(),
+        })
+    }
+}

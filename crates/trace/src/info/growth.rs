@@ -1,0 +1,122 @@
+//! Written pages against distinct written pages, over time.
+//!
+//! The distance of the two curves shows the overwrites, which a write buffer can absorb. Source: the first figure of
+//! "ShadowGC: Cooperative garbage collection with multi-level buffer for performance improvement in NAND flash-based
+//! SSDs" (DATE 2018).
+//!
+//! A point is kept at a fixed interval of writes. At the maximum, every other point is removed, and the interval
+//! doubles.
+
+use serde::Serialize;
+
+/// The maximum number of points, without the last one.
+const POINTS_MAX: usize = 256;
+
+/// The cumulative writes at each point: columns of equal length, from the first to the last request. Requests or times
+/// can be the axis.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Growth {
+    /// Requests of any kind so far.
+    pub requests: Vec<u64>,
+    /// Time since the first arrival.
+    pub time_ns: Vec<u64>,
+    /// Bytes written so far.
+    pub written_bytes: Vec<u64>,
+    /// Page writes so far, partial ones included.
+    pub written_pages: Vec<u64>,
+    /// Distinct pages among them.
+    pub distinct_pages: Vec<u64>,
+}
+
+/// The cumulative writes at a point.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Point {
+    pub(super) requests: u64,
+    pub(super) time_ns: u64,
+    pub(super) written_bytes: u64,
+    pub(super) written_pages: u64,
+    pub(super) distinct_pages: u64,
+}
+
+/// The counters of a growth curve.
+pub(super) struct Points {
+    points: Vec<Point>,
+    /// Writes from one point to the next.
+    every: u64,
+    until_next: u64,
+}
+
+impl Points {
+    pub(super) fn new() -> Self {
+        Self { points: vec![Point::default()], every: 1, until_next: 1 }
+    }
+
+    /// Add a write; `point` has the counts after it.
+    #[inline]
+    pub(super) fn add(&mut self, point: Point) {
+        self.until_next -= 1;
+        if self.until_next > 0 {
+            return;
+        }
+        self.points.push(point);
+        if self.points.len() > POINTS_MAX {
+            let mut place = 0..;
+            self.points.retain(|_| place.next().is_some_and(|place: usize| place.is_multiple_of(2)));
+            self.every *= 2;
+        }
+        self.until_next = self.every;
+    }
+
+    /// The growth up to the `last` point.
+    pub(super) fn finish(mut self, last: Point) -> Growth {
+        if self.points.last().is_none_or(|point| point.requests < last.requests) {
+            self.points.push(last);
+        }
+        let column = |value: fn(&Point) -> u64| self.points.iter().map(value).collect();
+        Growth {
+            requests: column(|point| point.requests),
+            time_ns: column(|point| point.time_ns),
+            written_bytes: column(|point| point.written_bytes),
+            written_pages: column(|point| point.written_pages),
+            distinct_pages: column(|point| point.distinct_pages),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_few_and_evenly_spread() {
+        for writes in [0_u64, 1, 255, 256, 257, 100_000] {
+            let mut points = Points::new();
+            let at = |n: u64| Point {
+                requests: n,
+                time_ns: 7 * n,
+                written_bytes: 512 * n,
+                written_pages: 2 * n,
+                distinct_pages: n / 2,
+            };
+            for write in 1..=writes {
+                points.add(at(write));
+            }
+            let growth = points.finish(at(writes));
+            let requests = &growth.requests;
+            assert!(requests.len() <= POINTS_MAX + 1 && requests.len() as u64 > writes.min(128));
+            assert_eq!((requests[0], *requests.last().unwrap()), (0, writes));
+            if writes > 0 {
+                let steps: Vec<u64> = requests.windows(2).map(|pair| pair[1] - pair[0]).collect();
+                let (last, others) = steps.split_last().unwrap();
+                assert!(others.iter().all(|step| *step == steps[0] && last <= step), "{steps:?}");
+            }
+            for (place, &requests) in requests.iter().enumerate() {
+                let found = at(requests);
+                assert_eq!(growth.time_ns[place], found.time_ns);
+                assert_eq!(growth.written_bytes[place], found.written_bytes);
+                assert_eq!(growth.written_pages[place], found.written_pages);
+                assert_eq!(growth.distinct_pages[place], found.distinct_pages);
+            }
+        }
+    }
+}

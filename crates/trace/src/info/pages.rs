@@ -1,0 +1,168 @@
+//! A sample of tracked pages, with the reads, writes and reuse distances of each.
+//!
+//! Up to a bound, all pages are tracked. Beyond, only pages with a hash below a threshold are, and the threshold is
+//! lowered whenever the bound is reached again. The address alone decides, so a page in the sample was tracked from
+//! its first access on, and the sample is representative.
+//!
+//! Source: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC construction with SHARDS" (FAST 2015): sampling by
+//! a hash of the address (section 3.1), of fixed size with a falling threshold (3.3). The paper removes the page with
+//! the highest hash, one at a time; here the eighth of the pages with the highest hashes goes at once, which needs no
+//! queue. The paper scales counts down when the threshold falls; here each access is weighted by the pages it stands
+//! for, which is the same.
+//!
+//! Cost: a hash per access to a page; a look-up and a few words of a tree for tracked pages. Memory: at most about 80
+//! bytes per page of the bound, none for accesses.
+
+#![allow(clippy::disallowed_types, reason = "what is read from the table does not depend on its order")]
+
+use super::recency::Recency;
+use super::reuse::Reuses;
+use serde::Serialize;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Hash 64 bits without collisions (the finaliser of SplitMix64). All sampling of pages uses this hash.
+#[inline]
+pub(crate) fn mix(page: u64) -> u64 {
+    let mut x = page.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// A second hash of a page's hash, since the upper bits of all tracked pages are equal.
+#[derive(Default)]
+struct Spread(u64);
+
+impl Hasher for Spread {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("hashes of pages are numbers");
+    }
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    }
+}
+
+/// A tracked page.
+struct Page {
+    /// The slot of its last use.
+    slot: u32,
+    /// Reads and writes; saturating at 2^32 − 1.
+    accesses: [u32; 2],
+}
+
+/// The sample of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Sampling {
+    /// Whether all pages were tracked.
+    pub method: Method,
+    /// The tracked share of pages; 1 if exact.
+    pub share: f64,
+    /// The tracked pages at the end.
+    pub pages: u64,
+}
+
+/// Whether all pages were followed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Method {
+    /// All pages were tracked.
+    Exact,
+    /// Pages with a hash below a threshold were tracked.
+    Sampled,
+}
+
+/// The tracked pages.
+pub(super) struct Pages {
+    followed: HashMap<u64, Page, BuildHasherDefault<Spread>>,
+    followed_max: usize,
+    /// The threshold of the hash.
+    limit: u64,
+    /// The weight of a tracked page: the number of pages that it represents.
+    weight: f64,
+    recency: Recency,
+    reuses: Reuses,
+}
+
+impl Pages {
+    pub(super) fn new(followed_max: usize) -> Self {
+        Self {
+            followed: HashMap::default(),
+            followed_max,
+            limit: u64::MAX,
+            weight: 1.0,
+            recency: Recency::new(),
+            reuses: Reuses::default(),
+        }
+    }
+
+    /// Count a read (`op` 0) or a write (`op` 1) of a page.
+    #[inline]
+    pub(super) fn access(&mut self, page: u64, op: usize) {
+        let hash = mix(page);
+        if hash <= self.limit {
+            self.follow(hash, op);
+        }
+    }
+
+    fn follow(&mut self, hash: u64, op: usize) {
+        if self.recency.is_full() {
+            let renumbered = self.recency.renumber();
+            self.followed.values_mut().for_each(|page| page.slot = renumbered.of(page.slot));
+        }
+        if let Some(page) = self.followed.get_mut(&hash) {
+            let others = f64::from(self.recency.since(page.slot));
+            self.reuses.again(op, others * self.weight, self.weight);
+            self.recency.remove(page.slot);
+            page.slot = self.recency.push();
+            page.accesses[op] = page.accesses[op].saturating_add(1);
+            return;
+        }
+        self.reuses.first(op, self.weight);
+        let mut page = Page { slot: self.recency.push(), accesses: [0; 2] };
+        page.accesses[op] = 1;
+        self.followed.insert(hash, page);
+        if self.followed.len() > self.followed_max {
+            self.thin();
+        }
+    }
+
+    /// Lower the threshold to remove an eighth of the pages.
+    #[cold]
+    fn thin(&mut self) {
+        let mut hashes: Vec<u64> = self.followed.keys().copied().collect();
+        let kept = self.followed_max - self.followed_max / 8;
+        let (_, &mut lowest_gone, _) = hashes.select_nth_unstable(kept);
+        self.limit = lowest_gone - 1;
+        self.weight = 1.0 / self.share();
+        let recency = &mut self.recency;
+        self.followed.retain(|&hash, page| {
+            let stays = hash < lowest_gone;
+            if !stays {
+                recency.remove(page.slot);
+            }
+            stays
+        });
+    }
+
+    fn share(&self) -> f64 {
+        (self.limit as f64 + 1.0) / 2.0_f64.powi(64)
+    }
+
+    pub(super) fn sampling(&self) -> Sampling {
+        let method = if self.limit == u64::MAX { Method::Exact } else { Method::Sampled };
+        Sampling { method, share: self.share(), pages: self.followed.len() as u64 }
+    }
+
+    pub(super) fn reuses(&self) -> &Reuses {
+        &self.reuses
+    }
+
+    /// The reads and writes of each tracked page, unordered.
+    pub(super) fn accesses(&self) -> impl Iterator<Item = [u32; 2]> {
+        self.followed.values().map(|page| page.accesses)
+    }
+}

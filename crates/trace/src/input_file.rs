@@ -1,0 +1,182 @@
+//! The files of a trace: on disk, on standard input, or in a tar archive.
+//!
+//! An archive is equivalent to its files in their order; empty files are skipped. Files merged by time are read in
+//! parallel, so each file of an archive is opened separately. That is free for a plain archive; a compressed one is
+//! decompressed again up to each of its files.
+
+use crate::compression::{Compression, decompress};
+use crate::input::{Counted, CountedFile, Input, Interruptible, Tap};
+use coflash_workload::WorkloadError;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+
+/// The path that denotes the standard input.
+pub const STANDARD_INPUT: &str = "-";
+
+/// The bytes of a file that identify an archive.
+const TAR_BYTES: usize = 512;
+
+/// A file of a trace.
+#[derive(Clone, Debug)]
+pub(crate) struct InputFile {
+    /// Its name in messages.
+    pub(crate) name: String,
+    /// Its size, if known, for the progress.
+    pub(crate) bytes: Option<u64>,
+    location: Location,
+}
+
+#[derive(Clone, Debug)]
+enum Location {
+    StandardInput,
+    Path(String),
+    /// In the archive at `path`, after `offset` bytes of its content.
+    Archive {
+        path: String,
+        offset: u64,
+        bytes: u64,
+        compression: Compression,
+    },
+}
+
+fn explain(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission to read it is denied".to_owned(),
+        _ => format!("cannot be opened: {error}"),
+    }
+}
+
+/// Whether a file that begins with `head` is an archive.
+pub(crate) fn is_archive(head: &[u8]) -> bool {
+    head.len() >= TAR_BYTES && &head[257..262] == b"ustar"
+}
+
+/// The files denoted by `path`. All of them can be opened.
+pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
+    if path == STANDARD_INPUT {
+        let name = "standard input".to_owned();
+        return Ok(vec![InputFile { name, bytes: None, location: Location::StandardInput }]);
+    }
+    let refused = |error: io::Error| WorkloadError::trace(path, explain(&error));
+    let about = std::fs::metadata(path).map_err(refused)?;
+    if about.is_dir() {
+        return Err(WorkloadError::trace(path, "a directory, a file expected"));
+    }
+    let one =
+        |bytes| vec![InputFile { name: path.to_owned(), bytes, location: Location::Path(path.to_owned()) }];
+    if !about.is_file() {
+        // Opening a pipe would block or consume its data.
+        return Ok(one(None));
+    }
+    let file = File::open(path).map_err(refused)?;
+    let mut head = Vec::new();
+    let archive = match decompress(Box::new(file)) {
+        Ok((compression, plain)) => {
+            let read = plain.take(TAR_BYTES as u64).read_to_end(&mut head);
+            (read.is_ok() && is_archive(&head)).then_some(compression)
+        }
+        // A later read reports the error.
+        Err(_) => None,
+    };
+    match archive {
+        Some(compression) => archived_files(path, compression),
+        None => Ok(one(Some(about.len()))),
+    }
+}
+
+/// The files in the archive at `path`.
+fn archived_files(path: &str, compression: Compression) -> Result<Vec<InputFile>, WorkloadError> {
+    let list = || -> io::Result<Vec<Option<InputFile>>> {
+        let mut file = File::open(path)?;
+        // A plain archive permits seeking, a compressed one must be read.
+        if compression == Compression::Plain {
+            let mut archive = tar::Archive::new(&mut file);
+            archive.entries_with_seek()?.map(|entry| archived_file(path, compression, entry?)).collect()
+        } else {
+            let mut archive = tar::Archive::new(decompress(Box::new(file))?.1);
+            archive.entries()?.map(|entry| archived_file(path, compression, entry?)).collect()
+        }
+    };
+    let files =
+        list().map_err(|error| WorkloadError::trace(path, format!("the archive cannot be read: {error}")))?;
+    let files: Vec<_> = files.into_iter().flatten().collect();
+    if files.is_empty() {
+        let problem = "the archive holds no files, or only empty ones: it has no requests";
+        return Err(WorkloadError::trace(path, problem));
+    }
+    Ok(files)
+}
+
+/// The file of an archive's entry; `None` for an entry without content.
+fn archived_file<R: Read>(
+    path: &str,
+    compression: Compression,
+    entry: tar::Entry<'_, R>,
+) -> io::Result<Option<InputFile>> {
+    let (bytes, kind) = (entry.size(), entry.header().entry_type());
+    if kind.is_gnu_sparse() {
+        return Err(io::Error::other("it holds a sparse file, which is not supported"));
+    }
+    if !(kind.is_file() || kind.is_contiguous()) || bytes == 0 {
+        return Ok(None);
+    }
+    let name = format!("{path}/{}", entry.path()?.display());
+    let (path, offset) = (path.to_owned(), entry.raw_file_position());
+    let location = Location::Archive { path, offset, bytes, compression };
+    Ok(Some(InputFile { name, bytes: Some(bytes), location }))
+}
+
+impl InputFile {
+    /// Open the file; its reads are added to `consumed_bytes`. Input that can be read only once passes through `tap`.
+    pub(crate) fn open(
+        &self,
+        consumed_bytes: &Arc<AtomicU64>,
+        tap: Option<&Tap>,
+    ) -> Result<Input, WorkloadError> {
+        let refused = |error: io::Error| WorkloadError::trace(&self.name, explain(&error));
+        let counted =
+            |input: Input| Box::new(Counted { input, consumed_bytes: Arc::clone(consumed_bytes) }) as Input;
+        let once = |path: &str, input: Input| match tap {
+            Some(tap) => tap(path, input),
+            None => input,
+        };
+        match &self.location {
+            Location::StandardInput => Ok(once(STANDARD_INPUT, Box::new(Interruptible(io::stdin())))),
+            Location::Path(path) => {
+                let file = File::open(path).map_err(refused)?;
+                let whole: Input = match self.bytes {
+                    Some(_) => Box::new(file),
+                    None => once(path, Box::new(Interruptible(file))),
+                };
+                Ok(counted(whole))
+            }
+            Location::Archive { path, offset, bytes, compression } => {
+                let mut file = File::open(path).map_err(refused)?;
+                let content: Input = if *compression == Compression::Plain {
+                    file.seek(SeekFrom::Start(*offset)).map_err(refused)?;
+                    Box::new(file)
+                } else {
+                    let (_, mut plain) = decompress(Box::new(file)).map_err(refused)?;
+                    io::copy(&mut plain.by_ref().take(*offset), &mut io::sink()).map_err(refused)?;
+                    plain
+                };
+                Ok(counted(Box::new(content.take(*bytes))))
+            }
+        }
+    }
+
+    /// Open the file for random access; `None` unless it is a plain file on disk.
+    pub(crate) fn open_seekable(
+        &self,
+        consumed_bytes: &Arc<AtomicU64>,
+    ) -> Option<Result<CountedFile, WorkloadError>> {
+        let Location::Path(path) = &self.location else {
+            return None;
+        };
+        let file = CountedFile::open(path, consumed_bytes);
+        Some(file.map_err(|error| WorkloadError::trace(path, explain(&error))))
+    }
+}

@@ -1,0 +1,50 @@
+//! Recorded traces: the reader of files in many formats, statistics of traces, and tools to change them.
+//!
+//! A [`TraceSource`] is a source of requests like any generator. It opens the files, decompresses them, detects their
+//! formats and parses their records; rules common to all formats turn records into requests.
+//!
+//! | concept | place |
+//! |---|---|
+//! | a trace of one or several files | `source.rs`; merged by time: `merge.rs` |
+//! | options of the reader | `options.rs` |
+//! | files, standard input, tar archives | `input_file.rs`, `input.rs` |
+//! | decompression | `compression.rs` |
+//! | detection of formats, the list of all formats | `formats/mod.rs` |
+//! | text formats: lines, fields, numbers | `text.rs`, `block_reader.rs`, `fields.rs`, `numbers.rs` |
+//! | formats given by their columns | `formats/tables.rs`, `formats/columns.rs`; the notation: `columns.rs` |
+//! | binary formats | `binary.rs` |
+//! | records, conventions of a format | `record.rs` |
+//! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs` |
+//! | several devices in one address space | `devices.rs` |
+//! | panics of libraries as errors | `catch_panics.rs` |
+//! | statistics: sizes, popularity, reuse, footprint | `info/` |
+//! | a synthetic workload fitted to a trace | `like/` |
+//! | slice, merge, remap, convert | `tools/` |
+
+mod binary;
+mod block_reader;
+mod catch_panics;
+mod columns;
+mod compression;
+mod devices;
+mod fields;
+pub mod formats;
+pub mod info;
+mod input;
+mod input_file;
+pub mod like;
+mod merge;
+mod numbers;
+mod options;
+mod reader;
+mod record;
+mod source;
+mod text;
+pub mod tools;
+mod window;
+
+pub use columns::{Columns, ColumnsError};
+pub use input::Tap;
+pub use input_file::STANDARD_INPUT;
+pub use options::{Arrangement, OnError, TraceEvent, TraceOptions, Units};
+pub use source::{TraceSource, from_reader, open, open_tapped};

@@ -1,0 +1,411 @@
+//! The profile of a workload: the input of a fit, and statistics for the comparison.
+//!
+//! Memory is bounded: up to 4,096 different sizes are counted exactly, more to an eighth of an octave; gaps go into a
+//! histogram of three digits; places are counted as in [`popularity`](super::popularity).
+
+use super::popularity::Popularity;
+use super::run;
+use coflash_base::{Bytes, Duration, Seed, Share};
+use coflash_workload::synthetic::SyntheticConfig;
+use coflash_workload::synthetic::quantiles::Quantile;
+use coflash_workload::synthetic::size::WeightedSize;
+use coflash_workload::{Op, Request, Source, WorkloadError};
+use hdrhistogram::Histogram;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Statistics of a workload. Shares are from 0 to 1; `None` is an undefined value.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Profile {
+    /// All requests.
+    pub requests: u64,
+    /// The reads.
+    pub reads: u64,
+    /// The writes.
+    pub writes: u64,
+    /// The trims.
+    pub trims: u64,
+    /// The flushes.
+    pub flushes: u64,
+    /// The share of reads among reads and writes.
+    pub read_share: Option<f64>,
+    /// Bytes read.
+    pub read_bytes: u64,
+    /// Bytes written.
+    pub written_bytes: u64,
+    /// The sizes of reads, writes and trims.
+    pub size_bytes: Option<Sizes>,
+    /// Distinct pages read or written; of a request of more than 256 MiB only the first pages count.
+    pub footprint_bytes: u64,
+    /// The share of page accesses to the most popular hundredth of the footprint.
+    pub top_1_percent_share: Option<f64>,
+    /// The share of page accesses to the most popular tenth of the footprint.
+    pub top_10_percent_share: Option<f64>,
+    /// The share of pages that were counted. Below 1, footprint and popularity are estimates.
+    pub pages_counted_share: f64,
+    /// The share of reads, writes and trims that continue one of the 32 latest streams.
+    pub sequential_share: Option<f64>,
+    /// The gaps between arrivals.
+    pub interarrival_ns: Option<Gaps>,
+    /// The time from the first arrival to the last.
+    pub span_ns: u64,
+}
+
+/// The distribution of sizes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "mean and quantiles")]
+pub struct Sizes {
+    pub mean: f64,
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    pub max: u64,
+}
+
+/// The distribution of gaps; quantiles to three digits.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "mean and quantiles")]
+pub struct Gaps {
+    pub mean: f64,
+    pub p10: u64,
+    pub p50: u64,
+    pub p90: u64,
+    pub p99: u64,
+    pub p999: u64,
+    pub max: u64,
+}
+
+const STREAMS: usize = 32;
+/// The number of page accesses in the trial of a candidate.
+const TRIAL_ACCESSES: u64 = 1 << 21;
+const PAGES_PER_REQUEST_MAX_BYTES: u64 = 256 << 20;
+
+/// The counters of one pass.
+pub(super) struct Counters {
+    page_bytes: u64,
+    ops: [u64; 4],
+    bytes: [u64; 4],
+    pub(super) sizes: SizeCounts,
+    pub(super) gaps: GapCounts,
+    pages: Popularity,
+    /// The start addresses of requests that continue no stream.
+    pub(super) starts: Popularity,
+    pub(super) sequential: u64,
+    ends: [u64; STREAMS],
+    oldest: usize,
+    /// Requests by the largest power of two, 2^index bytes, that divides their start address.
+    aligned: [u64; 64],
+    end: u64,
+    /// The distinct pages of the first [`TRIAL_ACCESSES`].
+    early_pages: u64,
+    /// Whether to stop after a trial.
+    is_trial: bool,
+    first_ns: Option<u64>,
+    latest_ns: u64,
+}
+
+impl Counters {
+    pub(super) fn new(page_bytes: u64) -> Self {
+        Self {
+            page_bytes,
+            ops: [0; 4],
+            bytes: [0; 4],
+            sizes: SizeCounts::default(),
+            gaps: GapCounts::new(),
+            pages: Popularity::new(page_bytes),
+            starts: Popularity::new(page_bytes),
+            sequential: 0,
+            ends: [u64::MAX; STREAMS],
+            oldest: 0,
+            aligned: [0; 64],
+            end: 0,
+            early_pages: 0,
+            is_trial: false,
+            first_ns: None,
+            latest_ns: 0,
+        }
+    }
+
+    pub(super) fn read(&mut self, source: &mut dyn Source) -> Result<(), WorkloadError> {
+        let mut batch = Vec::new();
+        loop {
+            source.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                return Ok(());
+            }
+            batch.iter().for_each(|request| self.add(request));
+            if self.pages.requests() <= TRIAL_ACCESSES {
+                self.early_pages = self.pages.places();
+            } else if self.is_trial {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The logarithm of the ratio of the early footprints of another workload and this one.
+    pub(super) fn distance_of_footprint(
+        &self,
+        config: &SyntheticConfig,
+        seed: Seed,
+    ) -> Result<f64, WorkloadError> {
+        let mut trial = Self { is_trial: true, ..Self::new(self.page_bytes) };
+        trial.read(&mut run(config, seed)?)?;
+        Ok(libm::log((trial.early_pages + 1) as f64 / (self.early_pages + 1) as f64).abs())
+    }
+
+    fn add(&mut self, request: &Request) {
+        let now_ns = request.arrival.ns;
+        match self.first_ns {
+            None => self.first_ns = Some(now_ns),
+            Some(_) => self.gaps.add(now_ns - self.latest_ns),
+        }
+        self.latest_ns = now_ns;
+        let op = request.op as usize;
+        self.ops[op] += 1;
+        if request.op == Op::Flush {
+            return;
+        }
+        let (start, end) = (request.offset, request.offset + request.length);
+        self.bytes[op] = self.bytes[op].saturating_add(request.length);
+        self.sizes.add(request.length);
+        self.aligned[(start.trailing_zeros() as usize).min(63)] += 1;
+        self.end = self.end.max(end);
+        if let Some(stream) = self.ends.iter().position(|&ended| ended == start) {
+            self.sequential += 1;
+            self.ends[stream] = end;
+        } else {
+            self.starts.add(start);
+            self.ends[self.oldest] = end;
+            self.oldest = (self.oldest + 1) % STREAMS;
+        }
+        if request.op != Op::Trim {
+            let last = (end - 1).min(start + PAGES_PER_REQUEST_MAX_BYTES) / self.page_bytes;
+            (start / self.page_bytes..=last).for_each(|page| self.pages.add(page * self.page_bytes));
+        }
+    }
+
+    pub(super) fn requests(&self) -> u64 {
+        self.ops.iter().sum()
+    }
+
+    pub(super) fn of(&self, op: Op) -> u64 {
+        self.ops[op as usize]
+    }
+
+    /// Requests with an address range.
+    pub(super) fn ranged(&self) -> u64 {
+        self.requests() - self.of(Op::Flush)
+    }
+
+    /// The highest address plus one.
+    pub(super) fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The largest power of two, from 512 to 64 KiB, to which at least 99 of 100 requests are aligned.
+    pub(super) fn align(&self) -> u64 {
+        let at_least = |align: u64| self.aligned[align.trailing_zeros() as usize..].iter().sum::<u64>();
+        let mut align = 64 << 10;
+        while align > 512 && at_least(align) * 100 < self.ranged() * 99 {
+            align /= 2;
+        }
+        align
+    }
+
+    pub(super) fn profile(&self) -> Profile {
+        let [reads, writes, trims, flushes] =
+            [Op::Read, Op::Write, Op::Trim, Op::Flush].map(|op| self.of(op));
+        let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
+        let [top_1_percent_share, top_10_percent_share] = self.pages.top_shares([0.01, 0.1]);
+        Profile {
+            requests: self.requests(),
+            reads,
+            writes,
+            trims,
+            flushes,
+            read_share: share(reads, reads + writes),
+            read_bytes: self.bytes[Op::Read as usize],
+            written_bytes: self.bytes[Op::Write as usize],
+            size_bytes: self.sizes.sizes(),
+            footprint_bytes: self.pages.places().saturating_mul(self.page_bytes),
+            top_1_percent_share,
+            top_10_percent_share,
+            pages_counted_share: self.pages.kept(),
+            sequential_share: share(self.sequential, self.ranged()),
+            interarrival_ns: self.gaps.gaps(),
+            span_ns: self.latest_ns - self.first_ns.unwrap_or(0),
+        }
+    }
+}
+
+const SIZES_MAX: usize = 4096;
+/// The maximum number of individual sizes in a configuration.
+const SIZES_LISTED: usize = 32;
+
+/// The count of each size.
+#[derive(Default)]
+pub(super) struct SizeCounts {
+    counts: BTreeMap<u64, u64>,
+    sum: u128,
+}
+
+impl SizeCounts {
+    fn add(&mut self, bytes: u64) {
+        self.sum += u128::from(bytes);
+        // Further sizes are rounded to their four highest bits.
+        let known = self.counts.len() < SIZES_MAX || self.counts.contains_key(&bytes);
+        let shift = if known { 0 } else { bytes.ilog2().saturating_sub(3) };
+        *self.counts.entry(bytes >> shift << shift).or_insert(0) += 1;
+    }
+
+    fn total(&self) -> u64 {
+        self.counts.values().sum()
+    }
+
+    fn sizes(&self) -> Option<Sizes> {
+        let total = self.total();
+        let quantile = |share: f64| {
+            let mut left = (share * total as f64) as u64;
+            let at = self.counts.iter().find(|&(_, &count)| {
+                let found = count >= left;
+                left = left.saturating_sub(count);
+                found
+            });
+            at.map_or(0, |(&size, _)| size)
+        };
+        let (&max, _) = self.counts.last_key_value()?;
+        let mean = self.sum as f64 / total as f64;
+        Some(Sizes { mean, p50: quantile(0.5), p90: quantile(0.9), p99: quantile(0.99), max })
+    }
+
+    /// The most frequent sizes exactly, and the mean of the others per octave, in whole sectors; weights in parts per
+    /// million.
+    pub(super) fn choice(&self) -> Vec<WeightedSize> {
+        let mut by_count: Vec<(u64, u64)> = self.counts.iter().map(|(&size, &count)| (size, count)).collect();
+        by_count.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+        let others = by_count.split_off(by_count.len().min(SIZES_LISTED));
+        let mut octaves: BTreeMap<u32, (u128, u64)> = BTreeMap::new();
+        for (size, count) in others {
+            let octave = octaves.entry(size.ilog2()).or_default();
+            octave.0 += u128::from(size) * u128::from(count);
+            octave.1 += count;
+        }
+        by_count.extend(octaves.into_values().map(|(bytes, count)| {
+            let sectors = (bytes as f64 / count as f64 / 512.0 + 0.5) as u64;
+            (sectors.max(1) * 512, count)
+        }));
+        by_count.sort_unstable();
+        let total = self.total().max(1);
+        let weight = |count: u64| ((u128::from(count) * 1_000_000 / u128::from(total)) as u32).max(1);
+        by_count
+            .into_iter()
+            .map(|(size, count)| WeightedSize { size: Bytes { count: size }, weight: weight(count) })
+            .collect()
+    }
+}
+
+/// The counters of gaps.
+pub(super) struct GapCounts {
+    histogram: Histogram<u64>,
+    sum: u128,
+    max: u64,
+}
+
+/// The shares of the quantiles in a configuration, in parts per billion.
+const EDGES_PPB: [u64; 17] = [
+    0,
+    10_000_000,
+    50_000_000,
+    100_000_000,
+    200_000_000,
+    300_000_000,
+    400_000_000,
+    500_000_000,
+    600_000_000,
+    700_000_000,
+    800_000_000,
+    900_000_000,
+    950_000_000,
+    990_000_000,
+    999_000_000,
+    999_900_000,
+    1_000_000_000,
+];
+
+impl GapCounts {
+    fn new() -> Self {
+        let histogram = Histogram::new_with_bounds(1, u64::MAX, 3).expect("bounds and digits are allowed");
+        Self { histogram, sum: 0, max: 0 }
+    }
+
+    fn add(&mut self, ns: u64) {
+        self.histogram.saturating_record(ns);
+        self.sum += u128::from(ns);
+        self.max = self.max.max(ns);
+    }
+
+    fn gaps(&self) -> Option<Gaps> {
+        let count = self.histogram.len();
+        let quantile = |q| self.histogram.lowest_equivalent(self.histogram.value_at_quantile(q));
+        (count > 0).then(|| Gaps {
+            mean: self.sum as f64 / count as f64,
+            p10: quantile(0.1),
+            p50: quantile(0.5),
+            p90: quantile(0.9),
+            p99: quantile(0.99),
+            p999: quantile(0.999),
+            max: self.max,
+        })
+    }
+
+    /// The gaps as quantiles with uniform distributions between them; `None` if all gaps are zero.
+    ///
+    /// A uniform distribution between two quantiles would have the wrong mean, so a point is inserted between them:
+    /// their mean m, at the share where the parts below and above it balance.
+    pub(super) fn quantiles(&self) -> Vec<Quantile> {
+        if self.max == 0 {
+            return Vec::new();
+        }
+        let point =
+            |ppb: u64, ns: f64| Quantile { share: Share { ppb }, gap: Duration { ns: (ns + 0.5) as u64 } };
+        let gaps: Vec<(f64, f64)> = self
+            .histogram
+            .iter_recorded()
+            .map(|bucket| {
+                let middle = self.histogram.median_equivalent(bucket.value_iterated_to()).min(self.max);
+                (middle as f64, bucket.count_at_value() as f64)
+            })
+            .collect();
+        let per_ppb = self.histogram.len() as f64 / 1e9;
+        let mut points = vec![point(0, gaps[0].0)];
+        let (mut bucket, mut used, mut lowest) = (0, 0.0, gaps[0].0);
+        for pair in EDGES_PPB.windows(2) {
+            let wanted = (pair[1] - pair[0]) as f64 * per_ppb;
+            let (mut left, mut sum) = (wanted, 0.0);
+            loop {
+                let (gap, count) = gaps[bucket];
+                let taken = left.min(count - used);
+                sum += gap * taken;
+                left -= taken;
+                used += taken;
+                // The last bucket gets the rest from rounding.
+                if left <= 1e-9 * wanted || bucket + 1 == gaps.len() {
+                    break;
+                }
+                (bucket, used) = (bucket + 1, 0.0);
+            }
+            let highest = gaps[bucket].0;
+            let mean = (sum / (wanted - left)).clamp(lowest, highest);
+            if highest > lowest {
+                let below = (highest - mean) / (highest - lowest);
+                let share = pair[0] + (below * (pair[1] - pair[0]) as f64) as u64;
+                if share > pair[0] && share < pair[1] {
+                    points.push(point(share, mean));
+                }
+            }
+            points.push(point(pair[1], highest));
+            lowest = highest;
+        }
+        points
+    }
+}

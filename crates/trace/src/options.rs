@@ -1,0 +1,114 @@
+//! Options of the trace reader.
+
+use crate::columns::Columns;
+use coflash_base::{Bytes, Duration};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The treatment of malformed records.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum OnError {
+    /// Refuse the trace.
+    #[default]
+    Stop,
+    /// Skip the record; a remark gives the number of skipped records.
+    Skip,
+}
+
+/// Options of the trace reader.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceOptions {
+    /// Trace format. Default: detected from the content.
+    pub format: Option<String>,
+    /// Treatment of malformed records.
+    pub on_error: OnError,
+    /// Tolerance for a record that is earlier than its predecessor, as several processors record in a slightly wrong
+    /// order. It arrives together with its predecessor, with a remark. A record that is earlier by more is an error.
+    pub time_slack: Duration,
+    /// Window for sorting records by time: a record is held back until a record later by this much is read. Default:
+    /// given by the format: 1 min for records in the order of completion (systor, biotracer, wpa), 10 s for diskmon, 1
+    /// s for recordings of several processors (blkparse, ftrace) or in whole seconds (tencent), otherwise 0.
+    pub sort_window: Option<Duration>,
+    /// Smallest step forward in time that is treated as a change of the clock, and removed. Default: 1 day for
+    /// biotracer, whose phones set their clocks while booting; otherwise no step is removed.
+    pub clock_jump: Option<Duration>,
+    /// Distance between the devices of a trace in the address space; they are placed in the order of their first
+    /// records. The default exceeds any device and permits 65,536 of them.
+    pub device_stride: Bytes,
+    /// The event that counts as the request, for formats with several events per request (blkparse, ftrace, blktrace).
+    /// Default: the first of issue, queue and complete that occurs near the beginning of the file; for blktrace,
+    /// issue.
+    pub event: Option<TraceEvent>,
+    /// Units of traces with five ASCII columns (disksim, ssdsim, replay), which do not contain them.
+    pub units: Units,
+    /// Columns of a text trace in any other format, such as `"time:us,op,offset:sectors,size:bytes"`. Roles: `time` in
+    /// `s`, `ms`, `us`, `ns` or `filetime`; `offset` and `size` in `bytes`, `sectors`, `pages` or steps such as
+    /// `4KiB`; `op`, if necessary with its words (`op:28|88=read/2a|8a=write/35=skip`), or `op=write` for all rows;
+    /// `device`, also of several columns; `number`, `word:D/C=skip` and `skip` for other columns.
+    pub columns: Option<Columns>,
+    /// Number of lines, blank ones excluded, before the first record of a trace read by `columns`.
+    pub header_lines: u64,
+    /// Distance between objects in the address space, for traces of objects (oracleGeneral).
+    pub object_stride: Bytes,
+    /// Combination of several files. Default: by time for recorders that write one file per processor (blktrace),
+    /// otherwise in sequence.
+    pub merge: Option<Arrangement>,
+}
+
+impl Default for TraceOptions {
+    fn default() -> Self {
+        Self {
+            format: None,
+            on_error: OnError::Stop,
+            time_slack: Duration { ns: 1_000_000 },
+            sort_window: None,
+            clock_jump: None,
+            device_stride: Bytes { count: 1 << 47 },
+            event: None,
+            units: Units::default(),
+            columns: None,
+            header_lines: 0,
+            object_stride: Bytes { count: 4096 },
+            merge: None,
+        }
+    }
+}
+
+/// The combination of several files to one trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Arrangement {
+    /// Each file begins at the end of the previous one.
+    Sequence,
+    /// The files were recorded at the same time: requests are merged by time.
+    Time,
+}
+
+/// An event of a request; the letters of blktrace are accepted, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum TraceEvent {
+    /// The request enters the block layer.
+    #[serde(alias = "Q")]
+    Queue,
+    /// The request is issued to the device.
+    #[serde(alias = "D")]
+    Issue,
+    /// The device completes the request.
+    #[serde(alias = "C")]
+    Complete,
+}
+
+/// Units of an ASCII trace. Defaults: the usual units of the format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct Units {
+    /// Unit of times.
+    pub time: Option<Duration>,
+    /// Unit of addresses.
+    pub address: Option<Bytes>,
+    /// Unit of sizes.
+    pub size: Option<Bytes>,
+}

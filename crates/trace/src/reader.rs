@@ -1,0 +1,312 @@
+//! From records to requests: the rules common to all formats.
+
+use crate::devices::Devices;
+use crate::options::{OnError, TraceOptions};
+use crate::record::{Clock, Conventions, FieldError, FieldNames, Record};
+use crate::window::{HeldRecord, Window};
+use coflash_base::{Duration, Time};
+use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
+
+/// The end of the address space.
+pub(crate) const ADDRESS_END: u64 = 1 << 63;
+
+/// The records of a file in any format.
+pub(crate) trait Records: Send + 'static {
+    /// Read the next record that is a request; `None` at the end.
+    fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, ReadError>;
+
+    /// The number of the last read record (line, row), from 1.
+    fn number(&self) -> u64;
+
+    /// Assumptions about ambiguities of the format.
+    fn remarks(&self) -> Vec<String>;
+}
+
+/// The error of a failed read.
+pub(crate) enum ReadError {
+    /// A malformed record; the next one can be read.
+    Record(FieldError),
+    /// A malformed record; the begin of the next one is unknown.
+    Lost(FieldError),
+    /// The input cannot be read.
+    Input(String),
+}
+
+impl From<FieldError> for ReadError {
+    fn from(error: FieldError) -> Self {
+        Self::Record(error)
+    }
+}
+
+impl From<std::io::Error> for ReadError {
+    fn from(error: std::io::Error) -> Self {
+        Self::Input(error.to_string())
+    }
+}
+
+/// A file as a source of requests.
+pub(crate) trait RequestReader: Send {
+    /// Append requests to `batch`, up to `BATCH_REQUESTS` in all; none at the end.
+    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError>;
+    /// Assumptions and omissions.
+    fn remarks(&self) -> Vec<String>;
+    /// The latest arrival so far: the begin of the next file of a sequence.
+    fn end_ns(&self) -> u64;
+}
+
+/// The relation of a file's times to the other files of its trace.
+#[derive(Clone, Copy)]
+pub(crate) enum TimeBase {
+    /// The file follows others: its time 0 is at `base_ns`.
+    Sequence { base_ns: u64 },
+    /// The file was recorded at the same time as others: its times are unchanged, and it may have no requests.
+    Parallel,
+}
+
+/// A file with records `R`.
+pub(crate) struct Reader<R> {
+    file: String,
+    records: R,
+    fields: FieldNames,
+    /// The sorting window.
+    window: Window,
+    rules: Rules,
+    on_error: OnError,
+    skipped: u64,
+    first_skipped: Option<WorkloadError>,
+    /// Whether the file has had a request, or may be empty.
+    may_end: bool,
+}
+
+/// The rules that span records, and their state.
+struct Rules {
+    /// Begin of the file in its sequence, added to every time.
+    base_ns: u64,
+    /// Subtracted from every time; `None` before the first request of a format with dates.
+    origin_ns: Option<u64>,
+    /// The latest time in the file, without removed steps.
+    latest_ns: u64,
+    /// Tolerance for a record that is earlier than its predecessor.
+    slack_ns: u64,
+    /// The number of such records, and their largest lag.
+    late: u64,
+    late_ns_max: u64,
+    /// A larger step forward is a change of the clock.
+    jump_ns: u64,
+    /// The sum of such steps, and their number.
+    jumped_ns: u64,
+    jumps: u64,
+}
+
+impl<R: Records> Reader<R> {
+    pub(crate) fn new(
+        file: &str,
+        records: R,
+        conventions: Conventions,
+        options: &TraceOptions,
+        times: TimeBase,
+    ) -> Self {
+        let (base_ns, origin_ns) = match (times, conventions.clock) {
+            (TimeBase::Parallel, _) => (0, Some(0)),
+            (TimeBase::Sequence { base_ns }, Clock::Start) => (base_ns, Some(0)),
+            (TimeBase::Sequence { base_ns }, Clock::Date) => (base_ns, None),
+        };
+        let jump_ns = match (times, options.clock_jump) {
+            (TimeBase::Sequence { .. }, Some(jump)) => jump.ns,
+            // Parallel files must keep a common clock: `Merge` removes the steps.
+            _ => u64::MAX,
+        };
+        Self {
+            file: file.to_owned(),
+            records,
+            fields: conventions.fields,
+            window: Window::new(options.sort_window.unwrap_or(conventions.sort_window)),
+            rules: Rules {
+                base_ns,
+                origin_ns,
+                latest_ns: 0,
+                slack_ns: options.time_slack.ns,
+                late: 0,
+                late_ns_max: 0,
+                jump_ns,
+                jumped_ns: 0,
+                jumps: 0,
+            },
+            on_error: options.on_error,
+            skipped: 0,
+            first_skipped: None,
+            may_end: matches!(times, TimeBase::Parallel),
+        }
+    }
+
+    fn problem(&self, problem: String) -> WorkloadError {
+        WorkloadError::trace(&self.file, problem)
+    }
+
+    /// Read the next record in the order of time.
+    #[inline(always)]
+    fn next_record(&mut self, devices: &mut Devices) -> Result<Option<HeldRecord>, WorkloadError> {
+        loop {
+            if let Some(record) = self.window.pop() {
+                return Ok(Some(record));
+            }
+            let record = self.records.next(devices);
+            let line = self.records.number();
+            match record {
+                Ok(Some(record)) if self.window.is_open() => self.window.push(HeldRecord { record, line }),
+                Ok(Some(record)) => return Ok(Some(HeldRecord { record, line })),
+                Ok(None) if self.window.end() => {}
+                Ok(None) => return Ok(None),
+                Err(ReadError::Record(error)) => self.malformed(line, error)?,
+                Err(ReadError::Lost(error)) => return Err(self.error(line, error)),
+                Err(ReadError::Input(problem)) => return Err(self.problem(problem)),
+            }
+        }
+    }
+
+    #[cold]
+    fn error(&self, line: u64, FieldError { field, problem }: FieldError) -> WorkloadError {
+        WorkloadError::Malformed { file: self.file.clone(), line, field, problem }
+    }
+
+    /// Return the error of a malformed record, or count it, according to the options.
+    #[cold]
+    fn malformed(&mut self, line: u64, error: FieldError) -> Result<(), WorkloadError> {
+        let error = self.error(line, error);
+        match self.on_error {
+            OnError::Stop => Err(error),
+            OnError::Skip => {
+                self.skipped += 1;
+                self.first_skipped.get_or_insert(error);
+                Ok(())
+            }
+        }
+    }
+
+    fn late_remark(&self) -> Option<String> {
+        let (late, farthest) = (self.rules.late, Duration { ns: self.rules.late_ns_max });
+        (late > 0).then(|| {
+            format!(
+                "{}: {late} records precede the one before by up to {farthest}: they arrive with it (time_slack)",
+                self.file
+            )
+        })
+    }
+
+    fn jump_remark(&self) -> Option<String> {
+        let Rules { jumps, jumped_ns, .. } = self.rules;
+        (jumps > 0).then(|| {
+            let left_out = Duration { ns: jumped_ns };
+            format!("{}: {jumps} pauses, {left_out} in all, were removed (clock_jump)", self.file)
+        })
+    }
+
+    fn skip_remark(&self) -> Option<String> {
+        let first = self.first_skipped.as_ref()?;
+        Some(format!("{}: {} records were skipped, the first: {first}", self.file, self.skipped))
+    }
+}
+
+impl Rules {
+    /// Turn a record into a request.
+    #[inline(always)]
+    fn apply(
+        &mut self,
+        record: &Record,
+        newest_ns: u64,
+        fields: &FieldNames,
+        devices: &mut Devices,
+    ) -> Result<Request, FieldError> {
+        let &Record { length, op, .. } = record;
+        // The time in the file, without removed steps.
+        let given_ns = record.time_ns.saturating_sub(self.jumped_ns);
+        let late_ns = self.latest_ns.saturating_sub(given_ns);
+        if late_ns > self.slack_ns {
+            return Err(backwards(fields.time, record.time_ns, late_ns, newest_ns));
+        }
+        let pause_ns = given_ns.saturating_sub(self.latest_ns);
+        let jump_ns = if pause_ns > self.jump_ns && self.origin_ns.is_some() { pause_ns } else { 0 };
+        let time_ns = given_ns.max(self.latest_ns) - jump_ns;
+        let origin_ns = self.origin_ns.unwrap_or(time_ns);
+        let Some(arrival_ns) = self.base_ns.checked_add(time_ns - origin_ns) else {
+            let problem = "the trace is longer than 2^64 ns (584 years)".to_owned();
+            return Err(FieldError { field: fields.time, problem });
+        };
+        let (offset, length) =
+            if op == Op::Flush { (0, 0) } else { (address(record, fields, devices)?, length) };
+        // A skipped record must not affect the clock.
+        self.origin_ns = Some(origin_ns);
+        self.latest_ns = time_ns;
+        self.jumped_ns += jump_ns;
+        self.jumps += u64::from(jump_ns > 0);
+        self.late += u64::from(late_ns > 0);
+        self.late_ns_max = self.late_ns_max.max(late_ns);
+        Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op })
+    }
+}
+
+/// The address of the record in the address space of the trace.
+#[inline]
+fn address(record: &Record, fields: &FieldNames, devices: &mut Devices) -> Result<u64, FieldError> {
+    if record.length == 0 {
+        let problem = "0 is not a length: a request has at least one byte".to_owned();
+        return Err(FieldError { field: fields.length, problem });
+    }
+    let beyond = |offset: u64| {
+        let problem = format!(
+            "a request of {} bytes at byte {offset} ends beyond the address space of 2^63 bytes",
+            record.length
+        );
+        FieldError { field: fields.offset, problem }
+    };
+    let fits = |offset: u64| offset.checked_add(record.length).filter(|&end| end <= ADDRESS_END);
+    let end = fits(record.offset).ok_or_else(|| beyond(record.offset))?;
+    let offset = devices.address(record.device, record.offset, end, fields.device)?;
+    fits(offset).map(|_| offset).ok_or_else(|| beyond(offset))
+}
+
+#[cold]
+fn backwards(field: &'static str, time_ns: u64, late_ns: u64, newest_ns: u64) -> FieldError {
+    let (by, window) =
+        (Duration { ns: late_ns }, Duration { ns: newest_ns.saturating_sub(time_ns).max(late_ns) });
+    let latest_ns = u128::from(time_ns) + u128::from(late_ns);
+    let problem = format!(
+        "time runs backwards by {by}: {time_ns} ns after {latest_ns} ns (sort_window = \"{window}\" or more \
+         sorts such records, time_slack = \"{by}\" or more moves them to the latest time, on_error = \"skip\" skips them)"
+    );
+    FieldError { field, problem }
+}
+
+impl<R: Records> RequestReader for Reader<R> {
+    fn read(&mut self, batch: &mut Vec<Request>, devices: &mut Devices) -> Result<(), WorkloadError> {
+        while batch.len() < BATCH_REQUESTS {
+            let Some(HeldRecord { record, line }) = self.next_record(devices)? else {
+                break;
+            };
+            match self.rules.apply(&record, self.window.newest_ns(), &self.fields, devices) {
+                Ok(request) => batch.push(request),
+                Err(error) => self.malformed(line, error)?,
+            }
+        }
+        self.may_end |= !batch.is_empty();
+        if !self.may_end {
+            let skipped = self.skip_remark().map(|remark| format!(" ({remark})")).unwrap_or_default();
+            return Err(self.problem(format!("it has no requests{skipped}")));
+        }
+        Ok(())
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.records.remarks();
+        remarks.extend(self.window.remark(&self.file));
+        remarks.extend(self.late_remark());
+        remarks.extend(self.jump_remark());
+        remarks.extend(self.skip_remark());
+        remarks
+    }
+
+    fn end_ns(&self) -> u64 {
+        let rules = &self.rules;
+        rules.base_ns + (rules.latest_ns - rules.origin_ns.unwrap_or(rules.latest_ns))
+    }
+}

@@ -1,0 +1,325 @@
+//! A trace of one or several files.
+//!
+//! The files of a sequence are one recording: each begins at the end of the previous one, and a device keeps its
+//! addresses in all of them. The format of each file is detected from its content, so a sequence may mix formats and
+//! compressions. If the options or the format demand it, the files are merged by time instead.
+
+use crate::block_reader::{BLOCK_BYTES, BlockReader};
+use crate::compression::{Compression, decompress};
+use crate::devices::Devices;
+use crate::formats::{self, Format};
+use crate::input::{CountedFile, Input, Tap};
+use crate::input_file::{InputFile, STANDARD_INPUT, input_files, is_archive};
+use crate::merge::{Merge, MergeInput};
+use crate::options::{Arrangement, TraceOptions};
+use crate::reader::{RequestReader, TimeBase};
+use crate::text::SAMPLE_BYTES;
+use coflash_base::Bytes;
+use coflash_workload::{Request, Source, WorkloadError};
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Open the files `paths` as one trace, in the given order or as the options demand. `-` is the standard input.
+///
+/// # Errors
+/// A file that is missing, unreadable, empty or of an unknown format; invalid options. Errors further inside a file are
+/// reported by the read.
+pub fn open(paths: &[String], options: &TraceOptions) -> Result<TraceSource, WorkloadError> {
+    open_at(paths, &[], options, None)
+}
+
+/// Like [`open`]; pipes are read through `tap`.
+///
+/// # Errors
+/// See [`open`].
+pub fn open_tapped(paths: &[String], options: &TraceOptions, tap: Tap) -> Result<TraceSource, WorkloadError> {
+    open_at(paths, &[], options, Some(tap))
+}
+
+/// Like [`open`], with the requests of `paths[i]` shifted up by `offsets[i]`, if there are offsets.
+pub(crate) fn open_at(
+    paths: &[String],
+    offsets: &[Bytes],
+    options: &TraceOptions,
+    tap: Option<Tap>,
+) -> Result<TraceSource, WorkloadError> {
+    check(options)?;
+    if paths.is_empty() {
+        let problem = "no file given, at least one expected".to_owned();
+        return Err(WorkloadError::Parameters { key: "files", problem });
+    }
+    if paths.iter().filter(|path| *path == STANDARD_INPUT).count() > 1 {
+        let problem = "the standard input (-) was given twice, it can be read once".to_owned();
+        return Err(WorkloadError::Parameters { key: "files", problem });
+    }
+    // A missing last file must be reported now, not after an hour.
+    let mut waiting = VecDeque::new();
+    for (index, path) in paths.iter().enumerate() {
+        let shift_bytes = offsets.get(index).map_or(0, |offset| offset.count);
+        waiting.extend(input_files(path)?.into_iter().map(|file| (file, shift_bytes)));
+    }
+    let total_bytes = waiting.iter().map(|(file, _)| file.bytes).sum();
+    let mut source = TraceSource { waiting, total_bytes, tap, ..TraceSource::empty(options) };
+    source.begin()?;
+    Ok(source)
+}
+
+/// Open the requests in `input`; `name` is its name in messages.
+///
+/// # Errors
+/// See [`open`].
+pub fn from_reader(
+    name: &str,
+    input: Box<dyn Read + Send>,
+    options: &TraceOptions,
+) -> Result<TraceSource, WorkloadError> {
+    check(options)?;
+    let mut source = TraceSource::empty(options);
+    let found = source.recognise(name, input, None)?;
+    source.current = Some(found.read(options, TimeBase::Sequence { base_ns: 0 })?);
+    Ok(source)
+}
+
+/// Check the options before a file is opened.
+fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
+    if let Some(name) = &options.format {
+        formats::by_name(name)?;
+    }
+    let by_columns = options.format.as_deref() == Some(formats::COLUMNS);
+    if by_columns && options.columns.is_none() {
+        let problem = "not given, expected with this format, as in \"time:us,op,offset:sectors,size:bytes\"";
+        return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+    }
+    if options.columns.is_some() && options.format.is_some() && !by_columns {
+        let problem = "given together with a format that has its own; expected one of the two";
+        return Err(WorkloadError::Parameters { key: "columns", problem: problem.to_owned() });
+    }
+    let values = [
+        ("device_stride", Some(options.device_stride.count)),
+        ("object_stride", Some(options.object_stride.count)),
+        ("units.time", options.units.time.map(|time| time.ns)),
+        ("units.address", options.units.address.map(|address| address.count)),
+        ("units.size", options.units.size.map(|size| size.count)),
+    ];
+    match values.into_iter().find(|&(_, value)| value == Some(0)) {
+        Some((key, _)) => {
+            Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() })
+        }
+        None => Ok(()),
+    }
+}
+
+/// A recorded trace as a source of requests.
+pub struct TraceSource {
+    /// The files not yet begun, and the shifts of their addresses.
+    waiting: VecDeque<(InputFile, u64)>,
+    options: TraceOptions,
+    current: Option<Box<dyn RequestReader>>,
+    devices: Devices,
+    formats: Vec<&'static str>,
+    /// The remarks on the completed files.
+    earlier_remarks: Vec<String>,
+    /// Bytes read of all files, in their compressed form.
+    consumed_bytes: Arc<AtomicU64>,
+    total_bytes: Option<u64>,
+    tap: Option<Tap>,
+    /// Whether the end or an error was reached.
+    ended: bool,
+}
+
+/// A file of a known format.
+struct Recognised {
+    name: String,
+    format: Format,
+    content: Content,
+}
+
+enum Content {
+    Stream(BlockReader),
+    File(CountedFile),
+}
+
+impl Recognised {
+    fn read(self, options: &TraceOptions, times: TimeBase) -> Result<Box<dyn RequestReader>, WorkloadError> {
+        match self.content {
+            Content::Stream(input) => self.format.open(&self.name, input, options, times),
+            Content::File(file) => self.format.open_file(&self.name, file, options, times),
+        }
+    }
+}
+
+impl TraceSource {
+    fn empty(options: &TraceOptions) -> Self {
+        Self {
+            waiting: VecDeque::new(),
+            options: options.clone(),
+            current: None,
+            devices: Devices::new(options.device_stride),
+            formats: Vec::new(),
+            earlier_remarks: Vec::new(),
+            consumed_bytes: Arc::new(AtomicU64::new(0)),
+            total_bytes: None,
+            tap: None,
+            ended: false,
+        }
+    }
+
+    /// The formats of the files opened so far, without repetition, in order.
+    #[must_use]
+    pub fn formats(&self) -> &[&'static str] {
+        &self.formats
+    }
+
+    /// Open the first file, or all files for a merge.
+    fn begin(&mut self) -> Result<(), WorkloadError> {
+        let by_time = match self.options.merge {
+            Some(arrangement) => arrangement == Arrangement::Time,
+            None => self.waiting.len() > 1 && self.is_per_processor(),
+        };
+        if by_time { self.all_files() } else { self.next_file(0) }
+    }
+
+    /// Whether the recorder of the files writes one per processor. Errors in them are reported later.
+    fn is_per_processor(&mut self) -> bool {
+        let file = self.waiting.iter().map(|(file, _)| file).find(|file| file.bytes > Some(0)).cloned();
+        let found = file.and_then(|file| {
+            let input = file.open(&Arc::default(), None).ok()?;
+            self.recognise(&file.name, input, Some(&file)).ok()
+        });
+        found.is_some_and(|found| found.format.per_processor)
+    }
+
+    /// Open all files for a merge.
+    fn all_files(&mut self) -> Result<(), WorkloadError> {
+        let mut inputs = Vec::with_capacity(self.waiting.len());
+        for (file, shift_bytes) in std::mem::take(&mut self.waiting) {
+            if file.bytes == Some(0) {
+                // The file of a processor without events is empty.
+                self.earlier_remarks.push(format!("{}: it is empty", file.name));
+                continue;
+            }
+            let found = self.find(&file)?;
+            let has_dates = found.format.has_dates;
+            let reader = found.read(&self.options, TimeBase::Parallel)?;
+            inputs.push(MergeInput::new(file.name, reader, has_dates, shift_bytes));
+        }
+        self.current = Some(Box::new(Merge::new(inputs, self.options.clock_jump)));
+        Ok(())
+    }
+
+    /// Open the next file of a sequence, which begins at `base_ns`.
+    fn next_file(&mut self, base_ns: u64) -> Result<(), WorkloadError> {
+        if let Some((file, _)) = self.waiting.pop_front() {
+            let found = self.find(&file)?;
+            self.current = Some(found.read(&self.options, TimeBase::Sequence { base_ns })?);
+        }
+        Ok(())
+    }
+
+    /// Open the file and detect its format.
+    fn find(&mut self, file: &InputFile) -> Result<Recognised, WorkloadError> {
+        let input = file.open(&self.consumed_bytes, self.tap.as_ref())?;
+        self.recognise(&file.name, input, Some(file))
+    }
+
+    fn recognise(
+        &mut self,
+        name: &str,
+        input: Input,
+        file: Option<&InputFile>,
+    ) -> Result<Recognised, WorkloadError> {
+        let (compression, plain) = decompress(input)
+            .map_err(|error| WorkloadError::trace(name, Compression::Plain.explain(&error)))?;
+        let mut input = BlockReader::new(Box::new(ExplainErrors { input: plain, compression }), BLOCK_BYTES);
+        let ahead =
+            input.peek(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(name, error.to_string()))?;
+        if is_archive(ahead) {
+            let problem = "an archive: give it as a file, not through a pipe";
+            return Err(WorkloadError::trace(name, problem));
+        }
+        let format = match &self.options.format {
+            Some(given) => formats::by_name(given)?,
+            None if self.options.columns.is_some() => formats::by_name(formats::COLUMNS)?,
+            None => formats::detect(name, &mut input, &self.options)?,
+        };
+        let content = if format.needs_file() {
+            let file = file.filter(|_| compression == Compression::Plain);
+            let file = file.and_then(|file| file.open_seekable(&self.consumed_bytes));
+            Content::File(file.ok_or_else(|| WorkloadError::trace(name, format.only_file()))??)
+        } else {
+            Content::Stream(input)
+        };
+        if !self.formats.contains(&format.info.name) {
+            self.formats.push(format.info.name);
+        }
+        Ok(Recognised { name: name.to_owned(), format, content })
+    }
+
+    fn read(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        while let Some(current) = &mut self.current {
+            current.read(batch, &mut self.devices)?;
+            if !batch.is_empty() {
+                return Ok(());
+            }
+            // Files may share a remark.
+            for remark in current.remarks() {
+                if !self.earlier_remarks.contains(&remark) {
+                    self.earlier_remarks.push(remark);
+                }
+            }
+            let end_ns = current.end_ns();
+            self.current = None;
+            self.next_file(end_ns)?;
+        }
+        Ok(())
+    }
+}
+
+impl Source for TraceSource {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        batch.clear();
+        if self.ended {
+            return Ok(());
+        }
+        let result = self.read(batch);
+        if result.is_err() {
+            batch.clear();
+        }
+        self.ended = batch.is_empty();
+        result
+    }
+
+    fn progress(&self) -> Option<f64> {
+        let total = self.total_bytes?;
+        if self.ended || total == 0 {
+            return Some(1.0);
+        }
+        // A file may grow while it is read.
+        Some((self.consumed_bytes.load(Ordering::Relaxed) as f64 / total as f64).min(1.0))
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks: Vec<_> = self.devices.remark().into_iter().collect();
+        remarks.extend_from_slice(&self.earlier_remarks);
+        let current = self.current.iter().flat_map(|current| current.remarks());
+        remarks.extend(current.filter(|remark| !self.earlier_remarks.contains(remark)));
+        remarks
+    }
+}
+
+/// An input whose errors describe the file, not the decoder.
+struct ExplainErrors {
+    input: Input,
+    compression: Compression,
+}
+
+impl Read for ExplainErrors {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.input.read(buffer).map_err(|error| match error.kind() {
+            io::ErrorKind::Interrupted => error,
+            kind => io::Error::new(kind, self.compression.explain(&error)),
+        })
+    }
+}

@@ -1,0 +1,104 @@
+//! Text formats: a record per line.
+
+use crate::block_reader::BlockReader;
+use crate::devices::Devices;
+use crate::options::TraceOptions;
+use crate::reader::{ReadError, Records};
+use crate::record::{Conventions, FieldError, FormatInfo, Record};
+use coflash_workload::WorkloadError;
+
+/// The size of the sample for the detection of a format.
+pub(crate) const SAMPLE_BYTES: usize = 64 << 10;
+
+/// A text format.
+pub(crate) trait TextFormat: LineParser {
+    /// The description of the format.
+    const INFO: FormatInfo;
+    /// Conventions common to all records.
+    const CONVENTIONS: Conventions;
+
+    /// Create a parser for a file.
+    fn new(options: &TraceOptions) -> Self;
+}
+
+/// The parser of a file's lines.
+pub(crate) trait LineParser: Send + 'static {
+    /// Inspect the beginning of the file before its first line.
+    fn look_ahead(&mut self, _beginning: &[u8]) {}
+
+    /// Parse a line; `None` for headers and other lines without a request. Called once per line that is not blank, in
+    /// order, even after a malformed line.
+    ///
+    /// # Errors
+    /// A malformed field.
+    fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError>;
+
+    /// Assumptions about ambiguities of the format.
+    fn remarks(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// The records of a text file.
+pub(crate) struct Text<P> {
+    input: BlockReader,
+    parser: P,
+}
+
+impl<P: LineParser> Text<P> {
+    pub(crate) fn open(file: &str, mut input: BlockReader, mut parser: P) -> Result<Self, WorkloadError> {
+        let beginning =
+            input.peek_lines(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(file, error.to_string()))?;
+        parser.look_ahead(beginning);
+        Ok(Self { input, parser })
+    }
+}
+
+impl<P: LineParser> Records for Text<P> {
+    #[inline(always)]
+    fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, ReadError> {
+        while let Some(line) = self.input.next_line()? {
+            if is_blank(line) {
+                continue;
+            }
+            if let Some(record) = self.parser.record(line, devices)? {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+
+    fn number(&self) -> u64 {
+        self.input.line()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.parser.remarks()
+    }
+}
+
+/// The number of lines of `sample` that the parser accepts; `None` if it rejects the first line and more than half of
+/// all.
+pub(crate) fn score(mut parser: impl LineParser, sample: &[u8], options: &TraceOptions) -> Option<u32> {
+    let mut devices = Devices::new(options.device_stride);
+    let (mut first, mut understood, mut total) = (false, 0, 0_u32);
+    for line in sample.split(|&b| b == b'\n') {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        if is_blank(line) {
+            continue;
+        }
+        total += 1;
+        if parser.record(line, &mut devices).is_ok() {
+            understood += 1;
+            first |= total == 1;
+        }
+    }
+    (understood > 0 && (first || understood * 2 >= total)).then_some(understood)
+}
+
+/// Whether a line is blank.
+#[inline]
+pub(crate) fn is_blank(line: &[u8]) -> bool {
+    // The first byte decides for nearly all lines.
+    line.iter().all(u8::is_ascii_whitespace)
+}

@@ -1,0 +1,57 @@
+//! Tools for traces: slice, merge, remap, and write the result, in one pass and in bounded memory.
+//!
+//! A tool is a [`Source`] that reads from another source; [`write()`] writes the requests of the last one. All commands
+//! that write a trace are [`write()`] with different [`Steps`].
+
+mod atomic_write;
+mod fio_writer;
+pub mod head;
+pub mod merge;
+mod parquet_writer;
+pub mod remap;
+pub mod slice;
+mod target;
+mod write;
+
+use crate::options::TraceOptions;
+use coflash_base::Bytes;
+use coflash_workload::{Source, WorkloadError};
+use serde::{Deserialize, Serialize};
+
+pub use remap::Remap;
+pub use slice::Slice;
+pub use write::{Written, target, targets, write};
+
+/// The steps between the reader and the writer of a trace, in this order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Steps {
+    /// Shifts of the traces' addresses for a merge by time. Without offsets, the trace options combine the files.
+    pub offsets: Vec<Bytes>,
+    /// The part to keep.
+    pub slice: Slice,
+    /// The remap; `None` leaves addresses unchanged.
+    pub remap: Option<Remap>,
+}
+
+impl Steps {
+    /// Open the trace in `paths` and apply the steps.
+    ///
+    /// # Errors
+    /// An error of the trace or of a step.
+    pub fn open(&self, paths: &[String], options: &TraceOptions) -> Result<Box<dyn Source>, WorkloadError> {
+        self.slice.check()?;
+        let mut source: Box<dyn Source> = if self.offsets.is_empty() {
+            Box::new(crate::source::open(paths, options)?)
+        } else {
+            Box::new(merge::open(paths, &self.offsets, options)?)
+        };
+        if self.slice != Slice::default() {
+            source = Box::new(slice::Sliced::new(source, &self.slice));
+        }
+        if let Some(remap) = &self.remap {
+            source = Box::new(remap::Remapped::new(source, remap)?);
+        }
+        Ok(source)
+    }
+}

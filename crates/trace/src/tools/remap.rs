@@ -1,0 +1,217 @@
+//! The remap of addresses, page by page, to fit a trace to a smaller device.
+//!
+//! A request whose pages become scattered is split into several simultaneous ones. `dense` numbers pages in the order
+//! of their first read or write; a trim of an unused page is skipped. With `modulo`, different pages may collide if
+//! the trace reaches beyond the size.
+
+use coflash_base::Bytes;
+use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The rule for new addresses of pages.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemapTo {
+    /// Pages are numbered in the order of their first use.
+    #[default]
+    Dense,
+    /// Page numbers are taken modulo a size.
+    Modulo,
+}
+
+/// Options of a remap.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Remap {
+    /// The rule for new addresses.
+    pub to: RemapTo,
+    /// The size of a page.
+    pub page: Bytes,
+    /// The size for `modulo`.
+    pub size: Option<Bytes>,
+}
+
+impl Default for Remap {
+    fn default() -> Self {
+        Self { to: RemapTo::Dense, page: Bytes { count: 4096 }, size: None }
+    }
+}
+
+/// Pages that one chunk of the dense table covers.
+const CHUNK_PAGES: u64 = 1024;
+
+type Chunk = Box<[Option<u32>; CHUNK_PAGES as usize]>;
+
+enum Map {
+    Dense { chunks: BTreeMap<u64, Chunk>, used: u32 },
+    Modulo { bytes: u64 },
+}
+
+/// A source with remapped addresses.
+pub(super) struct Remapped<S> {
+    source: S,
+    page_bytes: u64,
+    map: Map,
+    input: Vec<Request>,
+    /// The current request of `input`, and the number of its remapped bytes.
+    next: usize,
+    done_bytes: u64,
+    untouched_trims: u64,
+    split: u64,
+}
+
+impl<S: Source> Remapped<S> {
+    pub(super) fn new(source: S, remap: &Remap) -> Result<Self, WorkloadError> {
+        let page = remap.page;
+        if !page.count.is_power_of_two() || page.count > 1 << 30 {
+            let problem = format!("a page of {page} was given, a power of two up to 1GiB expected");
+            return Err(WorkloadError::tool("remap", problem));
+        }
+        let map = match (remap.to, remap.size) {
+            (RemapTo::Dense, None) => Map::Dense { chunks: BTreeMap::new(), used: 0 },
+            (RemapTo::Dense, Some(_)) => {
+                return Err(WorkloadError::tool("remap", "a size was given, which goes with modulo only"));
+            }
+            (RemapTo::Modulo, Some(size))
+                if size.count > 0 && size.count <= 1 << 63 && size.count.is_multiple_of(page.count) =>
+            {
+                Map::Modulo { bytes: size.count }
+            }
+            (RemapTo::Modulo, Some(size)) => {
+                let problem = format!("a size of {size} was given, a multiple of the page ({page}) expected");
+                return Err(WorkloadError::tool("remap", problem));
+            }
+            (RemapTo::Modulo, None) => return Err(WorkloadError::tool("remap", "modulo needs a size")),
+        };
+        let (input, page_bytes) = (Vec::new(), page.count);
+        Ok(Self { source, page_bytes, map, input, next: 0, done_bytes: 0, untouched_trims: 0, split: 0 })
+    }
+
+    /// Remap the next contiguous part of a request; `None` for a trim of an unused page.
+    fn piece(&mut self, request: &Request) -> Result<Option<Request>, WorkloadError> {
+        let at = request.offset + self.done_bytes;
+        let left = request.length - self.done_bytes;
+        let (place, bytes) = match &mut self.map {
+            Map::Modulo { bytes } => (Some(at % *bytes), left.min(*bytes - at % *bytes)),
+            Map::Dense { chunks, used } => {
+                let pages = (at / self.page_bytes, (at + left - 1) / self.page_bytes);
+                let (first, count) = dense(chunks, used, pages, request.op == Op::Trim)?;
+                let within = at % self.page_bytes;
+                let bytes = left.min((count * self.page_bytes) - within);
+                (first.map(|first| u64::from(first) * self.page_bytes + within), bytes)
+            }
+        };
+        if self.done_bytes == 0 {
+            self.split += u64::from(bytes < left);
+        }
+        self.done_bytes += bytes;
+        if place.is_none() {
+            self.untouched_trims += 1;
+        }
+        Ok(place.map(|offset| Request { offset, length: bytes, ..*request }))
+    }
+}
+
+/// The new number of the first page, and the number of pages that stay contiguous after it. Assigns numbers to new
+/// pages, unless the request is a trim.
+fn dense(
+    chunks: &mut BTreeMap<u64, Chunk>,
+    used: &mut u32,
+    (page, last): (u64, u64),
+    is_trim: bool,
+) -> Result<(Option<u32>, u64), WorkloadError> {
+    let mut start = None;
+    let mut count = 0;
+    while page + count <= last {
+        let at = page + count;
+        let (key, slot) = (at / CHUNK_PAGES, (at % CHUNK_PAGES) as usize);
+        let mut number = match chunks.get(&key) {
+            Some(chunk) => chunk[slot],
+            None if is_trim => {
+                // A trim may span the whole address space: skip to the next used page.
+                if count > 0 && start != Some(None) {
+                    break;
+                }
+                start = Some(None);
+                let next = chunks.range(key..).next().map_or(last + 1, |(next, _)| next * CHUNK_PAGES);
+                count = next.min(last + 1) - page;
+                continue;
+            }
+            None => None,
+        };
+        if number.is_none() && !is_trim {
+            // A new page continues the run only if the run ends with the highest number.
+            if count > 0 && start != Some(Some(*used - count as u32)) {
+                break;
+            }
+            let chunk = chunks.entry(key).or_insert_with(|| Box::new([None; CHUNK_PAGES as usize]));
+            number = Some(*used);
+            chunk[slot] = number;
+            *used = used.checked_add(1).ok_or_else(|| {
+                WorkloadError::tool(
+                    "remap",
+                    "more than 2^32 pages are used: give larger pages, or modulo a size",
+                )
+            })?;
+        }
+        match start {
+            None => start = Some(number),
+            Some(None) if number.is_none() => {}
+            Some(Some(first)) if number.is_some_and(|n| u64::from(n) == u64::from(first) + count) => {}
+            Some(_) => break,
+        }
+        count += 1;
+    }
+    Ok((start.flatten(), count))
+}
+
+impl<S: Source> Source for Remapped<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        batch.clear();
+        loop {
+            while batch.len() < BATCH_REQUESTS
+                && let Some(&request) = self.input.get(self.next)
+            {
+                if request.op == Op::Flush {
+                    batch.push(request);
+                } else {
+                    batch.extend(self.piece(&request)?);
+                }
+                if self.done_bytes == request.length {
+                    (self.next, self.done_bytes) = (self.next + 1, 0);
+                }
+            }
+            if !batch.is_empty() {
+                return Ok(());
+            }
+            self.source.next_batch(&mut self.input)?;
+            self.next = 0;
+            if self.input.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.source.progress()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = self.source.remarks();
+        if let Map::Dense { used, .. } = self.map {
+            let size = Bytes { count: u64::from(used) * self.page_bytes };
+            remarks.push(format!("{used} pages are used: the trace fits a device of {size}"));
+        }
+        if self.split > 0 {
+            remarks.push(format!("{} requests became several, as their pages lie apart", self.split));
+        }
+        if self.untouched_trims > 0 {
+            remarks.push(format!(
+                "{} trims, or parts of them, of unused pages were skipped",
+                self.untouched_trims
+            ));
+        }
+        remarks
+    }
+}

@@ -1,0 +1,127 @@
+//! A part of a trace, by time, address and count.
+//!
+//! The filters apply in this order: arrivals from `time_from` (inclusive) to `time_to` (exclusive); the part of each
+//! request inside the address range (flushes are kept); `count` requests after the first `skip`. The first kept
+//! request arrives at time 0. Addresses are unchanged.
+
+use coflash_base::{Bytes, Duration, Time};
+use coflash_workload::{Op, Request, Source, WorkloadError};
+use serde::{Deserialize, Serialize};
+
+/// The part of a trace to keep.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Slice {
+    /// Earliest arrival to keep.
+    pub time_from: Duration,
+    /// End of the arrivals to keep, exclusive.
+    pub time_to: Option<Duration>,
+    /// First byte to keep.
+    pub address_from: Bytes,
+    /// End of the address range to keep, exclusive.
+    pub address_to: Option<Bytes>,
+    /// Number of remaining requests to skip first.
+    pub skip: u64,
+    /// Upper limit of requests to keep.
+    pub count: Option<u64>,
+}
+
+impl Slice {
+    /// Refuse a slice that is empty for every trace.
+    pub(super) fn check(&self) -> Result<(), WorkloadError> {
+        if let Some(to) = self.time_to
+            && to <= self.time_from
+        {
+            return Err(WorkloadError::tool(
+                "slice",
+                format!("it ends at {to} and begins at {}", self.time_from),
+            ));
+        }
+        if let Some(to) = self.address_to
+            && to <= self.address_from
+        {
+            let problem = format!("its addresses end at {to} and begin at {}", self.address_from);
+            return Err(WorkloadError::tool("slice", problem));
+        }
+        if self.count == Some(0) {
+            return Err(WorkloadError::tool("slice", "a count of 0 was given, at least 1 expected"));
+        }
+        Ok(())
+    }
+}
+
+/// A source limited to a slice.
+pub(super) struct Sliced<S> {
+    source: S,
+    slice: Slice,
+    skip: u64,
+    left: u64,
+    /// The arrival of the first kept request.
+    origin_ns: Option<u64>,
+    ended: bool,
+}
+
+impl<S: Source> Sliced<S> {
+    pub(super) fn new(source: S, slice: &Slice) -> Self {
+        let left = slice.count.unwrap_or(u64::MAX);
+        Self { source, slice: slice.clone(), skip: slice.skip, left, origin_ns: None, ended: false }
+    }
+
+    /// The part of `request` to keep.
+    fn keep(&mut self, mut request: Request) -> Option<Request> {
+        let slice = &self.slice;
+        if slice.time_to.is_some_and(|to| request.arrival.ns >= to.ns) || self.left == 0 {
+            self.ended = true;
+        }
+        if self.ended || request.arrival.ns < slice.time_from.ns {
+            return None;
+        }
+        if request.op != Op::Flush {
+            let end = request.offset + request.length;
+            let end = slice.address_to.map_or(end, |to| end.min(to.count));
+            request.offset = request.offset.max(slice.address_from.count);
+            request.length = end.checked_sub(request.offset).filter(|&length| length > 0)?;
+        }
+        if self.skip > 0 {
+            self.skip -= 1;
+            return None;
+        }
+        self.left -= 1;
+        let origin_ns = *self.origin_ns.get_or_insert(request.arrival.ns);
+        request.arrival = Time { ns: request.arrival.ns - origin_ns };
+        Some(request)
+    }
+}
+
+impl<S: Source> Source for Sliced<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        batch.clear();
+        while !self.ended && self.left > 0 {
+            self.source.next_batch(batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            batch.retain_mut(|request| match self.keep(*request) {
+                Some(kept) => {
+                    *request = kept;
+                    true
+                }
+                None => false,
+            });
+            if !batch.is_empty() {
+                return Ok(());
+            }
+        }
+        batch.clear();
+        self.ended = true;
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        if self.ended { Some(1.0) } else { self.source.progress() }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.source.remarks()
+    }
+}

@@ -1,0 +1,143 @@
+//! The writer of traces.
+//!
+//! To add a format: a file beside this one with a type that implements `Target`, and its entry in `TARGETS`.
+
+use super::atomic_write::AtomicFile;
+use super::fio_writer::FioWriter;
+use super::parquet_writer::ParquetWriter;
+use super::target::{Output, Target};
+use coflash_workload::{Source, WorkloadError};
+use serde::Serialize;
+use std::io;
+
+/// A writable format.
+struct TargetEntry {
+    name: &'static str,
+    /// The file extensions, without that of a compression.
+    extensions: &'static [&'static str],
+    /// Whether the file may be compressed as a whole.
+    is_plain: bool,
+    /// `None` for a format that the caller converts from Parquet.
+    create: Option<Create>,
+}
+
+type Create = for<'a> fn(Output<'a>) -> io::Result<Box<dyn Target + 'a>>;
+
+const TARGETS: &[TargetEntry] = &[
+    TargetEntry {
+        name: "parquet",
+        extensions: &["parquet"],
+        is_plain: false,
+        create: Some(|output| Ok(Box::new(ParquetWriter::new(output)?))),
+    },
+    TargetEntry { name: "arrow", extensions: &["arrow", "feather", "ipc"], is_plain: false, create: None },
+    TargetEntry {
+        name: "fio",
+        extensions: &["iolog", "fio"],
+        is_plain: true,
+        create: Some(|output| Ok(Box::new(FioWriter::new(output)?))),
+    },
+];
+
+/// The names of the writable formats.
+#[must_use]
+pub fn targets() -> Vec<&'static str> {
+    TARGETS.iter().map(|target| target.name).collect()
+}
+
+/// Choose the format of an output file: the given one, or else that of its extension.
+///
+/// # Errors
+/// A format that is not writable, or an unknown extension.
+pub fn target(path: &str, format: Option<&str>) -> Result<&'static str, WorkloadError> {
+    find(path, format).map(|target| target.name)
+}
+
+/// A written trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Written {
+    /// The name of the file given by the user.
+    pub file: String,
+    /// The format.
+    pub format: &'static str,
+    /// Number of requests.
+    pub requests: u64,
+    /// Size of the file; 0 for a pipe.
+    pub bytes: u64,
+    /// Assumptions, omissions and losses.
+    pub remarks: Vec<String>,
+}
+
+/// The compression level: fast enough to keep up with the reader of the trace.
+const ZSTD_LEVEL: i32 = 3;
+
+/// Write all requests of `source` to `path`, atomically, in the given format or else that of the extension. The
+/// extension `.zst` compresses text formats.
+///
+/// # Errors
+/// An error of the source, the format or the file; a source without requests.
+pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Result<Written, WorkloadError> {
+    let compressed = path.ends_with(".zst");
+    let target = find(path, format)?;
+    let create = target.create.ok_or_else(|| {
+        WorkloadError::trace(path, format!("{} is made from a Parquet file: write one", target.name))
+    })?;
+    if compressed && !target.is_plain {
+        return Err(WorkloadError::trace(path, format!("{} compresses itself: leave .zst out", target.name)));
+    }
+    let file = AtomicFile::create(path)?;
+    let failed = |error: io::Error| file.failed(&error);
+    let mut encoder = compressed.then(|| zstd::stream::write::Encoder::new(&file, ZSTD_LEVEL));
+    let mut requests = 0;
+    let mut remarks;
+    {
+        let output: Output<'_> = match &mut encoder {
+            Some(Ok(encoder)) => Box::new(encoder),
+            Some(Err(error)) => return Err(file.failed(error)),
+            None => Box::new(&file),
+        };
+        let mut target = create(output).map_err(failed)?;
+        let mut batch = Vec::new();
+        loop {
+            source.next_batch(&mut batch)?;
+            if batch.is_empty() {
+                break;
+            }
+            target.write(&batch).map_err(failed)?;
+            requests += batch.len() as u64;
+        }
+        remarks = source.remarks();
+        let lost = target.finish(&remarks).map_err(failed)?;
+        remarks.extend(lost);
+    }
+    if let Some(Ok(encoder)) = encoder {
+        encoder.finish().map_err(failed)?;
+    }
+    if requests == 0 {
+        return Err(WorkloadError::trace(path, "not written: no requests are left"));
+    }
+    let bytes = file.commit()?;
+    Ok(Written { file: path.to_owned(), format: target.name, requests, bytes, remarks })
+}
+
+fn find(path: &str, format: Option<&str>) -> Result<&'static TargetEntry, WorkloadError> {
+    if let Some(format) = format {
+        return TARGETS.iter().find(|target| target.name == format).ok_or_else(|| {
+            let hint = coflash_base::suggest::hint(format, &targets());
+            WorkloadError::trace(path, format!("\"{format}\" is not a format that can be written{hint}"))
+        });
+    }
+    let name = path.strip_suffix(".zst").unwrap_or(path);
+    let extension = name.rsplit('/').next().unwrap_or(name).rsplit_once('.').map(|(_, end)| end);
+    let fits = |target: &&TargetEntry| {
+        extension.is_some_and(|given| target.extensions.iter().any(|known| known.eq_ignore_ascii_case(given)))
+    };
+    TARGETS.iter().find(fits).ok_or_else(|| {
+        let known: Vec<_> = TARGETS.iter().flat_map(|t| t.extensions).map(|e| format!(".{e}")).collect();
+        let problem = format!(
+            "its extension tells no format that can be written (known: {}): name the format",
+            known.join(", ")
+        );
+        WorkloadError::trace(path, problem)
+    })
+}

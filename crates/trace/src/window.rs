@@ -1,0 +1,197 @@
+//! A sorting window for nearly ordered records.
+//!
+//! Requests recorded in the order of completion, or by several processors, are out of order by at most the slowest
+//! request or the fullest buffer. A record is held until a record later by the window is read, then released in the
+//! order of time; records of the same time keep the order of the file. Memory is bounded: if the window is full, the
+//! earliest record is released early.
+//!
+//! Nearly all records belong near the end of the window, so a queue holds them. Records that belong far from the end
+//! are in a heap.
+
+use crate::record::Record;
+use coflash_base::Duration;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// Upper limit of held records: about 50 MB.
+const WAITING_MAX: usize = 1 << 20;
+/// Records that belong this close to the end of the queue are inserted there.
+const NEAR: usize = 32;
+
+/// A held record and its line.
+pub(crate) struct HeldRecord {
+    pub(crate) record: Record,
+    pub(crate) line: u64,
+}
+
+impl Ord for HeldRecord {
+    /// The earliest record is the greatest, since `BinaryHeap` is a max-heap.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.record.time_ns, other.line).cmp(&(self.record.time_ns, self.line))
+    }
+}
+
+impl PartialOrd for HeldRecord {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for HeldRecord {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for HeldRecord {}
+
+/// The sorting window.
+pub(crate) struct Window {
+    window_ns: u64,
+    /// Sorted by time.
+    queue: VecDeque<HeldRecord>,
+    far: BinaryHeap<HeldRecord>,
+    /// The latest time read.
+    newest_ns: u64,
+    /// Whether all records are read.
+    ended: bool,
+    /// The number of records behind a later one, and their largest lag.
+    sorted: u64,
+    sorted_ns_max: u64,
+}
+
+impl Window {
+    pub(crate) fn new(window: Duration) -> Self {
+        Self {
+            window_ns: window.ns,
+            queue: VecDeque::new(),
+            far: BinaryHeap::new(),
+            newest_ns: 0,
+            ended: false,
+            sorted: 0,
+            sorted_ns_max: 0,
+        }
+    }
+
+    /// Whether records are held at all.
+    #[inline]
+    pub(crate) fn is_open(&self) -> bool {
+        self.window_ns > 0
+    }
+
+    /// The latest time read by an open window.
+    #[inline]
+    pub(crate) fn newest_ns(&self) -> u64 {
+        self.newest_ns
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, waiting: HeldRecord) {
+        let late_ns = self.newest_ns.saturating_sub(waiting.record.time_ns);
+        self.sorted += u64::from(late_ns > 0);
+        self.sorted_ns_max = self.sorted_ns_max.max(late_ns);
+        self.newest_ns = self.newest_ns.max(waiting.record.time_ns);
+        let later = |queued: &&HeldRecord| queued.record.time_ns > waiting.record.time_ns;
+        match self.queue.iter().rev().take(NEAR).take_while(later).count() {
+            0 => self.queue.push_back(waiting),
+            NEAR => self.far.push(waiting),
+            later => self.queue.insert(self.queue.len() - later, waiting),
+        }
+    }
+
+    /// Take the earliest record, if no earlier one can follow.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Option<HeldRecord> {
+        // `None` is the least value, the earliest record the greatest.
+        let far = self.far.peek() > self.queue.front();
+        let earliest = if far { self.far.peek() } else { self.queue.front() }?;
+        let waited = self.newest_ns - earliest.record.time_ns >= self.window_ns;
+        let full = self.queue.len() + self.far.len() > WAITING_MAX;
+        match waited || full || self.ended {
+            false => None,
+            true if far => self.far.pop(),
+            true => self.queue.pop_front(),
+        }
+    }
+
+    /// Mark the end of the input. Returns whether records are left.
+    pub(crate) fn end(&mut self) -> bool {
+        self.ended = true;
+        !(self.queue.is_empty() && self.far.is_empty())
+    }
+
+    pub(crate) fn remark(&self, file: &str) -> Option<String> {
+        (self.sorted > 0).then(|| {
+            let (window, farthest) = (Duration { ns: self.window_ns }, Duration { ns: self.sorted_ns_max });
+            format!(
+                "{file}: {} records are out of order by up to {farthest}, and were sorted \
+                 (sort_window = \"{window}\")",
+                self.sorted
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use coflash_workload::Op;
+    use proptest::prelude::*;
+
+    fn waiting(time_ns: u64, line: u64) -> HeldRecord {
+        HeldRecord { record: Record { time_ns, device: 0, offset: 0, length: 1, op: Op::Read }, line }
+    }
+
+    /// The released records, as times and lines, for the input `times`.
+    fn through(window: Duration, times: &[u64]) -> Vec<(u64, u64)> {
+        let mut window = Window::new(window);
+        let mut out = Vec::new();
+        for (&time_ns, line) in times.iter().zip(1..) {
+            window.push(waiting(time_ns, line));
+            out.extend(std::iter::from_fn(|| window.pop()).map(|w| (w.record.time_ns, w.line)));
+        }
+        window.end();
+        out.extend(std::iter::from_fn(|| window.pop()).map(|w| (w.record.time_ns, w.line)));
+        out
+    }
+
+    #[test]
+    fn a_record_leaves_when_one_a_window_later_is_there() {
+        let mut window = Window::new(Duration { ns: 10 });
+        window.push(waiting(100, 1));
+        window.push(waiting(109, 2));
+        assert!(window.pop().is_none());
+        window.push(waiting(110, 3));
+        assert_eq!(window.pop().map(|w| w.line), Some(1));
+        assert!(window.pop().is_none());
+        assert!(window.remark("f").is_none());
+        window.push(waiting(105, 4));
+        assert!(window.remark("f").unwrap().contains("1 records are out of order by up to 5ns"));
+        assert!(window.end());
+        assert_eq!(window.pop().map(|w| w.line), Some(4));
+    }
+
+    #[test]
+    fn where_all_arrive_at_once_they_still_leave() {
+        let mut window = Window::new(Duration { ns: 10 });
+        (0..WAITING_MAX as u64).for_each(|line| window.push(waiting(7, line)));
+        assert!(window.pop().is_none());
+        window.push(waiting(7, WAITING_MAX as u64));
+        assert_eq!(window.pop().map(|w| w.line), Some(0));
+        assert!(window.pop().is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_within_the_window_comes_out_in_order(
+            steps in proptest::collection::vec((0..30_u64, 0..200_u64), 0..300),
+        ) {
+            // Each is at most 200 behind the latest: near the end of the queue or far from it.
+            let mut clock = 1000;
+            let times: Vec<_> = steps.iter().map(|(step, back)| { clock += step; clock - back }).collect();
+            let mut sorted: Vec<_> = times.iter().copied().zip(1..).collect();
+            sorted.sort_unstable();
+            prop_assert_eq!(through(Duration { ns: 201 }, &times), sorted);
+        }
+    }
+}

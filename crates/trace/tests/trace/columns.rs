@@ -1,0 +1,77 @@
+//! Text with columns given by the user.
+
+use crate::common::{STRIDE, named, parse, refuses_with, remarks};
+use coflash_trace::{Columns, TraceOptions};
+use coflash_workload::Op;
+
+fn columns(text: &str) -> TraceOptions {
+    TraceOptions { columns: Some(text.parse().unwrap()), ..named("columns") }
+}
+
+#[test]
+fn columns_mean_what_the_user_says() {
+    let options = TraceOptions {
+        header_lines: 1,
+        ..columns("skip, device, op:28=read/2a=write/-=skip, size:pages, offset:sectors, time:filetime")
+    };
+    let text = "name;disk;op;size;offset;when\na b;x;28;1;8;1000\nc;y;2a;2;0;1001;more\n;y;-;0;0;1\n";
+    let expected = [(0, 4096, 4096, Op::Read), (100, STRIDE, 8192, Op::Write)];
+    assert_eq!(parse(text, &options).unwrap(), expected);
+    let ssdtrace = "0 0 981649464 24 0\n10 0 401128832 8 1\n";
+    let options = columns("time:us,skip,offset:sectors,size:512B,op");
+    let expected = [(0, 981_649_464 * 512, 24 * 512, Op::Write), (10_000, 401_128_832 * 512, 4096, Op::Read)];
+    assert_eq!(parse(ssdtrace, &options).unwrap(), expected);
+    assert!(remarks(ssdtrace, &options).contains("op 1 is read as a read"));
+    let timeless = columns("op,offset:bytes,size:bytes");
+    assert_eq!(
+        parse("READ\t0\t1\nTrim\t1\t1\n", &timeless).unwrap(),
+        [(0, 0, 1, Op::Read), (0, 1, 1, Op::Trim)]
+    );
+    assert!(remarks("w,0,1\n", &timeless).contains("no column is a time"));
+}
+
+#[test]
+fn columns_refuse_malformed_records() {
+    let options = columns("time:us,op,offset:sectors,size:bytes,device");
+    let wrong = |line, field, parts: &[&str]| refuses_with(&options, "5,R,0,1,a\n", line, field, parts);
+    wrong("x,R,0,1,a", "time", &["\"x\""]);
+    wrong("4,R,0,1,a", "time", &["backwards"]);
+    wrong("6,A,0,1,a", "op", &["\"A\"", "op:word=read"]);
+    wrong("6,R,-1,1,a", "offset", &["\"-1\""]);
+    wrong("6,R,0,0,a", "size", &["at least one byte"]);
+    wrong("6,R,0,1", "device", &["missing"]);
+    refuses_with(&options, "", "6 R 0 1", "line", &["5 columns between commas"]);
+    refuses_with(
+        &columns("op:a=read,offset:bytes,size:bytes"),
+        "a 0 1\n",
+        "b 0 1",
+        "op",
+        &["\"b\"", "allowed: a"],
+    );
+    let refused = |text: &str| text.parse::<Columns>().unwrap_err().to_string();
+    assert!(refused("time,op,offset:bytes,size:bytes").contains("time has no unit, as in time:us"));
+    assert!(refused("op,offset,size:bytes").contains("offset has no unit"));
+    assert!(refused("op,offset:byte,size:bytes").contains("did you mean \"bytes\"?"));
+    assert!(refused("op,offset:0B,size:bytes").contains("not a unit of bytes"));
+    assert!(refused("time:day,op,offset:bytes,size:bytes").contains("not a unit of time"));
+    assert!(refused("opp,offset:bytes,size:bytes").contains("did you mean \"op\"?"));
+    assert!(refused("op:1=raed,offset:bytes,size:bytes").contains("did you mean \"read\"?"));
+    assert!(refused("op:1,offset:bytes,size:bytes").contains("word and its meaning"));
+    assert!(refused("device:x,op,offset:bytes,size:bytes").contains("device has no unit"));
+    assert!(refused("op,size:bytes").contains("0 columns are offset, exactly one expected"));
+    assert!(refused("time:s,time:s,op,offset:bytes,size:bytes").contains("2 columns are time, at most one"));
+}
+
+#[test]
+fn columns_are_an_option_of_their_own() {
+    let given = r#"{ "columns": "op,offset:bytes,size:bytes", "header_lines": 2 }"#;
+    let options: TraceOptions = serde_json::from_str(given).unwrap();
+    assert_eq!(options.columns.as_ref().unwrap().to_string(), "op,offset:bytes,size:bytes");
+    let back = serde_json::to_string(&options).unwrap();
+    assert_eq!(serde_json::from_str::<TraceOptions>(&back).unwrap(), options);
+    assert!(serde_json::from_str::<TraceOptions>(r#"{ "columns": "op" }"#).is_err());
+    let missing = TraceOptions { format: Some("columns".to_owned()), ..TraceOptions::default() };
+    assert!(parse("x", &missing).unwrap_err().starts_with("columns: not given"));
+    let both = TraceOptions { columns: options.columns, ..named("fio") };
+    assert!(parse("x", &both).unwrap_err().contains("expected one of the two"));
+}

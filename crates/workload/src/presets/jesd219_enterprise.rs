@@ -1,0 +1,80 @@
+//! The enterprise workload of JESD219: 60 % writes, most of 4 KiB, half of them to 5 % of the addresses.
+//!
+//! The standard numbers the zones from the first address and scatters their blocks over the space; the size of a block
+//! (`scatter_block`) is left open. It defines no times: the device sets the pace.
+//!
+//! Source: JEDEC JESD219, "Solid-state drive (SSD) endurance workloads" (2010): sizes, zones, 40 % reads, 4 KiB
+//! alignment; the same numbers are in fio's example `jesd219.fio`. Cost: as hot-cold, two scatter passes per request.
+
+use super::PresetWorkload;
+use crate::WorkloadError;
+use crate::parts::Part;
+use crate::synthetic::hot_cold::HotColdConfig;
+use crate::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig, jesd219};
+use coflash_base::{Bytes, Policy, Share};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of `"jesd219-enterprise"`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Jesd219EnterpriseConfig {
+    /// Number of requests.
+    pub requests: u64,
+    /// Share of reads among the requests; the others are writes.
+    pub read_share: Share,
+    /// Alignment: every request begins at a multiple of this.
+    pub align: Bytes,
+    /// Size of the used address range, a multiple of `align`; it begins at 0. Default: the whole device.
+    pub space: Option<Bytes>,
+    /// Granularity of the random layout of the zones, a multiple of `align`.
+    pub scatter_block: Bytes,
+    /// Arrival process.
+    pub arrival: ArrivalConfig,
+}
+
+impl Default for Jesd219EnterpriseConfig {
+    fn default() -> Self {
+        Self {
+            requests: 1_000_000,
+            read_share: Share::percent(40),
+            align: Bytes { count: 4096 },
+            space: None,
+            scatter_block: Bytes { count: 1 << 20 },
+            arrival: ArrivalConfig::default(),
+        }
+    }
+}
+
+/// The workload `"jesd219-enterprise"`.
+#[derive(Clone, Debug)]
+pub struct Jesd219Enterprise(Jesd219EnterpriseConfig);
+
+impl Policy for Jesd219Enterprise {
+    type Config = Jesd219EnterpriseConfig;
+    const SUMMARY: &'static str =
+        "The enterprise endurance workload: 60% writes, most of 4 KiB, in three zones.";
+    const SOURCE: &'static str = "JEDEC JESD219, \"Solid-state drive (SSD) endurance workloads\" (2010)";
+}
+
+impl PresetWorkload for Jesd219Enterprise {
+    fn new(config: &Jesd219EnterpriseConfig) -> Self {
+        Self(config.clone())
+    }
+
+    fn part(&self, _: u64) -> Result<Part, WorkloadError> {
+        let Jesd219EnterpriseConfig { requests, read_share, align, space, scatter_block, .. } = self.0;
+        let generator =
+            HotColdConfig { zones: jesd219::zones(), scattered: true, scatter_block: Some(scatter_block) };
+        Ok(Part::from(SyntheticConfig {
+            generator: GeneratorConfig::HotCold(generator),
+            size: SizeConfig::by_name("jesd219").expect("a name of the list"),
+            requests,
+            read_share,
+            align,
+            space,
+            arrival: self.0.arrival.clone(),
+            ..SyntheticConfig::default()
+        }))
+    }
+}

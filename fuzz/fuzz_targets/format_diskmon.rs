@@ -1,5 +1,0 @@
-//! No bytes panic the reader of `diskmon`.
-
-#![no_main]
-
-libfuzzer_sys::fuzz_target!(|data: &[u8]| coflash_fuzz::check(Some("diskmon"), data));
