@@ -1,9 +1,9 @@
-//! Making requests up alone, on one thread, without a simulation.
+//! The pace of generators, on one thread, without a simulation.
 
 use crate::Measured;
 use coflash_base::Seed;
-use coflash_workload::like::{FitOptions, fit_source};
-use coflash_workload::ready_made::PresetConfig;
+use coflash_trace::like::{FitOptions, fit_source};
+use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
 use coflash_workload::{Part, Source};
 use std::hint::black_box;
@@ -38,7 +38,7 @@ pub(crate) fn arrival(name: &str) -> Measured {
 pub(crate) fn preset(name: &str) -> Measured {
     let preset: PresetConfig =
         serde_json::from_value(serde_json::json!({ "name": name, "requests": REQUESTS }))
-            .expect("every ready-made workload has so many requests as are asked for");
+            .expect("every preset has the given number of requests");
     measure(&Part::from(preset))
 }
 
@@ -65,7 +65,7 @@ fn measure(part: &Part) -> Measured {
     Measured { requests_per_second: requests as f64 / start.elapsed().as_secs_f64(), ..Measured::default() }
 }
 
-/// Fitting a workload to another one, and measuring both.
+/// The fit of a workload to another one, with the measurement of both.
 pub(crate) fn like() -> Measured {
     let generator = GeneratorConfig::by_name("zipf").expect("a name of the list");
     let mut source = Part::from(SyntheticConfig { generator, ..config() })

@@ -1,9 +1,8 @@
-//! The benchmark table: requests and page programs a second, bytes of state a physical page, peak memory; then the pace
-//! of every reader and every generator.
+//! The benchmark table: requests and page programs per second, bytes of state per physical page, peak memory; then the
+//! pace of all readers and generators.
 //!
-//! Each row runs in a process of its own, so that its peak memory is its own, and several times, so that one can see how
-//! noisy the machine is: the table shows the median and the range. `coflash-bench [ROW...]` runs the rows whose names
-//! begin so.
+//! Each row runs in its own process, which isolates its peak memory, and several times: the table shows the median and
+//! the range. `coflash-bench [ROW...]` runs the rows whose names begin with `ROW`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark speaks to the terminal")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
@@ -17,20 +16,20 @@ use std::process::Command;
 
 const REPEATS: usize = 3;
 
-/// What one run of a row measured; what does not apply stays empty.
+/// The measurements of one run of a row; empty if they do not apply.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Measured {
-    /// Requests (or accesses) a second.
+    /// Requests (or accesses) per second.
     pub(crate) requests_per_second: f64,
-    /// Page programs a second.
+    /// Page programs per second.
     pub(crate) programs_per_second: Option<f64>,
-    /// Bytes of input a second.
+    /// Bytes of input per second.
     pub(crate) bytes_per_second: Option<f64>,
-    /// Bytes of device state for each physical page.
+    /// Bytes of device state per physical page.
     pub(crate) state_bytes_per_page: Option<f64>,
     /// Peak memory of the process.
     pub(crate) peak_rss_bytes: Option<u64>,
-    /// Anything else worth a word.
+    /// A note.
     pub(crate) note: String,
 }
 

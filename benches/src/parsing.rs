@@ -1,47 +1,47 @@
-//! Reading alone: from memory, on one thread, without a simulation.
+//! The pace of readers: from memory, on one thread, without a simulation.
 
 use crate::Measured;
-use coflash_workload::tools::{targets, write};
-use coflash_workload::trace::{self, TraceSource};
-use coflash_workload::{Source, TraceOptions};
+use coflash_trace::tools::write;
+use coflash_trace::{TraceOptions, TraceSource, from_reader, open};
+use coflash_workload::Source;
 use std::fmt::Write as _;
 use std::io::Cursor;
 use std::time::Instant;
 
 const REQUESTS: u64 = 2_000_000;
 
-/// A made-up trace of a format.
-pub(crate) fn made_up(format: &str) -> Measured {
+/// A generated trace of a format.
+pub(crate) fn generated(format: &str) -> Measured {
     let columns = "time:us,op,offset:sectors,size:bytes".parse().ok().filter(|_| format == "columns");
     let options = TraceOptions { format: Some(format.to_owned()), columns, ..TraceOptions::default() };
-    if targets().contains(&format) && format != "fio" {
+    if format == "parquet" {
         return written(format);
     }
     let data = binary(format).unwrap_or_else(|| text(format).into_bytes());
     from_memory(format, data, &options)
 }
 
-/// A file as it is, compressed or not.
+/// A file, compressed or not.
 pub(crate) fn file(path: &str) -> Measured {
     from_memory(path, std::fs::read(path).expect("the trace that ships"), &TraceOptions::default())
 }
 
 fn from_memory(name: &str, data: Vec<u8>, options: &TraceOptions) -> Measured {
     let bytes = data.len() as u64;
-    read(bytes, || trace::from_reader(name, Box::new(Cursor::new(data)), options).expect("a trace"))
+    read(bytes, || from_reader(name, Box::new(Cursor::new(data)), options).expect("a trace"))
 }
 
-/// A format of our own writing, from a file: the system has it in memory, as it was written a moment before.
+/// A format that coflash writes, from a file; the system caches the file, since it was just written.
 fn written(format: &str) -> Measured {
     let name = format!("coflash-bench-{}.{format}", std::process::id());
     let path = std::env::temp_dir().join(name).to_string_lossy().into_owned();
     let options = TraceOptions::default();
     let input = Box::new(Cursor::new(text("fio").into_bytes()));
-    let mut source = trace::from_reader("fio", input, &options).expect("a trace");
+    let mut source = from_reader("fio", input, &options).expect("a trace");
     let start = Instant::now();
     let file = write(&mut source, &path, None).expect("a file that can be written");
     let rate = REQUESTS as f64 / start.elapsed().as_secs_f64() / 1e6;
-    let measured = read(file.bytes, || trace::open(std::slice::from_ref(&path), &options).expect("a trace"));
+    let measured = read(file.bytes, || open(std::slice::from_ref(&path), &options).expect("a trace"));
     // It is only a copy.
     let _ = std::fs::remove_file(&path);
     Measured { note: format!("{}; written from fio at {rate:.1} M/s", measured.note), ..measured }
@@ -67,20 +67,20 @@ fn read(bytes: u64, open: impl FnOnce() -> TraceSource) -> Measured {
     }
 }
 
-/// What is in request `i` of any trace: its time, its sector, whether it reads, and its bytes.
+/// Request `i` of all traces: time, sector, whether it is a read, and bytes.
 fn request(i: u64) -> (u64, u64, bool, u64) {
     let sector = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 37;
     (i * 97, sector, sector & 1 == 0, 4096 << (sector & 3))
 }
 
-/// Numbers as long as in real traces.
+/// Numbers with as many digits as in real traces.
 fn text(format: &str) -> String {
     let mut text = head(format).to_owned();
     (0..REQUESTS).for_each(|i| line(format, i, &mut text));
     text
 }
 
-/// What comes before the first record.
+/// The text before the first record.
 fn head(format: &str) -> &'static str {
     match format {
         "fio" => "fio version 3 iolog\n",
@@ -89,7 +89,7 @@ fn head(format: &str) -> &'static str {
     }
 }
 
-/// Appends the line of request `i`.
+/// Append the line of request `i`.
 fn line(format: &str, i: u64, text: &mut String) {
     let (us, sector, read, size) = request(i);
     let pick = |a: &'static str, b: &'static str| if read { a } else { b };
@@ -97,7 +97,7 @@ fn line(format: &str, i: u64, text: &mut String) {
     let (word, lower) = (pick("Read", "Write"), pick("read", "write"));
     let (offset, sectors) = (sector * 512, size / 512);
     let (s, below) = (us / 1_000_000, us % 1_000_000);
-    // Where several processors record, or requests complete, neighbours are out of order.
+    // Recordings of several processors, or in the order of completion, are slightly out of order.
     let late = below.saturating_sub((i % 16) * 50);
     const MD5: &str = "98b9cb7e1dd888f9dac2bf08af1c3cb2";
     let written = match format {
@@ -151,12 +151,12 @@ fn line(format: &str, i: u64, text: &mut String) {
     written.expect("a text takes what is written");
 }
 
-/// A trace of a format that is not text; nothing for one that is.
+/// A trace of a binary format; `None` for text formats.
 fn binary(format: &str) -> Option<Vec<u8>> {
     let mut file = Vec::new();
     match format {
         "blktrace" | "vscsi" | "oracle-general" => (),
-        "srt" => file.extend(b"$$TR_IOREC-1.3 (made up)\ndisks = {\n  sectorsize  = 512,\n};\n\x0c"),
+        "srt" => file.extend(b"$$TR_IOREC-1.3 (generated)\ndisks = {\n  sectorsize  = 512,\n};\n\x0c"),
         _ => return None,
     }
     for i in 0..REQUESTS {

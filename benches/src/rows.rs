@@ -2,17 +2,18 @@
 
 use crate::Measured;
 use crate::{generating, parsing};
-use coflash_base::{Duration, Lpn, Seed};
+use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
-use coflash_hybrid::costmodel::{Costs, Demand, DiskCosts, FlashCosts, HitCurve};
-use coflash_hybrid::{Destaging, Meter};
-use coflash_sim::{Scenario, Silent, run};
-use coflash_workload::ready_made::PresetConfig;
+use coflash_hybrid::costmodel::{Cleaning, Costs, Demand, HitCurve, Measured as CostsMeasured};
+use coflash_scenario::Scenario;
+use coflash_sim::{NoObserver, run};
+use coflash_trace::formats;
+use coflash_workload::Source;
+use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
-use coflash_workload::{Source, formats};
 use std::time::Instant;
 
-/// A row: its name and how it is measured.
+/// A row: its name and its measurement.
 pub(crate) struct Row {
     pub(crate) name: String,
     pub(crate) run: Box<dyn Fn() -> Measured>,
@@ -29,7 +30,7 @@ fn family(of: &str, names: &[&'static str], run: fn(&str) -> Measured) -> Vec<Ro
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/pgbench-oltp-400k.iolog.zst");
 
-/// Every row, in the order of the table.
+/// All rows, in the order of the table.
 pub(crate) fn rows() -> Vec<Row> {
     let standard = |assignments: &'static [(&str, &str)]| move || simulate("random-5g", assignments);
     let mut rows = vec![
@@ -62,7 +63,7 @@ pub(crate) fn rows() -> Vec<Row> {
         row("filling 5 GiB", fill),
         row("LRU, zipf 1.0 of 1 M keys", lru),
     ];
-    rows.extend(family("reading", &formats::names(), parsing::made_up));
+    rows.extend(family("reading", &formats::names(), parsing::generated));
     rows.push(row("reading the shipped trace (zst)", || parsing::file(TRACE)));
     rows.extend(family("generator", GeneratorConfig::NAMES, generating::generator));
     rows.extend(family("size", SizeConfig::NAMES, generating::size));
@@ -75,14 +76,14 @@ pub(crate) fn rows() -> Vec<Row> {
 }
 
 fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
-    Scenario::preset(name).and_then(|scenario| scenario.set(assignments)).expect("a scenario that ships")
+    Scenario::built_in(name).and_then(|scenario| scenario.set(assignments)).expect("a built-in scenario")
 }
 
 fn simulate(name: &str, assignments: &[(&str, &str)]) -> Measured {
     measure(&scenario(name, assignments))
 }
 
-/// Reads of what is soon cached, with the workload tracked.
+/// Read of a set that is soon cached, with the workload tracked.
 fn op_fcl_hits(requests: u64) -> Measured {
     let mut scenario = scenario("opfcl-config1", &[]);
     scenario.workload.preset = None;
@@ -91,35 +92,28 @@ fn op_fcl_hits(requests: u64) -> Measured {
         "requests": requests,
         "read_share": "100%",
         "space": "256MiB",
-        // No faster than the disk fills the cache.
+        // Limited to the pace at which the disk fills the cache.
         "arrival": { "name": "poisson", "mean": "10ms" },
     }))
     .expect("a configuration");
     measure(&scenario)
 }
 
-/// Decisions how flash is to be divided, of 16 × 17 partitions each, and what share one is of a period of 2^16 cache hits.
+/// Decisions on the partition of flash, each among 16 × 17 partitions, and their share of a period of 2^16 cache hits.
 fn decisions(by_measures: bool) -> Measured {
     const DECISIONS: u32 = 20_000;
     const STEP: f64 = 1.0 / 16.0;
-    let us = |us: u64| Duration { ns: 1000 * us };
-    let costs = Costs {
-        flash: FlashCosts {
-            pages_per_block: 64,
-            page_program: us(300),
-            page_read: us(125),
-            page_copy: us(225),
-            block_erase: us(1500),
-        },
-        disk: DiskCosts {
-            read_positioning: us(4500),
-            write_positioning: us(4900),
-            bandwidth_bytes_per_s: 72_000_000,
-            page_bytes: 4096,
-        },
+    let costs = Costs::CONFIG_1;
+    let measured = CostsMeasured {
+        pages_per_s: 100.0,
+        fetched_page_ns: costs.disk.read_ns(),
+        destaged_page_ns: costs.disk.write_ns(),
+        past_the_cache: 0.0,
+        cleaning: Cleaning::default(),
+        writes_wait: true,
+        disks: 1.0,
+        dies: 1.0,
     };
-    let mut measured = Meter::new(&costs, 1, Destaging::Foreground).measured().clone();
-    measured.pages_per_s = 100.0;
     let curve = |most: f64| HitCurve::new((1..=16).map(|n| most * (1.0 - 0.8_f64.powi(n))), STEP);
     let mut demand = Demand {
         reads: 0.4,
@@ -131,7 +125,7 @@ fn decisions(by_measures: bool) -> Measured {
     let start = Instant::now();
     let mut caching = 0.0;
     for number in 0..DECISIONS {
-        // Each is of another demand, so that none can be left out.
+        // Each has another demand, so that none can be optimised away.
         demand.reads = f64::from(number) / f64::from(DECISIONS);
         demand.writes = 1.0 - demand.reads;
         caching += if by_measures {
@@ -155,23 +149,23 @@ fn decisions(by_measures: bool) -> Measured {
 }
 
 fn measure(scenario: &Scenario) -> Measured {
-    let result = run(scenario, &mut Silent).expect("it runs");
+    let result = run(scenario, &mut NoObserver).expect("it runs");
     let simulator = result.simulator();
     Measured {
         requests_per_second: simulator.requests_per_second,
         programs_per_second: Some(simulator.programs_per_second),
         state_bytes_per_page: Some(simulator.state_bytes_per_page),
         peak_rss_bytes: simulator.peak_rss_bytes,
-        note: result.metrics().waf_host.map(|waf| format!("WAF {waf:.3}")).unwrap_or_default(),
+        note: result.metrics().number("waf_host").map(|waf| format!("WAF {waf:.3}")).unwrap_or_default(),
         ..Measured::default()
     }
 }
 
-/// The whole of a run with one request, which is the sequential fill and little else.
+/// A whole run with one request: nearly only the sequential fill.
 fn fill() -> Measured {
     let scenario = scenario("random-5g", &[("workload.synthetic.requests", "1")]);
     let start = Instant::now();
-    let result = run(&scenario, &mut Silent).expect("it runs");
+    let result = run(&scenario, &mut NoObserver).expect("it runs");
     let seconds = start.elapsed().as_secs_f64();
     let pages = f64::from(scenario.flash.pages()) * 0.85;
     Measured {

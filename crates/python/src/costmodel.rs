@@ -1,10 +1,11 @@
-//! The cost model of a flash cache that divides its flash, in microseconds.
+//! The cost model of flash caches in front of disks, in microseconds.
 
 use crate::refused;
 use coflash_base::Duration;
 use coflash_hybrid::costmodel::{
-    Costs, Demand, DiskCosts, FlashCosts, HitCurve, Partition, effective_utilisation, victim_utilisation,
+    Costs, Demand, FlashCosts, HitCurve, Partition, effective_utilisation, victim_utilisation,
 };
+use coflash_media::disk::DiskCosts;
 use pyo3::prelude::*;
 
 const NS_PER_US: f64 = 1e3;

@@ -1,16 +1,19 @@
-//! The Python module of coflash: a shell around the simulator, without logic. Its documentation is in the package and in
-//! `_core.pyi`.
+//! The Python module of coflash: a shell around the simulator, without logic. Its documentation is in the package and
+//! in `_core.pyi`.
 #![allow(missing_docs, reason = "documented on the Python side")]
 
 mod costmodel;
 mod observer;
 
-use coflash_sim::scenario::settings;
-use coflash_sim::{Likeness, MadeUp, PRESETS, RunError, RunResult};
-use coflash_workload::info::InfoOptions;
-use coflash_workload::like::FitOptions;
-use coflash_workload::tools::{Steps, head::head, targets};
-use coflash_workload::{Request, TraceOptions, trace};
+use coflash_base::measure::SectionInfo;
+use coflash_base::{PolicyInfo, Quantity, suggest};
+use coflash_scenario::{BUILT_IN, settings};
+use coflash_sim::{FittedWorkload, Generated, RunError, RunResult};
+use coflash_trace::TraceOptions;
+use coflash_trace::info::InfoOptions;
+use coflash_trace::like::FitOptions;
+use coflash_trace::tools::{Steps, head::head, target, targets};
+use coflash_workload::Request;
 use numpy::{IntoPyArray, PyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
@@ -18,18 +21,42 @@ use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::path::PathBuf;
 
-// With its whole path: it is found by it where a worker process hands it over.
+// The full module path is needed for pickling between processes.
 create_exception!(coflash._core, CoflashError, PyException);
 
 fn refused(error: impl std::fmt::Display) -> PyErr {
     CoflashError::new_err(error.to_string())
 }
 
-/// What the run ended with: an exception of the callback goes through as it was.
+/// Plain data as Python objects. PyO3 has no serialiser, and pythonize lags behind its releases.
+fn object<'py>(py: Python<'py>, value: &impl Serialize) -> PyResult<Bound<'py, PyAny>> {
+    let text = serde_json::to_string(value).expect("it is plain data");
+    py.import("json")?.call_method1("loads", (text,))
+}
+
+/// Keys and values in TOML syntax, in the order of a Python dictionary.
+struct Settings(Vec<(String, String)>);
+
+impl<'py> FromPyObject<'_, 'py> for Settings {
+    type Error = PyErr;
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let pairs = given.cast::<PyDict>()?.iter().map(|(key, value)| Ok((key.extract()?, value.extract()?)));
+        pairs.collect::<PyResult<_>>().map(Self)
+    }
+}
+
+impl Settings {
+    fn read<T: DeserializeOwned>(&self) -> PyResult<T> {
+        settings(&self.0).map_err(refused)
+    }
+}
+
+/// The exception of a failed run; an exception of the callback is passed on unchanged.
 fn ended(py: Python<'_>, error: RunError, observer: PythonObserver) -> PyErr {
-    // A read that Control-C broke off ends as an error of its own.
+    // A read interrupted by Ctrl-C fails with an error of its own.
     if let Err(interrupted) = py.check_signals() {
         return interrupted;
     }
@@ -41,18 +68,18 @@ fn ended(py: Python<'_>, error: RunError, observer: PythonObserver) -> PyErr {
 
 #[pyclass(frozen, from_py_object, module = "coflash._core")]
 #[derive(Clone)]
-struct Scenario(coflash_sim::Scenario);
+struct Scenario(coflash_scenario::Scenario);
 
 #[pymethods]
 impl Scenario {
     #[staticmethod]
     fn load(name_or_path: &str) -> PyResult<Self> {
-        coflash_sim::Scenario::load(name_or_path).map(Self).map_err(refused)
+        coflash_scenario::Scenario::load(name_or_path).map(Self).map_err(refused)
     }
 
     #[staticmethod]
     fn from_toml(text: &str) -> PyResult<Self> {
-        coflash_sim::Scenario::from_toml(text).map(Self).map_err(refused)
+        coflash_scenario::Scenario::from_toml(text).map(Self).map_err(refused)
     }
 
     fn set(&self, assignments: Vec<(String, String)>) -> PyResult<Self> {
@@ -63,12 +90,12 @@ impl Scenario {
         self.0.to_toml()
     }
 
-    fn to_json(&self) -> String {
-        serde_json::to_string(&self.0).expect("a scenario is plain data")
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, &self.0.to_json())
     }
 
     fn check(&self) -> PyResult<Vec<String>> {
-        self.0.describe().map_err(refused)
+        coflash_sim::describe(&self.0).map_err(refused)
     }
 
     #[getter]
@@ -88,7 +115,7 @@ impl Scenario {
 
     #[getter]
     fn warm_key(&self) -> String {
-        self.0.warm_key()
+        coflash_sim::warm_key(&self.0)
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
@@ -171,22 +198,53 @@ impl PyRunResult {
 }
 
 #[pyfunction]
-fn presets() -> Vec<(&'static str, String)> {
-    let describe =
-        |name| coflash_sim::Scenario::preset(name).map(|scenario| scenario.description).unwrap_or_default();
-    PRESETS.iter().map(|preset| (preset.name, describe(preset.name))).collect()
+fn built_in_scenarios() -> Vec<(&'static str, String)> {
+    let describe = |name| {
+        coflash_scenario::Scenario::built_in(name).map(|scenario| scenario.description).unwrap_or_default()
+    };
+    BUILT_IN.iter().map(|scenario| (scenario.name, describe(scenario.name))).collect()
+}
+
+/// The sections of results, and the sections of lists.
+#[pyfunction]
+fn measures(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let sections: (Vec<&SectionInfo>, Vec<&SectionInfo>) = (coflash_sim::sections(), coflash_sim::lists());
+    object(py, &sections)
 }
 
 #[pyfunction]
-fn policies_json() -> String {
-    let family = |(family, decides, members): (&str, &str, Vec<coflash_base::PolicyInfo>)| serde_json::json!({ "family": family, "decides": decides, "policies": members });
-    serde_json::Value::Array(coflash_sim::policies().into_iter().map(family).collect()).to_string()
+fn policies(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let family = |(family, decides, members): (&str, &str, Vec<PolicyInfo>)| serde_json::json!({ "family": family, "decides": decides, "policies": members });
+    object(py, &coflash_scenario::policies().into_iter().map(family).collect::<Vec<_>>())
 }
 
 #[pyfunction]
-fn scenario_schema_json() -> String {
-    serde_json::to_string_pretty(&schemars::schema_for!(coflash_sim::Scenario))
-        .expect("a schema is plain data")
+fn scenario_schema(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    object(py, &schemars::schema_for!(coflash_scenario::Scenario))
+}
+
+/// The number and the base unit of a quantity.
+fn counted(quantity: Quantity) -> (u64, &'static str) {
+    match quantity {
+        Quantity::Bytes(size) => (size.count, "bytes"),
+        Quantity::Duration(time) => (time.ns, "ns"),
+        Quantity::Share(share) => (share.ppb, "ppb"),
+    }
+}
+
+#[pyfunction]
+fn quantity(text: &str) -> PyResult<(u64, &'static str)> {
+    text.parse().map(counted).map_err(refused)
+}
+
+#[pyfunction]
+fn units() -> Vec<(&'static str, (u64, &'static str))> {
+    Quantity::units().map(|(name, one)| (name, counted(one))).collect()
+}
+
+#[pyfunction]
+fn hint(given: &str, allowed: Vec<String>) -> String {
+    suggest::hint(given, &allowed.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 #[pyfunction]
@@ -203,7 +261,7 @@ fn run(
         scenario.workload.trace = trace;
     }
     let mut observer = PythonObserver::new(progress, measured);
-    // Others may use the interpreter while the simulation runs; the observer takes it back to report.
+    // Release the interpreter during the simulation; the observer acquires it for its reports.
     let warm = warm.map(|warm| &warm.0);
     let result = py.detach(|| match warm {
         Some(warm) => coflash_sim::run_from(warm, &scenario, &mut observer),
@@ -219,58 +277,55 @@ fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyR
     warm.map(Warm).map_err(|error| ended(py, error, observer))
 }
 
-/// Keys and their values as text.
-type Settings = Vec<(String, String)>;
-
 #[pyfunction]
-fn trace_info_json(
-    py: Python<'_>,
+fn trace_info<'py>(
+    py: Python<'py>,
     trace: Vec<String>,
     options: Settings,
     info: Settings,
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let options: TraceOptions = settings(&options).map_err(refused)?;
-    let info: InfoOptions = settings(&info).map_err(refused)?;
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let info: InfoOptions = info.read()?;
     let mut observer = PythonObserver::new(progress, None);
     let summary = py.detach(|| coflash_sim::inspect(&trace, &options, info, &mut observer));
     finish(py, summary, observer)
 }
 
 #[pyfunction]
-fn trace_rewrite_json(
-    py: Python<'_>,
+fn trace_rewrite<'py>(
+    py: Python<'py>,
     trace: Vec<String>,
     options: Settings,
     steps: Settings,
     out: &str,
     format: Option<&str>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<String> {
-    let options: TraceOptions = settings(&options).map_err(refused)?;
-    let steps: Steps = settings(&steps).map_err(refused)?;
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let steps: Steps = steps.read()?;
     let mut observer = PythonObserver::new(progress, None);
     let written = py.detach(|| coflash_sim::rewrite(&trace, &options, &steps, (out, format), &mut observer));
     finish(py, written, observer)
 }
 
 /// A workload that can be written as a trace.
-#[pyclass(frozen, module = "coflash._core", name = "MadeUp")]
-struct PyMadeUp(MadeUp);
+#[pyclass(frozen, module = "coflash._core", name = "Generated")]
+struct PyGenerated(Generated);
 
 #[pymethods]
-impl PyMadeUp {
+impl PyGenerated {
     #[staticmethod]
     fn of(scenario: &Scenario) -> PyResult<Self> {
-        MadeUp::of(scenario.0.clone()).map(Self).map_err(refused)
+        Generated::of(scenario.0.clone()).map(Self).map_err(refused)
     }
 
     #[staticmethod]
     fn named(name: &str, settings: Settings) -> PyResult<Self> {
-        MadeUp::named(name, &settings).map(Self).map_err(refused)
+        Generated::named(name, &settings.0).map(Self).map_err(refused)
     }
 
-    /// The same with some of it changed.
+    /// Copy the workload with changed settings.
     fn with_(&self, requests: Option<u64>, seed: Option<u64>, space: Option<&str>) -> PyResult<Self> {
         let mut changed = self.0.clone();
         if let Some(requests) = requests {
@@ -285,13 +340,13 @@ impl PyMadeUp {
         Ok(Self(changed))
     }
 
-    fn write_json(
+    fn write<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
         out: &str,
         format: Option<&str>,
         progress: Option<Py<PyAny>>,
-    ) -> PyResult<String> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let mut observer = PythonObserver::new(progress, None);
         let written = py.detach(|| coflash_sim::generate(&self.0, (out, format), &mut observer));
         finish(py, written, observer)
@@ -299,20 +354,20 @@ impl PyMadeUp {
 }
 
 #[pyclass(frozen, module = "coflash._core", name = "Likeness")]
-struct PyLikeness(Likeness);
+struct PyFittedWorkload(FittedWorkload);
 
 #[pymethods]
-impl PyLikeness {
-    fn to_json(&self) -> String {
-        serde_json::to_string(&self.0).expect("it is plain data")
+impl PyFittedWorkload {
+    fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        object(py, &self.0)
     }
 
     fn to_toml(&self, seed: u64) -> String {
         self.0.to_toml(seed)
     }
 
-    fn made_up(&self, seed: u64) -> PyMadeUp {
-        PyMadeUp(self.0.made_up(seed))
+    fn generated(&self, seed: u64) -> PyGenerated {
+        PyGenerated(self.0.generated(seed))
     }
 }
 
@@ -324,13 +379,12 @@ fn trace_like(
     page: &str,
     requests: Option<u64>,
     progress: Option<Py<PyAny>>,
-) -> PyResult<PyLikeness> {
+) -> PyResult<PyFittedWorkload> {
     let page = page.parse().map_err(|error| refused(format!("page: {error}")))?;
-    let options = settings(&options).map_err(refused)?;
-    let options = FitOptions { trace: options, page, ..FitOptions::default() };
+    let options = FitOptions { trace: options.read()?, page, ..FitOptions::default() };
     let mut observer = PythonObserver::new(progress, None);
     let found = py.detach(|| coflash_sim::like(&trace, &options, requests, &mut observer));
-    found.map(PyLikeness).map_err(|error| ended(py, error, observer))
+    found.map(PyFittedWorkload).map_err(|error| ended(py, error, observer))
 }
 
 #[pyfunction]
@@ -340,8 +394,8 @@ fn trace_head<'py>(
     options: Settings,
     count: usize,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let options: TraceOptions = settings(&options).map_err(refused)?;
-    let first = py.detach(|| head(&mut trace::open(&trace, &options)?, count));
+    let options: TraceOptions = options.read()?;
+    let first = py.detach(|| head(&mut coflash_trace::open(&trace, &options)?, count));
     let first = first.or_else(|error| {
         py.check_signals()?;
         Err(refused(error))
@@ -361,14 +415,21 @@ fn trace_targets() -> Vec<&'static str> {
     targets()
 }
 
-/// The outcome as JSON, or the exception.
-fn finish(
-    py: Python<'_>,
+#[pyfunction]
+fn trace_target(out: &str, format: Option<&str>) -> PyResult<&'static str> {
+    target(out, format).map_err(refused)
+}
+
+/// The result, or the exception.
+fn finish<'py>(
+    py: Python<'py>,
     result: Result<impl Serialize, RunError>,
     observer: PythonObserver,
-) -> PyResult<String> {
-    let json = |value| serde_json::to_string(&value).expect("it is plain data");
-    result.map(json).map_err(|error| ended(py, error, observer))
+) -> PyResult<Bound<'py, PyAny>> {
+    match result {
+        Ok(value) => object(py, &value),
+        Err(error) => Err(ended(py, error, observer)),
+    }
 }
 
 #[pymodule]
@@ -378,21 +439,26 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<PyRunResult>()?;
     module.add_class::<Warm>()?;
-    module.add_class::<PyMadeUp>()?;
-    module.add_class::<PyLikeness>()?;
+    module.add_class::<PyGenerated>()?;
+    module.add_class::<PyFittedWorkload>()?;
     module.add_class::<costmodel::CostModel>()?;
     module.add_class::<costmodel::PyDemand>()?;
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
     module.add_function(wrap_pyfunction!(costmodel::solve_copies, module)?)?;
-    module.add_function(wrap_pyfunction!(presets, module)?)?;
-    module.add_function(wrap_pyfunction!(policies_json, module)?)?;
-    module.add_function(wrap_pyfunction!(scenario_schema_json, module)?)?;
+    module.add_function(wrap_pyfunction!(built_in_scenarios, module)?)?;
+    module.add_function(wrap_pyfunction!(measures, module)?)?;
+    module.add_function(wrap_pyfunction!(policies, module)?)?;
+    module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;
+    module.add_function(wrap_pyfunction!(quantity, module)?)?;
+    module.add_function(wrap_pyfunction!(units, module)?)?;
+    module.add_function(wrap_pyfunction!(hint, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(warm, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_info_json, module)?)?;
-    module.add_function(wrap_pyfunction!(trace_rewrite_json, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_rewrite, module)?)?;
     module.add_function(wrap_pyfunction!(trace_like, module)?)?;
     module.add_function(wrap_pyfunction!(trace_head, module)?)?;
+    module.add_function(wrap_pyfunction!(trace_target, module)?)?;
     module.add_function(wrap_pyfunction!(trace_targets, module)?)?;
     Ok(())
 }

@@ -1,14 +1,14 @@
-//! Reports to a Python callback, and lets Ctrl-C through.
+//! Reports to a Python callback, and cancellation by Ctrl-C.
 
 use coflash_sim::{Cancelled, Observer, Phase, SoFar};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::time::{Duration, Instant};
 
-/// Often enough to look alive, seldom enough to cost nothing.
+/// The interval of reports: short enough for a smooth progress bar, long enough to cost nothing.
 const INTERVAL: Duration = Duration::from_millis(50);
 
-/// An observer that takes the interpreter ten or twenty times a second.
+/// An observer that acquires the interpreter ten or twenty times a second.
 pub(crate) struct PythonObserver {
     callback: Option<Py<PyAny>>,
     measured: Option<Py<PyAny>>,
@@ -23,7 +23,7 @@ impl PythonObserver {
         Self { callback, measured, phase: None, last: Instant::now(), raised: None }
     }
 
-    /// The exception for which the run was stopped.
+    /// The exception that cancelled the run.
     pub(crate) fn raised(self) -> Option<PyErr> {
         self.raised
     }
@@ -54,7 +54,7 @@ impl PythonObserver {
         callback.call1(py, (fields,)).map(drop)
     }
 
-    /// Whether it is time to report.
+    /// Whether a report is due.
     #[allow(clippy::disallowed_methods, reason = "wall time decides only when to report")]
     fn is_due(&mut self, phase: Phase) -> bool {
         let now = Instant::now();

@@ -1,7 +1,7 @@
 //! Runs a scenario and prints its result: `cargo run --release --example run -- random-5g cache.size=5%`.
 #![allow(clippy::print_stdout, reason = "it is what the example does")]
 
-use coflash_sim::{Scenario, Silent, run};
+use coflash_sim::{NoObserver, Scenario, run};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -12,6 +12,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         })
         .collect::<Result<_, _>>()?;
     let scenario = Scenario::load(&name)?.set(&assignments)?;
-    println!("{}", run(&scenario, &mut Silent)?.to_json());
+    println!("{}", run(&scenario, &mut NoObserver)?.to_json());
     Ok(())
 }

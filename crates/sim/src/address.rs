@@ -1,20 +1,21 @@
-//! From the workload's addresses to the device's logical pages.
+//! The map from the workload's addresses to the device's logical pages.
 
-use crate::scenario::Remap;
 use coflash_base::{Index, Lpn};
+use coflash_scenario::Remap;
 use std::collections::BTreeMap;
 
 /// Pages that one chunk of the dense table covers.
 const CHUNK_PAGES: u64 = 1024;
 
-/// Where pages of the workload lie on the device.
+/// The map of the workload's pages to the device.
 #[derive(Clone, Debug)]
 pub(crate) enum AddressMap {
-    /// Where the workload says; beyond the device nowhere.
+    /// The identity; pages beyond the device are unmapped.
     Direct { logical_pages: u64 },
-    /// Modulo the device.
+    /// The page number modulo the pages of the device.
     Modulo { logical_pages: u64 },
-    /// In the order of first touch. Eight bytes a touched page and less than a chunk for each touched region.
+    /// Numbered in the order of the first access. Memory: eight bytes per accessed page, and at most a chunk per
+    /// accessed region.
     Dense {
         logical_pages: u64,
         chunks: BTreeMap<u64, Box<[Option<Lpn>; CHUNK_PAGES as usize]>>,
@@ -32,7 +33,7 @@ impl AddressMap {
         }
     }
 
-    /// The logical page, or none where the device is too small. Reads and trims touch a page as writes do.
+    /// The logical page; `None` if the device is too small. Reads and trims access a page like writes.
     #[inline(always)]
     pub(crate) fn page(&mut self, page: u64) -> Option<Lpn> {
         match self {
@@ -54,7 +55,7 @@ impl AddressMap {
         }
     }
 
-    /// Pages touched so far, for a dense map.
+    /// Pages accessed so far, for a dense map.
     pub(crate) fn touched(&self) -> Option<u64> {
         match self {
             Self::Dense { touched, .. } => Some(*touched),

@@ -1,44 +1,46 @@
-//! Serving requests: each is split into pages, each page goes to the target, and the request is answered when its last
-//! page is.
+//! The service of requests: a request is split into pages, each page goes to the uppermost level, and the request
+//! completes with its last page.
 
 use crate::address::AddressMap;
 use crate::latency::Latency;
-use crate::metrics::{CacheMetrics, EraseCounts, Metrics, Programs, Responses, SoFar, ratio};
-use crate::scenario::Scenario;
-use crate::series::{Counts, Recorder, Series};
-use crate::target::{Command, Moment, Target};
+use crate::metrics::{
+    AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses, add_amplification,
+    programs,
+};
+use crate::observer::SoFar;
+use crate::series::{Recorder, Series};
+use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Lpn, Time};
-use coflash_controller::Extent;
-use coflash_flash::{Busy, Cause, Finished};
-use coflash_ftl::{GcMode, Tally};
+use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
+use coflash_level::{Command, Level};
+use coflash_media::{Busy, DieId, Finished, SimulatedMedia, Tag, When};
+use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
+use std::ops::Range;
 
 #[cfg(test)]
 mod tests;
 
-/// A request that waits for parts of it.
+/// An outstanding request.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
     arrival: Time,
     op: Op,
-    /// Parts not answered yet.
+    /// Outstanding parts.
     parts: u32,
     latest: Time,
-    /// From the last part to the host.
+    /// Delay from the last part to the host.
     tail: Duration,
 }
 
-/// A request for pages that the target does not have.
+/// A request beyond the capacity of the stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OutOfSpace;
 
-/// What the host asked for, and how it was answered.
+/// Counters and response times of the host's requests.
 #[derive(Clone, Debug)]
 struct Meters {
-    host_reads_pages: u64,
-    host_writes_pages: u64,
-    host_trims_pages: u64,
-    flushes: u64,
+    host: HostCounters,
     read: Latency,
     write: Latency,
     other: Latency,
@@ -56,87 +58,107 @@ impl Meters {
     }
 }
 
-/// The parts of the request that is being issued, as their moments come in.
+/// The parts of the request being issued.
 struct Parts {
-    /// When the last of those known is done.
+    /// Start of its pages.
+    start: When,
+    /// Latest known completion of a part.
     latest: Time,
-    /// Those not known, and the place of their request among those that wait.
+    /// Parts with unknown completion, and the index of their request in `pending`.
     waiting: u32,
     tag: Option<u32>,
 }
 
-/// What serves requests, and the requests under way.
-pub(crate) struct Engine<T: Target> {
-    target: T,
+impl Parts {
+    fn from(start: Time) -> Self {
+        Self { start: When::at(start), latest: start, waiting: 0, tag: None }
+    }
+}
+
+/// A stack of levels, its media, and the outstanding requests.
+pub(crate) struct Engine<L, M> {
+    level: L,
+    media: M,
+    dies: u32,
+    gc: GcMode,
     address: AddressMap,
     page_bytes: u64,
     logical_bytes: u64,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
     finished: Vec<Finished>,
-    flushed: Vec<T::When>,
+    flushed: Vec<When>,
     meters: Meters,
     erases_before: Vec<u32>,
-    tally_before: Tally,
-    gc: GcMode,
 }
 
-impl<T: Target> Engine<T> {
-    /// An engine that measures from the present state of `target` on, which has so many pages for requests.
-    pub(crate) fn new(scenario: &Scenario, target: T, logical_pages: u32) -> Self {
-        let page_bytes = scenario.flash.page_size.count;
-        Self {
+/// Unwrap the result of a level: simulated media cannot fail.
+#[inline(always)]
+fn certain<T>(Ok(value): Result<T, std::convert::Infallible>) -> T {
+    value
+}
+
+impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
+    /// Create an engine that measures from the current state of the levels on.
+    pub(crate) fn new(scenario: &Scenario, level: L, media: M) -> Self {
+        let (page_bytes, logical_pages) = (scenario.flash.page_size.count, level.logical_pages());
+        let mut engine = Self {
             address: AddressMap::new(scenario.workload.remap, logical_pages),
             page_bytes,
             logical_bytes: u64::from(logical_pages) * page_bytes,
+            dies: scenario.flash.dies(),
+            gc: scenario.gc.mode,
             pending: Vec::new(),
             vacant: Vec::new(),
             finished: Vec::new(),
             flushed: Vec::new(),
             meters: Meters {
-                host_reads_pages: 0,
-                host_writes_pages: 0,
-                host_trims_pages: 0,
-                flushes: 0,
+                host: HostCounters::default(),
                 read: Latency::new(),
                 write: Latency::new(),
                 other: Latency::new(),
                 series: Recorder::new(),
                 last_answer: Time::ZERO,
             },
-            erases_before: target.ftl().erase_counts().to_vec(),
-            tally_before: *target.ftl().tally(),
-            gc: scenario.gc.mode,
-            target,
-        }
+            erases_before: level.erase_counts(),
+            level,
+            media,
+        };
+        engine.meters.series.begin(&engine.report());
+        engine
     }
 
-    /// Issues a request at `arrival`; its answer's time where that is known at once. Arrivals never go back.
+    /// The access of a level's call to the media.
+    #[inline(always)]
+    fn io(media: &mut M, start: When) -> Io<'_, M, CopyAll> {
+        Io { media, hook: CopyAll, start }
+    }
+
+    /// Issue a request at `arrival`; return its completion time if it is known at once. Arrivals never decrease.
     ///
     /// # Errors
-    /// The request goes beyond the target; nothing of it was done.
+    /// A request beyond the stack's capacity; it has no effect.
     #[inline]
     pub(crate) fn issue(&mut self, request: &Request, arrival: Time) -> Result<Option<Time>, OutOfSpace> {
         self.advance(arrival, |_| {});
         if self.meters.series.is_due(arrival) {
-            let counts = self.counts();
-            self.meters.series.turn(arrival, counts);
+            let report = self.report();
+            self.meters.series.turn(arrival, &report);
         }
-        // Also where addresses are moved: it would meet itself, and never end.
+        // Also with remapped addresses: it would overlap itself.
         if request.length > self.logical_bytes {
             return Err(OutOfSpace);
         }
         let parts = match request.op {
             Op::Read | Op::Write => self.transfer(request, arrival)?,
             Op::Trim => self.trim(request, arrival)?,
-            Op::Flush => self.flush(arrival),
+            Op::Flush => self.flush(request, arrival),
         };
-        let (earliest, tail) = self.target.end();
-        let latest = parts.latest.max(earliest);
+        let tail = certain(self.level.end(&mut Self::io(&mut self.media, parts.start)));
         let Some(tag) = parts.tag else {
-            return Ok(Some(self.answer(request.op, arrival, latest + tail)));
+            return Ok(Some(self.answer(request.op, arrival, parts.latest + tail)));
         };
-        let pending = Pending { arrival, op: request.op, parts: parts.waiting, latest, tail };
+        let pending = Pending { arrival, op: request.op, parts: parts.waiting, latest: parts.latest, tail };
         if tag as usize == self.pending.len() {
             self.pending.push(pending);
         } else {
@@ -145,81 +167,132 @@ impl<T: Target> Engine<T> {
         Ok(None)
     }
 
-    /// Passes time up to `until`, telling of each request answered on the way.
+    /// Advance time to `until` and report each completion. Actions that a level has scheduled before then run at their
+    /// time.
     #[inline]
-    pub(crate) fn advance(&mut self, until: Time, answered: impl FnMut(Time)) {
-        self.target.advance(until, &mut self.finished);
-        self.settle(answered);
+    pub(crate) fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) {
+        while let Some(due) = self.level.next_due().filter(|&due| due < until) {
+            self.advance_media(due, &mut answered);
+            certain(self.level.pass_time(due, &mut Self::io(&mut self.media, When::at(due))));
+        }
+        self.advance_media(until, &mut answered);
     }
 
-    /// Passes time to the next event, of which there is one.
-    pub(crate) fn step(&mut self, answered: impl FnMut(Time)) {
-        self.target.step(&mut self.finished);
-        self.settle(answered);
+    #[inline]
+    fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Time)) {
+        if self.gc == GcMode::Background {
+            self.advance_idly(until, answered);
+        }
+        while !self.media.advance(until, &mut self.finished) {
+            self.settle(answered);
+        }
     }
 
-    /// Passes time by up to so many events; false where there are no more, so that everything is answered. No request is
-    /// to come: what is idle stays so.
+    /// Advance time to the next event, which must exist.
+    pub(crate) fn step(&mut self, mut answered: impl FnMut(Time)) {
+        if let (GcMode::Background, Some(event)) = (self.gc, self.media.next_event()) {
+            self.use_idle_time(event);
+        }
+        self.media.step(&mut self.finished);
+        self.settle(&mut answered);
+    }
+
+    /// Advance time by up to `events` events; returns false if none is left, so that all requests are completed. Idle
+    /// dies stay idle, since no request follows.
     pub(crate) fn drain(&mut self, events: u64) -> bool {
         (0..events).all(|_| {
-            let more = self.target.drain(&mut self.finished);
-            self.settle(|_| {});
+            let more = self.media.step(&mut self.finished);
+            self.settle(&mut |_| {});
             more
         })
     }
 
-    /// When the next event is due, where there are events.
+    /// The time of the next event, if there is one.
     pub(crate) fn next_event(&self) -> Option<Time> {
-        self.target.next_event()
+        self.media.next_event()
     }
 
-    /// Bytes that requests may be for.
+    /// Advance time to just before `until`, with garbage collection on idle dies.
+    #[inline(never)]
+    fn advance_idly(&mut self, until: Time, answered: &mut impl FnMut(Time)) {
+        loop {
+            let event = |media: &M| media.next_event().filter(|&at| at < until);
+            self.use_idle_time(event(&self.media).unwrap_or(until));
+            // Idle work may have created an earlier event.
+            if event(&self.media).is_none() {
+                break;
+            }
+            self.media.step(&mut self.finished);
+            self.settle(answered);
+        }
+    }
+
+    /// Collect garbage on idle dies, in the order in which they become idle. A step that begins before `until` runs to
+    /// its end. No event may be pending before `until`.
+    fn use_idle_time(&mut self, until: Time) {
+        let Self { level, media, .. } = self;
+        let dies = || (0..self.dies).map(DieId::new);
+        loop {
+            let idle = dies().filter_map(|die| Some((media.idle_since(die)?, die)));
+            let next = idle.filter(|&(since, die)| since < until && level.has_idle_work(die)).min();
+            let Some((since, die)) = next else { break };
+            if !certain(level.work_idle(die, &mut Self::io(media, When::at(since)))) {
+                break;
+            }
+        }
+    }
+
+    /// The capacity for requests in bytes.
     pub(crate) fn logical_bytes(&self) -> u64 {
         self.logical_bytes
     }
 
-    /// Pages that a dense address map has given out or would need.
+    /// Pages assigned by a dense address map.
     pub(crate) fn pages_touched(&self) -> Option<u64> {
         self.address.touched()
     }
 
-    /// Enters a request's pages into the address map without serving it, to learn how many there are.
+    /// Enter a request's pages into the address map without serving it, to count them.
     pub(crate) fn touch(&mut self, request: &Request) {
-        for page in
-            request.offset / self.page_bytes..(request.offset + request.length).div_ceil(self.page_bytes)
-        {
+        let end = (request.offset + request.length).div_ceil(self.page_bytes);
+        for page in request.offset / self.page_bytes..end {
             self.address.page(page);
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn transfer(&mut self, request: &Request, arrival: Time) -> Result<Parts, OutOfSpace> {
         let bytes = self.page_bytes;
         let end = request.offset + request.length;
         let pages = request.offset / bytes..(end - 1) / bytes + 1;
         let first = self.address.page(pages.start).ok_or(OutOfSpace)?;
-        // All or nothing: a request that does not fit must leave no trace.
+        // All or nothing: a request that does not fit must have no effect.
         for page in pages.start + 1..pages.end {
             self.address.page(page).ok_or(OutOfSpace)?;
         }
-        self.begin(request, arrival, Some(first), &pages);
-        let mut parts = Parts { latest: Time::ZERO, waiting: 0, tag: None };
+        let start = self.begin(request, arrival, Some(first), &pages);
+        let mut parts = Parts::from(start);
+        let start = parts.start;
         for page in pages.clone() {
             let lpn = if page == pages.start { first } else { self.address.page(page).ok_or(OutOfSpace)? };
-            let when = if request.op == Op::Read {
-                self.meters.host_reads_pages += 1;
-                self.target.read(lpn)
+            let io = &mut Self::io(&mut self.media, start);
+            let done = if request.op == Op::Read {
+                self.meters.host.host_reads_pages += 1;
+                certain(self.level.read(PageRead::host(lpn), start, io))
             } else {
-                self.meters.host_writes_pages += 1;
+                self.meters.host.host_writes_pages += 1;
                 let whole = page * bytes >= request.offset && (page + 1) * bytes <= end;
-                self.target.write(lpn, if whole { Extent::Whole } else { Extent::Part })
+                let coverage = if whole { Coverage::Full } else { Coverage::Partial };
+                Some(certain(self.level.write(PageWrite::host(lpn, coverage), start, io)))
             };
-            self.take(when, &mut parts);
+            if let Some(done) = done {
+                self.take(done, &mut parts);
+            }
         }
         Ok(parts)
     }
 
-    /// Trims the pages that lie in the range whole.
+    /// Trim the pages that are completely inside the range.
     fn trim(&mut self, request: &Request, arrival: Time) -> Result<Parts, OutOfSpace> {
         let bytes = self.page_bytes;
         let pages = request.offset.div_ceil(bytes)..(request.offset + request.length) / bytes;
@@ -227,71 +300,87 @@ impl<T: Target> Engine<T> {
             self.address.page(page).ok_or(OutOfSpace)?;
         }
         let first = if pages.is_empty() { None } else { self.address.page(pages.start) };
-        self.begin(request, arrival, first, &pages);
+        let start = self.begin(request, arrival, first, &pages);
+        let mut parts = Parts::from(start);
+        let mut after = parts.start;
         for page in pages {
             let lpn = self.address.page(page).ok_or(OutOfSpace)?;
-            self.meters.host_trims_pages += 1;
-            self.target.trim(lpn);
+            self.meters.host.host_trims_pages += 1;
+            after = certain(self.level.trim(lpn, after, &mut Self::io(&mut self.media, parts.start)));
         }
-        Ok(Parts { latest: Time::ZERO, waiting: 0, tag: None })
+        self.take(after, &mut parts);
+        Ok(parts)
     }
 
-    fn flush(&mut self, arrival: Time) -> Parts {
-        self.meters.flushes += 1;
-        let command = Command { op: Op::Flush, arrival, length_bytes: 0, first: None, pages: 0 };
-        self.target.begin(&command);
+    fn flush(&mut self, request: &Request, arrival: Time) -> Parts {
+        self.meters.host.flushes += 1;
+        let start = self.begin(request, arrival, None, &(0..0));
+        let mut parts = Parts::from(start);
         let mut flushed = std::mem::take(&mut self.flushed);
-        self.target.flush(&mut flushed);
-        let mut parts = Parts { latest: Time::ZERO, waiting: 0, tag: None };
+        certain(self.level.flush(parts.start, &mut Self::io(&mut self.media, parts.start), &mut flushed));
         flushed.drain(..).for_each(|when| self.take(when, &mut parts));
         self.flushed = flushed;
         parts
     }
 
+    /// Begin a request; return the start of its pages.
     #[inline(always)]
-    fn begin(&mut self, request: &Request, arrival: Time, first: Option<Lpn>, pages: &std::ops::Range<u64>) {
-        self.target.begin(&Command {
+    fn begin(&mut self, request: &Request, arrival: Time, first: Option<Lpn>, pages: &Range<u64>) -> Time {
+        let command = Command {
             op: request.op,
-            arrival,
-            length_bytes: request.length,
+            bytes: request.length,
             first,
-            // No more than the target has.
+            // Limited to the pages of the stack.
             pages: pages.end.saturating_sub(pages.start) as u32,
-        });
+            is_whole: true,
+        };
+        let io = &mut Self::io(&mut self.media, When::at(arrival));
+        certain(self.level.pass_time(arrival, io));
+        self.level.begin(&command, io).known().expect("the beginning of a request waits for no other")
     }
 
-    /// Takes in a part of the request that is being issued.
+    /// Add a part to the request being issued.
     #[inline(always)]
-    fn take(&mut self, when: T::When, parts: &mut Parts) {
+    fn take(&mut self, when: When, parts: &mut Parts) {
         match when.known() {
             Some(at) => parts.latest = parts.latest.max(at),
             None => {
                 let tag =
                     *parts.tag.get_or_insert_with(|| self.vacant.pop().unwrap_or(self.pending.len() as u32));
-                self.target.tell(when, tag);
+                self.media.tell(when, tag);
                 parts.waiting += 1;
             }
         }
     }
 
-    /// Takes in the parts that the target reports as ended.
+    /// Process the media's reports: completed parts of requests, and completions requested by levels.
     #[inline]
-    fn settle(&mut self, mut answered: impl FnMut(Time)) {
+    fn settle(&mut self, answered: &mut impl FnMut(Time)) {
         for index in 0..self.finished.len() {
             let Finished { tag, at } = self.finished[index];
-            let pending = &mut self.pending[tag as usize];
-            pending.latest = pending.latest.max(at);
-            pending.parts -= 1;
-            if pending.parts == 0 {
-                let Pending { arrival, op, latest, tail, .. } = *pending;
-                self.vacant.push(tag);
-                answered(self.answer(op, arrival, latest + tail));
+            match tag {
+                Tag::Part(tag) => self.end_part(tag, at, answered),
+                Tag::Level(tag) => {
+                    certain(self.level.told(tag, at, &mut Self::io(&mut self.media, When::at(at))));
+                }
             }
         }
         self.finished.clear();
     }
 
-    #[inline]
+    #[inline(always)]
+    fn end_part(&mut self, tag: u32, at: Time, answered: &mut impl FnMut(Time)) {
+        let pending = &mut self.pending[tag as usize];
+        pending.latest = pending.latest.max(at);
+        pending.parts -= 1;
+        if pending.parts == 0 {
+            let Pending { arrival, op, latest, tail, .. } = *pending;
+            self.vacant.push(tag);
+            answered(self.answer(op, arrival, latest + tail));
+        }
+    }
+
+    #[inline(always)]
     fn answer(&mut self, op: Op, arrival: Time, at: Time) -> Time {
         let response = at.since(arrival);
         match op {
@@ -304,110 +393,74 @@ impl<T: Target> Engine<T> {
         at
     }
 
-    fn counts(&self) -> Counts {
-        let flash = self.target.ftl().tally().since(&self.tally_before);
-        let (cache, _) = self.target.cache();
-        Counts {
-            host_reads_pages: self.meters.host_reads_pages,
-            host_writes_pages: self.meters.host_writes_pages,
-            programs_host_pages: flash.programs_for(Cause::Host),
-            programs_evict_pages: flash.programs_for(Cause::Evict),
-            programs_gc_pages: flash.programs_for(Cause::Gc),
-            programs_metadata_pages: flash.programs_for(Cause::Metadata),
-            gc_drops_pages: flash.gc_drops_pages,
-            drop_rewrites_pages: cache.drop_rewrites_pages,
-            erases_blocks: flash.erases_blocks,
-            cache_hits_pages: cache.read_hits + cache.write_hits,
-            cache_misses_pages: cache.read_misses + cache.write_misses,
-        }
+    /// The counters of all levels and of the media.
+    #[cold]
+    fn report(&self) -> Report {
+        let mut report = Report::until(self.meters.last_answer);
+        let Meters { host, read, write, other, .. } = &self.meters;
+        report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
+        self.level.report(&mut report);
+        self.media.report(&mut report);
+        report
     }
 
-    /// Whether time has come so far that it can no longer be trusted.
+    /// Whether time is near the end of its range.
     pub(crate) fn is_out_of_time(&self) -> bool {
-        let Busy { gc, other } = self.target.busy();
+        let Busy { gc, other } = self.media.busy();
         self.meters.last_answer > Time::LAST || gc.ns.max(other.ns) == u64::MAX
     }
 
-    /// Requests under way, and the bytes they take.
+    /// Outstanding requests, and their memory in bytes.
     pub(crate) fn under_way(&self) -> (usize, u64) {
         let requests = self.pending.len() - self.vacant.len();
         let table = self.pending.capacity() * size_of::<Pending>();
-        (requests, (table + self.target.heap_bytes().1) as u64)
+        (requests, (table + self.media.heap_bytes()) as u64)
     }
 
-    /// The bytes of state on the heap, for each physical page: what the device needs, without the meters.
+    /// Heap memory of the stack per physical page, without the meters.
     pub(crate) fn state_bytes_per_page(&self, pages: u32) -> f64 {
-        let (state, media) = self.target.heap_bytes();
-        (state + media) as f64 / f64::from(pages)
+        (self.level.heap_bytes() + self.media.heap_bytes()) as f64 / f64::from(pages)
     }
 
-    /// What was measured until now.
+    /// The interim metrics.
     pub(crate) fn so_far(&self) -> SoFar {
-        let programs = self.target.ftl().tally().since(&self.tally_before).programs();
-        let response = self.meters.all().summary();
+        let report = self.report();
+        let programs_pages = programs(&report);
+        let (host_writes_pages, response) = (self.meters.host.host_writes_pages, self.meters.all());
         SoFar {
             simulated_ns: self.meters.last_answer.ns,
-            host_writes_pages: self.meters.host_writes_pages,
-            programs_pages: programs,
-            waf_host: ratio(programs, self.meters.host_writes_pages),
-            response_mean_ns: response.mean,
-            response_p99_ns: response.p99,
+            host_writes_pages,
+            programs_pages,
+            waf_host: ratio(programs_pages, host_writes_pages),
+            response_mean_ns: response.mean(),
+            response_p99_ns: response.at(0.99),
         }
     }
 
-    /// What was measured.
+    /// The final metrics.
     pub(crate) fn finish(self) -> Measured {
-        let counts = self.counts();
-        let flash = self.target.ftl().tally().since(&self.tally_before);
-        let (cache, cache_pages) = self.target.cache();
-        let programs = flash.programs();
-        let ftl_writes = flash.programs_for(Cause::Host) + flash.programs_for(Cause::Evict);
-        let erases: Vec<u32> = std::iter::zip(self.target.ftl().erase_counts(), &self.erases_before)
+        let erases: Vec<u32> = std::iter::zip(self.level.erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
+        let mut report = self.report();
+        let series = self.meters.series.clone().finish(&report);
+        add_amplification(&mut report);
         let all = self.meters.all();
-        let Busy { gc, other } = self.target.busy();
-        let mut metrics = Metrics {
-            requests: all.summary().count,
-            host_reads_pages: self.meters.host_reads_pages,
-            host_writes_pages: self.meters.host_writes_pages,
-            host_trims_pages: self.meters.host_trims_pages,
-            flushes: self.meters.flushes,
-            ftl_writes_pages: ftl_writes,
-            flash_reads_pages: flash.reads_pages,
-            programs_pages: Programs::of(&flash),
-            gc_copies_pages: flash.programs_for(Cause::Gc),
-            gc_drops_pages: flash.gc_drops_pages,
-            gc_steps: (self.gc != GcMode::Foreground).then_some(flash.gc_steps),
-            drop_rewrites_pages: cache.drop_rewrites_pages,
-            erases_blocks: flash.erases_blocks,
-            gc_time_ns: gc.ns,
-            service_time_ns: other.ns,
-            simulated_ns: self.meters.last_answer.ns,
-            waf_host: ratio(programs, self.meters.host_writes_pages),
-            waf_ftl: ratio(programs, ftl_writes),
-            cache: CacheMetrics::of(&cache, cache_pages),
-            consistency: None,
-            sole_copies: None,
-            host: None,
-            hybrid: None,
-            shadows: None,
-            device_buffer: None,
-            host_buffer: None,
-            response_ns: Responses {
-                all: all.summary(),
-                read: self.meters.read.summary(),
-                write: self.meters.write.summary(),
-            },
-            erase_count: EraseCounts::of(&erases),
-        };
-        self.target.add_sections(&mut metrics);
-        let histograms = Histograms { all, read: self.meters.read, write: self.meters.write };
-        Measured { metrics, histograms, series: self.meters.series.finish(counts), erases }
+        let Meters { read, write, .. } = self.meters;
+        report.add(&AllResponses::from(&all));
+        report.add(&ReadResponses::from(&read));
+        report.add(&WriteResponses::from(&write));
+        report.add(&EraseCounts::of(&erases));
+        Measured {
+            metrics: Metrics::new(report),
+            histograms: Histograms { all, read, write },
+            series,
+            erases,
+        }
     }
 }
 
-/// Everything a finished engine knows.
+/// The measurements of a finished engine.
 pub(crate) struct Measured {
     pub(crate) metrics: Metrics,
     pub(crate) histograms: Histograms,
@@ -415,7 +468,7 @@ pub(crate) struct Measured {
     pub(crate) erases: Vec<u32>,
 }
 
-/// Response times, whole.
+/// Histograms of the response times.
 pub(crate) struct Histograms {
     pub(crate) all: Latency,
     pub(crate) read: Latency,

@@ -1,14 +1,14 @@
-//! Why there is no result.
+//! Errors of runs.
 
 use crate::observer::Cancelled;
-use crate::scenario::ScenarioError;
-use crate::warm::WarmError;
+use crate::warm::error::WarmError;
+use coflash_scenario::ScenarioError;
 use coflash_workload::WorkloadError;
 
-/// Why a run ended without a result.
+/// The error of a run.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// The scenario does not fit together.
+    /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// The workload is unusable.
@@ -17,10 +17,10 @@ pub enum RunError {
     /// The warm device cannot be used.
     #[error(transparent)]
     Warm(#[from] WarmError),
-    /// The workload goes beyond the device, or beyond time.
+    /// The workload exceeds the device, or the range of time.
     #[error("{0}")]
     TooFar(String),
-    /// The observer wanted no more.
+    /// The observer cancelled the run.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
 }

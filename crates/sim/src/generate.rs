@@ -1,42 +1,42 @@
-//! Workloads that are made up, written down as traces: the very requests that a run of their scenario would be given.
+//! Generated workloads, written as traces: the same requests as in a run of their scenario.
 
+use crate::cancellable::Cancellable;
 use crate::error::RunError;
 use crate::input::Inputs;
 use crate::observer::Observer;
-use crate::opened::open_made_up;
-use crate::scenario::{Scenario, ScenarioError};
-use crate::watched::Watched;
+use crate::open_workload::open_generated;
 use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Seed};
-use coflash_hybrid::disk::SECTOR_BYTES;
-use coflash_workload::like::{Comparison, FitOptions, fit_source};
-use coflash_workload::ready_made::PresetConfig;
+use coflash_media::disk::SECTOR_BYTES;
+use coflash_scenario::{Scenario, ScenarioError};
+use coflash_trace::like::{Comparison, FitOptions, fit_source};
+use coflash_trace::tools::{Written, write};
+use coflash_workload::Source;
+use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{GeneratorConfig, SyntheticConfig};
-use coflash_workload::tools::{Written, write};
-use coflash_workload::{Source, trace};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// The space of a workload that is named without a device.
+/// The space of a workload without a device.
 const SPACE: Bytes = Bytes { count: 64 << 30 };
 
-/// The generator that is neither of the list nor ready made.
+/// DiskSim's generator, which is neither in the list of generators nor a preset.
 const DISKSIM: &str = "disksim";
 
 /// A workload, and the space it is laid out over.
 #[derive(Clone, Debug, PartialEq)]
-pub struct MadeUp {
-    /// The scenario whose workload it is.
+pub struct Generated {
+    /// The scenario of the workload.
     pub scenario: Scenario,
-    /// The addresses it has.
+    /// The size of its address space.
     pub space: Bytes,
 }
 
-impl MadeUp {
-    /// The workload of a scenario, over what its device exports.
+impl Generated {
+    /// Create the workload of a scenario, over the exported capacity of its device.
     ///
     /// # Errors
-    /// A scenario that does not fit together.
+    /// An invalid scenario.
     pub fn of(scenario: Scenario) -> Result<Self, ScenarioError> {
         scenario.check()?;
         let page_bytes = scenario.flash.page_size.count;
@@ -48,11 +48,11 @@ impl MadeUp {
         Ok(Self { scenario, space })
     }
 
-    /// The workload that a user names: a generator, with settings such as `generator.exponent` and `read_share`; one that
-    /// is ready made, with its parameters; or that of a scenario, with settings of the scenario.
+    /// Create a workload by its name: a generator, with settings such as `generator.exponent` and `read_share`; a
+    /// preset, with its parameters; or that of a scenario, with settings of the scenario.
     ///
     /// # Errors
-    /// No such workload, or what is wrong with a setting.
+    /// An unknown workload, or an invalid setting.
     pub fn named<K, V>(name: &str, settings: &[(K, V)]) -> Result<Self, ScenarioError>
     where
         K: AsRef<str>,
@@ -85,10 +85,10 @@ impl MadeUp {
         Ok(Self { scenario: Scenario::default().set(&all)?, space: SPACE })
     }
 
-    /// The same with so many requests; of a workload that is put together, or like a trace, at most so many.
+    /// Change the number of requests; for composed and fitted workloads, its upper limit.
     ///
     /// # Errors
-    /// A number that is not allowed.
+    /// An invalid number.
     pub fn with_requests(self, requests: u64) -> Result<Self, ScenarioError> {
         let workload = &self.scenario.workload;
         let key = match (&workload.synthetic, &workload.preset, &workload.disksim) {
@@ -102,17 +102,17 @@ impl MadeUp {
     }
 }
 
-/// Writes the requests of `workload` to `out`, in the format named or that of the extension.
+/// Write the requests of `workload` to `out`, in the given format or that of the extension.
 ///
 /// # Errors
-/// What is wrong with the workload or the file, a workload that is a trace; or the observer stopped it. The file is then
-/// as it was before.
+/// An invalid workload, a workload that is a trace, an error of the file, or a cancellation. The file is then
+/// unchanged.
 pub fn generate(
-    workload: &MadeUp,
+    workload: &Generated,
     out: (&str, Option<&str>),
     observer: &mut dyn Observer,
 ) -> Result<Written, RunError> {
-    let MadeUp { scenario, space } = workload;
+    let Generated { scenario, space } = workload;
     scenario.check()?;
     if !scenario.workload.trace.is_empty() {
         let problem = "it is a trace already: coflash trace convert writes it in another format".to_owned();
@@ -122,26 +122,26 @@ pub fn generate(
         return Err(ScenarioError::new("space", "0B was given; at least 1B is allowed".to_owned()).into());
     }
     let inputs = Inputs::of(&scenario.workload.like);
-    let (source, _) = open_made_up(scenario, space.count, Seed(scenario.seed), &inputs, observer)?;
-    let mut watched = Watched::new(source, observer);
-    let written = write(&mut watched, out.0, out.1);
-    watched.finish(written).1
+    let (source, _) = open_generated(scenario, space.count, Seed(scenario.seed), &inputs, observer)?;
+    let mut source = Cancellable::new(source, observer);
+    let written = write(&mut source, out.0, out.1);
+    source.finish(written).1
 }
 
-/// A made-up workload like a trace.
+/// A synthetic workload fitted to a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Likeness {
-    /// The workload, as it stands under `workload.synthetic` in a scenario.
+pub struct FittedWorkload {
+    /// The workload, as under `workload.synthetic` in a scenario.
     pub workload: SyntheticConfig,
-    /// The trace and the workload, measured the same way.
+    /// The trace and the workload, measured in the same way.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// What had to be assumed of the trace, or was left out.
+    /// Assumptions and omissions of the trace reader.
     pub remarks: Vec<String>,
 }
 
-impl Likeness {
-    /// The workload as the file of a scenario, in which everything else has its default.
+impl FittedWorkload {
+    /// The workload as a scenario file; all other keys have their defaults.
     #[must_use]
     pub fn to_toml(&self, seed: u64) -> String {
         #[derive(Serialize)]
@@ -153,33 +153,33 @@ impl Likeness {
         toml::to_string(&File { seed, workload }).expect("a workload is plain data")
     }
 
-    /// A scenario with this workload, and otherwise the defaults.
+    /// A scenario with this workload and defaults for all other keys.
     #[must_use]
-    pub fn made_up(&self, seed: u64) -> MadeUp {
+    pub fn generated(&self, seed: u64) -> Generated {
         let mut scenario = Scenario { seed, ..Scenario::default() };
         scenario.workload.synthetic = Some(self.workload.clone());
-        MadeUp { scenario, space: self.workload.space.unwrap_or(SPACE) }
+        Generated { scenario, space: self.workload.space.unwrap_or(SPACE) }
     }
 }
 
-/// Fits a workload to the trace in `paths`, of so many requests, or else as many as the trace has.
+/// Fit a workload to the trace in `paths`, with the given number of requests, or else that of the trace.
 ///
 /// # Errors
-/// What is wrong with the trace or the options; or the observer stopped it.
+/// An error of the trace or of the options, or a cancellation.
 pub fn like(
     paths: &[String],
     options: &FitOptions,
     requests: Option<u64>,
     observer: &mut dyn Observer,
-) -> Result<Likeness, RunError> {
+) -> Result<FittedWorkload, RunError> {
     if requests == Some(0) {
         return Err(ScenarioError::new("requests", "0 was given; at least 1 is allowed".to_owned()).into());
     }
-    let mut watched = Watched::new(trace::open(paths, &options.trace)?, observer);
-    let fitted = fit_source(&mut watched, options);
-    let remarks = watched.remarks();
-    let fitted = watched.finish(fitted).1?;
+    let mut source = Cancellable::new(coflash_trace::open(paths, &options.trace)?, observer);
+    let fitted = fit_source(&mut source, options);
+    let remarks = source.remarks();
+    let fitted = source.finish(fitted).1?;
     let requests = requests.unwrap_or(fitted.config.requests);
     let workload = SyntheticConfig { requests, ..fitted.config };
-    Ok(Likeness { workload, comparison: fitted.comparison, remarks })
+    Ok(FittedWorkload { workload, comparison: fitted.comparison, remarks })
 }

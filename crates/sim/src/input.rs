@@ -1,12 +1,12 @@
-//! The files of a trace, and the digests by which a result names them.
+//! The input files of a run, identified by their digests.
 //!
-//! A file is digested before the run. What can be read only once, the standard input or a pipe, is digested while the
-//! run reads it, and read to its end afterwards: the digest is always that of the whole.
+//! A file is digested before the run. An input that can be read only once (the standard input, a pipe) is digested
+//! while the run reads it, and read to its end afterwards: the digest always covers the whole input.
 
 use crate::error::RunError;
 use crate::observer::{Observer, Phase};
-use coflash_workload::trace::Tap;
-use coflash_workload::{STANDARD_INPUT, WorkloadError};
+use coflash_trace::{STANDARD_INPUT, Tap};
+use coflash_workload::WorkloadError;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -16,37 +16,37 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// An input file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Input {
-    /// As the user named it.
+    /// The name given by the user.
     pub file: String,
-    /// Its size.
+    /// The size.
     pub bytes: u64,
     /// The digest of its bytes.
     pub sha256: String,
 }
 
-/// Read at a time where nobody looks at what is read.
+/// The buffer size of reads for the digest only.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// The inputs of a run.
 pub(crate) struct Inputs<'a> {
     files: &'a [String],
     digests: Vec<Option<Input>>,
-    /// Those that are digested as they are read, once they have been opened.
+    /// The opened inputs that are digested during the run.
     streams: Arc<Mutex<Vec<Stream>>>,
 }
 
 impl<'a> Inputs<'a> {
-    /// Of these files, none of them read yet.
+    /// Create the inputs; no file is read yet.
     pub(crate) fn of(files: &'a [String]) -> Self {
         Self { files, digests: vec![None; files.len()], streams: Arc::default() }
     }
 
-    /// One that can be read only once.
+    /// Add an input that can be read only once.
     pub(crate) fn stream(&self) -> Option<&'a str> {
         self.files.iter().map(String::as_str).find(|file| is_stream(file))
     }
 
-    /// Sees what is read of the streams.
+    /// The tap that digests the streams.
     pub(crate) fn tap(&self) -> Tap {
         let streams = Arc::clone(&self.streams);
         Arc::new(move |file, input| {
@@ -58,7 +58,7 @@ impl<'a> Inputs<'a> {
         })
     }
 
-    /// Digests the files that are none.
+    /// Digest the regular files.
     pub(crate) fn digest_files(&mut self, observer: &mut dyn Observer) -> Result<(), RunError> {
         for (file, digest) in self.files.iter().zip(&mut self.digests) {
             if !is_stream(file) {
@@ -70,7 +70,7 @@ impl<'a> Inputs<'a> {
         Ok(())
     }
 
-    /// All of them, the streams read to their ends; whatever else reads them must be done.
+    /// Read the streams to their ends and return all inputs. The run must have released the streams.
     pub(crate) fn finish(self, observer: &mut dyn Observer) -> Result<Vec<Input>, RunError> {
         let mut streams = std::mem::take(&mut *self.streams.lock().unwrap_or_else(PoisonError::into_inner));
         let each = self.files.iter().zip(self.digests).map(|(file, digest)| {
@@ -89,7 +89,7 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// Whether it can be read only once. What is not there, or is a folder, is refused where it is opened.
+/// Whether a path can be read only once. A missing file or a folder is refused when it is opened.
 fn is_stream(file: &str) -> bool {
     let special = || std::fs::metadata(file).is_ok_and(|about| !about.is_file() && !about.is_dir());
     file == STANDARD_INPUT || special()
@@ -109,7 +109,7 @@ struct Stream {
     digested: Arc<Mutex<Digested>>,
 }
 
-/// An input that is digested as it is read.
+/// An input that is digested during the run.
 struct Digested {
     input: Box<dyn Read + Send>,
     digest: Sha256,
@@ -124,7 +124,7 @@ impl Digested {
         Ok(count)
     }
 
-    /// Reads it to its end.
+    /// Read the input to its end.
     fn finish(&mut self, file: &str, observer: &mut dyn Observer) -> Result<Input, RunError> {
         let mut buffer = vec![0; BLOCK_BYTES];
         loop {
@@ -139,7 +139,7 @@ impl Digested {
     }
 }
 
-/// What the reader of the trace has of it.
+/// The trace reader's handle of the input.
 struct Shared(Arc<Mutex<Digested>>);
 
 impl Read for Shared {

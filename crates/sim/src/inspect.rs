@@ -1,32 +1,32 @@
-//! What a trace is like, and what can be done to it, watched like a run.
+//! Statistics and tools of traces, cancellable like a run.
 
+use crate::cancellable::Cancellable;
 use crate::error::RunError;
 use crate::observer::Observer;
-use crate::watched::Watched;
-use coflash_workload::info::{InfoOptions, WorkloadInfo, summarise};
-use coflash_workload::tools::{Steps, Written, write};
-use coflash_workload::{TraceOptions, trace};
+use coflash_trace::TraceOptions;
+use coflash_trace::info::{InfoOptions, WorkloadInfo, summarise};
+use coflash_trace::tools::{Steps, Written, write};
 
-/// Reads the trace in `paths` once and tells what it is like.
+/// Compute the statistics of the trace in `paths`, in one pass.
 ///
 /// # Errors
-/// What is wrong with the trace; or the observer stopped it.
+/// An error of the trace, or a cancellation.
 pub fn inspect(
     paths: &[String],
     options: &TraceOptions,
     info: InfoOptions,
     observer: &mut dyn Observer,
 ) -> Result<WorkloadInfo, RunError> {
-    let mut watched = Watched::new(trace::open(paths, options)?, observer);
-    let summary = summarise(&mut watched, info);
-    let (source, summary) = watched.finish(summary);
+    let mut source = Cancellable::new(coflash_trace::open(paths, options)?, observer);
+    let summary = summarise(&mut source, info);
+    let (source, summary) = source.finish(summary);
     Ok(WorkloadInfo { formats: source.formats().iter().map(ToString::to_string).collect(), ..summary? })
 }
 
-/// Writes the trace in `paths` to `out`, with the steps taken, in the format named or that of the extension.
+/// Apply the steps to the trace in `paths` and write it to `out`, in the given format or that of the extension.
 ///
 /// # Errors
-/// What is wrong with the trace, a step or the file; or the observer stopped it. The file is then as it was before.
+/// An error of the trace, a step or the file, or a cancellation. The file is then unchanged.
 pub fn rewrite(
     paths: &[String],
     options: &TraceOptions,
@@ -34,7 +34,7 @@ pub fn rewrite(
     out: (&str, Option<&str>),
     observer: &mut dyn Observer,
 ) -> Result<Written, RunError> {
-    let mut watched = Watched::new(steps.open(paths, options)?, observer);
-    let written = write(&mut watched, out.0, out.1);
-    watched.finish(written).1
+    let mut source = Cancellable::new(steps.open(paths, options)?, observer);
+    let written = write(&mut source, out.0, out.1);
+    source.finish(written).1
 }

@@ -1,13 +1,13 @@
-//! How much memory a device takes and how much there is: a scenario that does not fit is refused, not killed half-way.
+//! The memory of a device and of the machine: a scenario that does not fit is refused before the run.
 
-use crate::scenario::{Scenario, ScenarioError};
 use coflash_base::Bytes;
-use coflash_controller::{CooperationConfig, Placement};
 use coflash_ftl::Weight;
 use coflash_hybrid::HybridConfig;
+use coflash_level::{CooperationConfig, Placement};
+use coflash_scenario::{Scenario, ScenarioError};
 use std::fs;
 
-/// Refuses a device whose state does not fit into memory, where the system tells how much there is.
+/// Refuse a device whose state exceeds the available memory, if the system reports that.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let needed = device_bytes(scenario);
     match available_bytes() {
@@ -24,26 +24,23 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     }
 }
 
-/// About what the state of a scenario's device takes, never less: what [`coflash_controller::Controller::heap_bytes`]
-/// would say, before anything is allocated.
+/// An upper estimate of the heap memory of a scenario's device, before its construction.
 fn device_bytes(scenario: &Scenario) -> u64 {
     let Scenario { flash, ftl, .. } = scenario;
     let [pages, blocks, dies] = [flash.pages(), flash.blocks(), flash.dies()].map(u64::from);
     let logical_pages = ftl.spare.logical_pages(pages / dies, dies);
     let slots = scenario.cache.size.pages(flash.page_size.count, logical_pages).min(logical_pages);
-    let pools = match ftl.pools {
-        coflash_ftl::Pools::Plane => dies * u64::from(flash.planes_per_die),
-        coflash_ftl::Pools::Die => dies,
-    };
-    // A policy may keep a list for each possible cost of a block: two numbers a sixteenth of a page.
-    let dearest = u64::from(scenario.cooperation.demands().weight_max.0.max(Weight::SIXTEENTHS));
+    let requirements = scenario.cooperation.requirements();
+    let pools = u64::from(flash.blocks() / ftl.pools.blocks(flash));
+    // A policy may keep a list for each possible cost of a block, in sixteenths of a page: two numbers per list.
+    let dearest = u64::from(requirements.weight_max.0.max(Weight::SIXTEENTHS));
     let costs = 2 * 4 * dearest * (u64::from(flash.pages_per_block) + 1);
-    // Valid, and a mark for each tier.
+    // A valid bit, and a mark for each tier.
     let block_bits = 3 * 8 * u64::from(flash.pages_per_block).div_ceil(64);
-    // Two bits a page more, and their counts.
-    let grades = if scenario.cooperation.demands().grades { block_bits * 2 / 3 + 8 } else { 0 };
+    // Two more bits per page, and their counts.
+    let age_classes = if requirements.age_classes { block_bits * 2 / 3 + 8 } else { 0 };
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
-    // What the device was told of each, and the notices that wait.
+    // The notified state of each page, and the queued notices.
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
@@ -55,7 +52,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     };
     4 * pages
         + 4 * logical_pages
-        + (48 + block_bits + grades) * blocks
+        + (48 + block_bits + age_classes) * blocks
         + (512 + costs) * pools
         + 256 * dies
         + index
@@ -64,14 +61,14 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         + scenario.hybrid.as_ref().map_or(0, |hybrid| tier_bytes(hybrid, pages))
 }
 
-/// About what a flash cache takes beside its FTL: an index and two ghost lists over the pages of disks, and slots, orders,
-/// versions and ghosts for those of flash.
+/// An upper estimate of the memory of a flash cache beside its FTL: an index and two ghost lists over the pages of
+/// disks; slots, orders, versions and ghosts for the pages of flash.
 fn tier_bytes(hybrid: &HybridConfig, flash_pages: u64) -> u64 {
     let disk_pages = hybrid.disks.sectors() / 8;
     13 * disk_pages + 80 * flash_pages
 }
 
-/// The memory that this process may still take.
+/// The memory available to this process.
 pub(crate) fn available_bytes() -> Option<u64> {
     let line = |file: &str, name: &str| {
         let text = fs::read_to_string(file).ok()?;
@@ -95,7 +92,7 @@ pub(crate) fn available_bytes() -> Option<u64> {
     .min()
 }
 
-/// A size as a message shows it: exact where that is short, with two decimals otherwise.
+/// Format a size: exact if that is short, otherwise with two decimals.
 pub(crate) fn human(bytes: u64) -> String {
     const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let exact = Bytes { count: bytes }.to_string();
@@ -108,7 +105,8 @@ pub(crate) fn human(bytes: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::build::build;
+    use coflash_level::{Device, Level};
+    use coflash_media::Untimed;
 
     #[test]
     fn what_is_foretold_is_what_is_taken_or_somewhat_more() {
@@ -128,7 +126,8 @@ mod tests {
             &[("cooperation", "sgc"), ("cache.size", "1%"), ("cache.volatile", "true"), ("gc.low_mark", "3")],
         ] {
             let scenario = Scenario::default().set(changes).unwrap();
-            let taken = build(&scenario).unwrap().heap_bytes() as u64;
+            let device = Device::new(&scenario.device()).unwrap();
+            let taken = Level::<Untimed>::heap_bytes(&device) as u64;
             let foretold = device_bytes(&scenario);
             assert!((taken..taken * 3 / 2).contains(&foretold), "{changes:?}: {foretold} for {taken}");
         }

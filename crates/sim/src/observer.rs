@@ -1,35 +1,50 @@
-//! Whoever watches a run, and may stop it.
+//! Observers of a run, which may cancel it.
 
-use crate::metrics::SoFar;
-
-/// What a run is doing.
+/// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// Reading the inputs once, for their digest.
+    /// Digest of the inputs.
     Inputs,
-    /// Bringing the device into its state.
+    /// Preconditioning of the device.
     Precondition,
-    /// Replaying the workload.
+    /// Replay of the workload.
     Replay,
 }
 
-/// The user wants no more.
+/// Interim metrics of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoFar {
+    /// Time of the last completion.
+    pub simulated_ns: u64,
+    /// Pages written by the host.
+    pub host_writes_pages: u64,
+    /// Flash programs.
+    pub programs_pages: u64,
+    /// Flash programs per page written by the host.
+    pub waf_host: Option<f64>,
+    /// Mean response time of all requests.
+    pub response_mean_ns: Option<f64>,
+    /// 99th percentile of the response time.
+    pub response_p99_ns: Option<u64>,
+}
+
+/// The request to cancel a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("cancelled")]
 pub struct Cancelled;
 
-/// Whoever watches a run. Called often (thousands of times a second): it decides itself how often to show anything.
+/// An observer of a run. It is called thousands of times per second and limits its own output.
 pub trait Observer: Send {
-    /// Told of progress: the phase, how far it is where that is known, and requests (pages, while warming up) so far.
+    /// Report progress: the phase, its share done if known, and requests so far (pages, during preconditioning).
     ///
     /// # Errors
-    /// To stop the run.
+    /// An error cancels the run.
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled>;
 
-    /// Told of progress in the replay. `so_far` sums up what was measured when it is called, and costs nothing before.
+    /// Report progress of the replay. `so_far` computes the interim metrics on demand.
     ///
     /// # Errors
-    /// To stop the run.
+    /// An error cancels the run.
     fn replaying(
         &mut self,
         fraction: Option<f64>,
@@ -41,11 +56,11 @@ pub trait Observer: Send {
     }
 }
 
-/// An observer that only watches.
+/// An observer that never cancels.
 #[derive(Clone, Copy, Debug)]
-pub struct Silent;
+pub struct NoObserver;
 
-impl Observer for Silent {
+impl Observer for NoObserver {
     fn progress(&mut self, _: Phase, _: Option<f64>, _: u64) -> Result<(), Cancelled> {
         Ok(())
     }

@@ -1,30 +1,30 @@
-//! Bringing the device into the state from which it is measured: past the cache, in no time, uncounted.
+//! The preconditioning of the device: below the cache, in zero time, not counted.
 
 use crate::observer::{Cancelled, Observer, Phase};
-use crate::scenario::{Fill, PreconditionConfig, RandomPasses};
-use coflash_base::seed::{RngExt, Stream};
+use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Index, Lpn, Permutation, Seed};
-use coflash_flash::{Cause, Place, Untimed};
-use coflash_ftl::{CopyAll, Ftl, Io};
+use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
+use coflash_media::Untimed;
+use coflash_scenario::{Fill, PreconditionConfig, RandomPasses};
 
-/// Writes between two looks at progress, cancellation and marks.
+/// Writes between two checks of progress, cancellation and marks.
 const CHUNK_PAGES: u64 = 1 << 12;
-/// A sequential fill gives up on its free mark after so many times the device.
+/// Passes over the device after which a sequential fill gives up on its free mark.
 const FILL_PASSES_MAX: u64 = 16;
-/// Steady: two windows in a row, each of this many windows per pass, whose write amplification differs by less.
+/// The steady state: the write amplification of two consecutive windows, each of this part of a pass, differs by less.
 const WINDOWS_PER_PASS: u64 = 4;
 const STEADY_CHANGE: f64 = 0.002;
 const STEADY_PASSES_MAX: u64 = 20;
 
 fn write(ftl: &mut Ftl, lpn: Lpn) {
-    let mut io = Io { media: &mut Untimed, advisor: &mut CopyAll, start: () };
-    ftl.write(lpn, Place::Host, Cause::Host, (), &mut io);
+    let mut io = Io { media: &mut Untimed, hook: CopyAll, start: () };
+    let Ok(()) = ftl.write(PageWrite::host(lpn, Coverage::Full), (), &mut io);
 }
 
-/// Fills the device as `config` says.
+/// Precondition the device.
 ///
 /// # Errors
-/// The observer wants no more.
+/// A cancellation.
 pub(crate) fn precondition(
     ftl: &mut Ftl,
     config: &PreconditionConfig,
@@ -45,8 +45,9 @@ pub(crate) fn precondition(
         }
         RandomPasses::Steady => until_steady(ftl, &mut draws, observer),
     };
-    // A device at rest has no victim that is partly cleaned.
-    ftl.finish_victims(&mut Io { media: &mut Untimed, advisor: &mut CopyAll, start: () });
+    // An idle device has no partly cleaned victim.
+    let Ok(()) = ftl.finish_victims(&mut Io { media: &mut Untimed, hook: CopyAll, start: () });
+    ftl.reset_counters();
     passes
 }
 
@@ -62,7 +63,7 @@ fn fill_in_order(
     };
     while !full(ftl, written) && written < FILL_PASSES_MAX * pages {
         observer.progress(Phase::Precondition, Some((written as f64 / pages as f64).min(1.0)), written)?;
-        // The mark may be reached within a chunk: pages that complete the first pass are written in any case.
+        // The mark may be reached within the first pass, which is completed in any case.
         let chunk = CHUNK_PAGES.min(if written < pages { pages - written } else { 256 });
         for page in written..written + chunk {
             write(ftl, Lpn::from_index((page % pages) as usize));
@@ -72,7 +73,11 @@ fn fill_in_order(
     Ok(())
 }
 
-fn fill_at_random(ftl: &mut Ftl, draws: &mut Stream, observer: &mut dyn Observer) -> Result<(), Cancelled> {
+fn fill_at_random(
+    ftl: &mut Ftl,
+    draws: &mut RandomStream,
+    observer: &mut dyn Observer,
+) -> Result<(), Cancelled> {
     let pages = u64::from(ftl.logical_pages());
     let order = Permutation::new(pages, draws);
     for number in 0..pages {
@@ -86,7 +91,7 @@ fn fill_at_random(ftl: &mut Ftl, draws: &mut Stream, observer: &mut dyn Observer
 
 fn random_writes(
     ftl: &mut Ftl,
-    draws: &mut Stream,
+    draws: &mut RandomStream,
     writes: u64,
     fraction: impl Fn(u64) -> Option<f64>,
     observer: &mut dyn Observer,
@@ -104,14 +109,18 @@ fn random_writes(
     Ok(())
 }
 
-fn until_steady(ftl: &mut Ftl, draws: &mut Stream, observer: &mut dyn Observer) -> Result<(), Cancelled> {
+fn until_steady(
+    ftl: &mut Ftl,
+    draws: &mut RandomStream,
+    observer: &mut dyn Observer,
+) -> Result<(), Cancelled> {
     let writes = u64::from(ftl.logical_pages()).div_ceil(WINDOWS_PER_PASS);
     let mut before = f64::NAN;
     let mut calm = 0;
     for _ in 0..STEADY_PASSES_MAX * WINDOWS_PER_PASS {
-        let programs = ftl.tally().programs();
+        let programs = ftl.programs().all();
         random_writes(ftl, draws, writes, |_| None, observer)?;
-        let waf = (ftl.tally().programs() - programs) as f64 / writes as f64;
+        let waf = (ftl.programs().all() - programs) as f64 / writes as f64;
         calm = if (waf / before - 1.0).abs() < STEADY_CHANGE { calm + 1 } else { 0 };
         before = waf;
         if calm == 2 {

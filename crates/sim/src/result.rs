@@ -1,26 +1,27 @@
-//! A result: what ran, what was measured, and how fast the simulator was.
+//! A result: the scenario, its metrics, and the speed of the simulator.
 
 use crate::engine::{Histograms, Measured};
 use crate::input::Input;
 use crate::metrics::Metrics;
-use crate::scenario::Scenario;
 use crate::series::Series;
+use coflash_scenario::Scenario;
 use serde::Serialize;
+use serde_json::Value;
 
-/// What was replayed.
+/// The replayed workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Workload {
-    /// In words.
+    /// A description.
     pub description: String,
-    /// Bytes the device exports.
+    /// Exported capacity of the device in bytes.
     pub logical_bytes: u64,
-    /// The files of a trace.
+    /// The input files.
     pub inputs: Vec<Input>,
-    /// What had to be assumed or was left out.
+    /// Assumptions and omissions.
     pub remarks: Vec<String>,
 }
 
-/// How fast the simulator was: the only part of a result that differs from run to run.
+/// The speed of the simulator: the only part of a result that differs between runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(missing_docs, reason = "the names are the documentation")]
 pub struct Simulator {
@@ -35,15 +36,15 @@ impl Simulator {
     pub(crate) fn new(wall_seconds: f64, metrics: &Metrics, state_bytes_per_page: f64) -> Self {
         Self {
             wall_seconds,
-            requests_per_second: metrics.requests as f64 / wall_seconds,
-            programs_per_second: metrics.programs_pages.all() as f64 / wall_seconds,
+            requests_per_second: metrics.count("requests") as f64 / wall_seconds,
+            programs_per_second: metrics.programs_pages() as f64 / wall_seconds,
             state_bytes_per_page,
             peak_rss_bytes: peak_rss_bytes(),
         }
     }
 }
 
-/// The high-water mark of the process, where the system tells it.
+/// The peak memory of the process, if the system reports it.
 fn peak_rss_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
@@ -61,11 +62,11 @@ pub struct RunResult {
     erases: Vec<u32>,
 }
 
-/// The one object of `--json`, in its order.
+/// The JSON object of a result, in its order.
 #[derive(Serialize)]
 struct Report<'a> {
     coflash: &'static str,
-    scenario: &'a Scenario,
+    scenario: Value,
     scenario_hash: String,
     seed: u64,
     workload: &'a Workload,
@@ -85,13 +86,13 @@ impl RunResult {
         Self { scenario, workload, metrics, simulator, histograms, series, erases }
     }
 
-    /// What was counted.
+    /// The metrics.
     #[must_use]
     pub fn metrics(&self) -> &Metrics {
         &self.metrics
     }
 
-    /// How fast the simulator was.
+    /// The speed of the simulator.
     #[must_use]
     pub fn simulator(&self) -> &Simulator {
         &self.simulator
@@ -103,13 +104,13 @@ impl RunResult {
         &self.series
     }
 
-    /// Erases of each block in the measured part, by block number.
+    /// Erase of each block in the measured part, by block number.
     #[must_use]
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
     }
 
-    /// (Highest response of the bucket in nanoseconds, requests) for "all", "read" or "write".
+    /// The histogram of response times for "all", "read" or "write": (highest value in nanoseconds, requests).
     #[must_use]
     pub fn histogram(&self, kind: &str) -> Option<Vec<(u64, u64)>> {
         let latency = match kind {
@@ -127,7 +128,7 @@ impl RunResult {
         self.json(Some(&self.simulator))
     }
 
-    /// The result without the simulator's speed: the same byte for byte whenever and wherever it is run.
+    /// The result without the simulator's speed: byte for byte the same at any time on any machine.
     #[must_use]
     pub fn to_reproducible_json(&self) -> String {
         self.json(None)
@@ -136,7 +137,7 @@ impl RunResult {
     fn json(&self, simulator: Option<&Simulator>) -> String {
         let report = Report {
             coflash: crate::VERSION,
-            scenario: &self.scenario,
+            scenario: self.scenario.to_json(),
             scenario_hash: self.scenario.hash(),
             seed: self.scenario.seed,
             workload: &self.workload,

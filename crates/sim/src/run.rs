@@ -1,114 +1,100 @@
 //! A run: warm up, replay, measure.
 
-use crate::buffered::Buffered;
-use crate::build::{build_ftl, with_cache, with_host_cache};
-use crate::device::{Device, Firmware};
 use crate::engine::{Engine, OutOfSpace};
 use crate::error::RunError;
-use crate::hybrid::Hybrid;
-use crate::input::Inputs;
 use crate::memory::{self, human};
-use crate::observer::{Cancelled, Observer, Phase, Silent};
-use crate::opened::{Opened, open_workload};
+use crate::observer::{Cancelled, Observer, Phase};
+use crate::open_workload::OpenWorkload;
 use crate::precondition::precondition;
 use crate::result::{RunResult, Simulator, Workload};
-use crate::scenario::{Remap, ReplayMode, Scenario, ScenarioError};
-use crate::target::Target;
 use crate::warm::WarmDevice;
 use coflash_base::{Seed, Time};
-use coflash_controller::Placement;
 use coflash_ftl::Ftl;
 use coflash_hybrid::HybridConfig;
+use coflash_level::Level;
+use coflash_media::{SimulatedMedia, Timeline};
+use coflash_scenario::{Remap, ReplayMode, Scenario, Stack, for_stack};
 use coflash_workload::{BATCH_REQUESTS, Request, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Runs a scenario.
+/// Run a scenario.
 ///
 /// # Errors
-/// What is wrong with scenario or workload; or the observer stopped it.
+/// An invalid scenario, an error of the workload, or a cancellation.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
     scenario.check()?;
+    memory::check(scenario)?;
     if let Some(config) = &scenario.hybrid {
         return run_hybrid(scenario, config, observer);
     }
-    on_device(scenario, build_ftl(scenario)?, observer, |ftl, observer| {
-        precondition(ftl, &scenario.precondition, Seed(scenario.seed), observer)
+    on_flash(scenario, scenario.erased_flash()?, observer, |flash, observer| {
+        precondition(flash, &scenario.precondition, Seed(scenario.seed), observer)
     })
 }
 
-/// Runs a scenario on a device that has been warmed up for it: the result is that of [`run`].
+/// Run a scenario on a warm device, with the same result as [`run`].
 ///
 /// # Errors
-/// As [`run`]; and that the device was warmed up for another scenario.
+/// See [`run`]; a device that was warmed up for another scenario.
 pub fn run_from(
     warm: &WarmDevice,
     scenario: &Scenario,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let ftl = warm.device(scenario)?;
-    // Whatever it was warmed up to: a flash cache is empty at first.
+    let flash = warm.device(scenario)?;
+    // The warm device is ignored: a flash cache is empty at first.
     if let Some(config) = &scenario.hybrid {
         return run_hybrid(scenario, config, observer);
     }
-    on_device(scenario, ftl, observer, |_, _| Ok(()))
+    on_flash(scenario, flash, observer, |_, _| Ok(()))
 }
 
-/// Puts the cache before the FTL, on whichever side of the link, and runs.
-fn on_device(
+/// Open the workload, prepare the flash, put the other levels above it, and measure.
+fn on_flash(
     scenario: &Scenario,
-    ftl: Ftl,
+    flash: Ftl,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
-    match scenario.cache.placement {
-        Placement::InStorage if scenario.host_buffer.exists() => {
-            let buffered = |device| Buffered::new(scenario, device);
-            simulate(scenario, with_cache(scenario, ftl)?, buffered, observer, warm_up)
-        }
-        Placement::InStorage => simulate(scenario, with_cache(scenario, ftl)?, Ok, observer, warm_up),
-        Placement::Host => simulate(scenario, with_host_cache(scenario, ftl)?, Ok, observer, warm_up),
-    }
+    // Errors of the workload or of the levels must be reported before the long warm-up.
+    let workload = OpenWorkload::new(scenario, flash.logical_pages(), observer)?;
+    let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
+    warm_up(&mut flash, observer)?;
+    measure(scenario, scenario.stack_over(flash)?, scenario.timeline(), workload, observer)
 }
 
-/// Opens the workload, brings the device into its state, puts before it what `target` does, and measures.
-fn simulate<F: Firmware, T: Target>(
-    scenario: &Scenario,
-    mut firmware: F,
-    target: impl FnOnce(Device<F>) -> Result<T, ScenarioError>,
-    observer: &mut dyn Observer,
-    warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
-) -> Result<RunResult, RunError> {
-    let logical_pages = firmware.ftl().logical_pages();
-    // A workload that cannot be opened should say so before the device is warmed up.
-    let workload = Opened::new(scenario, logical_pages, observer)?;
-    warm_up(firmware.ftl_mut(), observer)?;
-    let target = target(Device::new(scenario, firmware))?;
-    measure(scenario, Engine::new(scenario, target, logical_pages), workload, observer)
-}
-
-/// Runs a scenario of a flash cache in front of disks.
+/// Run a scenario of a flash cache in front of disks.
 fn run_hybrid(
     scenario: &Scenario,
     config: &HybridConfig,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    memory::check(scenario)?;
-    let hybrid = Hybrid::new(scenario, config)?;
-    let logical_pages = hybrid.logical_pages();
-    let workload = Opened::new(scenario, logical_pages, observer)?;
-    measure(scenario, Engine::new(scenario, hybrid, logical_pages), workload, observer)
+    let disks = scenario.disks(config)?;
+    let stack = scenario.hybrid_stack(config, &disks)?;
+    let workload = OpenWorkload::new(scenario, disks.pages() as u32, observer)?;
+    measure(scenario, stack, scenario.timeline().with_disks(disks), workload, observer)
 }
 
-/// Replays the workload, and puts together what was measured.
-fn measure<T: Target>(
+/// Replay the workload, and collect its result.
+fn measure(
     scenario: &Scenario,
-    mut engine: Engine<T>,
-    workload: Opened<'_>,
+    stack: Stack,
+    media: Timeline,
+    workload: OpenWorkload<'_>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    let Opened { mut source, description, inputs, logical_bytes } = workload;
+    for_stack!(stack, level => measure_engine(scenario, Engine::new(scenario, level, media), workload, observer))
+}
+
+fn measure_engine<L: Level<M>, M: SimulatedMedia>(
+    scenario: &Scenario,
+    mut engine: Engine<L, M>,
+    workload: OpenWorkload<'_>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let OpenWorkload { mut source, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
@@ -122,12 +108,12 @@ fn measure<T: Target>(
     Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
 }
 
-/// Pages between two looks at the observer within a batch: long requests must not hold up Ctrl-C.
+/// Pages between two checks of the observer within a batch: long requests must not delay Ctrl-C.
 const LOOK_PAGES: u64 = 1 << 14;
 
-fn replay<T: Target>(
+fn replay<L: Level<M>, M: SimulatedMedia>(
     scenario: &Scenario,
-    engine: &mut Engine<T>,
+    engine: &mut Engine<L, M>,
     source: &mut dyn Source,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
@@ -189,12 +175,12 @@ fn out_of_time() -> RunError {
     )
 }
 
-/// Decides when each request is issued.
+/// The issue times of requests.
 enum Issuer {
     Open {
         time_scale: f64,
     },
-    /// Answers to come whose times are known.
+    /// Pending completions with known times.
     Closed {
         queue_depth: usize,
         under_way: usize,
@@ -216,7 +202,7 @@ impl Issuer {
         }
     }
 
-    /// When the workload has the request arrive; in a closed loop it does not say.
+    /// The arrival time of the request in the workload; ignored in a closed loop.
     #[inline]
     fn arrival(&self, request: &Request) -> Time {
         match self {
@@ -229,7 +215,11 @@ impl Issuer {
     }
 
     #[inline]
-    fn issue<T: Target>(&mut self, request: &Request, engine: &mut Engine<T>) -> Result<(), OutOfSpace> {
+    fn issue<L: Level<M>, M: SimulatedMedia>(
+        &mut self,
+        request: &Request,
+        engine: &mut Engine<L, M>,
+    ) -> Result<(), OutOfSpace> {
         let arrival = self.arrival(request);
         match self {
             Self::Open { .. } => engine.issue(request, arrival).map(drop),
@@ -248,8 +238,11 @@ impl Issuer {
         }
     }
 
-    /// The earliest answer: of those known, unless an event before it brings an earlier one.
-    fn next_answer<T: Target>(answers: &mut BinaryHeap<Reverse<Time>>, engine: &mut Engine<T>) -> Time {
+    /// The earliest completion, after processing all events before it.
+    fn next_answer<L: Level<M>, M: SimulatedMedia>(
+        answers: &mut BinaryHeap<Reverse<Time>>,
+        engine: &mut Engine<L, M>,
+    ) -> Time {
         loop {
             match (answers.peek(), engine.next_event()) {
                 (Some(Reverse(known)), Some(event)) if *known < event => break,
@@ -264,10 +257,10 @@ impl Issuer {
     }
 }
 
-/// Reads the rest of the workload to tell which size it needs.
-fn out_of_space<T: Target>(
+/// Read the rest of the workload to determine the required capacity.
+fn out_of_space<L: Level<M>, M: SimulatedMedia>(
     scenario: &Scenario,
-    engine: &mut Engine<T>,
+    engine: &mut Engine<L, M>,
     source: &mut dyn Source,
     rest: &[Request],
     observer: &mut dyn Observer,
@@ -275,10 +268,10 @@ fn out_of_space<T: Target>(
     let dense = scenario.workload.remap == Remap::Dense;
     let device = engine.logical_bytes();
     let (mut end, mut longest) = (0, 0);
-    let mut look = |request: &Request, engine: &mut Engine<T>| {
+    let mut look = |request: &Request, engine: &mut Engine<L, M>| {
         end = end.max(request.offset + request.length);
         longest = longest.max(request.length);
-        // What can never fit is not worth the memory of counting it.
+        // A workload that can never fit is not counted, to save memory.
         if dense && request.length <= device {
             engine.touch(request);
         }
@@ -320,7 +313,7 @@ fn out_of_space<T: Target>(
     Ok(RunError::TooFar(format!("{needed}; {larger}{otherwise}")))
 }
 
-/// The one place where wall time is read: for the rates in a result, never for the result itself.
+/// The only reader of wall time: for the speed of the simulator, never for a metric.
 struct Stopwatch(std::time::Instant);
 
 impl Stopwatch {
@@ -331,70 +324,5 @@ impl Stopwatch {
 
     fn seconds(&self) -> f64 {
         self.0.elapsed().as_secs_f64()
-    }
-}
-
-impl Scenario {
-    /// Builds the device, opens the workload, and tells what they are, in sentences.
-    ///
-    /// # Errors
-    /// What does not fit together, or cannot be opened.
-    pub fn describe(&self) -> Result<Vec<String>, RunError> {
-        self.check()?;
-        if let Some(config) = &self.hybrid {
-            let hybrid = Hybrid::new(self, config)?;
-            let workload = self.describe_workload(hybrid.logical_pages())?;
-            return Ok([hybrid.describe(), vec![workload]].concat());
-        }
-        let ftl = build_ftl(self)?;
-        if self.host_buffer.exists() {
-            Buffered::buffer(self, ftl.logical_pages())?;
-        }
-        match self.cache.placement {
-            Placement::InStorage => self.describe_on(&with_cache(self, ftl)?, ""),
-            Placement::Host => self.describe_on(&with_host_cache(self, ftl)?, " in the host"),
-        }
-    }
-
-    fn describe_workload(&self, logical_pages: u32) -> Result<String, RunError> {
-        let logical_bytes = u64::from(logical_pages) * self.flash.page_size.count;
-        let inputs = Inputs::of(self.workload.files());
-        let workload = match inputs.stream() {
-            // Looking at it would take it from the run.
-            Some(stream) => format!("trace {stream}, which can be read only once"),
-            None => open_workload(self, logical_bytes, Seed(self.seed), &inputs, &mut Silent)?.1,
-        };
-        Ok(format!("workload: {workload}"))
-    }
-
-    fn describe_on<F: Firmware>(&self, firmware: &F, place: &str) -> Result<Vec<String>, RunError> {
-        let logical_bytes = firmware.ftl().logical_bytes();
-        let workload = self.describe_workload(firmware.ftl().logical_pages())?;
-        let cache = match (self.host_buffer.exists(), self.cache.volatile) {
-            (true, _) => {
-                let pages = self
-                    .host_buffer
-                    .size
-                    .pages(self.flash.page_size.count, firmware.ftl().logical_pages().into());
-                format!("write buffers: one of {pages} pages in the host, one")
-            }
-            (false, true) => "write buffer".to_owned(),
-            (false, false) => "cache".to_owned(),
-        };
-        Ok(vec![
-            format!(
-                "exports {} ({} pages) of {}",
-                human(logical_bytes),
-                firmware.ftl().logical_pages(),
-                human(self.flash.capacity().count)
-            ),
-            format!("{cache} of {} pages{place}, {}", firmware.cache().1, self.cooperation.name()),
-            workload,
-            format!(
-                "state of {}, {:.2} bytes a physical page",
-                human(firmware.heap_bytes() as u64),
-                firmware.heap_bytes() as f64 / f64::from(self.flash.pages())
-            ),
-        ])
     }
 }

@@ -1,74 +1,50 @@
-//! The time series: what happened in each window of simulated time.
+//! The time series: counts per window of simulated time.
 //!
-//! How long a run lasts is not known while it streams, so windows begin short and pairs are merged whenever there are
-//! too many: memory stays flat, and a finished series has between half and all of its most windows.
+//! The length of a run is unknown in advance, so windows begin short, and pairs are merged when the maximum is reached.
+//! So memory is constant, and a finished series has at least half of the maximum number of windows.
 
+use coflash_base::measure::{Report, Value};
 use coflash_base::{Duration, Time};
 
-/// The most windows of a series; even.
+/// The maximum number of windows; even.
 const WINDOWS_MAX: usize = 512;
 /// The shortest window.
 const WINDOW_NS_MIN: u64 = 1_000_000;
 
-macro_rules! columns {
-    ($($(#[$meta:meta])* $name:ident,)*) => {
-        /// What is counted in each window.
-        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-        pub(crate) struct Counts { $($(#[$meta])* pub(crate) $name: u64,)* }
-
-        impl Counts {
-            pub(crate) fn minus(self, before: Self) -> Self {
-                Self { $($name: self.$name - before.$name,)* }
-            }
-
-            fn plus(self, other: Self) -> Self {
-                Self { $($name: self.$name + other.$name,)* }
-            }
-
-            fn columns(windows: &[Window]) -> Vec<(&'static str, Vec<u64>)> {
-                vec![$((stringify!($name), windows.iter().map(|window| window.counts.$name).collect())),*]
+/// The measures that are columns, in the order of the report. If several levels have a column, the lowest level counts.
+fn columns(report: &Report) -> Vec<(&'static str, u64)> {
+    let mut columns: Vec<(&'static str, u64)> = Vec::new();
+    for (info, values) in report.sections() {
+        for (measure, value) in info.measures.iter().zip(values) {
+            if let (Some(column), Value::Count(count)) = (measure.column, *value)
+                && columns.iter().all(|(other, _)| *other != column)
+            {
+                columns.push((column, count));
             }
         }
-    };
+    }
+    columns
 }
 
-columns! {
-    /// Pages the host read.
-    host_reads_pages,
-    /// Pages the host wrote.
-    host_writes_pages,
-    /// Programs of pages the host wrote past the cache.
-    programs_host_pages,
-    /// Programs of pages that left the cache.
-    programs_evict_pages,
-    /// Programs of pages that GC copied.
-    programs_gc_pages,
-    /// Programs of summaries.
-    programs_metadata_pages,
-    /// Pages that GC did not copy because the cache had them.
-    gc_drops_pages,
-    /// Pages written only because GC had dropped them.
-    drop_rewrites_pages,
-    /// Erased blocks.
-    erases_blocks,
-    /// Pages read or written and found in the cache.
-    cache_hits_pages,
-    /// Pages read or written and not found.
-    cache_misses_pages,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Window {
-    counts: Counts,
+    /// The count of each column; empty at first.
+    counts: Vec<u64>,
     requests: u64,
     response_ns_sum: u128,
     response_ns_max: u64,
 }
 
 impl Window {
-    fn plus(self, other: Self) -> Self {
+    fn count(&mut self, counts: impl Iterator<Item = u64> + Clone) {
+        self.counts.resize(self.counts.len().max(counts.clone().count()), 0);
+        self.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
+    }
+
+    fn merge(mut self, other: &Self) -> Self {
+        self.count(other.counts.iter().copied());
         Self {
-            counts: self.counts.plus(other.counts),
+            counts: self.counts,
             requests: self.requests + other.requests,
             response_ns_sum: self.response_ns_sum + other.response_ns_sum,
             response_ns_max: self.response_ns_max.max(other.response_ns_max),
@@ -76,14 +52,14 @@ impl Window {
     }
 }
 
-/// A series under way.
+/// A series in progress.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     window_ns: u64,
     windows: Vec<Window>,
-    /// When the window under way ends: until then nothing has to be done.
+    /// The end of the current window.
     ends_at: Time,
-    before: Counts,
+    before: Vec<(&'static str, u64)>,
 }
 
 impl Recorder {
@@ -92,20 +68,25 @@ impl Recorder {
             window_ns: WINDOW_NS_MIN,
             windows: vec![Window::default()],
             ends_at: Time { ns: WINDOW_NS_MIN },
-            before: Counts::default(),
+            before: Vec::new(),
         }
     }
 
-    /// Whether a request that arrives at `now` begins a new window.
+    /// Begin to count.
+    pub(crate) fn begin(&mut self, report: &Report) {
+        self.before = columns(report);
+    }
+
+    /// Whether an arrival at `now` begins a new window.
     #[inline(always)]
     pub(crate) fn is_due(&self, now: Time) -> bool {
         now >= self.ends_at
     }
 
-    /// Closes the window under way, with what has been counted by now, and opens the one of `now`.
+    /// Close the current window with the counts so far, and open that of `now`.
     #[cold]
-    pub(crate) fn turn(&mut self, now: Time, counts: Counts) {
-        self.close(counts);
+    pub(crate) fn turn(&mut self, now: Time, report: &Report) {
+        self.close(report);
         while now.ns / self.window_ns >= WINDOWS_MAX as u64 {
             self.halve();
         }
@@ -113,22 +94,20 @@ impl Recorder {
         self.ends_at = Time { ns: (self.windows.len() as u64).saturating_mul(self.window_ns) };
     }
 
-    fn close(&mut self, counts: Counts) {
+    fn close(&mut self, report: &Report) {
+        let now = columns(report);
         let window = self.windows.last_mut().expect("there is a window under way");
-        window.counts = window.counts.plus(counts.minus(self.before));
-        self.before = counts;
+        window.count(now.iter().zip(&self.before).map(|(now, before)| now.1 - before.1));
+        self.before = now;
     }
 
     fn halve(&mut self) {
         self.window_ns *= 2;
-        self.windows = self
-            .windows
-            .chunks(2)
-            .map(|pair| pair.iter().fold(Window::default(), |a, b| a.plus(*b)))
-            .collect();
+        let merge = |pair: &[Window]| pair.iter().fold(Window::default(), Window::merge);
+        self.windows = self.windows.chunks(2).map(merge).collect();
     }
 
-    /// A request that arrived at `arrival`, in this window or an earlier one, has been answered.
+    /// Count the completion of a request that arrived at `arrival`, in this window or an earlier one.
     #[inline]
     pub(crate) fn respond(&mut self, arrival: Time, response: Duration) {
         let window = &mut self.windows[(arrival.ns / self.window_ns) as usize];
@@ -137,34 +116,38 @@ impl Recorder {
         window.response_ns_max = window.response_ns_max.max(response.ns);
     }
 
-    pub(crate) fn finish(mut self, counts: Counts) -> Series {
-        self.close(counts);
+    pub(crate) fn finish(mut self, report: &Report) -> Series {
+        self.close(report);
         let windows = &self.windows;
-        let mut columns = vec![
+        let count = |column: usize| {
+            windows.iter().map(|window| window.counts.get(column).copied().unwrap_or(0)).collect()
+        };
+        let mut columns: Vec<(&'static str, Vec<u64>)> = vec![
             ("start_ns", (0..windows.len() as u64).map(|window| window * self.window_ns).collect()),
             ("requests", windows.iter().map(|window| window.requests).collect()),
         ];
-        columns.extend(Counts::columns(windows));
+        columns.extend(self.before.iter().enumerate().map(|(column, (name, _))| (*name, count(column))));
         columns.push(("response_max_ns", windows.iter().map(|window| window.response_ns_max).collect()));
         let mean = |window: &Window| window.response_ns_sum as f64 / window.requests as f64;
         Series { window_ns: self.window_ns, columns, response_mean_ns: windows.iter().map(mean).collect() }
     }
 }
 
-/// A finished series: columns of equal length, one row for each window.
+/// A finished series: columns of equal length, one row per window.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
     /// The length of a window in simulated nanoseconds.
     pub window_ns: u64,
     /// Counts; requests are counted in the window in which they arrived.
     pub columns: Vec<(&'static str, Vec<u64>)>,
-    /// Mean response in nanoseconds; not a number where no request arrived.
+    /// Mean response time in nanoseconds; NaN for windows without arrivals.
     pub response_mean_ns: Vec<f64>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::metrics::HostCounters;
 
     fn column<'a>(series: &'a Series, name: &str) -> &'a [u64] {
         &series.columns.iter().find(|column| column.0 == name).unwrap().1
@@ -173,16 +156,22 @@ mod tests {
     #[test]
     fn merging_loses_nothing_and_the_length_stays_bounded() {
         let mut recorder = Recorder::new();
-        let mut counts = Counts::default();
+        let report = |host_writes_pages| {
+            let mut report = Report::default();
+            report.add(&HostCounters { host_writes_pages, ..HostCounters::default() });
+            report
+        };
+        let mut writes = 17;
+        recorder.begin(&report(writes));
         for second in 0..10_000_u64 {
             let now = Time { ns: second * second * 1_000_003 };
             if recorder.is_due(now) {
-                recorder.turn(now, counts);
+                recorder.turn(now, &report(writes));
             }
-            counts.host_writes_pages += 3;
+            writes += 3;
             recorder.respond(now, Duration { ns: second });
         }
-        let series = recorder.finish(counts);
+        let series = recorder.finish(&report(writes));
         let windows = column(&series, "start_ns").len();
         assert!((WINDOWS_MAX / 4..=WINDOWS_MAX).contains(&windows), "{windows}");
         assert_eq!(column(&series, "host_writes_pages").iter().sum::<u64>(), 30_000);

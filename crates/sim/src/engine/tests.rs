@@ -1,13 +1,15 @@
-//! Idle time to the nanosecond: GC begins a step before a request arrives, or not at all.
+//! Requests are split and answered as their parts are; and idle time to the nanosecond: GC begins a step before a request arrives,
+//! or not at all.
 
 use super::Engine;
-use crate::build::build;
-use crate::device::Device;
-use crate::observer::Silent;
+use crate::observer::NoObserver;
 use crate::precondition::precondition;
-use crate::scenario::Scenario;
-use crate::target::Target;
-use coflash_base::{Seed, Time};
+use coflash_base::measure::Report;
+use coflash_base::{Duration, Lpn, Seed, Time};
+use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
+use coflash_level::{Command, Level};
+use coflash_media::{BlockId, Cause, Channel, Clock, DieId, Flash, Place, SimulatedMedia, Timeline, When};
+use coflash_scenario::{PlainStack, Scenario, Stack};
 use coflash_workload::{Op, Request};
 
 const READ_NS: u64 = 25_000 + 8 * 13_200;
@@ -15,7 +17,7 @@ const COPY_NS: u64 = 25_000 + 200_000;
 const ERASE_NS: u64 = 1_500_000;
 
 /// One die, full and written over, so that GC has much to do.
-fn engine(channel: &str) -> Engine<Device> {
+fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
     let scenario = Scenario::default()
         .set(&[
             ("flash.channels", "1"),
@@ -28,15 +30,14 @@ fn engine(channel: &str) -> Engine<Device> {
             ("precondition.random_passes", "2.0"),
         ])
         .expect("a scenario");
-    let mut controller = build(&scenario).expect("a device");
-    precondition(controller.ftl_mut(), &scenario.precondition, Seed(1), &mut Silent)
-        .expect("nobody stops it");
-    let logical_pages = controller.ftl().logical_pages();
-    Engine::new(&scenario, Device::new(&scenario, controller), logical_pages)
+    let mut flash = scenario.erased_flash().expect("a device");
+    precondition(&mut flash, &scenario.precondition, Seed(1), &mut NoObserver).expect("nobody stops it");
+    let Ok(Stack::Plain(levels)) = scenario.stack_over(flash) else { panic!("a plain stack") };
+    Engine::new(&scenario, levels, scenario.timeline())
 }
 
-/// When a read that arrives at `arrival` is answered.
-fn answer(engine: &mut Engine<Device>, arrival: u64) -> u64 {
+/// The completion time of a read that arrives at `arrival`.
+fn answer(engine: &mut Engine<PlainStack, Timeline>, arrival: u64) -> u64 {
     let request = Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read };
     let known = engine.issue(&request, request.arrival).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
@@ -45,7 +46,7 @@ fn answer(engine: &mut Engine<Device>, arrival: u64) -> u64 {
     answers[0]
 }
 
-/// When the first steps of GC end, as reads see them that arrive one nanosecond after each has begun.
+/// The ends of the first GC steps, as observed by reads that arrive one nanosecond after their begins.
 fn steps(channel: &str, count: usize) -> Vec<u64> {
     let mut ends = vec![0];
     for _ in 0..count {
@@ -85,7 +86,172 @@ fn private_and_shared_channels_know_the_same_idle_time() {
 #[test]
 fn after_the_last_request_nothing_is_idle() {
     let mut engine = engine("shared");
-    let before = engine.target.ftl().tally().gc_steps;
+    let before = engine.report().count("gc_steps");
     while engine.drain(1) {}
-    assert_eq!(engine.target.ftl().tally().gc_steps, before);
+    assert_eq!(engine.report().count("gc_steps"), before);
+}
+
+/// A stack that keeps what it is asked, and is done with each part when the test says.
+struct Script {
+    /// When the next parts are done, the first last.
+    done: Vec<When>,
+    asked: Vec<String>,
+}
+
+impl Script {
+    fn next(&mut self, asked: String) -> When {
+        self.asked.push(asked);
+        self.done.pop().expect("no more parts were expected")
+    }
+}
+
+impl<M: SimulatedMedia> Level<M> for Script {
+    fn logical_pages(&self) -> u32 {
+        64
+    }
+
+    fn pass_time<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        Ok(())
+    }
+
+    fn next_due(&self) -> Option<Time> {
+        None
+    }
+
+    fn begin<H: GcHook>(&mut self, _: &Command, io: &mut Io<'_, M, H>) -> When {
+        io.start
+    }
+
+    fn read<H: GcHook>(
+        &mut self,
+        page: PageRead,
+        _: When,
+        _: &mut Io<'_, M, H>,
+    ) -> Result<Option<When>, M::Error> {
+        Ok(Some(self.next(format!("read {}", page.lpn.get()))))
+    }
+
+    fn write<H: GcHook>(&mut self, page: PageWrite, _: When, _: &mut Io<'_, M, H>) -> Result<When, M::Error> {
+        Ok(self.next(format!("write {} {:?}", page.lpn.get(), page.coverage)))
+    }
+
+    fn trim<H: GcHook>(&mut self, lpn: Lpn, _: When, _: &mut Io<'_, M, H>) -> Result<When, M::Error> {
+        Ok(self.next(format!("trim {}", lpn.get())))
+    }
+
+    fn flush<H: GcHook>(
+        &mut self,
+        _: When,
+        _: &mut Io<'_, M, H>,
+        parts: &mut Vec<When>,
+    ) -> Result<(), M::Error> {
+        parts.append(&mut self.done);
+        Ok(())
+    }
+
+    fn end<H: GcHook>(&mut self, _: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
+        Ok(Duration::ZERO)
+    }
+
+    fn told<H: GcHook>(&mut self, tag: u32, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        unreachable!("it asked for nothing, and is told {tag}")
+    }
+
+    fn has_idle_work(&self, _: DieId) -> bool {
+        false
+    }
+
+    fn work_idle<H: GcHook>(&mut self, _: DieId, _: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
+        Ok(false)
+    }
+
+    fn report(&self, _: &mut Report) {}
+
+    fn erase_counts(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+
+    fn assert_invariants(&self) {}
+}
+
+const PAGE: u64 = 4096;
+
+fn request(op: Op, offset: u64, length: u64) -> Request {
+    Request { arrival: Time::ZERO, offset, length, op }
+}
+
+/// What a stack is asked for a request.
+fn asked(op: Op, offset: u64, length: u64) -> Vec<String> {
+    let script = Script { done: vec![When::at(Time::ZERO); 9], asked: Vec::new() };
+    let scenario = Scenario::default();
+    let mut engine = Engine::new(&scenario, script, scenario.timeline());
+    engine.issue(&request(op, offset, length), Time::ZERO).expect("it fits");
+    engine.level.asked
+}
+
+#[test]
+fn a_page_is_written_whole_where_the_request_covers_all_of_it_and_trimmed_only_then() {
+    let cases = [
+        (0, PAGE, &["write 0 Full"][..], &["trim 0"][..]),
+        (0, 2 * PAGE, &["write 0 Full", "write 1 Full"], &["trim 0", "trim 1"]),
+        // It begins inside a page, ends inside one, both.
+        (512, 2 * PAGE - 512, &["write 0 Partial", "write 1 Full"], &["trim 1"]),
+        (PAGE, 2 * PAGE - 512, &["write 1 Full", "write 2 Partial"], &["trim 1"]),
+        (512, 512, &["write 0 Partial"], &[]),
+        (PAGE - 512, 1024, &["write 0 Partial", "write 1 Partial"], &[]),
+        (PAGE - 512, 1024 + PAGE, &["write 0 Partial", "write 1 Full", "write 2 Partial"], &["trim 1"]),
+        (0, PAGE - 1, &["write 0 Partial"], &[]),
+        (1, PAGE - 1, &["write 0 Partial"], &[]),
+    ];
+    for (offset, length, writes, trims) in cases {
+        assert_eq!(asked(Op::Write, offset, length), writes, "{length} bytes at {offset}");
+        assert_eq!(asked(Op::Trim, offset, length), trims, "{length} bytes at {offset}");
+        let reads: Vec<_> = writes.iter().map(|write| format!("read {}", &write[6..7])).collect();
+        assert_eq!(asked(Op::Read, offset, length), reads, "{length} bytes at {offset}");
+    }
+}
+
+/// The answer to a request with three parts, each done so many nanoseconds after its arrival; or not known before then.
+fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
+    let mut scenario = Scenario::default();
+    scenario.timing.channel = Channel::Shared;
+    let mut media = scenario.timeline();
+    // A moment that is not known until it comes: the end of a read, by itself on its channel, and then some.
+    let mut moment = |channel: u32, ns: u64, known: bool| {
+        let at = When::at(Time { ns });
+        if known {
+            return at;
+        }
+        let first = channel * scenario.flash.blocks() / scenario.flash.channels;
+        let page = scenario.flash.page(BlockId::new(first), 0);
+        let Ok(read) = media.read(page, Place::Host, Cause::Host, When::at(Time::ZERO));
+        media.later(read, Duration { ns: ns - READ_NS })
+    };
+    let mut done: Vec<_> =
+        (0..).zip(parts).map(|(channel, (ns, known))| moment(channel, ns, known)).collect();
+    done.reverse();
+    let mut engine = Engine::new(&scenario, Script { done, asked: Vec::new() }, media);
+    let mut answers: Vec<_> =
+        engine.issue(&request(op, 0, 3 * PAGE), Time::ZERO).expect("it fits").into_iter().collect();
+    engine.advance(Time { ns: 1_000_000_000 }, |at| answers.push(at));
+    assert_eq!(answers.len(), 1, "it is answered once");
+    answers[0]
+}
+
+#[test]
+fn a_request_is_answered_when_the_last_of_its_parts_is_done_whichever_that_is() {
+    let (early, middle, late) = (READ_NS + 1_000, READ_NS + 5_000, READ_NS + 70_000);
+    let orders = [[early, middle, late], [late, early, middle], [early, late, middle], [late, late, early]];
+    for times in orders {
+        for known in 0..8_u32 {
+            let parts = std::array::from_fn(|part| (times[part], known >> part & 1 == 1));
+            for op in [Op::Read, Op::Write, Op::Flush] {
+                assert_eq!(answered(op, parts), Time { ns: late }, "{op:?}, {parts:?}");
+            }
+        }
+    }
 }

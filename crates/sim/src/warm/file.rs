@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! magic       8 bytes
-//! format      4 bytes, little endian: what follows it may be laid out otherwise in another
+//! format      4 bytes, little endian: the version of the layout of the rest
 //! length      4 bytes, little endian, of the header
 //! header      JSON: the version of coflash, the warm key, the recipe
 //! state       a zstd frame: the columns of `coflash_ftl`
@@ -19,25 +19,25 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 const MAGIC: &[u8; 8] = b"COFLWARM";
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 const CHECKSUM_BYTES: usize = 32;
-/// The state is either regular or random; higher levels find nothing more in it.
+/// The state is either regular or random: higher levels do not compress better.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Why bytes are not a warm device that can be used.
+/// The error of an unusable file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Unusable {
-    /// They never were one.
+pub enum WarmFileError {
+    /// Not a warm device.
     #[error("is not a warm device of coflash")]
     NotWarm,
-    /// It is laid out otherwise than this version knows.
-    #[error("is a warm device in format {0}, and this version reads format {FORMAT}: warm it anew")]
+    /// An unknown layout.
+    #[error("is a warm device in format {0}, and this version reads format {FORMAT}: warm it up again")]
     Format(u32),
-    /// Another version may warm devices up otherwise.
-    #[error("was written by coflash {0}, and this is {version}: warm it anew", version = crate::VERSION)]
+    /// Written by another version, which may precondition devices differently.
+    #[error("was written by coflash {0}, and this is {version}: warm it up again", version = crate::VERSION)]
     Version(String),
-    /// They are not what was written.
-    #[error("is damaged ({0}): warm it anew")]
+    /// Damaged.
+    #[error("is damaged ({0}): warm it up again")]
     Damaged(String),
 }
 
@@ -64,16 +64,16 @@ pub(super) fn write(out: &mut dyn Write, recipe: &Recipe, ftl: &Ftl) -> io::Resu
     out.write_all(&digest.finalize())
 }
 
-pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Ftl), Unusable> {
-    let damaged = |problem: &dyn ToString| Unusable::Damaged(problem.to_string());
+pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Ftl), WarmFileError> {
+    let damaged = |problem: &dyn ToString| WarmFileError::Damaged(problem.to_string());
     let early = || damaged(&"it ends early");
-    let rest = bytes.strip_prefix(MAGIC).ok_or(Unusable::NotWarm)?;
+    let rest = bytes.strip_prefix(MAGIC).ok_or(WarmFileError::NotWarm)?;
     let (format, _) = split_number(rest).ok_or_else(early)?;
     if format != FORMAT {
-        return Err(Unusable::Format(format));
+        return Err(WarmFileError::Format(format));
     }
     let (bytes, checksum) = bytes.split_last_chunk::<CHECKSUM_BYTES>().ok_or_else(early)?;
-    // What was tampered with is some sound device or none, so it need not be digested before it is looked at.
+    // A manipulated file gives a consistent device or an error, so parsing may precede the checksum.
     std::thread::scope(|threads| {
         let digest = threads.spawn(|| Sha256::digest(bytes));
         let device = unpack(bytes);
@@ -84,16 +84,16 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Recipe, Ftl), Unusable> {
     })
 }
 
-/// All but the checksum.
-fn unpack(bytes: &[u8]) -> Result<(Recipe, Ftl), Unusable> {
-    let damaged = |problem: &dyn ToString| Unusable::Damaged(problem.to_string());
+/// Write everything but the checksum.
+fn unpack(bytes: &[u8]) -> Result<(Recipe, Ftl), WarmFileError> {
+    let damaged = |problem: &dyn ToString| WarmFileError::Damaged(problem.to_string());
     let early = || damaged(&"it ends early");
     let rest = bytes.get(MAGIC.len() + size_of::<u32>()..).ok_or_else(early)?;
     let (length, rest) = split_number(rest).ok_or_else(early)?;
     let (header, state) = rest.split_at_checked(length as usize).ok_or_else(early)?;
     let header: Header<serde_json::Value> = serde_json::from_slice(header).map_err(|e| damaged(&e))?;
     if header.coflash != crate::VERSION {
-        return Err(Unusable::Version(header.coflash));
+        return Err(WarmFileError::Version(header.coflash));
     }
     let recipe: Recipe = serde_json::from_value(header.recipe).map_err(|e| damaged(&e))?;
     if recipe.key() != header.warm_key {
@@ -113,7 +113,7 @@ fn split_number(bytes: &[u8]) -> Option<(u32, &[u8])> {
     bytes.split_first_chunk().map(|(number, rest)| (u32::from_le_bytes(*number), rest))
 }
 
-/// Hands on what is written, and digests it.
+/// A writer that digests its bytes.
 struct Digesting<'a> {
     out: &'a mut dyn Write,
     digest: Sha256,
@@ -131,14 +131,14 @@ impl Write for Digesting<'_> {
     }
 }
 
-/// Writes a file whole or not at all: under a temporary name beside its place, then renamed. What is no ordinary file, a
-/// pipe or a device, is written to as it stands.
+/// Write a file atomically: under a temporary name in the same folder, then renamed. Pipes and devices are written
+/// directly.
 pub(super) fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
     static NUMBER: AtomicU32 = AtomicU32::new(0);
-    // Through a link, to the file it names.
+    // Follow a link to its file.
     let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     if path.exists() && !path.is_file() {
         return fill(&mut OpenOptions::new().write(true).open(path)?);
@@ -155,19 +155,20 @@ pub(super) fn write_whole(
     };
     let written = write();
     if written.is_err() {
-        // Nothing is left behind; what went wrong first is what matters.
+        // The first error matters, not one of the clean-up.
         let _ = fs::remove_file(&temporary);
     }
     written?;
-    // The name is durable when its folder is; some systems cannot open one.
+    // A synced folder makes the name durable; some systems cannot open folders.
     File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Scenario, Silent, WarmDevice, warm};
+    use crate::{NoObserver, WarmDevice, warm};
     use coflash_base::seed::{RngExt, Seed};
+    use coflash_scenario::Scenario;
 
     fn device() -> WarmDevice {
         let small = [
@@ -177,7 +178,7 @@ mod tests {
             ("gc.victim", "d-choices"),
             ("precondition.random_passes", "1"),
         ];
-        warm(&Scenario::default().set(&small).unwrap(), &mut Silent).unwrap()
+        warm(&Scenario::default().set(&small).unwrap(), &mut NoObserver).unwrap()
     }
 
     /// With the checksum made right again.
@@ -197,8 +198,8 @@ mod tests {
             flipped[at] ^= 1 << (at % 8);
             let error = read(&flipped).map(drop).unwrap_err();
             match at {
-                0..8 => assert_eq!(error, Unusable::NotWarm),
-                8..12 => assert!(matches!(error, Unusable::Format(_))),
+                0..8 => assert_eq!(error, WarmFileError::NotWarm),
+                8..12 => assert!(matches!(error, WarmFileError::Format(_))),
                 _ => assert!(error.to_string().contains("checksum"), "byte {at}: {error}"),
             }
             assert!(read(&bytes[..at]).is_err(), "{at} of {} bytes", bytes.len());
@@ -234,10 +235,10 @@ mod tests {
         let at = bytes.windows(here.len()).position(|window| window == here.as_bytes()).unwrap();
         let mut other = bytes.clone();
         other[at..at + there.len()].copy_from_slice(there.as_bytes());
-        assert_eq!(read(&sealed(other)).map(drop), Err(Unusable::Version("9.9.9".to_owned())));
+        assert_eq!(read(&sealed(other)).map(drop), Err(WarmFileError::Version("9.9.9".to_owned())));
         let mut newer = bytes;
-        newer[8] = 2;
-        assert_eq!(read(&newer).map(drop), Err(Unusable::Format(2)));
+        newer[8] = 3;
+        assert_eq!(read(&newer).map(drop), Err(WarmFileError::Format(3)));
     }
 
     #[test]

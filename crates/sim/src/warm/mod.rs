@@ -1,25 +1,27 @@
-//! Warm devices: a device is brought into its state once, and many runs start from it.
+//! Warm devices: a device is preconditioned once, and many runs start from it.
 //!
-//! A run that starts from a warm device gives the same result, byte for byte, as one that warms its own.
+//! A run from a warm device gives byte for byte the same result as a run that preconditions its own device.
 
+pub(crate) mod error;
 mod file;
 mod recipe;
 
-use crate::build::build_ftl;
 use crate::error::RunError;
+use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::precondition;
-use crate::scenario::Scenario;
 use coflash_base::Seed;
 use coflash_ftl::Ftl;
+use coflash_scenario::Scenario;
 use recipe::Recipe;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-pub use file::Unusable;
+pub use error::WarmError;
+pub use file::WarmFileError;
+pub use recipe::warm_key;
 
-/// A device that has been warmed up. A clone shares it: a run copies what it changes.
+/// A preconditioned device. Clones share its state: a run copies the state before changing it.
 #[derive(Clone)]
 pub struct WarmDevice(Arc<Warm>);
 
@@ -28,74 +30,51 @@ struct Warm {
     ftl: Ftl,
 }
 
-/// Why a warm device cannot be kept, or used.
-#[derive(Debug, thiserror::Error)]
-pub enum WarmError {
-    /// The file cannot be read or written.
-    #[error("{file}: {problem}")]
-    Io {
-        /// As the user named it.
-        file: String,
-        /// What the system says.
-        problem: io::Error,
-    },
-    /// The file holds no device that this version can use.
-    #[error("{file}: {problem}")]
-    Unusable {
-        /// As the user named it.
-        file: String,
-        /// What is wrong with it.
-        problem: Unusable,
-    },
-    /// The device was warmed up for another scenario.
-    #[error("the warm device does not fit the scenario: {0}; warm it anew")]
-    Differs(String),
-}
-
-/// Brings the device of a scenario into the state from which it is measured.
+/// Precondition the device of a scenario.
 ///
 /// # Errors
-/// What is wrong with the scenario; or the observer stopped it.
+/// An invalid scenario, or a cancellation.
 pub fn warm(scenario: &Scenario, observer: &mut dyn Observer) -> Result<WarmDevice, RunError> {
     scenario.check()?;
-    let mut ftl = build_ftl(scenario)?;
+    memory::check(scenario)?;
+    let mut ftl = scenario.erased_flash()?;
     precondition(&mut ftl, &scenario.precondition, Seed(scenario.seed), observer)?;
     Ok(WarmDevice(Arc::new(Warm { recipe: Recipe::of(scenario), ftl })))
 }
 
 impl WarmDevice {
-    /// The [`Scenario::warm_key`] of the scenarios that it fits.
+    /// The [`warm_key`] of the matching scenarios.
     #[must_use]
     pub fn key(&self) -> String {
         self.0.recipe.key()
     }
 
-    /// The bytes of state on the heap.
+    /// Heap memory of the state.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.0.ftl.heap_bytes()
     }
 
-    /// Writes it to a file: whole, or not at all.
+    /// Write the device to a file, atomically.
     ///
     /// # Errors
-    /// What the system reports.
+    /// An error of the file system.
     pub fn save(&self, path: &Path) -> Result<(), WarmError> {
         file::write_whole(path, |out| file::write(out, &self.0.recipe, &self.0.ftl))
             .map_err(|problem| WarmError::Io { file: path.display().to_string(), problem })
     }
 
-    /// Reads one that [`save`](Self::save) wrote.
+    /// Read a file written by [`save`](Self::save).
     ///
     /// # Errors
-    /// What the system reports; that it is no warm device, is damaged, or was written by another version.
+    /// An error of the file system; a file that is no warm device, is damaged, or was written by another version.
     pub fn load(path: &Path) -> Result<Self, WarmError> {
         let file = || path.display().to_string();
         let bytes = std::fs::read(path).map_err(|problem| WarmError::Io { file: file(), problem })?;
         Self::from_bytes(&bytes).map_err(|problem| WarmError::Unusable { file: file(), problem })
     }
 
-    /// As [`save`](Self::save) writes it.
+    /// The content of a file written by [`save`](Self::save).
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -103,18 +82,18 @@ impl WarmDevice {
         bytes
     }
 
-    /// What [`to_bytes`](Self::to_bytes) gave.
+    /// Read the bytes of [`to_bytes`](Self::to_bytes).
     ///
     /// # Errors
-    /// They are no warm device, are damaged, or are of another version.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Unusable> {
+    /// Bytes that are no warm device, are damaged, or were written by another version.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, WarmFileError> {
         file::read(bytes).map(|(recipe, ftl)| Self(Arc::new(Warm { recipe, ftl })))
     }
 
-    /// A device for one run of `scenario`.
+    /// Create a device for a run of `scenario`.
     ///
     /// # Errors
-    /// The scenario's device would be warmed up otherwise; the message names every key that differs.
+    /// A scenario with another recipe; the message names the differing keys.
     pub(crate) fn device(&self, scenario: &Scenario) -> Result<Ftl, WarmError> {
         let wanted = Recipe::of(scenario);
         if wanted == self.0.recipe {

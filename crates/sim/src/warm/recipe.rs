@@ -1,12 +1,12 @@
-//! The part of a scenario that determines its warm device: the one place that says which keys those are.
+//! The keys of a scenario that determine its warm device.
 
-use crate::scenario::{PreconditionConfig, Scenario, ScenarioError};
-use coflash_base::Seed;
-use coflash_flash::Geometry;
-use coflash_ftl::{Demands, Ftl, FtlConfig, GcConfig};
+use coflash_base::{Misfit, Seed};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, Requirements};
+use coflash_media::Geometry;
+use coflash_scenario::{PreconditionConfig, Scenario, digest, leaves};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
+use std::collections::BTreeSet;
 
 /// Everything that determines a warm device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,14 +16,14 @@ pub(super) struct Recipe {
     flash: Geometry,
     ftl: FtlConfig,
     gc: GcConfig,
-    /// All that warming up, which bypasses the cache, knows of the cooperation.
-    cooperation: Demands,
+    /// The only influence of the cooperation: preconditioning bypasses the cache.
+    cooperation: Requirements,
     precondition: PreconditionConfig,
 }
 
 impl Recipe {
     pub(super) fn of(scenario: &Scenario) -> Self {
-        // All of them, so that a new key must be put on one side or the other.
+        // Exhaustive, so that a new key must be added to one side or the other.
         let Scenario {
             name: _,
             description: _,
@@ -35,7 +35,7 @@ impl Recipe {
             cache: _,
             host_buffer: _,
             cooperation,
-            // A flash cache is empty at first.
+            // A flash cache begins empty.
             hybrid: _,
             link: _,
             host: _,
@@ -48,30 +48,35 @@ impl Recipe {
             flash: flash.clone(),
             ftl: ftl.clone(),
             gc: gc.clone(),
-            cooperation: cooperation.demands(),
+            cooperation: cooperation.requirements(),
             precondition: precondition.clone(),
         }
     }
 
-    /// A digest of it.
+    /// The digest of the recipe.
     pub(super) fn key(&self) -> String {
-        let canonical = serde_json::to_vec(self).expect("a recipe is plain data");
-        Sha256::digest(canonical)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+        digest(&leaves(self))
     }
 
-    /// An erased device to restore the warm one into.
-    pub(super) fn erased(&self) -> Result<Ftl, ScenarioError> {
-        let refused = |(key, problem): (&str, String)| ScenarioError::new(key, problem);
-        self.flash.check().map_err(refused)?;
-        let seed = Seed(self.seed);
-        Ftl::new(&self.flash, &self.ftl, &self.gc, self.cooperation, seed).map_err(refused)
+    /// Create the erased device into which the warm state is restored.
+    pub(super) fn erased(&self) -> Result<Ftl, Misfit> {
+        self.flash.check()?;
+        Ftl::new(&self.flash, &self.ftl, &self.gc, self.cooperation, Seed(self.seed))
     }
 
-    /// Every key whose value differs, in words.
+    /// The differing keys and their values, as text.
     pub(super) fn differences(&self, wanted: &Self) -> String {
-        let value = |recipe: &Self| serde_json::to_value(recipe).expect("a recipe is plain data");
-        let mut found = Vec::new();
-        compare("", Some(&value(self)), Some(&value(wanted)), &mut found);
+        let (warm, wanted) = (leaves(self), leaves(wanted));
+        let show = |value: Option<&Value>| value.map_or_else(|| "not given".to_owned(), Value::to_string);
+        let keys: BTreeSet<_> = warm.keys().chain(wanted.keys()).collect();
+        let mut found: Vec<_> = keys
+            .into_iter()
+            .map(|key| (key, warm.get(key), wanted.get(key)))
+            .filter(|(_, warm, wanted)| warm != wanted)
+            .map(|(key, warm, wanted)| {
+                format!("{key} is {} in it and {} in the scenario", show(warm), show(wanted))
+            })
+            .collect();
         if found.len() > DIFFERENCES_SHOWN {
             let more = found.len() - DIFFERENCES_SHOWN;
             found.truncate(DIFFERENCES_SHOWN);
@@ -81,39 +86,26 @@ impl Recipe {
     }
 }
 
-/// As many as a line has room for.
+/// The number of keys that fit into a line.
 const DIFFERENCES_SHOWN: usize = 4;
 
-/// Lists the leaves that differ.
-fn compare(key: &str, warm: Option<&Value>, wanted: Option<&Value>, found: &mut Vec<String>) {
-    if let (Some(Value::Object(warm)), Some(Value::Object(wanted))) = (warm, wanted) {
-        let inner = |name: &str| if key.is_empty() { name.to_owned() } else { format!("{key}.{name}") };
-        for name in warm.keys().chain(wanted.keys().filter(|name| !warm.contains_key(*name))) {
-            compare(&inner(name), warm.get(name), wanted.get(name), found);
-        }
-    } else if warm != wanted {
-        let show = |value: Option<&Value>| value.map_or_else(|| "not given".to_owned(), Value::to_string);
-        found.push(format!("{key} is {} in it and {} in the scenario", show(warm), show(wanted)));
-    }
-}
-
-impl Scenario {
-    /// A digest of everything that determines the warm device: scenarios with the same key can start from the same one.
-    /// It is the flash, the FTL, garbage collection, the preconditioning, the seed, and what the cooperation asks of
-    /// the FTL (pages that count in part or more than others, a stream of its own); not the timing, the cache, the link, the workload or its replay.
-    #[must_use]
-    pub fn warm_key(&self) -> String {
-        Recipe::of(self).key()
-    }
+/// The digest of everything that determines the warm device of a scenario: scenarios with the same key can share a
+/// device.
+///
+/// It covers flash, FTL, garbage collection, preconditioning, seed, and the requirements of the cooperation on the FTL
+/// (weights of pages, a separate write stream); not timing, cache, link, workload or replay.
+#[must_use]
+pub fn warm_key(scenario: &Scenario) -> String {
+    Recipe::of(scenario).key()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PRESETS;
+    use coflash_scenario::BUILT_IN;
 
     fn key(assignments: &[(&str, &str)]) -> String {
-        Scenario::default().set(assignments).unwrap().warm_key()
+        warm_key(&Scenario::default().set(assignments).unwrap())
     }
 
     #[test]
@@ -168,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_recipe_reads_back() {
-        for preset in PRESETS {
-            let recipe = Recipe::of(&Scenario::preset(preset.name).unwrap());
+        for built_in in BUILT_IN {
+            let recipe = Recipe::of(&Scenario::built_in(built_in.name).unwrap());
             let written = serde_json::to_string(&recipe).unwrap();
             assert_eq!(serde_json::from_str::<Recipe>(&written).unwrap(), recipe);
         }

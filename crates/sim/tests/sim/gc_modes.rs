@@ -1,8 +1,7 @@
 //! GC in idle time and in steps, from outside: what it is for, what it costs, and that it is the same everywhere.
 
-use coflash_sim::{Metrics, RunResult, Scenario, Silent, run};
-
-type Settings<'a> = &'a [(&'a str, &'a str)];
+use crate::{Settings, measured};
+use coflash_sim::{Metrics, Scenario};
 
 /// Four dies, full and written over at random, then written at random at a moderate load.
 fn scenario(settings: Settings<'_>) -> Scenario {
@@ -23,12 +22,8 @@ fn scenario(settings: Settings<'_>) -> Scenario {
     scenario.set(settings).expect("settings")
 }
 
-fn result(settings: Settings<'_>) -> RunResult {
-    run(&scenario(settings), &mut Silent).expect("it runs")
-}
-
-fn deviation(metrics: &Metrics) -> f64 {
-    metrics.response_ns.all.stddev.expect("there were requests")
+fn of(path: &str, metrics: &Metrics) -> f64 {
+    metrics.number(path).unwrap_or_else(|| panic!("there is no {path}"))
 }
 
 const FOREGROUND: Settings<'_> = &[("gc.mode", "foreground")];
@@ -40,15 +35,16 @@ fn idle_time_and_steps_make_responses_even() {
     for seed in ["1", "2", "3"] {
         for channel in ["private", "shared"] {
             let common = [("seed", seed), ("timing.channel", channel)];
-            let metrics = |settings: Settings<'_>| result(&[&common, settings].concat()).metrics().clone();
+            let metrics = |settings: Settings<'_>| measured(&scenario(&[&common, settings].concat()));
             let [foreground, background, preemptive] = [FOREGROUND, BACKGROUND, PREEMPTIVE].map(metrics);
-            assert_eq!(foreground.gc_steps, None);
+            assert_eq!(foreground.count("gc_steps"), 0);
             for (metrics, most) in [(&background, 0.2), (&preemptive, 0.4)] {
-                let ratio = deviation(metrics) / deviation(&foreground);
-                assert!(ratio < most, "deviation {ratio:.2} of foreground");
-                let waf = metrics.waf_host.expect("writes") / foreground.waf_host.expect("writes");
+                let ratio = |path| of(path, metrics) / of(path, &foreground);
+                let deviation = ratio("response_ns.all.stddev");
+                assert!(deviation < most, "deviation {deviation:.2} of foreground");
+                let waf = ratio("waf_host");
                 assert!((0.9..1.1).contains(&waf), "write amplification {waf:.3} of foreground");
-                assert!(metrics.gc_steps.expect("it is counted") > 1000);
+                assert!(metrics.count("gc_steps") > 1000);
             }
         }
     }
@@ -70,7 +66,7 @@ fn one_chip_to_a_channel_is_the_same_shared_or_private() {
                         ("cache.size", "5%"),
                         ("workload.synthetic.requests", "20_000"),
                     ];
-                    result(&[&settings, mode].concat()).metrics().clone()
+                    measured(&scenario(&[&settings, mode].concat()))
                 };
                 assert_eq!(metrics("private"), metrics("shared"), "{mode:?}, {replay}, {cooperation}");
             }
@@ -89,8 +85,8 @@ fn the_same_scenario_gives_the_same_result() {
                 ("ftl.wear_levelling", "static"),
                 ("workload.synthetic.requests", "20_000"),
             ];
-            let json = || result(&[&settings, mode].concat()).to_reproducible_json();
-            assert_eq!(json(), json());
+            let metrics = || measured(&scenario(&[&settings, mode].concat()));
+            assert_eq!(metrics(), metrics());
         }
     }
 }

@@ -1,8 +1,7 @@
 //! The cache in the host, from outside: what is the same as in the device, and what the link adds.
 
-use coflash_sim::{Metrics, RunResult, Scenario, Silent, run};
-
-type Settings<'a> = &'a [(&'a str, &'a str)];
+use crate::{Settings, measured, refused, without};
+use coflash_sim::{Metrics, Scenario};
 
 /// Two dies, full and written over at random, with a cache that reads and writes hit at times.
 fn scenario(settings: Settings<'_>) -> Scenario {
@@ -25,16 +24,12 @@ fn scenario(settings: Settings<'_>) -> Scenario {
     Scenario::default().set(&common).and_then(|scenario| scenario.set(settings)).expect("a scenario")
 }
 
-fn result(settings: Settings<'_>) -> RunResult {
-    run(&scenario(settings), &mut Silent).expect("it runs")
-}
-
 const LINK: Settings<'_> = &[("link.per_command", "5us"), ("link.lanes", "4"), ("link.lane_rate", "985MB")];
 const IN_HOST: (&str, &str) = ("cache.placement", "host");
 
 /// With a link that costs what links cost.
 fn linked(settings: Settings<'_>) -> Metrics {
-    result(&[LINK, settings].concat()).metrics().clone()
+    measured(&scenario(&[LINK, settings].concat()))
 }
 
 #[test]
@@ -42,7 +37,7 @@ fn over_a_link_that_costs_nothing_the_place_does_not_matter() {
     for trigger in ["write", "operation"] {
         for mode in ["foreground", "background"] {
             let common = [("gc.trigger", trigger), ("gc.mode", mode)];
-            let inside = result(&common);
+            let inside = measured(&scenario(&common));
             for protecting in ["request", "grants"] {
                 let host = [
                     IN_HOST,
@@ -51,29 +46,33 @@ fn over_a_link_that_costs_nothing_the_place_does_not_matter() {
                     ("host.protecting", protecting),
                     ("host.grants", "100%"),
                 ];
-                let mut host = result(&[&common[..], &host].concat()).metrics().clone();
-                assert!(host.gc_drops_pages > 500, "{} drops", host.gc_drops_pages);
-                assert!(host.host.take().is_some());
-                let mut inside = inside.metrics().clone();
+                let host = measured(&scenario(&[&common[..], &host].concat()));
+                let drops = host.count("gc_drops_pages");
+                assert!(drops > 500, "{drops} drops");
+                assert!(host.value("host.messages").is_some());
                 // Under grants the host hears of drops when the page that was in the way has left.
-                let peak = |metrics: &mut Metrics| metrics.sole_copies.take().expect("a section").peak_pages;
-                let (in_host, in_device) = (peak(&mut host), peak(&mut inside));
+                let [in_host, in_device] = [&host, &inside].map(|of| of.count("sole_copies.peak_pages"));
                 assert!((in_device - 2..=in_device).contains(&in_host), "{in_host} and {in_device} at most");
-                assert_eq!(host, inside, "{trigger}, {mode}, {protecting}");
+                let rest = |metrics| without(&["host", "sole_copies"], metrics);
+                assert_eq!(rest(&host), rest(&inside), "{trigger}, {mode}, {protecting}");
             }
         }
     }
 }
 
-/// What is not told across the link is refused by its key.
+/// What cannot be told across the link in time is refused by its key.
 #[test]
-fn ages_and_bounds_stay_in_the_device() {
-    for (key, value) in [("removable_weight", "by-age"), ("sole_copies_max", "25%")] {
-        let key = format!("cooperation.{key}");
-        let settings = [IN_HOST, ("cooperation.name", "cdm"), (key.as_str(), value)];
-        let refused = run(&scenario(&settings), &mut Silent).err();
-        let error = refused.expect("it is refused").to_string();
-        assert!(error.contains(&key) && error.contains("in-storage"), "{error}");
+fn ages_stay_in_the_device_and_bounds_need_requests() {
+    let by_age = [IN_HOST, ("cooperation", "cdm"), ("cooperation.removable_weight", "by-age")];
+    let bound = [
+        IN_HOST,
+        ("cooperation", "cdm"),
+        ("cooperation.sole_copies_max", "25%"),
+        ("host.protecting", "grants"),
+    ];
+    for (settings, key) in [(&by_age[..], "removable_weight"), (&bound, "sole_copies_max")] {
+        let error = refused(&scenario(settings));
+        assert!(error.starts_with(&format!("cooperation.{key}: ")), "{error}");
     }
 }
 
@@ -81,26 +80,27 @@ fn ages_and_bounds_stay_in_the_device() {
 fn without_a_cache_a_page_takes_as_long_from_either_side() {
     let none = [("cache.size", "0B"), ("cooperation", "none")];
     let inside = linked(&none);
-    let mut host = linked(&[&none[..], &[IN_HOST]].concat());
-    let link = host.host.take().expect("a section");
-    assert_eq!(host, inside);
-    assert_eq!((link.commands, link.messages, link.bytes, link.waited_ns), (30_000, 0, 0, 0));
+    let host = linked(&[&none[..], &[IN_HOST]].concat());
+    assert_eq!(without(&["host"], &host), without(&[], &inside));
+    let link = ["commands", "messages", "bytes", "waited_ns"].map(|name| host.count(&format!("host.{name}")));
+    assert_eq!(link, [30_000, 0, 0, 0]);
 }
 
 #[test]
 fn hits_do_not_cross_the_link() {
     let [inside, host] =
         [&[][..], &[IN_HOST]].map(|place| linked(&[&[("cooperation", "none")], place].concat()));
-    let link = host.host.as_ref().expect("a section");
+    let [in_host, in_device] = [&host, &inside].map(|metrics| without(&[], metrics));
     assert_eq!(
-        host.cache, inside.cache,
+        in_host["cache"], in_device["cache"],
         "flash knows nothing of the cache, so the place changes nothing in it"
     );
-    assert_eq!(host.programs_pages, inside.programs_pages);
-    assert_eq!(link.commands, host.cache.read_misses + host.cache.dirty_evictions_pages);
+    assert_eq!(in_host["programs_pages"], in_device["programs_pages"]);
+    let crossed = host.count("cache.read_misses") + host.count("cache.dirty_evictions_pages");
+    assert_eq!(host.count("host.commands"), crossed);
     // A hit takes the cache's own microsecond, not the link's six.
-    let median = |metrics: &Metrics| metrics.response_ns.read.p50.expect("there were reads");
-    assert!(median(&host) <= 1024 && median(&inside) > 6000, "{} and {}", median(&host), median(&inside));
+    let [host, inside] = [&host, &inside].map(|metrics| metrics.count("response_ns.read.p50"));
+    assert!(host <= 1024 && inside > 6000, "{host} and {inside}");
 }
 
 #[test]
@@ -114,36 +114,33 @@ fn three_ways_of_sending_and_two_of_protecting() {
                 ("host.batch_wait", "20ms"),
                 ("host.protecting", protecting),
             ]);
-            let link = metrics.host.as_ref().expect("a section");
-            let what = format!("{notices}, {protecting}: {link:?}");
-            let to_device = &link.to_device;
+            let what = format!("{notices}, {protecting}: {:?}", without(&[], &metrics)["host"]);
+            let of = |name: &str| metrics.count(&format!("host.{name}"));
+            let to_device = |name: &str| of(&format!("to_device.{name}"));
             match notices {
-                "each" => assert_eq!(to_device.messages, to_device.sent, "{what}"),
-                "batched" => assert!(to_device.messages * 4 < to_device.sent, "{what}"),
-                _ => assert_eq!((to_device.messages, to_device.rides > 0), (0, true), "{what}"),
+                "each" => assert_eq!(to_device("messages"), to_device("sent"), "{what}"),
+                "batched" => assert!(to_device("messages") * 4 < to_device("sent"), "{what}"),
+                _ => assert_eq!(
+                    (to_device("messages"), to_device("carrying_commands") > 0),
+                    (0, true),
+                    "{what}"
+                ),
             }
-            assert!(to_device.posted >= to_device.withdrawn + to_device.sent, "{what}");
-            assert_eq!(to_device.bytes, 8 * to_device.sent, "{what}");
-            let kinds = &link.notices;
-            let arrived = kinds.cached + kinds.dirtied + kinds.evicted + kinds.weights;
-            assert!(arrived <= to_device.sent && arrived + 64 > to_device.sent, "{what}");
-            assert!(metrics.gc_drops_pages > 300, "{} drops, {what}", metrics.gc_drops_pages);
-            match protecting {
-                "request" => {
-                    assert_eq!(
-                        link.protect.pages - link.protect.refused_pages,
-                        metrics.gc_drops_pages,
-                        "{what}"
-                    );
-                    assert_eq!((link.grants_pages, link.revoke.pages), (0, 0), "{what}");
-                    assert!(link.protect.time_ns > 15_000 * link.protect.messages / 2, "{what}");
-                }
-                _ => {
-                    assert_eq!(link.grants_used_pages, metrics.gc_drops_pages, "{what}");
-                    assert_eq!(link.protect.pages, 0, "{what}");
-                }
+            assert!(to_device("posted") >= to_device("withdrawn") + to_device("sent"), "{what}");
+            assert_eq!(to_device("bytes"), 8 * to_device("sent"), "{what}");
+            let kinds = ["cached", "dirtied", "evicted", "weights"];
+            let arrived: u64 = kinds.iter().map(|kind| of(&format!("notices.{kind}"))).sum();
+            assert!((arrived..arrived + 64).contains(&to_device("sent")), "{what}");
+            let drops = metrics.count("gc_drops_pages");
+            assert!(drops > 300, "{drops} drops, {what}");
+            if protecting == "request" {
+                assert_eq!(of("protect.pages") - of("protect.refused_pages"), drops, "{what}");
+                assert_eq!((of("grants_pages"), of("revoke.pages")), (0, 0), "{what}");
+                assert!(of("protect.time_ns") > 15_000 * of("protect.messages") / 2, "{what}");
+            } else {
+                assert_eq!((of("grants_used_pages"), of("protect.pages")), (drops, 0), "{what}");
             }
-            messages.push(link.messages);
+            messages.push(of("messages"));
         }
     }
     for ways in messages.chunks(3) {
@@ -162,18 +159,49 @@ fn a_run_repeats_and_the_seed_decides_on_jitter() {
         ];
         let mut scenario = scenario(&[LINK, &settings].concat());
         scenario.seed = seed;
-        run(&scenario, &mut Silent).expect("it runs").metrics().clone()
+        measured(&scenario)
     };
     assert_eq!(jittered(1), jittered(1));
-    assert_ne!(jittered(1).host.map(|link| link.time_ns), jittered(2).host.map(|link| link.time_ns));
+    let [one, other] = [1, 2].map(|seed| jittered(seed).count("host.time_ns"));
+    assert_ne!(one, other);
 }
 
 #[test]
 fn what_cannot_be_is_refused_with_its_key() {
-    let refused = run(&scenario(&[IN_HOST, ("cooperation", "cdm-consistent")]), &mut Silent).err();
-    let consistent = refused.expect("it is refused").to_string();
+    let consistent = refused(&scenario(&[IN_HOST, ("cooperation", "cdm-consistent")]));
     assert!(consistent.starts_with("cache.placement: \"host\" was given with"), "{consistent}");
     assert!(consistent.contains("\"none\" and \"cdm\" are allowed"), "{consistent}");
     let grants = Scenario::default().set(&[("host.grants", "101%")]).expect_err("it is refused").to_string();
     assert!(grants.starts_with("host.grants: 101% was given"), "{grants}");
+}
+
+/// A write buffer of the file system above a cache of the host: what neither of them has crosses the link.
+#[test]
+fn a_write_buffer_above_a_cache_keeps_count_of_all_pages() {
+    for cooperation in ["none", "cdm"] {
+        let settings = [IN_HOST, ("cooperation", cooperation), ("host_buffer.size", "2%")];
+        let metrics = linked(&settings);
+        let of = |path: &str| metrics.count(path);
+        let kept = |path: &str| {
+            let names = ["absorbed_pages", "dropped_pages", "dirty_pages"];
+            names.map(|name| of(&format!("{path}.{name}"))).iter().sum::<u64>()
+        };
+        let found = |path: &str, kind: &str| {
+            [of(&format!("{path}.{kind}_hits")), of(&format!("{path}.{kind}_misses"))]
+        };
+        let ([buffer_hits, buffer_misses], cache_reads) =
+            (found("host_buffer", "read"), found("cache", "read"));
+        assert_eq!(buffer_hits + buffer_misses, of("host_reads_pages"));
+        assert_eq!(cache_reads.iter().sum::<u64>(), buffer_misses);
+        assert_eq!(kept("host_buffer") + of("host_buffer.written_pages"), of("host_writes_pages"));
+        assert_eq!(found("cache", "write").iter().sum::<u64>(), of("host_buffer.written_pages"));
+        // A page that GC has dropped is dirty though it was not written to.
+        let dirtied = of("host_buffer.written_pages") + of("gc_drops_pages");
+        assert_eq!(kept("cache") + of("cache.written_pages"), dirtied);
+        assert_eq!(of("programs_pages.evict"), of("cache.written_pages"));
+        assert_eq!(of("host.commands"), of("cache.read_misses") + of("cache.written_pages"));
+        assert!(buffer_hits > 1000 && cache_reads[0] > 1000, "{metrics:?}");
+        assert_eq!(of("gc_drops_pages") > 300, cooperation == "cdm", "{metrics:?}");
+        assert_eq!(of("requests"), 30_000);
+    }
 }

@@ -1,8 +1,8 @@
 //! A flash cache in front of disks, from scenario to result.
 
+use crate::Settings;
 use coflash_cache::EvictionConfig;
-use coflash_sim::{RunResult, Scenario, Silent, run};
-use serde_json::Value;
+use coflash_sim::{Metrics, NoObserver, Scenario, run};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -34,6 +34,7 @@ name = "constant"
 capacity = "128MiB"
 "#;
 
+/// Requests that miss and hit, with a third of the time to spare.
 const ZIPF: &str = r#"
 [workload.synthetic]
 requests = 60_000
@@ -42,78 +43,162 @@ read_share = "40%"
 arrival = { name = "poisson", mean = "4ms" }
 "#;
 
-fn measured(scenario: &str) -> RunResult {
-    let scenario = Scenario::from_toml(scenario).unwrap_or_else(|error| panic!("{error}"));
-    run(&scenario, &mut Silent).unwrap_or_else(|error| panic!("{error}"))
+fn measured(scenario: &str) -> Metrics {
+    crate::measured(&Scenario::from_toml(scenario).unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn metrics(result: &RunResult) -> Value {
-    serde_json::from_str::<Value>(&result.to_json()).unwrap()["metrics"].clone()
+/// The small hybrid under Zipf's requests, with some settings changed.
+fn with(settings: Settings<'_>) -> Metrics {
+    let scenario = Scenario::from_toml(&format!("{SMALL}{ZIPF}")).and_then(|scenario| scenario.set(settings));
+    crate::measured(&scenario.unwrap_or_else(|error| panic!("{error}")))
 }
 
-fn number(metrics: &Value, path: &str) -> u64 {
-    let value = path.split('.').fold(metrics, |value, key| &value[key]);
-    value.as_u64().unwrap_or_else(|| panic!("{path} is {value}"))
+/// The last of the sizes of the caches.
+fn last_size(metrics: &Metrics, name: &str) -> u64 {
+    let sizes = &crate::without(&[], metrics)["hybrid"]["sizes"];
+    sizes.as_array().and_then(|sizes| sizes.last()?[name].as_u64()).expect("a list of sizes")
+}
+
+fn mean(metrics: &Metrics) -> f64 {
+    metrics.number("response_ns.all.mean").expect("there were requests")
+}
+
+const SCHEMES: [&str; 4] = ["op-fcl", "rw-fcl", "fp-fcl", "silent-eviction"];
+const CHANNELS: [&str; 2] = ["private", "shared"];
+const GC_MODES: [&str; 3] = ["foreground", "background", "preemptive"];
+
+/// What the host asked for, found its answer and its place, and was answered.
+fn assert_accounted_for(metrics: &Metrics, reads: u64, writes: u64, what: &str) {
+    let of = |path: &str| metrics.count(path);
+    let read = of("cache.read_hits") + of("cache.read_misses") + of("hybrid.bypassed_reads_pages");
+    assert_eq!(read, reads, "{what}");
+    let passed = of("hybrid.bypassed_writes_pages");
+    assert_eq!(of("cache.write_hits") + of("cache.write_misses") + passed, writes, "{what}");
+    // What is overwritten while its group waits for the disk is not written there.
+    let written = of("hybrid.disk_writes_pages");
+    assert!((passed + 1..=of("hybrid.destages_pages") + passed).contains(&written), "{what}: {written}");
+    let programs = of("programs_pages.host") + of("programs_pages.destage");
+    assert_eq!(programs, writes - passed, "{what}");
+    assert_eq!(of("programs_pages.evict"), of("hybrid.fills_pages"), "{what}");
+    assert!(of("hybrid.fills_pages") <= of("hybrid.disk_reads_pages"), "{what}");
 }
 
 #[test]
 fn all_pages_are_accounted_for() {
-    let schemes = ["op-fcl", "rw-fcl", "fp-fcl", "silent-eviction"];
-    let disks = [
-        "",
-        "[hybrid.disks]\ncount = 3\nplacement = \"striped\"\nscheduler = \"elevator\"\n",
-        "[hybrid.disks]\nscheduler = \"sstf\"\nmodel = { name = \"mechanical\" }\n",
+    let constant = "{ name = \"constant\", capacity = \"128MiB\" }";
+    let three = "{ name = \"constant\", capacity = \"128MiB\", read_positioning = \"9ms\" }";
+    let disks: [Settings<'_>; 3] = [
+        &[("hybrid.disks.model", constant)],
+        &[
+            ("hybrid.disks.model", three),
+            ("hybrid.disks.count", "3"),
+            ("hybrid.disks.placement", "striped"),
+            ("hybrid.disks.scheduler", "elevator"),
+            ("hybrid.active_blocks", "by-class"),
+        ],
+        &[("hybrid.disks.model", "{ name = \"mechanical\" }"), ("hybrid.disks.scheduler", "sstf")],
     ];
-    for (scheme, disks) in schemes.iter().flat_map(|scheme| disks.map(|disks| (scheme, disks))) {
-        let classes = if disks.contains("striped") { "by-class" } else { "mixed" };
-        let small = if disks.is_empty() {
-            SMALL.to_owned()
-        } else if disks.contains("mechanical") {
-            format!("{}{disks}", SMALL.split("[hybrid.disks.model]").next().unwrap())
-        } else {
-            SMALL.replace("[hybrid.disks.model]", &format!("{disks}[hybrid.disks.model]"))
-        };
-        let small = small
-            .replace(
-                "[hybrid]\n",
-                &format!("[hybrid]\nscheme = \"{scheme}\"\nactive_blocks = \"{classes}\"\n"),
-            )
-            .replace("[ftl]\n", "[ftl]\nshared_streams = [[\"host\", \"gc\"]]\n");
-        let space =
-            "space = \"128MiB\"\nsize = { name = \"exponential\", mean = \"8KiB\" }\nalign = \"4KiB\"\n";
-        let metrics = metrics(&measured(&format!("{small}{ZIPF}{space}")));
-        let of = |path| number(&metrics, path);
-        let (reads, writes) = (of("host_reads_pages"), of("host_writes_pages"));
-        assert_eq!(
-            of("cache.read_hits") + of("cache.read_misses") + of("hybrid.bypassed_reads_pages"),
-            reads
-        );
-        assert_eq!(
-            of("cache.write_hits") + of("cache.write_misses") + of("hybrid.bypassed_writes_pages"),
-            writes
-        );
-        let passed = of("hybrid.bypassed_writes_pages");
-        // What is overwritten while its group waits for the disk is not written there.
-        let written = of("hybrid.disk_writes_pages");
-        assert!(
-            (passed + 1..=of("hybrid.destages_pages") + passed).contains(&written),
-            "{scheme}: {written}"
-        );
-        assert_eq!(of("programs_pages.host"), writes - passed, "{scheme}");
-        assert_eq!(of("programs_pages.evict"), of("hybrid.fills_pages"), "{scheme}");
-        assert!(of("hybrid.fills_pages") <= of("hybrid.disk_reads_pages"), "{scheme}");
-        assert_eq!(of("response_ns.all.count"), 60_000, "{scheme}");
-        assert!(of("erases_blocks") > 0 && of("hybrid.destages_pages") > 0, "{scheme}: {metrics}");
-        let drops = of("gc_drops_pages");
-        assert_eq!(drops > 0, *scheme == "silent-eviction", "{scheme}: {drops} pages dropped");
-        let divides = scheme.starts_with("op") || scheme.starts_with("rw");
-        assert_eq!(of("hybrid.divisions") > 0, divides, "{scheme}");
+    for scheme in SCHEMES {
+        let modes = CHANNELS.iter().flat_map(|channel| GC_MODES.map(|mode| (channel, mode)));
+        for (number, (channel, mode)) in modes.enumerate() {
+            let settings = [
+                ("hybrid.scheme", scheme),
+                ("timing.channel", channel),
+                ("gc.mode", mode),
+                ("gc.low_mark", "2%"),
+                ("ftl.shared_streams", "[[\"host\", \"gc\"]]"),
+                ("workload.synthetic.space", "128MiB"),
+                ("workload.synthetic.size", "{ name = \"exponential\", mean = \"8KiB\" }"),
+                ("workload.synthetic.align", "4KiB"),
+            ];
+            let metrics = with(&[&settings, disks[number % 3]].concat());
+            let what = format!("{scheme}, {channel}, {mode}");
+            let of = |path| metrics.count(path);
+            assert_accounted_for(&metrics, of("host_reads_pages"), of("host_writes_pages"), &what);
+            assert_eq!(of("response_ns.all.count"), 60_000, "{what}");
+            assert!(of("erases_blocks") > 0 && of("hybrid.destages_pages") > 0, "{what}: {metrics:?}");
+            assert_eq!(of("gc_steps") > 0, mode != "foreground", "{what}");
+            let drops = of("gc_drops_pages");
+            assert_eq!(drops > 0, scheme == "silent-eviction", "{what}: {drops} pages dropped");
+            let divides = scheme.starts_with("op") || scheme.starts_with("rw");
+            assert_eq!(of("hybrid.divisions") > 0, divides, "{what}");
+        }
+    }
+}
+
+#[test]
+fn the_same_scenario_gives_the_same_result() {
+    for channel in CHANNELS {
+        for mode in GC_MODES {
+            let settings = [("timing.channel", channel), ("gc.mode", mode), ("gc.low_mark", "2%")];
+            assert_eq!(with(&settings), with(&settings), "{channel}, {mode}");
+        }
+    }
+}
+
+/// One chip to a channel, and one request at a time: nobody waits for a bus. Groups of several pages may begin on disks before all
+/// of them are read, where it is known when they will be; and when it is asked whether a disk is idle depends on that, too.
+#[test]
+fn one_chip_to_a_channel_is_the_same_shared_or_private() {
+    for mode in GC_MODES {
+        let [private, shared] = CHANNELS.map(|channel| {
+            let settings = [
+                ("timing.channel", channel),
+                ("flash.channels", "2"),
+                ("flash.blocks_per_plane", "128"),
+                ("gc.mode", mode),
+                ("gc.low_mark", "3%"),
+                ("hybrid.scheme", "{ name = \"fp-fcl\", caching = \"90%\" }"),
+                ("hybrid.destage_pages", "1"),
+                ("replay", "{ mode = \"closed\", queue_depth = 1 }"),
+            ];
+            with(&settings)
+        });
+        assert_eq!(private, shared, "{mode}");
+    }
+}
+
+#[test]
+fn idle_time_and_steps_make_responses_no_worse() {
+    for channel in CHANNELS {
+        let [foreground, background, preemptive] = GC_MODES.map(|mode| {
+            let settings = [
+                ("timing.channel", channel),
+                ("gc.mode", mode),
+                ("gc.low_mark", "2%"),
+                ("hybrid.scheme", "{ name = \"fp-fcl\", caching = \"90%\" }"),
+            ];
+            with(&settings)
+        });
+        assert_eq!(foreground.count("gc_steps"), 0);
+        for (metrics, mode) in [(&background, "background"), (&preemptive, "preemptive")] {
+            assert!(metrics.count("gc_steps") > 1000, "{mode}");
+            let (with, without) = (mean(metrics), mean(&foreground));
+            assert!(with <= without, "{channel}, {mode}: {with} ns, and {without} in the foreground");
+        }
+    }
+}
+
+/// What the write buffer in the host answers never crosses the link; what it writes back is the tier's.
+#[test]
+fn a_write_buffer_in_the_host_answers_without_the_link() {
+    for channel in CHANNELS {
+        let metrics = with(&[("host_buffer.size", "4MiB"), ("timing.channel", channel)]);
+        let of = |path: &str| metrics.count(path);
+        let buffer = |name: &str| of(&format!("host_buffer.{name}"));
+        assert_eq!(of("response_ns.all.count"), 60_000);
+        let kept = buffer("absorbed_pages") + buffer("dropped_pages") + buffer("dirty_pages");
+        assert_eq!(kept + buffer("written_pages"), of("host_writes_pages"), "{metrics:?}");
+        assert_eq!(buffer("read_hits") + buffer("read_misses"), of("host_reads_pages"));
+        assert!(buffer("read_hits") > 1000 && buffer("absorbed_pages") > 1000, "{metrics:?}");
+        assert_accounted_for(&metrics, buffer("read_misses"), buffer("written_pages"), channel);
+        assert_eq!(of("host.commands"), buffer("read_misses") + buffer("written_pages"));
     }
 }
 
 /// What requests of a trace give, with these keys of the hybrid; a request a line: its microsecond, R, W or trim, its first page,
 /// its bytes.
-fn traced(keys: &str, trace: &str) -> Value {
+fn traced(keys: &str, trace: &str) -> Metrics {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
     let file = std::env::temp_dir().join(format!("coflash-hybrid-{}-{number}.csv", std::process::id()));
@@ -121,7 +206,7 @@ fn traced(keys: &str, trace: &str) -> Value {
     let options = r#"{ format = "columns", columns = "time:us,op,offset:pages,size:bytes" }"#;
     let hybrid = SMALL.replace("[hybrid]\n", &format!("[hybrid]\n{keys}\n"));
     let scenario = format!("{hybrid}\n[workload]\ntrace = [{file:?}]\ntrace_options = {options}");
-    let result = metrics(&measured(&scenario));
+    let result = measured(&scenario);
     std::fs::remove_file(file).unwrap();
     result
 }
@@ -131,7 +216,7 @@ fn a_request_takes_what_its_operations_take() {
     let trace = |text: &str| traced("scheme = \"fp-fcl\"", text);
     // 4096 B at 72 MB/s are 56,888 ns.
     let miss = 4_500_000 + 56_888;
-    let max = |metrics: &Value| number(metrics, "response_ns.all.max");
+    let max = |metrics: &Metrics| metrics.count("response_ns.all.max");
     let near = |got: u64, expected: u64| {
         // The histogram is exact to a part in some hundred.
         assert!(got.abs_diff(expected) <= expected / 100, "{got} ns, but {expected} was expected");
@@ -139,22 +224,21 @@ fn a_request_takes_what_its_operations_take() {
     near(max(&trace("0,R,0,4096\n")), miss);
     near(max(&trace("0,W,0,4096\n")), 300_000);
     let hit = trace("0,R,0,4096\n1000000,R,0,4096\n");
-    near(number(&hit, "response_ns.all.max"), miss);
-    near(number(&hit, "response_ns.read.p50"), 125_000);
-    let tier = &hit["hybrid"];
-    assert_eq!(tier["disk_service_mean_ns"], miss as f64);
-    assert_eq!(tier["disk_utilisation"], miss as f64 / 1_000_125_000.0);
-    let last = tier["sizes"].as_array().unwrap().last().unwrap();
-    assert_eq!((number(last, "at_ns"), number(last, "clean_pages")), (1_000_125_000, 1), "where it ended");
+    near(hit.count("response_ns.all.max"), miss);
+    near(hit.count("response_ns.read.p50"), 125_000);
+    assert_eq!(hit.number("hybrid.disk_service_mean_ns"), Some(miss as f64));
+    assert_eq!(hit.number("hybrid.disk_utilisation"), Some(miss as f64 / 1_000_125_000.0));
+    let last = ["at_ns", "clean_pages"].map(|name| last_size(&hit, name));
+    assert_eq!(last, [1_000_125_000, 1], "where it ended");
     // 32 pages and more go past the cache, in one transfer; what is read once more is so too.
     let long = trace("0,R,0,131072\n1000000,R,0,131072\n");
     near(max(&long), 4_500_000 + 32 * 56_888);
-    assert_eq!(number(&long, "hybrid.bypassed_reads_pages"), 64);
-    assert_eq!(number(&long, "hybrid.disk_read_transfers"), 2);
+    assert_eq!(long.count("hybrid.bypassed_reads_pages"), 64);
+    assert_eq!(long.count("hybrid.disk_read_transfers"), 2);
     // Two misses at once: the disk serves one after the other, and neither holds up flash.
     let both = trace("0,W,9,4096\n1000000,R,0,4096\n1000001,R,90,4096\n1000002,R,9,4096\n");
     near(max(&both), 2 * miss);
-    near(number(&both, "response_ns.read.p50"), miss);
+    near(both.count("response_ns.read.p50"), miss);
 }
 
 /// A page that comes to a cache full of pages that were used more often is not the one to leave for it.
@@ -170,87 +254,51 @@ fn what_is_read_once_is_there_when_it_is_read_again_under_every_policy() {
     for policy in EvictionConfig::NAMES {
         let metrics =
             traced(&format!("scheme = {SCHEME}\nsequential_unit = \"0B\"\npolicy = \"{policy}\""), &trace);
-        let of = |path| number(&metrics, path);
+        let of = |path| metrics.count(path);
         assert!(of("cache.clean_evictions_pages") > 100, "{policy}: the cache is full");
         assert_eq!((of("cache.read_hits"), of("cache.read_misses")), (4100, 4100), "{policy}");
     }
 }
 
-#[test]
-fn reads_of_what_is_under_way_wait_for_it() {
-    let trace = |text: &str| {
-        let metrics = traced("scheme = \"fp-fcl\"", text);
-        let of = |path: &str| number(&metrics, path);
-        let mean = metrics["response_ns"]["read"]["mean"].as_f64().unwrap();
-        let reads = ["joined_reads_pages", "disk_read_transfers", "disk_reads_pages", "fills_pages"];
-        (reads.map(|key| of(&format!("hybrid.{key}"))), mean.round() as u64)
-    };
-    let miss = 4_500_000 + 56_888;
-    // The others come one and two milliseconds later, and are answered with the first.
-    let shared = trace("0,R,0,4096\n1000,R,0,4096\n2000,R,0,4096\n");
-    assert_eq!(shared, ([2, 1, 1, 1], miss - 1_000_000));
-    // What is not under way is a transfer of its own, served when the disk has done the other: one page of the second
-    // request joins, which is answered with the last of its pages.
-    let (counts, mean) = trace("0,R,0,8192\n1000,R,1,8192\n");
-    assert_eq!(counts, [1, 2, 3, 3]);
-    assert!(mean.abs_diff((3 * miss + 2 * 56_888 - 1_000_000) / 2) <= 2, "{mean}");
-    // What was written meanwhile is in flash, and what the disk brings is not cached.
-    let (counts, mean) = trace("0,R,0,4096\n1000,W,0,4096\n2000,R,0,4096\n");
-    assert_eq!((counts, mean), ([0, 1, 1, 0], (miss + 125_000) / 2));
-    // A page that was trimmed meanwhile is asked for again.
-    assert_eq!(trace("0,R,0,4096\n1000,trim,0,4096\n2000,R,0,4096\n").0, [0, 2, 2, 1]);
-    // Past the cache goes one transfer.
-    assert_eq!(trace("0,R,3,4096\n1000,R,0,131072\n").0, [0, 2, 33, 1]);
-}
-
-#[test]
-fn the_same_scenario_gives_the_same_result() {
-    let scenario = format!("{SMALL}{ZIPF}");
-    assert_eq!(metrics(&measured(&scenario)), metrics(&measured(&scenario)));
-}
-
 /// Writes, mostly, of a cache that holds too much at first: it has to destage a lot to become smaller.
-fn shrinking(resizing: &str) -> Value {
+fn shrinking(resizing: &str) -> Metrics {
     let hybrid = format!(
         "[hybrid]\nresizing = \"{resizing}\"\nscheme = {{ name = \"op-fcl\", initial_read = \"5%\" }}\n"
     );
     let zipf = ZIPF.replace("40%", "10%").replace("1.0", "0.7").replace("4ms", "12ms");
-    metrics(&measured(&format!("{}{zipf}", SMALL.replace("[hybrid]\n", &hybrid))))
+    measured(&format!("{}{zipf}", SMALL.replace("[hybrid]\n", &hybrid)))
 }
 
 #[test]
 fn what_a_smaller_write_cache_destages_holds_up_no_request() {
     let (steady, yielding) = (shrinking("steady"), shrinking("yielding"));
-    let mean = |metrics: &Value| metrics["response_ns"]["all"]["mean"].as_f64().unwrap();
-    let given_up = |metrics| number(metrics, "hybrid.given_up_pages");
+    let given_up = |metrics: &Metrics| metrics.count("hybrid.given_up_pages");
     assert_eq!(given_up(&steady), 0);
-    assert!(given_up(&yielding) > 500 && given_up(&yielding) < number(&yielding, "hybrid.destages_pages"));
+    assert!(given_up(&yielding) > 500 && given_up(&yielding) < yielding.count("hybrid.destages_pages"));
     assert!(mean(&yielding) < 0.9 * mean(&steady), "{} and {} ns", mean(&yielding), mean(&steady));
     // Both come down to where the model wants them.
-    let last = |metrics: &Value| {
-        metrics["hybrid"]["sizes"].as_array().unwrap().last().unwrap()["write_limit_pages"].as_f64().unwrap()
-    };
+    let last = |metrics| last_size(metrics, "write_limit_pages") as f64;
     assert!(last(&yielding) < 1.2 * last(&steady), "{} and {} pages", last(&yielding), last(&steady));
-    assert!(last(&yielding) < 0.8 * number(&yielding, "hybrid.flash_pages") as f64);
+    assert!(last(&yielding) < 0.8 * yielding.count("hybrid.flash_pages") as f64);
 }
 
 /// A cache that divides itself comes near the best that is fixed, and stays away from the worst. It begins with too little
 /// over-provisioned space, which is measured with the rest; the constants know nothing of queues.
 #[test]
 fn op_fcl_finds_a_good_partition_by_itself() {
-    let mean = |scheme: &str| {
+    let mean_under = |scheme: &str| {
         let small = SMALL.replace("period_requests = 2000", "period_requests = 10_000");
         let scenario = small.replace("[hybrid]\n", &format!("[hybrid]\nscheme = {scheme}\n"));
         let zipf = ZIPF.replace("60_000", "200_000");
-        let metrics = metrics(&measured(&format!("{scenario}{zipf}")));
-        metrics["response_ns"]["all"]["mean"].as_f64().unwrap()
+        mean(&measured(&format!("{scenario}{zipf}")))
     };
-    let fixed: Vec<_> =
-        (4..=9).map(|tenths| mean(&format!("{{ name = \"fp-fcl\", caching = \"{tenths}0%\" }}"))).collect();
+    let fixed: Vec<_> = (4..=9)
+        .map(|tenths| mean_under(&format!("{{ name = \"fp-fcl\", caching = \"{tenths}0%\" }}")))
+        .collect();
     let best = fixed.iter().copied().fold(f64::INFINITY, f64::min);
     let worst = fixed.iter().copied().fold(0.0, f64::max);
     for (costs, within) in [("constants", 1.25), ("measured", 1.15)] {
-        let op = mean(&format!("{{ name = \"op-fcl\", costs = \"{costs}\" }}"));
+        let op = mean_under(&format!("{{ name = \"op-fcl\", costs = \"{costs}\" }}"));
         assert!(op < within * best && op < 0.5 * worst, "{costs}: {op} ns; fixed at 40 % to 90 %: {fixed:?}");
     }
 }
@@ -258,11 +306,6 @@ fn op_fcl_finds_a_good_partition_by_itself() {
 #[test]
 fn what_does_not_go_together_is_refused() {
     let cases = [
-        (
-            "channel = \"private\"",
-            "channel = \"shared\"",
-            "timing.channel: \"shared\" was given; a hybrid takes",
-        ),
         ("fill = \"none\"", "fill = \"sequential\"", "precondition.fill: a flash cache is empty at first"),
         ("segment = \"2MiB\"", "segment = \"1GiB\"", "hybrid.segment: 1GiB divides flash of"),
         ("resize_pages = 8", "destage_pages = 0", "hybrid.destage_pages: 0 was given; at least 1"),
@@ -292,9 +335,9 @@ fn what_does_not_go_together_is_refused() {
     ];
     for (from, to, expected) in cases {
         let text = SMALL.replace(from, to);
-        let refused = Scenario::from_toml(&text)
-            .map_err(|error| error.to_string())
-            .and_then(|scenario| run(&scenario, &mut Silent).map(|_| ()).map_err(|error| error.to_string()));
+        let refused = Scenario::from_toml(&text).map_err(|error| error.to_string()).and_then(|scenario| {
+            run(&scenario, &mut NoObserver).map(|_| ()).map_err(|error| error.to_string())
+        });
         let error = refused.expect_err(expected);
         assert!(error.starts_with(expected), "{error}");
     }

@@ -5,3 +5,26 @@ mod host;
 mod hybrid;
 mod shadow;
 mod warm;
+mod workload;
+
+use coflash_sim::{Metrics, NoObserver, Scenario, run};
+use serde_json::Value;
+
+type Settings<'a> = &'a [(&'a str, &'a str)];
+
+fn measured(scenario: &Scenario) -> Metrics {
+    run(scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}")).metrics().clone()
+}
+
+/// What a scenario is refused for.
+fn refused(scenario: &Scenario) -> String {
+    run(scenario, &mut NoObserver).err().expect("it is refused").to_string()
+}
+
+/// The metrics as in a result, without these of their sections.
+fn without(sections: &[&str], metrics: &Metrics) -> Value {
+    let mut metrics = serde_json::to_value(metrics).expect("metrics are plain data");
+    let root = metrics.as_object_mut().expect("sections");
+    root.retain(|name, _| !sections.contains(&name.as_str()));
+    metrics
+}

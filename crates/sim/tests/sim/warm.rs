@@ -1,7 +1,7 @@
 //! A run from a warm device gives what a run that warms its own gives, byte for byte.
 
 use coflash_ftl::VictimConfig;
-use coflash_sim::{RunResult, Scenario, Silent, WarmDevice, run, run_from, warm};
+use coflash_sim::{NoObserver, RunResult, Scenario, WarmDevice, run, run_from, warm, warm_key};
 use std::path::{Path, PathBuf};
 
 fn small(assignments: &[(&str, &str)]) -> Scenario {
@@ -30,14 +30,14 @@ fn all_of(result: &RunResult) -> String {
 }
 
 fn assert_same(scenario: &Scenario) {
-    let cold = all_of(&run(scenario, &mut Silent).unwrap());
-    let device = warm(scenario, &mut Silent).unwrap();
-    assert_eq!(device.key(), scenario.warm_key());
+    let cold = all_of(&run(scenario, &mut NoObserver).unwrap());
+    let device = warm(scenario, &mut NoObserver).unwrap();
+    assert_eq!(device.key(), warm_key(scenario));
     let bytes = device.to_bytes();
     let kept = WarmDevice::from_bytes(&bytes).unwrap();
     assert!(kept.to_bytes() == bytes);
     for (name, device) in [("shared", &device), ("kept", &kept), ("shared once more", &device)] {
-        let result = run_from(device, scenario, &mut Silent).unwrap();
+        let result = run_from(device, scenario, &mut NoObserver).unwrap();
         assert!(all_of(&result) == cold, "{name} device, {}", scenario.to_toml());
     }
 }
@@ -105,18 +105,18 @@ fn the_golden_scenarios() {
 
 #[test]
 fn one_device_serves_all_that_its_key_does() {
-    let device = warm(&small(&[]), &mut Silent).unwrap();
+    let device = warm(&small(&[]), &mut NoObserver).unwrap();
     for assignments in [
         [("cache.size", "5%"), ("cooperation", "none")],
         [("cache.size", "2%"), ("cooperation", "cdm")],
         [("timing.page_read", "1us"), ("replay.mode", "closed")],
     ] {
         let scenario = small(&assignments);
-        let from = run_from(&device, &scenario, &mut Silent).unwrap();
-        assert_eq!(all_of(&from), all_of(&run(&scenario, &mut Silent).unwrap()));
+        let from = run_from(&device, &scenario, &mut NoObserver).unwrap();
+        assert_eq!(all_of(&from), all_of(&run(&scenario, &mut NoObserver).unwrap()));
     }
     let other = small(&[("gc.victim", "fifo"), ("seed", "6")]);
-    let error = run_from(&device, &other, &mut Silent).map(drop).unwrap_err().to_string();
+    let error = run_from(&device, &other, &mut NoObserver).map(drop).unwrap_err().to_string();
     assert!(error.contains("gc.victim.name is \"greedy\" in it and \"fifo\" in the scenario"), "{error}");
     assert!(error.contains("seed is 5 in it and 6 in the scenario"), "{error}");
 }

@@ -1,24 +1,24 @@
-//! Opening the workload of a scenario: a trace, or one that is made up.
+//! The workload of a scenario as a source: a trace, or a generated workload.
 
+use crate::cancellable::Cancellable;
 use crate::error::RunError;
 use crate::input::Inputs;
 use crate::observer::Observer;
-use crate::scenario::{Scenario, ScenarioError};
-use crate::watched::Watched;
 use coflash_base::Seed;
+use coflash_scenario::{Scenario, ScenarioError};
+use coflash_trace::like::{FitOptions, config_like};
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
-use coflash_workload::like::{FitOptions, config_like};
-use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError, trace};
+use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError};
 
-/// A workload that is about to be replayed.
-pub(crate) struct Opened<'a> {
+/// A workload that is ready for replay.
+pub(crate) struct OpenWorkload<'a> {
     pub(crate) source: Box<dyn Source>,
     pub(crate) description: String,
     pub(crate) inputs: Inputs<'a>,
     pub(crate) logical_bytes: u64,
 }
 
-impl<'a> Opened<'a> {
+impl<'a> OpenWorkload<'a> {
     pub(crate) fn new(
         scenario: &'a Scenario,
         logical_pages: u32,
@@ -33,7 +33,7 @@ impl<'a> Opened<'a> {
     }
 }
 
-/// The workload of a scenario, and what it is in words.
+/// Open the workload of a scenario, and describe it.
 pub(crate) fn open_workload(
     scenario: &Scenario,
     logical_bytes: u64,
@@ -43,9 +43,9 @@ pub(crate) fn open_workload(
 ) -> Result<(Box<dyn Source>, String), RunError> {
     let workload = &scenario.workload;
     if workload.trace.is_empty() {
-        return open_made_up(scenario, logical_bytes, seed, inputs, observer);
+        return open_generated(scenario, logical_bytes, seed, inputs, observer);
     }
-    let source = trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
+    let source = coflash_trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
         .map_err(|error| error.inside("trace_options"))?;
     let description = format!("trace {} ({})", workload.trace.join(", "), source.formats().join(", "));
     if let Some(stream) = inputs.stream() {
@@ -53,16 +53,16 @@ pub(crate) fn open_workload(
             let problem = format!("{stream} can be read only once, so it cannot be repeated");
             return Err(ScenarioError::new("workload.repeat", problem).into());
         }
-        // A signal ends a read that waits only on the thread that the signal comes to, which is this one.
+        // A signal interrupts a blocked read only on this thread, so no other thread may read the trace.
         return Ok((Box::new(source), description));
     }
     let (files, options) = (workload.trace.clone(), workload.trace_options.clone());
-    let open = move || trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
+    let open = move || coflash_trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
     Ok(repeated(scenario, source, open, description)?)
 }
 
-/// The workload of a scenario without a trace to replay, over `space_bytes`, and what it is in words.
-pub(crate) fn open_made_up(
+/// Open the generated workload of a scenario over `space_bytes`, and describe it.
+pub(crate) fn open_generated(
     scenario: &Scenario,
     space_bytes: u64,
     seed: Seed,
@@ -79,16 +79,16 @@ pub(crate) fn open_made_up(
     }
     let seed = seed.child("workload");
     let (part, space_bytes, like) = if workload.like.is_empty() {
-        (workload.made_up(), space_bytes, String::new())
+        (workload.generated(), space_bytes, String::new())
     } else {
         let options = FitOptions { trace: workload.trace_options.clone(), ..FitOptions::default() };
-        let source = trace::open_tapped(&workload.like, &options.trace, inputs.tap())
+        let source = coflash_trace::open_tapped(&workload.like, &options.trace, inputs.tap())
             .map_err(|error| error.inside("trace_options"))?;
-        let mut watched = Watched::new(source, observer);
-        let config = config_like(&mut watched, &options);
-        let (_, config) = watched.finish(config);
+        let mut source = Cancellable::new(source, observer);
+        let config = config_like(&mut source, &options);
+        let (_, config) = source.finish(config);
         let config = config?;
-        // As a trace has: what lies beyond the device is the concern of `remap`.
+        // Like a trace: `remap` treats addresses beyond the device.
         let own_bytes = config.space.map_or(space_bytes, |space| space.count);
         let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
         (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))
@@ -98,7 +98,7 @@ pub(crate) fn open_made_up(
     Ok(repeated(scenario, open()?, open, description)?)
 }
 
-/// A workload on a thread of its own, gone through as often as the scenario says.
+/// Start the workload on its own thread, with the rounds of the scenario.
 fn repeated<S: Source + 'static>(
     scenario: &Scenario,
     first: S,

@@ -1,23 +1,23 @@
-//! A source that is watched like a run.
+//! A source of requests that an observer may cancel.
 
 use crate::error::RunError;
 use crate::observer::{Cancelled, Observer, Phase};
 use coflash_workload::{Request, Source, WorkloadError};
 
-/// A source that reports each batch, and breaks off where the observer wants no more.
-pub(crate) struct Watched<'a, S> {
+/// A source that reports each batch to an observer, and fails after a cancellation.
+pub(crate) struct Cancellable<'a, S> {
     source: S,
     observer: &'a mut dyn Observer,
     requests: u64,
     cancelled: Option<Cancelled>,
 }
 
-impl<'a, S: Source> Watched<'a, S> {
+impl<'a, S: Source> Cancellable<'a, S> {
     pub(crate) fn new(source: S, observer: &'a mut dyn Observer) -> Self {
         Self { source, observer, requests: 0, cancelled: None }
     }
 
-    /// The source, and what came of reading it: a break-off is no error of the trace.
+    /// Run `work` on the source. A cancellation is reported as such, not as an error of the trace.
     pub(crate) fn finish<T>(self, result: Result<T, WorkloadError>) -> (S, Result<T, RunError>) {
         let result = match self.cancelled {
             Some(cancelled) => Err(cancelled.into()),
@@ -27,12 +27,12 @@ impl<'a, S: Source> Watched<'a, S> {
     }
 }
 
-impl<S: Source> Source for Watched<'_, S> {
+impl<S: Source> Source for Cancellable<'_, S> {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
         batch.clear();
         if let Err(cancelled) = self.observer.progress(Phase::Inputs, self.source.progress(), self.requests) {
             self.cancelled = Some(cancelled);
-            // Not the end of the trace: what reads it must not take the part for the whole.
+            // An error, not the end: the reader must not take a part of the trace for the whole.
             let problem = cancelled.to_string();
             return Err(WorkloadError::Trace { file: "trace".to_owned(), problem });
         }

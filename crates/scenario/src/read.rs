@@ -1,12 +1,13 @@
-//! Reading a scenario: errors name the key by its whole path, what was given, what is allowed, and the nearest match.
+//! The reader of scenarios. Errors name the full key, the given and the allowed value, and the nearest match.
 
-use super::Scenario;
-use coflash_base::suggest;
+use crate::policies::policies;
+use crate::scenario::Scenario;
+use coflash_base::{Misfit, suggest};
 use serde::de::{self, DeserializeOwned, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use std::fmt;
 use toml::{Table, Value};
 
-/// What is wrong with a scenario.
+/// An error in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     /// The keys from the outside in.
@@ -15,13 +16,13 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// A problem of the value at a dotted key.
+    /// Create the error of the value at a dotted key.
     #[must_use]
     pub fn new(key: &str, problem: String) -> Self {
         Self { path: key.split('.').map(str::to_owned).collect(), problem }
     }
 
-    /// A problem of the whole.
+    /// Create an error of the whole scenario.
     #[must_use]
     pub fn whole(problem: String) -> Self {
         Self { path: Vec::new(), problem }
@@ -30,6 +31,12 @@ impl ScenarioError {
     fn inside(mut self, key: &str) -> Self {
         self.path.insert(0, key.to_owned());
         self
+    }
+}
+
+impl From<Misfit> for ScenarioError {
+    fn from(Misfit { key, problem }: Misfit) -> Self {
+        Self::new(&key, problem)
     }
 }
 
@@ -55,8 +62,8 @@ impl de::Error for ScenarioError {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        // A scheme of one system may be meant for another: then say whose it is.
-        let other = crate::policies().into_iter().find(|(_, _, members)| {
+        // A policy of another family: name that family.
+        let other = policies().into_iter().find(|(_, _, members)| {
             members.iter().any(|known| known.name == variant)
                 && !members.iter().any(|known| expected.contains(&known.name))
         });
@@ -83,7 +90,7 @@ impl de::Error for ScenarioError {
             de::Unexpected::Map => "a table".to_owned(),
             other => other.to_string(),
         };
-        // What Rust calls its types, and TOML's numbers end where i64 does.
+        // Serde uses the names of Rust types; TOML's integers are limited to i64.
         let expected = match expected.to_string().as_str() {
             "u32" => format!("a whole number from 0 to {}", u32::MAX),
             "u64" => format!("a whole number from 0 to {}", i64::MAX),
@@ -103,10 +110,10 @@ impl de::Error for ScenarioError {
 }
 
 impl Scenario {
-    /// Reads and checks a scenario.
+    /// Read and check a scenario.
     ///
     /// # Errors
-    /// What is wrong with the text, with its place; what does not fit, with its key.
+    /// A syntax error with its line, or an invalid value with its key.
     pub fn from_toml(text: &str) -> Result<Self, ScenarioError> {
         let table = text.parse::<Table>().map_err(|error| {
             let line = error.span().map(|span| text[..span.start].matches('\n').count() + 1);
@@ -116,19 +123,19 @@ impl Scenario {
         Self::from_table(table)
     }
 
-    pub(super) fn from_table(table: Table) -> Result<Self, ScenarioError> {
+    pub(crate) fn from_table(table: Table) -> Result<Self, ScenarioError> {
         let scenario: Self = read_table(table)?;
         scenario.check()?;
         Ok(scenario)
     }
 }
 
-/// What a table describes; an error names its key.
-pub(super) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
+/// Deserialize a table; an error names its key.
+pub(crate) fn read_table<T: DeserializeOwned>(table: Table) -> Result<T, ScenarioError> {
     T::deserialize(Node(Value::Table(table)))
 }
 
-/// A TOML value that knows where an error belongs.
+/// A TOML value whose errors carry their key.
 struct Node(Value);
 
 impl<'de> IntoDeserializer<'de, ScenarioError> for Node {
@@ -192,7 +199,8 @@ impl<'de> MapAccess<'de> for Entries {
         let Some((key, value)) = self.entries.next() else {
             return Ok(None);
         };
-        let read = seed.deserialize(key.as_str().into_deserializer())?;
+        let name: serde::de::value::StrDeserializer<'_, ScenarioError> = key.as_str().into_deserializer();
+        let read = seed.deserialize(name)?;
         self.value = Some((key, value));
         Ok(Some(read))
     }
@@ -221,68 +229,5 @@ impl<'de> SeqAccess<'de> for Items {
         let index = self.next;
         self.next += 1;
         seed.deserialize(Node(value)).map(Some).map_err(|error| error.inside(&index.to_string()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn error(text: &str) -> String {
-        Scenario::from_toml(text).unwrap_err().to_string()
-    }
-
-    #[test]
-    fn an_error_names_the_whole_key_and_the_nearest_match() {
-        let cases = [
-            ("[cache]\nsizee = \"1GiB\"", "cache.sizee: no such key; did you mean \"size\"?"),
-            ("[gc]\nvictim = \"gredy\"", "gc.victim: \"gredy\" is not known; did you mean \"greedy\"?"),
-            (
-                "[gc.victim]\nname = \"d-choices\"\nd = 0",
-                "gc.victim: d: 0 was given; a whole number from 1 to 65535",
-            ),
-            (
-                "[gc.victim]\nname = \"greedy\"\nties = 1",
-                "gc.victim.ties: no such key; did you mean \"tie\"?",
-            ),
-            (
-                "cooperation = \"op-fcl\"",
-                "cooperation: \"op-fcl\" is not known: it is one of hybrid.scheme (allowed: none, cdm",
-            ),
-            (
-                "[hybrid]\nscheme = \"sgc\"",
-                "hybrid.scheme: \"sgc\" is not known: it is one of cooperation (allowed: op-fcl",
-            ),
-            ("[timing]\npage_read = \"25\"", "timing.page_read: \"25\" is not a duration"),
-            ("[timing]\npage_read = 25", "timing.page_read: 25 was given; a duration"),
-            (
-                "[timing]\nchannel = \"shard\"",
-                "timing.channel: \"shard\" is not known; did you mean \"shared\"?",
-            ),
-            ("[flash]\nchannels = -1", "flash.channels: -1 was given; a whole number from 0 to 4294967295"),
-            (
-                "[timing]\nchannel = 2026-01-01",
-                "timing.channel: a date was given; one of private, shared is allowed",
-            ),
-            ("[timing]\nchannel = {}", "timing.channel: a table was given; one of"),
-            ("[timing]\nchannel = 3", "timing.channel: 3 was given; one of"),
-            ("flash = [1, 2]", "flash: a list was given; a table is allowed"),
-            ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
-            ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),
-            ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation: removable_weight: "),
-            ("[ftl]\nshared_streams = [[\"hots\"]]", "ftl.shared_streams.0.0: \"hots\" is not known"),
-            ("seed = 1\nseed = 2", "line 2: "),
-            ("a = ", "line 1: "),
-        ];
-        for (text, expected) in cases {
-            let given = error(text);
-            assert!(given.starts_with(expected), "{text}\n gives {given}\n  not {expected}");
-        }
-    }
-
-    #[test]
-    fn what_is_written_reads_back() {
-        let scenario = Scenario::default();
-        assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
     }
 }

@@ -1,0 +1,75 @@
+//! Built-in scenarios.
+
+use crate::read::ScenarioError;
+use crate::scenario::Scenario;
+use coflash_base::suggest;
+
+/// A built-in scenario: a name and its file.
+#[derive(Clone, Copy, Debug)]
+pub struct BuiltIn {
+    /// The name, as an argument of `coflash run`.
+    pub name: &'static str,
+    /// Its TOML text.
+    pub text: &'static str,
+}
+
+macro_rules! built_in {
+    ($($name:literal),* $(,)?) => {
+        /// Every built-in scenario.
+        pub const BUILT_IN: &[BuiltIn] = &[$(BuiltIn {
+            name: $name,
+            text: include_str!(concat!("../../../scenarios/", $name, ".toml")),
+        }),*];
+    };
+}
+
+built_in!(
+    "demo",
+    "random-5g",
+    "msr-ssd",
+    "cdm-64g",
+    "shadowgc-1t",
+    "shadowgc-64g",
+    "opfcl-config1",
+    "opfcl-config2",
+);
+
+impl Scenario {
+    /// Read a built-in scenario.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest match.
+    pub fn built_in(name: &str) -> Result<Self, ScenarioError> {
+        let found = BUILT_IN.iter().find(|scenario| scenario.name == name).ok_or_else(|| {
+            let names: Vec<_> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
+            let hint = suggest::hint(name, &names);
+            ScenarioError::whole(format!("no scenario \"{name}\"{hint}; the name of a file ends in .toml"))
+        })?;
+        Self::from_toml(found.text)
+    }
+
+    /// Read a scenario: a built-in one by its name, or a file.
+    ///
+    /// # Errors
+    /// An unknown name, a missing file, or an invalid scenario.
+    pub fn load(name_or_path: &str) -> Result<Self, ScenarioError> {
+        if !is_path(name_or_path) {
+            return Self::built_in(name_or_path);
+        }
+        let text = std::fs::read_to_string(name_or_path)
+            .map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))?;
+        Self::from_toml(&text).map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))
+    }
+}
+
+impl Scenario {
+    /// Whether the text names a scenario: a built-in one, or a file.
+    #[must_use]
+    pub fn is_named(name_or_path: &str) -> bool {
+        is_path(name_or_path) || BUILT_IN.iter().any(|scenario| scenario.name == name_or_path)
+    }
+}
+
+fn is_path(name_or_path: &str) -> bool {
+    name_or_path.ends_with(".toml") || name_or_path.contains(['/', '\\'])
+}

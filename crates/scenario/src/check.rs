@@ -1,0 +1,105 @@
+//! Contradictions in a scenario that neither its types nor the construction of its stack exclude.
+
+use crate::precondition::{Fill, PreconditionConfig, RandomPasses};
+use crate::read::ScenarioError;
+use crate::scenario::Scenario;
+use coflash_base::Misfit;
+use coflash_hybrid::HybridConfig;
+use coflash_level::Placement;
+
+impl Scenario {
+    /// Check the scenario for contradictions.
+    ///
+    /// # Errors
+    /// The first invalid value, with its key.
+    pub fn check(&self) -> Result<(), ScenarioError> {
+        Ok(self.check_parts()?)
+    }
+
+    fn check_parts(&self) -> Result<(), Misfit> {
+        self.flash.check().map_err(|misfit| misfit.within("flash"))?;
+        self.link.check()?;
+        self.host.check()?;
+        self.check_replay()?;
+        self.check_workload()?;
+        self.check_precondition()?;
+        self.hybrid.as_ref().map_or(Ok(()), |hybrid| self.check_hybrid(hybrid))
+    }
+
+    fn check_replay(&self) -> Result<(), Misfit> {
+        let (depth, scale) = (self.replay.queue_depth, self.replay.time_scale);
+        if !(1..=1 << 20).contains(&depth) {
+            return Err(Misfit::out_of_range("replay.queue_depth", depth, "from 1 to 1048576"));
+        }
+        if !(1e-9..=1e9).contains(&scale) {
+            return Err(Misfit::out_of_range("replay.time_scale", scale, "from 1e-9 to 1e9"));
+        }
+        Ok(())
+    }
+
+    fn check_workload(&self) -> Result<(), Misfit> {
+        let workload = &self.workload;
+        for (key, is_none) in [
+            ("workload.requests_max", workload.requests_max == Some(0)),
+            ("workload.repeat", workload.repeat == Some(0)),
+        ] {
+            if is_none {
+                return Err(Misfit::out_of_range(key, 0, "at least 1"));
+            }
+        }
+        let given = workload.given();
+        if workload.trace.is_empty() && given.len() > 1 {
+            let problem = format!("{} were given; one of them is allowed", given.join(" and "));
+            return Err(Misfit::new("workload", problem));
+        }
+        Ok(())
+    }
+
+    fn check_precondition(&self) -> Result<(), Misfit> {
+        let PreconditionConfig { fill, until_free, random_passes } = self.precondition;
+        if fill == Fill::None && random_passes != RandomPasses::default() {
+            let problem = "random writes need a filled device: set precondition.fill";
+            return Err(Misfit::new("precondition.random_passes", problem));
+        }
+        if fill == Fill::Mapped && self.flash.pages_per_block < 2 {
+            return Err(Misfit::new("flash.pages_per_block", "1 is too few to map blocks"));
+        }
+        let Some(mark) = until_free else { return Ok(()) };
+        if fill != Fill::Sequential {
+            return Err(Misfit::new("precondition.until_free", "it goes with fill = \"sequential\" only"));
+        }
+        let pool_blocks = self.ftl.pools.blocks(&self.flash);
+        if mark.of(pool_blocks) < self.gc.low_mark.of(pool_blocks) {
+            let problem = format!(
+                "{mark} is less than gc.low_mark ({}): GC never lets it come to that",
+                self.gc.low_mark
+            );
+            return Err(Misfit::new("precondition.until_free", problem));
+        }
+        Ok(())
+    }
+
+    fn check_hybrid(&self, hybrid: &HybridConfig) -> Result<(), Misfit> {
+        hybrid.check().map_err(|misfit| misfit.within("hybrid"))?;
+        let refuse = |key, problem: &str| Err(Misfit::new(key, problem));
+        if self.precondition != PreconditionConfig::nothing() {
+            let problem = "a flash cache is empty at first: \"none\" is allowed, and nothing after it";
+            return refuse("precondition.fill", problem);
+        }
+        if self.cache.size.pages(self.flash.page_size.count, 1 << 31) > 0 {
+            return refuse("cache.size", "a hybrid has no device cache: \"0B\" is allowed");
+        }
+        if self.cooperation.name() != "none" {
+            let given = self.cooperation.name();
+            let problem = format!(
+                "\"{given}\" was given; a hybrid takes \"none\", and a scheme of its own (hybrid.scheme)"
+            );
+            return Err(Misfit::new("cooperation", problem));
+        }
+        if self.cache.placement != Placement::InStorage {
+            let problem = "\"host\" was given; a hybrid has no device cache to be placed";
+            return refuse("cache.placement", problem);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,35 @@
+//! Scenarios: everything that determines a result, in one type.
+//!
+//! All scenarios are read and checked here. [`Scenario`] then creates its [`Stack`] of levels and the simulated media, for a
+//! simulator or a device server.
+//!
+//! | concept | place |
+//! |---|---|
+//! | keys and hash of a scenario | `scenario.rs`; the type of a table lies in the crate that it configures |
+//! | the reader, errors with key and nearest match | `read.rs` |
+//! | changes of single keys | `set.rs` |
+//! | contradictions | `check.rs`, and the constructors of the levels |
+//! | the stack of levels | `stack.rs` |
+//! | built-in scenarios | `built_in.rs` |
+//! | the table of all policies | `policies.rs` |
+
+mod built_in;
+mod check;
+mod policies;
+mod precondition;
+mod read;
+mod replay;
+mod scenario;
+mod set;
+mod stack;
+mod workload;
+
+pub use built_in::{BUILT_IN, BuiltIn};
+pub use policies::policies;
+pub use precondition::{Fill, PreconditionConfig, RandomPasses};
+pub use read::ScenarioError;
+pub use replay::{ReplayConfig, ReplayMode};
+pub use scenario::{Scenario, digest, leaves};
+pub use set::settings;
+pub use stack::{Buffered, HostCacheStack, HybridStack, PlainStack, Stack};
+pub use workload::{Remap, WorkloadConfig};

@@ -1,0 +1,107 @@
+//! The state of the device before the workload.
+
+use coflash_ftl::FreeMark;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::fmt;
+
+/// The filling of the device before the workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fill {
+    /// The device is erased.
+    None,
+    /// Every page is written once, in order.
+    #[default]
+    Sequential,
+    /// Every page is written once, in random order.
+    Random,
+    /// Every page is mapped, block by block, as in the initial state of the reference simulator.
+    Mapped,
+}
+
+/// Random writes after the fill.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RandomPasses {
+    /// A multiple of the number of logical pages.
+    Passes(f64),
+    /// Until write amplification is steady.
+    Steady,
+}
+
+impl Default for RandomPasses {
+    fn default() -> Self {
+        Self::Passes(0.0)
+    }
+}
+
+impl Serialize for RandomPasses {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Passes(passes) => serializer.serialize_f64(*passes),
+            Self::Steady => serializer.serialize_str("steady"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RandomPasses {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+        impl de::Visitor<'_> for Either {
+            type Value = RandomPasses;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a number from 0 to 1000, or \"steady\"")
+            }
+            fn visit_f64<E: de::Error>(self, passes: f64) -> Result<RandomPasses, E> {
+                if (0.0..=1000.0).contains(&passes) {
+                    Ok(RandomPasses::Passes(passes))
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(passes), &self))
+                }
+            }
+            fn visit_i64<E: de::Error>(self, passes: i64) -> Result<RandomPasses, E> {
+                self.visit_f64(passes as f64)
+            }
+            fn visit_u64<E: de::Error>(self, passes: u64) -> Result<RandomPasses, E> {
+                self.visit_f64(passes as f64)
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RandomPasses, E> {
+                match text {
+                    "steady" => Ok(RandomPasses::Steady),
+                    _ => Err(E::invalid_value(de::Unexpected::Str(text), &self)),
+                }
+            }
+        }
+        deserializer.deserialize_any(Either)
+    }
+}
+
+impl JsonSchema for RandomPasses {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "RandomPasses".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "oneOf": [{ "type": "number", "minimum": 0, "maximum": 1000 }, { "enum": ["steady"] }] })
+    }
+}
+
+/// The state of the device before the workload; it bypasses the cache, takes no time and is not counted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct PreconditionConfig {
+    /// The fill: erased, sequential, random, or mapped without writes.
+    pub fill: Fill,
+    /// After a sequential fill, continue sequential writes until the pool with the fewest free blocks has at most this many.
+    pub until_free: Option<FreeMark>,
+    /// Uniformly random writes after the fill, as a multiple of the logical pages; "steady": until write amplification no
+    /// longer changes.
+    pub random_passes: RandomPasses,
+}
+
+impl PreconditionConfig {
+    /// The precondition of an erased device.
+    #[must_use]
+    pub fn nothing() -> Self {
+        Self { fill: Fill::None, ..Self::default() }
+    }
+}

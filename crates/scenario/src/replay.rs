@@ -1,0 +1,33 @@
+//! The replay of a workload.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The issue times of requests.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReplayMode {
+    /// Open loop: at the arrival times of the workload.
+    #[default]
+    Open,
+    /// Closed loop: as soon as fewer than `queue_depth` requests are outstanding; arrival times are ignored.
+    Closed,
+}
+
+/// The replay of the workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ReplayConfig {
+    /// Issue times: those of the workload (open), or set by the completions (closed).
+    pub mode: ReplayMode,
+    /// Outstanding requests in a closed loop.
+    pub queue_depth: u32,
+    /// Factor on the arrival times in an open loop; 0.5 doubles the speed.
+    pub time_scale: f64,
+}
+
+impl Default for ReplayConfig {
+    fn default() -> Self {
+        Self { mode: ReplayMode::Open, queue_depth: 32, time_scale: 1.0 }
+    }
+}

@@ -1,0 +1,143 @@
+//! The scenario: everything that determines a result, in one type.
+
+use crate::precondition::PreconditionConfig;
+use crate::replay::ReplayConfig;
+use crate::workload::WorkloadConfig;
+use coflash_base::Seed;
+use coflash_ftl::{FtlConfig, GcConfig};
+use coflash_hybrid::HybridConfig;
+use coflash_level::{
+    CacheConfig, CooperationConfig, DeviceConfig, HostConfig, LinkConfig, WriteBufferConfig,
+};
+use coflash_media::{Geometry, Timing};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+
+/// Everything that determines a result, except input files.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Scenario {
+    /// A short name for reports.
+    pub name: String,
+    /// The purpose of the scenario, in a sentence.
+    pub description: String,
+    /// Seed of all random streams.
+    pub seed: u64,
+    /// Geometry of the flash.
+    pub flash: Geometry,
+    /// Latencies of flash operations.
+    pub timing: Timing,
+    /// Flash translation layer.
+    pub ftl: FtlConfig,
+    /// Garbage collection.
+    pub gc: GcConfig,
+    /// Cache above the flash: NVM, or a volatile write buffer.
+    pub cache: CacheConfig,
+    /// Volatile write buffer in the host.
+    pub host_buffer: WriteBufferConfig,
+    /// Cooperation scheme of cache and flash: a name, or a table of a name and parameters.
+    pub cooperation: CooperationConfig,
+    /// Flash cache in front of disks. Default: flash without disks.
+    pub hybrid: Option<HybridConfig>,
+    /// Link between host and device.
+    pub link: LinkConfig,
+    /// The host's side of the link, for a cache in the host.
+    pub host: HostConfig,
+    /// State of the device before the workload.
+    pub precondition: PreconditionConfig,
+    /// Workload: a trace or generated requests.
+    pub workload: WorkloadConfig,
+    /// Replay of the workload: open or closed loop.
+    pub replay: ReplayConfig,
+}
+
+impl Scenario {
+    /// The configuration of the device.
+    #[must_use]
+    pub fn device(&self) -> DeviceConfig<'_> {
+        DeviceConfig {
+            geometry: &self.flash,
+            ftl: &self.ftl,
+            gc: &self.gc,
+            cache: &self.cache,
+            cooperation: &self.cooperation,
+            seed: Seed(self.seed),
+        }
+    }
+
+    /// Digest of the keys whose values differ from their defaults, except name and description. So a new key of coflash with
+    /// its default value changes no digest.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        let bare = Self { name: String::new(), description: String::new(), ..self.clone() };
+        let (mut differing, defaults) = (leaves(&bare), leaves(&Self::default()));
+        for (key, default) in defaults {
+            if differing.get(&key) == Some(&default) {
+                differing.remove(&key);
+            } else {
+                differing.entry(key).or_default();
+            }
+        }
+        digest(&differing)
+    }
+
+    /// The scenario as a TOML document, defaults included.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a scenario is plain data")
+    }
+
+    /// The scenario as JSON, defaults included, without the keys that have no value.
+    #[must_use]
+    pub fn to_json(&self) -> Value {
+        without_nulls(self)
+    }
+}
+
+/// The values of plain data by their dotted keys, in key order.
+#[must_use]
+pub fn leaves(data: &impl Serialize) -> BTreeMap<String, Value> {
+    fn collect(key: &str, value: Value, found: &mut BTreeMap<String, Value>) {
+        match value {
+            Value::Object(entries) => {
+                for (name, value) in entries {
+                    let inner = if key.is_empty() { name } else { format!("{key}.{name}") };
+                    collect(&inner, value, found);
+                }
+            }
+            value => {
+                found.insert(key.to_owned(), value);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    collect("", without_nulls(data), &mut found);
+    found
+}
+
+/// Short digest of plain data.
+#[must_use]
+pub fn digest(data: &impl Serialize) -> String {
+    let canonical = serde_json::to_vec(data).expect("plain data");
+    Sha256::digest(canonical)[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Plain data as JSON, without the keys that have no value.
+fn without_nulls(data: &impl Serialize) -> Value {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(entries) => {
+                entries.retain(|_, value| !value.is_null());
+                entries.values_mut().for_each(strip);
+            }
+            Value::Array(items) => items.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = serde_json::to_value(data).expect("plain data");
+    strip(&mut value);
+    value
+}

@@ -1,0 +1,74 @@
+//! Changes of single keys of a scenario: `gc.victim=fifo`, `cache.size=64MiB`.
+
+use crate::read::{ScenarioError, read_table};
+use crate::scenario::Scenario;
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+impl Scenario {
+    /// Replace the values of dotted keys, all at once. A value is parsed as TOML if it is valid TOML (`3`, `true`, `["a"]`), and
+    /// taken as text otherwise (`64MiB`, `greedy`).
+    ///
+    /// # Errors
+    /// An invalid key or value.
+    pub fn set<K: AsRef<str>, V: AsRef<str>>(&self, assignments: &[(K, V)]) -> Result<Self, ScenarioError> {
+        let mut table = Table::try_from(self).expect("a scenario is plain data");
+        for (key, value) in assignments {
+            assign(&mut table, key.as_ref(), parse_value(value.as_ref()))?;
+        }
+        Self::from_table(table)
+    }
+}
+
+/// Read settings outside a scenario (options of a trace and its tools) in the syntax of a scenario.
+///
+/// # Errors
+/// An invalid key or value.
+pub fn settings<T, K, V>(assignments: &[(K, V)]) -> Result<T, ScenarioError>
+where
+    T: DeserializeOwned,
+    K: AsRef<str>,
+    V: AsRef<str>,
+{
+    let mut table = Table::new();
+    for (key, value) in assignments {
+        assign(&mut table, key.as_ref(), parse_value(value.as_ref()))?;
+    }
+    read_table(table)
+}
+
+fn parse_value(text: &str) -> Value {
+    format!("value = {text}")
+        .parse::<Table>()
+        .ok()
+        .and_then(|mut table| if table.len() == 1 { table.remove("value") } else { None })
+        .unwrap_or_else(|| Value::String(text.to_owned()))
+}
+
+fn assign(root: &mut Table, key: &str, value: Value) -> Result<(), ScenarioError> {
+    let mut keys: Vec<&str> = key.split('.').collect();
+    let last = keys.pop().filter(|last| !last.is_empty()).ok_or_else(|| {
+        ScenarioError::whole(format!("\"{key}\" was given; a key such as cache.size is allowed"))
+    })?;
+    let mut table = root;
+    for part in keys {
+        let entry = table.entry(part).or_insert_with(|| Value::Table(Table::new()));
+        // A policy may be given by its bare name: `cooperation = "cdm"`, then `cooperation.removable_weight`.
+        if let Value::String(name) = entry {
+            let name = std::mem::take(name);
+            *entry = Value::Table(Table::from_iter([("name".to_owned(), Value::String(name))]));
+        }
+        table = entry
+            .as_table_mut()
+            .ok_or_else(|| ScenarioError::new(key, format!("\"{part}\" is a value and has no keys")))?;
+    }
+    // The parameters of the previous policy do not apply to the new one.
+    if last == "name"
+        && table.get("name").is_some_and(|before| *before != value)
+        && table.get("seed").is_none()
+    {
+        table.clear();
+    }
+    table.insert(last.to_owned(), value);
+    Ok(())
+}

@@ -1,0 +1,185 @@
+//! The stack of levels that a scenario describes.
+
+use crate::read::ScenarioError;
+use crate::scenario::Scenario;
+use coflash_base::{Misfit, Seed};
+use coflash_ftl::Ftl;
+use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
+use coflash_level::{Announces, Cooperates, Device, HostConfig, Linked, Placement, Protecting, WriteBack};
+use coflash_media::disk::Disks;
+use coflash_media::{CacheTimings, Memory, Timeline, When};
+
+/// A device behind a link that carries whole requests.
+pub type PlainStack = Linked<Device>;
+/// A cache in the host, above a link that carries pages.
+pub type HostCacheStack = WriteBack<Linked<Ftl>>;
+/// A flash cache in front of disks.
+pub type HybridStack = Linked<Hybrid<When>>;
+/// The host's write buffer above another stack.
+pub type Buffered<L> = WriteBack<L, Announces>;
+
+/// The levels of a scenario.
+#[allow(clippy::large_enum_variant, reason = "a run has a single stack")]
+pub enum Stack {
+    /// See [`PlainStack`].
+    Plain(PlainStack),
+    /// The same below the host's write buffer.
+    BufferedPlain(Buffered<PlainStack>),
+    /// See [`HostCacheStack`].
+    HostCache(HostCacheStack),
+    /// The same below the host's write buffer.
+    BufferedHostCache(Buffered<HostCacheStack>),
+    /// See [`HybridStack`].
+    Hybrid(HybridStack),
+    /// The same below the host's write buffer.
+    BufferedHybrid(Buffered<HybridStack>),
+}
+
+/// Evaluate an expression for the stack's variant.
+#[macro_export]
+macro_rules! for_stack {
+    ($stack:expr, $name:pat => $call:expr) => {
+        match $stack {
+            $crate::Stack::Plain($name) => $call,
+            $crate::Stack::BufferedPlain($name) => $call,
+            $crate::Stack::HostCache($name) => $call,
+            $crate::Stack::BufferedHostCache($name) => $call,
+            $crate::Stack::Hybrid($name) => $call,
+            $crate::Stack::BufferedHybrid($name) => $call,
+        }
+    };
+}
+
+impl Stack {
+    /// The flash cache in front of disks, if the stack has one.
+    #[must_use]
+    pub fn hybrid(&self) -> Option<&Hybrid<When>> {
+        match self {
+            Self::Hybrid(link) => Some(link.below()),
+            Self::BufferedHybrid(buffer) => Some(buffer.below().below()),
+            _ => None,
+        }
+    }
+
+    /// Take the flash from the bottom of the stack; `None` for a flash cache, whose flash has its own state.
+    #[must_use]
+    pub fn into_flash(self) -> Option<Ftl> {
+        match self {
+            Self::Plain(link) => Some(link.into_below().into_flash()),
+            Self::BufferedPlain(buffer) => Some(buffer.into_below().into_below().into_flash()),
+            Self::HostCache(cache) => Some(cache.into_below().into_below()),
+            Self::BufferedHostCache(buffer) => Some(buffer.into_below().into_below().into_below()),
+            Self::Hybrid(_) | Self::BufferedHybrid(_) => None,
+        }
+    }
+}
+
+impl Scenario {
+    /// Create the erased flash of the scenario.
+    ///
+    /// # Errors
+    /// The first invalid value.
+    pub fn erased_flash(&self) -> Result<Ftl, ScenarioError> {
+        Ok(self.device().erased_flash()?)
+    }
+
+    /// Create the levels above the flash of a device, erased or preconditioned.
+    ///
+    /// # Errors
+    /// The first invalid value.
+    pub fn stack_over(&self, flash: Ftl) -> Result<Stack, ScenarioError> {
+        Ok(match self.cache.placement {
+            Placement::InStorage => self.plain(flash),
+            Placement::Host => self.host_cache(flash),
+        }?)
+    }
+
+    /// Create the levels of a flash cache in front of disks.
+    ///
+    /// # Errors
+    /// The first invalid value.
+    pub fn hybrid_stack(&self, config: &HybridConfig, disks: &Disks) -> Result<Stack, ScenarioError> {
+        Ok(self.hybrid(config, disks)?)
+    }
+
+    /// Create the disks of a flash cache, idle.
+    ///
+    /// # Errors
+    /// The first invalid value.
+    pub fn disks(&self, config: &HybridConfig) -> Result<Disks, ScenarioError> {
+        let disks = Disks::new(&config.disks, self.page_bytes());
+        Ok(disks.map_err(|misfit| misfit.within("hybrid.disks"))?)
+    }
+
+    /// Create the simulated media of the scenario, without disks.
+    #[must_use]
+    pub fn timeline(&self) -> Timeline {
+        let cache = self.cache.timing();
+        let caches = CacheTimings { host: cache, device: cache, host_buffer: self.host_buffer.timing() };
+        Timeline::new(&self.flash, &self.timing, caches)
+    }
+
+    fn page_bytes(&self) -> u64 {
+        self.flash.page_size.count
+    }
+
+    fn plain(&self, flash: Ftl) -> Result<Stack, Misfit> {
+        let device = Device::over(flash, &self.device())?;
+        if self.host_buffer.exists() {
+            let pages = device.flash().logical_pages();
+            return self
+                .buffered(pages, |slots| self.link_to_buffer(device, slots))
+                .map(Stack::BufferedPlain);
+        }
+        Ok(Stack::Plain(Linked::new(device, self.page_bytes(), &self.link.cost())))
+    }
+
+    fn host_cache(&self, flash: Ftl) -> Result<Stack, Misfit> {
+        let pages = flash.logical_pages();
+        let grants = self.host.protecting == Protecting::Grants;
+        let setting = self.cache.setting(Memory::Host, self.page_bytes(), pages, grants)?;
+        let scheme = self.cooperation.build(&setting)?;
+        let seed = Seed(self.seed);
+        let cost = self.link.cost();
+        let device = Linked::under_cache(flash, self.page_bytes(), &cost, setting.slots, &self.host, seed);
+        let cache = WriteBack::over(device, &self.cache, &setting, scheme);
+        if self.host_buffer.exists() {
+            return self.buffered(pages, |_| cache).map(Stack::BufferedHostCache);
+        }
+        Ok(Stack::HostCache(cache))
+    }
+
+    fn hybrid(&self, config: &HybridConfig, disks: &Disks) -> Result<Stack, Misfit> {
+        let parts = HybridParts {
+            geometry: &self.flash,
+            timing: &self.timing,
+            ftl: &self.ftl,
+            gc: &self.gc,
+            hybrid: config,
+            seed: Seed(self.seed),
+        };
+        let hybrid = Hybrid::new(&parts, disks)?;
+        if self.host_buffer.exists() {
+            let pages = disks.pages() as u32;
+            return self
+                .buffered(pages, |slots| self.link_to_buffer(hybrid, slots))
+                .map(Stack::BufferedHybrid);
+        }
+        Ok(Stack::Hybrid(Linked::new(hybrid, self.page_bytes(), &self.link.cost())))
+    }
+
+    /// Create the host's write buffer; `below` creates the level below it, given the slots of the buffer.
+    fn buffered<L: Cooperates>(
+        &self,
+        pages: u32,
+        below: impl FnOnce(u32) -> L,
+    ) -> Result<Buffered<L>, Misfit> {
+        WriteBack::in_host(&self.host_buffer, self.page_bytes(), pages, below)
+    }
+
+    /// Create the link between a device and a write buffer of `slots` slots in the host.
+    fn link_to_buffer<L>(&self, device: L, slots: u32) -> Linked<L> {
+        let host = HostConfig { notices: self.host_buffer.notices, ..HostConfig::default() };
+        Linked::under_cache(device, self.page_bytes(), &self.link.cost(), slots, &host, Seed(self.seed))
+    }
+}

@@ -1,0 +1,143 @@
+//! Reading, setting and writing scenarios.
+
+use coflash_base::{Bytes, Share};
+use coflash_scenario::{BUILT_IN, BuiltIn, Scenario, ScenarioError, settings};
+use coflash_trace::TraceOptions;
+
+#[test]
+fn every_built_in_scenario_is_sound_and_carries_its_name() {
+    for BuiltIn { name, .. } in BUILT_IN {
+        let scenario = Scenario::built_in(name).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(scenario.name, *name);
+        assert!(!scenario.description.is_empty());
+    }
+}
+
+fn error(text: &str) -> String {
+    Scenario::from_toml(text).unwrap_err().to_string()
+}
+
+#[test]
+fn an_error_names_the_whole_key_and_the_nearest_match() {
+    let cases = [
+        ("[cache]\nsizee = \"1GiB\"", "cache.sizee: no such key; did you mean \"size\"?"),
+        ("[gc]\nvictim = \"gredy\"", "gc.victim: \"gredy\" is not known; did you mean \"greedy\"?"),
+        (
+            "[gc.victim]\nname = \"d-choices\"\nd = 0",
+            "gc.victim: d: 0 was given; a whole number from 1 to 65535",
+        ),
+        ("[gc.victim]\nname = \"greedy\"\nties = 1", "gc.victim.ties: no such key; did you mean \"tie\"?"),
+        (
+            "cooperation = \"op-fcl\"",
+            "cooperation: \"op-fcl\" is not known: it is one of hybrid.scheme (allowed: none, cdm",
+        ),
+        (
+            "[hybrid]\nscheme = \"sgc\"",
+            "hybrid.scheme: \"sgc\" is not known: it is one of cooperation (allowed: op-fcl",
+        ),
+        ("[timing]\npage_read = \"25\"", "timing.page_read: \"25\" is not a duration"),
+        ("[timing]\npage_read = 25", "timing.page_read: 25 was given; a duration"),
+        ("[timing]\nchannel = \"shard\"", "timing.channel: \"shard\" is not known; did you mean \"shared\"?"),
+        ("[flash]\nchannels = -1", "flash.channels: -1 was given; a whole number from 0 to 4294967295"),
+        (
+            "[timing]\nchannel = 2026-01-01",
+            "timing.channel: a date was given; one of private, shared is allowed",
+        ),
+        ("[timing]\nchannel = {}", "timing.channel: a table was given; one of"),
+        ("[timing]\nchannel = 3", "timing.channel: 3 was given; one of"),
+        ("flash = [1, 2]", "flash: a list was given; a table is allowed"),
+        ("[flash]\nchannels = 0", "flash.channels: 0 is too few"),
+        ("[cooperation]\nremovable_weight = 1", "cooperation.name: it must be given"),
+        ("[cooperation]\nname = \"cdm\"\nremovable_weight = 2", "cooperation: removable_weight: "),
+        ("[ftl]\nshared_streams = [[\"hots\"]]", "ftl.shared_streams.0.0: \"hots\" is not known"),
+        ("seed = 1\nseed = 2", "line 2: "),
+        ("a = ", "line 1: "),
+    ];
+    for (text, expected) in cases {
+        let given = error(text);
+        assert!(given.starts_with(expected), "{text}\n gives {given}\n  not {expected}");
+    }
+}
+
+#[test]
+fn what_is_written_reads_back() {
+    let scenario = Scenario::default();
+    assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
+}
+
+#[test]
+fn only_keys_that_differ_from_their_defaults_are_in_the_hash() {
+    let scenario = |changes: &[(&str, &str)]| Scenario::default().set(changes).unwrap();
+    let default = Scenario::default().hash();
+    assert_eq!(scenario(&[("gc.victim", "greedy"), ("timing.page_read", "25us")]).hash(), default);
+    assert_eq!(scenario(&[("name", "x"), ("description", "y")]).hash(), default);
+    for (key, value) in [
+        ("cache.size", "1MiB"),
+        ("workload.remap", "dense"),
+        ("host.jitter", "1us"),
+        ("workload.repeat", "2"),
+    ] {
+        assert_ne!(scenario(&[(key, value)]).hash(), default, "{key}");
+    }
+}
+
+#[test]
+fn a_part_in_a_list_has_only_the_given_keys() {
+    let scenario = Scenario::from_toml("[[workload.phases]]\nsynthetic = {}").unwrap();
+    let phases = &scenario.to_json()["workload"]["phases"];
+    let keys: Vec<_> = phases[0].as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["synthetic"]);
+    assert_eq!(Scenario::from_toml(&scenario.to_toml()), Ok(scenario));
+}
+
+fn set(assignments: &[(&str, &str)]) -> Result<Scenario, ScenarioError> {
+    Scenario::default().set(assignments)
+}
+
+#[test]
+fn values_are_typed_by_what_they_set() {
+    let scenario = set(&[
+        ("cache.size", "64MiB"),
+        ("cooperation", "cdm"),
+        ("cooperation.removable_weight", "0.5"),
+        ("flash.channels", "4"),
+        ("timing.copy_back", "false"),
+        ("gc.victim.name", "d-choices"),
+        ("gc.victim.d", "2"),
+        ("gc.low_mark", "3"),
+        ("name", "three"),
+        ("ftl.shared_streams", "[[\"host\", \"gc\"]]"),
+        ("ftl.spare.share", "0.07"),
+    ])
+    .unwrap();
+    assert_eq!(scenario.flash.channels, 4);
+    assert!(!scenario.timing.copy_back);
+    assert_eq!(scenario.name, "three");
+    assert_eq!(scenario.cooperation.name(), "cdm");
+    assert_eq!(scenario.gc.victim.name(), "d-choices");
+    assert_eq!(scenario.ftl.spare.share, Share::percent(7));
+}
+
+#[test]
+fn settings_of_their_own_are_written_alike() {
+    let read = |pairs: &[(&str, &str)]| settings::<TraceOptions, _, _>(pairs).map_err(|e| e.to_string());
+    let options = read(&[("units.size", "4KiB"), ("event", "C"), ("on_error", "skip")]).unwrap();
+    assert_eq!(options.units.size, Some(Bytes { count: 4096 }));
+    assert_eq!(read(&[]), Ok(TraceOptions::default()));
+    let error = read(&[("units.sice", "4KiB")]).unwrap_err();
+    assert_eq!(error, "units.sice: no such key; did you mean \"size\"? (allowed: time, address, size)");
+    assert!(read(&[("merge", "tim")]).unwrap_err().contains("did you mean \"time\"?"));
+}
+
+#[test]
+fn a_key_that_is_not_there_is_named_with_its_nearest() {
+    let error = |key, value| set(&[(key, value)]).unwrap_err().to_string();
+    assert!(error("cach.size", "1MiB").contains("did you mean \"cache\"?"), "{}", error("cach.size", "1MiB"));
+    assert!(error("seed.x", "1").contains("has no keys"), "{}", error("seed.x", "1"));
+    assert!(error("", "1").contains("a key such as"), "{}", error("", "1"));
+    assert!(
+        error("gc.victim.d", "2").starts_with("gc.victim.d: no such key"),
+        "{}",
+        error("gc.victim.d", "2")
+    );
+}

@@ -1,0 +1,75 @@
+//! The description of a scenario in sentences, without a run.
+
+use crate::error::RunError;
+use crate::input::Inputs;
+use crate::memory::human;
+use crate::observer::NoObserver;
+use crate::open_workload::open_workload;
+use coflash_base::Seed;
+use coflash_base::measure::Report;
+use coflash_hybrid::{Hybrid, Limits};
+use coflash_level::{Level, Placement};
+use coflash_media::Timeline;
+use coflash_scenario::{Scenario, Stack, for_stack};
+
+/// Build the levels of a scenario, open its workload, and describe both.
+///
+/// # Errors
+/// An invalid scenario, or a workload that cannot be opened.
+pub fn describe(scenario: &Scenario) -> Result<Vec<String>, RunError> {
+    scenario.check()?;
+    let (stack, mut sentences) = if let Some(config) = &scenario.hybrid {
+        let disks = scenario.disks(config)?;
+        let stack = scenario.hybrid_stack(config, &disks)?;
+        let flash_pages = stack.hybrid().map_or(0, Hybrid::flash_pages);
+        let pages = disks.pages();
+        let all = if pages <= flash_pages.into() { ", which holds all that is on them" } else { "" };
+        (stack, vec![format!("{pages} pages of disks behind {flash_pages} pages of flash{all}")])
+    } else {
+        let flash = scenario.erased_flash()?;
+        let (bytes, pages) = (flash.logical_bytes(), flash.logical_pages());
+        let exports =
+            format!("exports {} ({pages} pages) of {}", human(bytes), human(scenario.flash.capacity().count));
+        (scenario.stack_over(flash)?, vec![exports])
+    };
+    let mut report = Report::default();
+    let (logical_pages, heap_bytes) = for_stack!(&stack, level => {
+        Level::<Timeline>::report(level, &mut report);
+        (Level::<Timeline>::logical_pages(level), Level::<Timeline>::heap_bytes(level))
+    });
+    sentences.push(describe_caches(scenario, &stack, &report));
+    sentences.push(describe_workload(scenario, logical_pages)?);
+    let pages = f64::from(scenario.flash.pages());
+    sentences.push(format!(
+        "state of {}, {:.2} bytes a physical page",
+        human(heap_bytes as u64),
+        heap_bytes as f64 / pages
+    ));
+    Ok(sentences)
+}
+
+fn describe_caches(scenario: &Scenario, stack: &Stack, report: &Report) -> String {
+    let buffer = match report.count("host_buffer.capacity_pages") {
+        0 => String::new(),
+        pages => format!("write buffer of {pages} pages in the host, "),
+    };
+    if let Some(hybrid) = stack.hybrid() {
+        let Limits { read_pages, write_pages } = hybrid.limits();
+        return format!("{buffer}read cache of {read_pages} pages and write cache of {write_pages} at first");
+    }
+    let name = if scenario.cache.volatile { "write buffer" } else { "cache" };
+    let place = if scenario.cache.placement == Placement::Host { " in the host" } else { "" };
+    let pages = report.count("cache.capacity_pages");
+    format!("{buffer}{name} of {pages} pages{place}, {}", scenario.cooperation.name())
+}
+
+fn describe_workload(scenario: &Scenario, logical_pages: u32) -> Result<String, RunError> {
+    let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
+    let inputs = Inputs::of(scenario.workload.files());
+    let workload = match inputs.stream() {
+        // A pipe can be read only once: the run needs it.
+        Some(stream) => format!("trace {stream}, which can be read only once"),
+        None => open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, &mut NoObserver)?.1,
+    };
+    Ok(format!("workload: {workload}"))
+}

@@ -1,0 +1,313 @@
+//! The metrics of a result: those of the host's requests, and the tree of all metrics.
+
+use crate::latency::Latency;
+use coflash_base::measure::{Report, SectionInfo, Value, ratio};
+use coflash_ftl::{FtlCounters, Programs};
+use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
+use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
+use coflash_level::{CacheCounters, DropCounters, HOST_BUFFER, link_sections};
+use coflash_media::disk::DiskCounters;
+use coflash_media::{DieTime, DiskTime};
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+
+coflash_base::measures! {
+    /// Requests of the host.
+    pub struct HostCounters in "", "Host" {
+        /// Requests answered.
+        requests: u64, "requests", requests;
+        /// Pages that the host read, parts of pages included.
+        host_reads_pages: u64, "pages read by the host", pages, untabled, series("host_reads_pages");
+        /// Pages that the host wrote, parts of pages included.
+        host_writes_pages: u64, "pages written by the host", pages, series("host_writes_pages");
+        /// Whole pages that the host trimmed.
+        host_trims_pages: u64, "host trims", pages, untabled;
+        /// Flushes.
+        flushes: u64, "flushes", requests, untabled;
+    }
+}
+
+coflash_base::measures! {
+    /// Flash programs for each page that was written.
+    pub struct Amplification in "", "Write amplification" {
+        /// Pages arriving at the FTL: host writes past the cache, and evictions.
+        ftl_writes_pages: u64, "pages written to the FTL", pages, untabled;
+        /// All programs for each page that the host wrote.
+        waf_host: Option<f64>, "WAF, by host writes", ratio, cost;
+        /// All programs for each page arriving at the FTL.
+        waf_ftl: Option<f64>, "WAF, by FTL writes", ratio, cost;
+        /// Simulated time from the start to the last answer.
+        simulated_ns: u64, "simulated time", ns, untabled;
+    }
+}
+
+coflash_base::measures! {
+    /// Flash programs for each page that reached the device.
+    pub struct DeviceAmplification in "host_buffer", "Write amplification of the device" {
+        /// All flash programs for each page written to the device, as the ShadowGC paper counts.
+        waf_device: Option<f64>, "WAF, by device writes", ratio, cost;
+    }
+}
+
+/// Response times of one kind of request.
+macro_rules! responses {
+    ($($name:ident in $path:literal, $kind:literal;)*) => {$(
+        coflash_base::measures! {
+            /// From the arrival of a request to its answer.
+            pub struct $name in $path, "Response times" {
+                /// Requests.
+                count: u64, concat!("requests", $kind), requests, untabled;
+                /// The mean.
+                mean: Option<f64>, concat!("response", $kind, ", mean"), ns, cost;
+                /// The standard deviation.
+                stddev: Option<f64>, concat!("response", $kind, ", std. deviation"), ns, cost;
+                /// The time that half of the requests do not exceed.
+                p50: Option<u64>, concat!("response", $kind, ", p50"), ns, cost, untabled;
+                /// The time that 90 % of the requests do not exceed.
+                p90: Option<u64>, concat!("response", $kind, ", p90"), ns, cost, untabled;
+                /// The time that 99 % of the requests do not exceed.
+                p99: Option<u64>, concat!("response", $kind, ", p99"), ns, cost;
+                /// The time that 99.9 % of the requests do not exceed.
+                p99_9: Option<u64>, concat!("response", $kind, ", p99.9"), ns, cost;
+                /// The time that 99.99 % of the requests do not exceed.
+                p99_99: Option<u64>, concat!("response", $kind, ", p99.99"), ns, cost, untabled;
+                /// The longest.
+                max: Option<u64>, concat!("response", $kind, ", maximum"), ns, cost, untabled;
+            }
+        }
+
+        impl From<&Latency> for $name {
+            fn from(latency: &Latency) -> Self {
+                let at = |quantile| latency.at(quantile);
+                Self {
+                    count: latency.count(),
+                    mean: latency.mean(),
+                    stddev: latency.stddev(),
+                    p50: at(0.5),
+                    p90: at(0.9),
+                    p99: at(0.99),
+                    p99_9: at(0.999),
+                    p99_99: at(0.9999),
+                    max: latency.max(),
+                }
+            }
+        }
+    )*};
+}
+
+responses! {
+    AllResponses in "response_ns.all", "";
+    ReadResponses in "response_ns.read", ", reads";
+    WriteResponses in "response_ns.write", ", writes";
+}
+
+coflash_base::measures! {
+    /// Erases of single blocks, in the measured part.
+    pub struct EraseCounts in "erase_count", "Wear" {
+        /// The mean.
+        mean: f64, "erases of a block, mean", cost, untabled;
+        /// The most.
+        max: u32, "erases of a block, maximum", cost, untabled;
+        /// The standard deviation.
+        stddev: f64, "erases of a block, std. deviation", cost, untabled;
+    }
+}
+
+impl EraseCounts {
+    pub(crate) fn of(counts: &[u32]) -> Self {
+        let n = counts.len() as u128;
+        let sum: u128 = counts.iter().map(|&count| u128::from(count)).sum();
+        let squares: u128 = counts.iter().map(|&count| u128::from(count).pow(2)).sum();
+        let variance = (n * squares - sum * sum) as f64 / (n * n) as f64;
+        Self {
+            mean: sum as f64 / n as f64,
+            max: counts.iter().copied().max().unwrap_or(0),
+            stddev: variance.sqrt(),
+        }
+    }
+}
+
+/// Every section that a result may have, in the order of tables.
+#[must_use]
+pub fn sections() -> Vec<&'static SectionInfo> {
+    const HEAD: &[&SectionInfo] = &[
+        &HostCounters::INFO,
+        &Amplification::INFO,
+        &FtlCounters::INFO,
+        &Programs::INFO,
+        &DropCounters::INFO,
+        &DieTime::INFO,
+    ];
+    const LEVELS: &[&SectionInfo] = &[
+        &CacheCounters::INFO,
+        &TierCounters::INFO,
+        &DiskCounters::INFO,
+        &DiskTime::INFO,
+        &MappingCounters::INFO,
+        &TierSize::INFO,
+        HOST_BUFFER_INFO,
+        &DeviceAmplification::INFO,
+        &ShadowCounters::INFO,
+        &CommitCounters::INFO,
+        &SoleCopyCounters::INFO,
+    ];
+    const TAIL: &[&SectionInfo] =
+        &[&AllResponses::INFO, &ReadResponses::INFO, &WriteResponses::INFO, &EraseCounts::INFO];
+    [HEAD, LEVELS, &link_sections(), TAIL].concat()
+}
+
+const HOST_BUFFER_INFO: &SectionInfo = &HOST_BUFFER;
+
+/// The sections of lists: measures at several times.
+#[must_use]
+pub fn lists() -> Vec<&'static SectionInfo> {
+    vec![&Sizes::INFO]
+}
+
+/// Add the metrics derived from the counters of several levels.
+pub(crate) fn add_amplification(report: &mut Report) {
+    let programs = programs(report);
+    let ftl_writes_pages = report.count("programs_pages.host") + report.count("programs_pages.evict");
+    report.add(&Amplification {
+        ftl_writes_pages,
+        waf_host: ratio(programs, report.count("host_writes_pages")),
+        waf_ftl: ratio(programs, ftl_writes_pages),
+        simulated_ns: report.end().ns,
+    });
+    if report.value("host_buffer.written_pages").is_some() {
+        let waf_device = ratio(programs, report.count("host_buffer.written_pages"));
+        report.add(&DeviceAmplification { waf_device });
+    }
+}
+
+/// All flash programs.
+pub(crate) fn programs(report: &Report) -> u64 {
+    let programs = Programs::INFO.measures.iter();
+    programs.map(|cause| report.count(&format!("{}.{}", Programs::INFO.path, cause.name))).sum()
+}
+
+/// The metrics of a run, by the dotted paths of their sections.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metrics(Report);
+
+impl Metrics {
+    pub(crate) fn new(report: Report) -> Self {
+        Self(report)
+    }
+
+    /// The value at a dotted path; `None` if this run has no such measure.
+    #[must_use]
+    pub fn value(&self, path: &str) -> Option<Value> {
+        self.0.value(path)
+    }
+
+    /// The count at a dotted path.
+    ///
+    /// # Panics
+    /// This run has no such count.
+    #[must_use]
+    pub fn count(&self, path: &str) -> u64 {
+        match self.value(path) {
+            Some(Value::Count(count)) => count,
+            other => panic!("{path} is {other:?} and no count"),
+        }
+    }
+
+    /// The number at a dotted path; `None` if this run has none.
+    #[must_use]
+    pub fn number(&self, path: &str) -> Option<f64> {
+        match self.value(path)? {
+            Value::Count(count) => Some(count as f64),
+            Value::Real(number) => Some(number),
+            Value::None => None,
+        }
+    }
+
+    /// All flash programs.
+    #[must_use]
+    pub fn programs_pages(&self) -> u64 {
+        programs(&self.0)
+    }
+}
+
+impl Serialize for Metrics {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut root = Table::default();
+        for (info, values) in self.0.sections() {
+            let table = root.at(info.path);
+            let names = info.measures.iter().map(|measure| measure.name);
+            table.0.extend(names.zip(values.iter().copied().map(Entry::Value)));
+        }
+        for (info, rows) in self.0.lists() {
+            let (path, name) = info.path.rsplit_once('.').unwrap_or(("", info.path));
+            let row = |values: &Vec<Value>| {
+                let names = info.measures.iter().map(|measure| measure.name);
+                Table(names.zip(values.iter().copied().map(Entry::Value)).collect())
+            };
+            root.at(path).0.push((name, Entry::List(rows.iter().map(row).collect())));
+        }
+        root.serialize(serializer)
+    }
+}
+
+/// An entry of the tree.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Entry {
+    Value(Value),
+    Table(Table),
+    List(Vec<Table>),
+}
+
+/// Named entries in order.
+#[derive(Default)]
+struct Table(Vec<(&'static str, Entry)>);
+
+impl Table {
+    /// The table at a dotted path, created if it is missing.
+    fn at(&mut self, path: &'static str) -> &mut Self {
+        if path.is_empty() {
+            return self;
+        }
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let place = self.0.iter().position(|(name, _)| *name == first).unwrap_or_else(|| {
+            self.0.push((first, Entry::Table(Self::default())));
+            self.0.len() - 1
+        });
+        match &mut self.0[place].1 {
+            Entry::Table(table) => table.at(rest),
+            _ => unreachable!("{first} is a section and no measure"),
+        }
+    }
+}
+
+impl Serialize for Table {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, entry) in &self.0 {
+            map.serialize_entry(name, entry)?;
+        }
+        map.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_measure_has_a_path_of_its_own_and_parts_of_what_is_there() {
+        let mut paths = BTreeSet::new();
+        for info in sections() {
+            for measure in info.measures {
+                let path = format!("{}.{}", info.path, measure.name);
+                assert!(paths.insert(path.clone()), "{path} is declared twice");
+                for whole in measure.part_of {
+                    let found = info.measures.iter().any(|other| other.name == *whole);
+                    assert!(found, "{path} is a part of {whole}, which is not in its section");
+                }
+            }
+        }
+    }
+}
