@@ -68,7 +68,7 @@ def per_thousand_commands(result: Result) -> float:
 
 
 def column(values: Iterable[object]) -> NDArray[Any]:
-    """A column of the table."""
+    """Return a column of the table."""
     return np.array(list(values))
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from coflash import Result, Scenario, Table, run
 from coflash.demo import find_trace
-from coflash.publication import write_figures
+from coflash.figures.publication import write_figures
 from coflash.report import Study, write_report
 
 # %% [markdown]

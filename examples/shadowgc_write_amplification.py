@@ -61,7 +61,7 @@ results["host large"]["sgc"]
 
 # %%
 def waf(result: Result) -> float:
-    """The paper's write amplification."""
+    """Return the write amplification as the paper defines it."""
     return float(result.metrics["host_buffer"]["waf_device"])
 
 

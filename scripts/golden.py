@@ -1,7 +1,7 @@
-"""Writes the golden results: what small scenarios gave when they were last looked at.
+"""Write the golden results of small scenarios.
 
-Each `tests/golden/NAME.toml` runs on its own workload; `NAME.json` keeps its metrics. With --check, writes nothing and
-fails where a result has changed. A change is either a mistake or stands in CHANGELOG.md under "Results changed".
+Each `tests/golden/NAME.toml` runs on its own workload; `NAME.json` keeps its metrics. With --check, write nothing and
+fail if a result has changed. A change is either a mistake or stands in CHANGELOG.md under "Results changed".
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 
 
 def golden_text(scenario: Path) -> str:
-    """All of a run that is to stay the same: not its speed, not the version that made it."""
+    """Return the part of a result that must not change: not its speed, not its version."""
     document = dict(coflash.run(scenario).document)
     kept = {key: document[key] for key in ("scenario_hash", "seed", "workload", "metrics")}
     return json.dumps(kept, indent=2, ensure_ascii=False) + "\n"
 
 
 def main() -> int:
-    """Writes the results, or checks them."""
+    """Write the results, or check them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail where a result has changed")
     check = parser.parse_args().check

@@ -1,32 +1,37 @@
-"""Writes the part of docs/reference that the core knows best: the scenario's keys, and the policies.
+"""Write what follows from definitions in the Rust source: pages of docs/reference, and the types of metrics.
 
-With --check, writes nothing and fails where a file is not what would be written.
+With --check, write nothing and fail if a file is stale.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import coflash
+from coflash import _core
 
-REFERENCE = Path(__file__).parents[1] / "docs" / "reference"
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "docs" / "reference"
+TYPES = ROOT / "python" / "coflash" / "measures" / "metrics.py"
 NOTE = "<!-- Written by `make generate`; edit the definition in the Rust source instead. -->\n"
 
 
 def scenario_page(schema: dict[str, Any]) -> str:
-    """Every key of a scenario, a table for each of its tables."""
+    """List every key of a scenario, a table for each of its tables."""
     text = [
         "# Scenario keys\n",
         NOTE,
         "A scenario is a TOML file. Every key may be left out and then has its default; an unknown key is an error.",
         "`coflash scenario show demo` prints a whole one, `--set cache.size=64MiB` changes a key for one run.\n",
     ]
-    # Tables that are listed may hold lists of themselves: each kind is told once, with all its places.
+    # Tables in lists may contain lists of themselves: each kind is described once, with all its places.
     lists: dict[str, list[str]] = {}
     places: dict[str, str] = {}
     for path, table in tables(schema, schema, ""):
@@ -59,7 +64,7 @@ def scenario_page(schema: dict[str, Any]) -> str:
 
 
 def definition(node: dict[str, Any]) -> str:
-    """The name of the definition that `node` refers to, itself or among its alternatives; empty where there is none."""
+    """Return the name of the definition that `node` or one of its alternatives refers to; may be empty."""
     for option in [node, *node.get("anyOf", []), *node.get("allOf", [])]:
         if "$ref" in option:
             name: str = option["$ref"].rsplit("/", 1)[1]
@@ -68,7 +73,7 @@ def definition(node: dict[str, Any]) -> str:
 
 
 def policies_page(families: Iterable[coflash.PolicyFamily]) -> str:
-    """Every policy, a table for each family."""
+    """List every policy, a table for each family."""
     text = [
         "# Policies\n",
         NOTE,
@@ -85,13 +90,95 @@ def policies_page(families: Iterable[coflash.PolicyFamily]) -> str:
     return "\n".join(text)
 
 
+def measures_page(sections: list[dict[str, Any]], lists: list[dict[str, Any]]) -> str:
+    """List every measure of a result, a table for each section."""
+    text = [
+        "# Measures\n",
+        NOTE,
+        "The numbers of a result, by their paths in its `metrics`. A result has a section if its system has that part.",
+        "Where a command asks for a measure, its name may be short: `--measure response.p99` is `response_ns.all.p99`.",
+        "Measures with a column are in the time series, too.\n",
+    ]
+    for path, title, meaning, measures in by_path(sections):
+        text.append(f"## {f'`{path}`' if path else 'Top level'}: {title}\n")
+        text += [meaning + "\n", "| name | unit | better | meaning | column |", "|---|---|---|---|---|"]
+        for each in measures:
+            unit = "" if each["unit"] == "count" else each["unit"]
+            better = "" if each["better"] == "neither" else each["better"]
+            column = f"`{each['column']}`" if each["column"] else ""
+            text.append(row(f"`{each['name']}`", unit, better, " ".join(each["meaning"].split()), column))
+        text.append("")
+    for section in lists:
+        text += [f"## `{section['path']}`, a list: {section['title']}\n", " ".join(section["meaning"].split()) + "\n"]
+        text += ["| name | unit | meaning |", "|---|---|---|"]
+        text += [row(f"`{m['name']}`", m["unit"], " ".join(m["meaning"].split())) for m in section["measures"]]
+        text.append("")
+    return "\n".join(text)
+
+
+def by_path(sections: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, list[dict[str, Any]]]]:
+    """Yield path, title, meaning and measures of each part of the metrics; sections of one path are put together."""
+    for path in dict.fromkeys(section["path"] for section in sections):
+        own = [section for section in sections if section["path"] == path]
+        meaning = " ".join(own[0]["meaning"].split()) if path else "What every run counts."
+        measures = [measure for section in own for measure in section["measures"]]
+        yield path, own[0]["title"] if path else "every run", meaning, measures
+
+
+def metrics_module(sections: list[dict[str, Any]]) -> str:
+    """Write the types of metrics: a class for each part of them."""
+    text = [
+        '"""What a run counted, typed. Written by `make generate` from the measures that the core declares."""\n',
+        "from __future__ import annotations\n",
+        "from coflash.measures.record import Record",
+    ]
+    found = {path: (meaning, measures) for path, _, meaning, measures in by_path(sections)}
+    groups = [path.rpartition(".")[0] for path in found]
+    paths = [path for path in dict.fromkeys([*found, *groups]) if path]
+    for path in [*sorted(paths, key=lambda path: -path.count(".")), ""]:
+        meaning, measures = found.get(path, ("", []))
+        text.append(f"\n\nclass {class_name(path)}(Record):")
+        text.append(docstring(meaning if path else METRICS))
+        for measure in measures:
+            kind = "int" if measure["is_whole"] else "float"
+            text.append(f"    {measure['name']}: {kind}{' | None' if measure['is_optional'] else ''}")
+            text.append(docstring(measure["meaning"]))
+        inner = [each.rpartition(".") for each in paths]
+        text += [
+            f"    {name}: {class_name(f'{outer}.{name}'.lstrip('.'))}" for outer, _, name in inner if outer == path
+        ]
+    return re.sub(r"\n{3,}class", "\n\n\nclass", "\n".join(text)) + "\n"
+
+
+METRICS = """What a run counted. Names end in their unit. The two write amplifications divide all flash programs by \
+the pages that the host wrote (`waf_host`) and by the pages that arrived at the FTL (`waf_ftl`); a cache that absorbs \
+writes lowers the first and not the second. Parts that only some systems have are in the metrics of those systems: \
+`"host" in metrics` tells."""
+
+
+def class_name(path: str) -> str:
+    """Return the name of the class of a part of the metrics."""
+    return "".join(word.capitalize() for word in path.replace(".", "_").split("_")) or "Metrics"
+
+
+def docstring(meaning: str) -> str:
+    """Write a docstring: the first sentence on a line of its own, if it is not all."""
+    first, _, rest = (" ".join(meaning.split()) or "See its parts.").partition(". ")
+    if len(first) > 109:
+        first, _, rest = (f"{first}. {rest}" if rest else first).partition("; ")
+    if not rest:
+        return f'    """{first}"""\n'
+    lines = [first.rstrip(".") + ".", "", *textwrap.wrap(rest[0].upper() + rest[1:], 112)]
+    return "\n".join([f'    """{lines[0]}', *(f"    {line}".rstrip() for line in lines[1:]), '    """\n'])
+
+
 def row(*cells: str) -> str:
-    """A line of a table."""
+    """Write a line of a table."""
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
 def tables(node: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """A table of the scenario and all tables below it, each with its key path."""
+    """Yield a table of the scenario and all tables below it, each with its key path."""
     if any(not nested(value, schema) for value in node["properties"].values()):
         yield path, node
     for key, value in node["properties"].items():
@@ -105,13 +192,13 @@ def tables(node: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[
 
 
 def nested(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any] | None:
-    """The table that `node` is, if it is one with keys of its own and nothing else beside."""
+    """Return the table that `node` describes, if it is nothing but a table with keys of its own."""
     options = [option for option in alternatives(node, schema) if option.get("type") != "null"]
     return options[0] if len(options) == 1 and "properties" in options[0] else None
 
 
 def alternatives(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """What `node` may be, references followed."""
+    """List the alternatives of `node`, with references resolved."""
     if "$ref" in node:
         return alternatives(referred(node, schema), schema)
     for choice in ("oneOf", "anyOf", "allOf"):
@@ -121,13 +208,13 @@ def alternatives(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str,
 
 
 def referred(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """The definition that `node` refers to; empty where it refers to none."""
+    """Return the definition that `node` refers to; may be empty."""
     definition: dict[str, Any] = schema["$defs"][node["$ref"].rsplit("/", 1)[1]] if "$ref" in node else {}
     return definition
 
 
 def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
-    """What values a key takes, in words."""
+    """Describe the values of a key in words."""
     words: list[str] = []
     for option in alternatives(node, schema):
         if "enum" in option:
@@ -146,7 +233,7 @@ NAMES = {"object": "table", "string": "text", "integer": "whole number", "boolea
 
 
 def default(node: dict[str, Any], schema: dict[str, Any]) -> str:
-    """The default as TOML has it; a dash where the key is needed or there is none."""
+    """Return the default as TOML; a dash if the key is required or has none."""
     value = node.get("default", referred(node, schema).get("default"))
     if isinstance(value, dict) and value.keys() == {"name"}:
         value = value["name"]  # a policy without parameters
@@ -154,7 +241,7 @@ def default(node: dict[str, Any], schema: dict[str, Any]) -> str:
 
 
 def described(node: dict[str, Any], schema: dict[str, Any]) -> str:
-    """What is said about `node`, or else about its type, in one line; choices that are explained follow."""
+    """Return the description of `node`, or else of its type, in one line; descriptions of its choices follow."""
     own: str = node.get("description", referred(node, schema).get("description", ""))
     choices = [
         f"`{json.dumps(option['const'])}`: {option['description']}"
@@ -165,25 +252,24 @@ def described(node: dict[str, Any], schema: dict[str, Any]) -> str:
 
 
 def main() -> int:
-    """Writes the pages, or checks them."""
+    """Write the pages, or check them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="fail where a page is stale")
     check = parser.parse_args().check
-    pages = {
-        "scenario.md": scenario_page(coflash.scenario_schema()),
-        "policies.md": policies_page(coflash.policies()),
+    sections, lists = _core.measures()
+    files = {
+        REFERENCE / "scenario.md": scenario_page(coflash.scenario_schema()),
+        REFERENCE / "policies.md": policies_page(coflash.policies()),
+        REFERENCE / "measures.md": measures_page(sections, lists),
+        TYPES: metrics_module(sections),
     }
-    stale = []
-    for name, text in pages.items():
-        page = REFERENCE / name
-        if not page.exists() or page.read_text(encoding="utf-8") != text:
-            stale.append(page.relative_to(REFERENCE.parents[1]))
-            if not check:
-                page.parent.mkdir(parents=True, exist_ok=True)
-                page.write_text(text, encoding="utf-8")
+    stale = [file for file, text in files.items() if not file.exists() or file.read_text(encoding="utf-8") != text]
     if check and stale:
-        print(f"stale: {', '.join(map(str, stale))}; run make generate", file=sys.stderr)
+        names = ", ".join(str(file.relative_to(ROOT)) for file in stale)
+        print(f"stale: {names}; run make generate", file=sys.stderr)
         return 1
+    for file in stale:
+        file.write_text(files[file], encoding="utf-8")
     return 0
 
 

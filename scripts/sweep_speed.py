@@ -1,8 +1,8 @@
-"""What sweeping costs, and what a second core gives: bare runs one after another against sweeps of the same runs.
+"""Measure the overhead of a sweep, and the speed-up from a second core, against separate runs in sequence.
 
-What a sweep costs is told in processor time, to which it hardly matters what else goes on. What a second core gives can
-only be told in the time on the clock, on a machine that does nothing else. Rounds alternate, so that what changes
-meanwhile falls on both sides of each ratio, and the median of the rounds counts.
+The overhead is measured in processor time, which hardly depends on other programs. The speed-up can only be measured in
+wall time, on an idle machine. Rounds alternate, so that slow changes of the machine affect both sides of a ratio, and
+the median of the rounds counts.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import coflash
 
 OVERHEAD_MAX, SPEEDUP_MIN = 0.05, 1.8
 BUSY = 0.3
-"""Of other processes: from here on times on the clock say little."""
+"""The load of other processes from which on wall times say little."""
 
-# A run of one to two seconds. Seeds differ, so that no run shares its warm device, which bare runs would not.
+# A run of one to two seconds. Seeds differ, so that runs of a sweep share no warm device, as separate runs do not.
 SCENARIO = coflash.Scenario.load("demo").with_(
     {"workload.synthetic.generator": "uniform", "workload.synthetic.requests": 3_000_000}
 )
 
 
 def timed(work: Callable[[], None]) -> tuple[float, float, float]:
-    """Seconds on the clock, of processor time, and of the processor time of this thread, which hands out the runs."""
+    """Return the wall time, the processor time, and the processor time of this thread, which hands out the runs."""
     before = time.perf_counter(), time.process_time(), time.thread_time()
     work()
     after = time.perf_counter(), time.process_time(), time.thread_time()
@@ -37,7 +37,7 @@ def timed(work: Callable[[], None]) -> tuple[float, float, float]:
 
 
 def main() -> None:
-    """Measures and prints; with --check, exit status 1 where a bound is not kept."""
+    """Measure and print; with --check, exit with status 1 if a bound is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=8, help="runs of a round")
     parser.add_argument("--rounds", type=int, default=5)

@@ -1,25 +1,30 @@
-"""Simulates flash storage whose caches and garbage collection cooperate.
+"""Simulate flash storage whose caches and garbage collection cooperate.
 
->>> import coflash
->>> scenario = coflash.Scenario.load("demo").with_(cache__size="64MiB")
->>> result = coflash.run(scenario, trace="examples/traces/pgbench-oltp-400k.iolog.zst")  # doctest: +SKIP
->>> result.metrics.waf_host  # doctest: +SKIP
+Examples:
+    >>> import coflash
+    >>> scenario = coflash.Scenario.load("demo").with_(cache__size="64MiB")
+    >>> result = coflash.run(scenario, trace="examples/traces/pgbench-oltp-400k.iolog.zst")  # doctest: +SKIP
+    >>> result.metrics.waf_host  # doctest: +SKIP
 
-What a scenario holds is in `docs/reference/scenario.md`; what a result counts is at [`Metrics`][coflash.Metrics].
+`docs/reference/scenario.md` lists the keys of a scenario, `docs/reference/measures.md` the numbers of a result.
 """
+
+from typing import Any
 
 from coflash import costmodel, trace
 from coflash._core import CoflashError, __version__
-from coflash.metrics import Metrics, SoFar
+from coflash.measures.metrics import Metrics
+from coflash.measures.record import SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
-from coflash.result import Histogram, Result
-from coflash.results import Results, results
-from coflash.running import run, trace_info
-from coflash.scenario import Scenario, presets, scenario_schema
+from coflash.results.database import Results, results
+from coflash.results.histogram import Histogram
+from coflash.results.result import Result
+from coflash.runs.run import run, trace_info
+from coflash.runs.warm import Warm, warm
+from coflash.scenario import Scenario, built_in_scenarios, scenario_schema
 from coflash.sweep import Sweep, sweep
+from coflash.sweep.tune import Tuning, tune
 from coflash.table import Table
-from coflash.tune import Tuning, tune
-from coflash.warming import Warm, warm
 
 __all__ = [
     "CoflashError",
@@ -37,9 +42,9 @@ __all__ = [
     "Tuning",
     "Warm",
     "__version__",
+    "built_in_scenarios",
     "costmodel",
     "policies",
-    "presets",
     "results",
     "run",
     "scenario_schema",
@@ -49,3 +54,13 @@ __all__ = [
     "tune",
     "warm",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "presets":
+        import warnings
+
+        warnings.warn("coflash.presets is now called coflash.built_in_scenarios", FutureWarning, stacklevel=2)
+        return built_in_scenarios
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

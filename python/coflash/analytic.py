@@ -1,14 +1,13 @@
-"""What write amplification should be, without a simulator.
+"""Write amplification in closed form.
 
-All models assume uniform random writes of single pages to a full device. The legend:
+All models assume uniform random writes of single pages to a full device. The symbols:
 
 - ``alpha``: T / U, the physical pages per logical page (a ratio above 1). T leaves out open and reserve
   blocks, see ``usable``; U is the number of logical pages that hold data.
 - ``pages_per_block``: N, the unit of erasing.
 - write amplification A: pages programmed / pages written by the host (a ratio, 1 at best).
 
-Every function raises ``ValueError``, naming the value given and those allowed, for arguments outside its
-domain.
+Every function raises ``ValueError`` for arguments outside its domain, with the given and the allowed values.
 """
 
 import math
@@ -61,15 +60,15 @@ def usable(
     open_blocks_per_pool: int = 1,
     reserve_blocks_per_pool: int = 1,
 ) -> float:
-    """The T of ``alpha``, in pages: physical pages less those that hold no data while host writes come.
+    """Return the T of ``alpha`` in pages: physical pages without those that hold no data during host writes.
 
-    A pool is what owns its free blocks (a plane, a chip or the whole device); ``reserve_blocks_per_pool`` is
-    how many of them are free between one cleaning and the next. For a simulated device that is ``gc.low_mark``
-    plus one, for GC goes on until there are more free blocks than the mark.
+    A pool owns its free blocks (those of a plane, a chip or the whole device); ``reserve_blocks_per_pool`` of
+    them are free between one cleaning and the next. In a simulated device that is ``gc.low_mark`` plus one,
+    since GC continues until there are more free blocks than the mark.
 
-    An open block counts half, for on average it is half full. Where copies and host writes share one, it takes
-    less, 1/(2A) of a block: host writes find it filled to 1 - 1/A with a victim's copies. Allow for a T larger
-    than what is returned by up to half a block per pool.
+    An open block counts half, since on average it is half full. If copies and host writes share it, it counts
+    less, 1/(2A) of a block: host writes find it filled to 1 - 1/A with a victim's copies. The true T may be
+    larger than the result by up to half a block per pool.
     """
     _require(pages_per_block >= 1, "pages_per_block", pages_per_block, "an integer >= 1")
     _require(pools >= 1, "pools", pools, "an integer >= 1")
@@ -81,16 +80,16 @@ def usable(
 
 
 def random_choice(alpha: float) -> float:
-    """A when the victim is any block at random: it holds N / alpha valid pages on average."""
+    """Return A for victims chosen at random: they hold N / alpha valid pages on average."""
     _require_alpha(alpha)
     return alpha / (alpha - 1)
 
 
 def fifo(alpha: float) -> float:
-    """A when the oldest block is the victim, of any size; ``greedy`` tends to it for large blocks.
+    """Return A if the oldest block is the victim, for any block size; ``greedy`` tends to it for large blocks.
 
-    A page lives through one round of the log with probability exp(-alpha / A), and that is 1 - 1/A, which
-    gives A = alpha / (alpha + W(-alpha exp(-alpha))), W the principal branch of Lambert's function.
+    A page survives one round of the log with probability exp(-alpha / A) = 1 - 1/A, which gives
+    A = alpha / (alpha + W(-alpha exp(-alpha))), W the principal branch of Lambert's function.
 
     Source: J. Menon, "A performance comparison of RAID-5 and log-structured arrays", HPDC 1995; with
     Lambert's function: P. Desnoyers, "Analytic modeling of SSD write performance", SYSTOR 2012.
@@ -102,11 +101,11 @@ def fifo(alpha: float) -> float:
 
 
 def greedy(alpha: float, pages_per_block: int) -> float:
-    """A when a block with the fewest valid pages is the victim.
+    """Return A if a block with the fewest valid pages is the victim.
 
     alpha = N (H(N) - H(v)) / (N - v), where a victim has v valid pages on average and H, the harmonic
-    numbers, is linear between integers; A = N / (N - v). On such a stretch A is linear in alpha, so no root
-    need be searched for. From alpha = H(N) on, victims are empty and A is 1. This is the limit of
+    numbers, is linear between integers; A = N / (N - v). Between integers A is linear in alpha, so that no
+    root search is needed. From alpha = H(N) on, victims are empty and A is 1. This is the limit of
     ``d_choices`` for large d.
 
     Source: P. Desnoyers, "Analytic models of SSD write performance", ACM Transactions on Storage 10(2), 2014.
@@ -116,13 +115,13 @@ def greedy(alpha: float, pages_per_block: int) -> float:
 
 
 def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
-    """A when the victim is, of ``d`` blocks picked at random, the one with the fewest valid pages.
+    """Return A if the victim is the block with the fewest valid pages among ``d`` blocks picked at random.
 
     Let S_i be the share of blocks with at least i valid pages, so that a victim has at least i with
-    probability S_i^d, and let w be how often a page is overwritten while as many victims are chosen as there
-    are blocks: w = alpha / A. As many blocks lose their i-th valid page as are renewed from fewer:
-    w i (S_i - S_{i+1}) = 1 - S_i^d for i = 1 ... N. From S_{N+1} = 0 this gives each S_i in turn, for any A;
-    the right A is the one for which they sum to N / alpha, the mean number of valid pages in a block.
+    probability S_i^d, and let w = alpha / A be the number of overwrites of a page in the time in which the
+    number of victims equals the number of blocks. As many blocks lose their i-th valid page as are refilled
+    from fewer: w i (S_i - S_{i+1}) = 1 - S_i^d for i = 1 ... N. Starting with S_{N+1} = 0 this gives each S_i
+    for any A; the solution is the A for which they sum to N / alpha, the mean number of valid pages in a block.
 
     Source: B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based
     solid state drives", SIGMETRICS 2013.
@@ -152,7 +151,7 @@ def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
 
 
 def cdm(physical_pages: float, logical_pages: int, cached_pages: int, pages_per_block: int) -> Cooperation:
-    """Greedy collection under a cooperative non-volatile write cache (CDM), uniform writes.
+    """Solve greedy collection under a cooperative non-volatile write cache (CDM), for uniform writes.
 
     ``cached_pages`` of the ``logical_pages`` are dirty in the cache and have no valid page in flash: a write
     reaches flash with probability 1 - C/U, and flash behaves as if it held U - C pages. ``physical_pages`` is
@@ -172,7 +171,7 @@ def cdm(physical_pages: float, logical_pages: int, cached_pages: int, pages_per_
 def best_separation(
     zones: Sequence[tuple[float, float]], alpha: float, pages_per_block: int | None = None
 ) -> Separation:
-    """The least sum of r_i A(zone i) over all divisions of the spare space over zones that do not mix.
+    """Minimise the sum of r_i A(zone i) over all divisions of the spare space over zones that do not mix.
 
     Each zone is (r, s): its share of the writes, r >= 0, and of the logical space, s > 0; both sum to 1 over
     the zones, and within a zone writes are uniform. Blocks are collected greedily in each zone; without
@@ -252,7 +251,7 @@ def _log_slope(x: float) -> float:
 
 
 def _overwrites_where(log_t: float) -> float:
-    """The inverse of ``_log_slope``, which lies between log(1 + t) or sqrt(t) and log(1 + t + sqrt(2 t))."""
+    """Invert ``_log_slope``; the result lies between log(1 + t) or sqrt(t) and log(1 + t + sqrt(2 t))."""
     below = max(np.logaddexp(0, log_t), math.exp(min(log_t, 0) / 2))
     above = np.logaddexp(np.logaddexp(0, log_t), (log_t + math.log(2)) / 2)
     return float(brentq(lambda x: _log_slope(x) - log_t, below * (1 - 1e-9), above * (1 + 1e-9), xtol=1e-30))

@@ -1,17 +1,18 @@
-"""What a page request costs a flash cache in front of a disk, as a function of how its flash is divided.
+"""The cost of a page request to a flash cache in front of a disk, as a function of the division of its flash.
 
-The legend, as in Y. Oh, J. Choi, D. Lee & S. H. Noh, "Caching less for better performance: balancing cache size and
-update cost of flash memory cache in hybrid storage systems", FAST 2012:
+The symbols are those of Y. Oh, J. Choi, D. Lee & S. H. Noh, "Caching less for better performance: balancing cache size
+and update cost of flash memory cache in hybrid storage systems", FAST 2012:
 
 - ``u``: caching space / flash. The rest is over-provisioned space, in which garbage collection works.
 - ``r``: read cache / caching space. The rest is write cache.
 - ``u'``: valid pages / pages of the block that is cleaned, `victim_utilisation`.
 
-All results are in microseconds. The functions are those that the simulated cache divides itself by.
+All results are in microseconds. The simulated cache divides its flash by the same functions.
 
->>> from coflash import costmodel
->>> round(costmodel.Costs().write_us(0.80), 1)
-744.0
+Examples:
+    >>> from coflash import costmodel
+    >>> round(costmodel.Costs().write_us(0.80), 1)
+    744.0
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from coflash.publication import Format
+    from coflash.figures.style import Format
 
 __all__ = [
     "Costs",
@@ -45,7 +46,7 @@ __all__ = [
 
 
 def victim_utilisation(u: float) -> float:
-    """U(u), the table of equation 3: the u' that solves u = (u' - 1) / ln u', for u from 0 to 1.
+    """Return U(u) of equation 3: the u' that solves u = (u' - 1) / ln u', for u from 0 to 1.
 
     Raises:
         CoflashError: u is outside 0 to 1.
@@ -54,24 +55,24 @@ def victim_utilisation(u: float) -> float:
 
 
 def effective_utilisation(copies_a_page: float) -> float:
-    """The u at which equation 3 expects so many copies by GC for each page that is put into flash: its inverse.
+    """Invert equation 3: return the u at which it expects this number of GC copies for each page put into flash.
 
-    The ratio to the u at which that was measured says how much cheaper cleaning is than where pages die at random; the
-    simulated cache with ``costs = "measured"`` goes by it.
+    Its ratio to the u of the measurement says how much cheaper cleaning is than with pages that become invalid at
+    random; the simulated cache with ``costs = "measured"`` uses it.
 
     Raises:
-        CoflashError: There are fewer than 0 copies.
+        CoflashError: The number of copies is negative.
     """
     return _core.effective_utilisation(copies_a_page)
 
 
 def zipf_hit_rates(exponent: float, working_set: float, segment: float = 0.01) -> list[float]:
-    """Hit rates of caches of one, two ... segments that hold the most popular of them.
+    """Return the hit rates of caches of one, two ... segments that hold the most popular segments.
 
     Args:
         exponent: Popularity is in proportion to 1 / rank^exponent; at least 0.
-        working_set: All that is asked for / flash; above 0.
-        segment: What is ranked, as a share of flash. The smaller, the more popular the most popular share of flash.
+        working_set: The requested space / flash; above 0.
+        segment: The unit of ranking, as a share of flash. Smaller segments have a more popular top.
 
     Raises:
         CoflashError: An argument is outside its range.
@@ -87,16 +88,16 @@ def zipf_hit_rates(exponent: float, working_set: float, segment: float = 0.01) -
 
 @dataclass(frozen=True)
 class Demand:
-    """What is asked of the cache.
+    """The demand on the cache.
 
     Raises:
         CoflashError: A rate is outside 0 to 1, or hit rates fall.
     """
 
     reads: float
-    """IO_R, the share of page requests that go to the read cache: reads, but for those that hit the write cache."""
+    """IO_R, the share of page requests to the read cache: reads, except hits in the write cache."""
     writes: float
-    """IO_W, the share that goes to the write cache: writes, and reads that hit there."""
+    """IO_W, the share of page requests to the write cache: writes, and reads that hit there."""
     read_hit_rates: Sequence[float] = ()
     """H_R of read caches of one, two ... segments."""
     write_hit_rates: Sequence[float] = ()
@@ -131,9 +132,9 @@ class Partition(NamedTuple):
 
 @dataclass(frozen=True)
 class Costs:
-    """What flash and disk take; the paper's configuration 1 unless given.
+    """The costs of flash and disk; the defaults are the paper's configuration 1.
 
-    Methods raise `CoflashError` where a cost is negative, or an argument outside its range.
+    Methods raise `CoflashError` if a cost is negative or an argument outside its range.
     """
 
     pages_per_block: int = 64
@@ -161,27 +162,30 @@ class Costs:
         )
 
     def gc_us(self, u: float, worst: bool = False) -> float:
-        """C_GC, cleaning a block: equation 3, or equation 1 for the worst case."""
+        """Return C_GC, the cost of cleaning a block: equation 3, or equation 1 for the worst case."""
         return self._core.gc_us(u, worst)
 
     def write_us(self, u: float, worst: bool = False) -> float:
-        """C_PW, programming a page with its share of cleaning: equation 4, or 2 for the worst case; may be infinite."""
+        """Return C_PW, the cost of a program with its share of cleaning: equation 4, or 2 for the worst case.
+
+        It may be infinite.
+        """
         return self._core.write_us(u, worst)
 
     def read_cache_us(self, hit_rate: float, u: float) -> float:
-        """C_HR, a request to the read cache: equation 5."""
+        """Return C_HR, the cost of a request to the read cache: equation 5."""
         return self._core.read_cache_us(hit_rate, self.write_us(u))
 
     def write_cache_us(self, hit_rate: float, reads_of_hits: float, u: float) -> float:
-        """C_HW, a request to the write cache, of whose hits a share are reads (h')."""
+        """Return C_HW, the cost of a request to the write cache; a share of its hits are reads (h')."""
         return self._core.write_cache_us(hit_rate, reads_of_hits, self.write_us(u))
 
     def hybrid_us(self, demand: Demand, u: float, r: float) -> float:
-        """C_HY(u, r), the mean cost of a page request: equation 6."""
+        """Return C_HY(u, r), the mean cost of a page request: equation 6."""
         return self._core.hybrid_us(demand._core, u, r)
 
     def best(self, demand: Demand, step: float = 1 / 16, u_max: float = 1.0) -> Partition:
-        """Algorithm 1: the division of least cost, u from a step to below 1 and at most ``u_max``, r from 0 to 1."""
+        """Find the division of least cost (algorithm 1): u from a step to below 1, at most ``u_max``; r from 0 to 1."""
         u, r = self._core.best(demand._core, step, u_max)
         return Partition(u, r, self.hybrid_us(demand, u, r))
 
@@ -194,19 +198,19 @@ _U = [percent / 100 for percent in range(2, 99)]
 
 
 def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = None) -> list[Path]:
-    """Writes the model's two examples as the paper's figures 3 and 4 show them; gives the files.
+    """Write the model's two examples as in the paper's figures 3 and 4; return the files.
 
     Figure 3: reads only, Zipf 1.2 over 120 % of flash. Figure 4: a fifth reads, writes Zipf 1.4 over 220 %, h' = 0.2.
 
     Args:
-        folder: Where the files go; it is made.
+        folder: The folder of the files, which is created.
         format: The format of the files.
-        costs: Of flash and disk; those of configuration 1 if None.
+        costs: The costs of flash and disk; those of configuration 1 if None.
 
     Raises:
         CoflashError: matplotlib is missing, or the folder cannot be written.
     """
-    from coflash.publication import picture, style, write_pictures
+    from coflash.figures.style import picture, style, write_pictures
 
     costs = costs or Costs()
     with style():
@@ -217,14 +221,14 @@ def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = No
 
 
 def figure_of_reads(costs: Costs) -> Figure:
-    """The paper's figure 3: what reads cost, and how much of it is cleaning."""
+    """Draw the paper's figure 3: the cost of reads, and the part of cleaning."""
     import numpy as np
 
-    from coflash.publication import new_figure
+    from coflash.figures.style import new_figure
 
     figure, axes = new_figure(2.3)
     total = np.array([costs.hybrid_us(READS_EXAMPLE, u, 1.0) for u in _U])
-    # Without a cost of cleaning: what misses alone cost. The rest is what garbage collection adds.
+    # Without cleaning, misses alone have a cost. The rest is added by garbage collection.
     hits = np.interp(
         _U, READS_EXAMPLE.segment * np.arange(1, 1 + len(READS_EXAMPLE.read_hit_rates)), READS_EXAMPLE.read_hit_rates
     )
@@ -238,10 +242,10 @@ def figure_of_reads(costs: Costs) -> Figure:
 
 
 def figure_of_both(costs: Costs) -> Figure:
-    """The paper's figure 4: what reads and writes cost, for some shares of read cache."""
+    """Draw the paper's figure 4: the cost of reads and writes, for some shares of read cache."""
     import numpy as np
 
-    from coflash.publication import new_figure
+    from coflash.figures.style import new_figure
 
     figure, axes = new_figure(2.3)
     best = costs.best(BOTH_EXAMPLE, 0.01)
@@ -253,8 +257,8 @@ def figure_of_both(costs: Costs) -> Figure:
 
 
 def _line(axes: Axes, line: int, label: str, costs_us: np.ndarray[tuple[int], np.dtype[np.float64]]) -> None:
-    from coflash.publication import DASHES
-    from coflash.report import palette
+    from coflash import palette
+    from coflash.figures.style import DASHES
 
     axes.plot([100 * u for u in _U], costs_us / 1000, label=label, color=palette.LINES[line], linestyle=DASHES[line])
 

@@ -1,4 +1,4 @@
-"""The main job: does cooperation pay on a database's trace, and from which cache size on?"""
+"""The demo: does cooperation pay on a database's trace, and from which cache size on?"""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from coflash._core import CoflashError
-from coflash.comparison import Case, Comparison
-from coflash.progress import Display
 from coflash.quantity import show
-from coflash.running import run
+from coflash.results.comparison import Case, Comparison
+from coflash.runs.progress import Display
+from coflash.runs.run import run
 from coflash.scenario import Scenario
 
 SCENARIO = "demo"
@@ -34,7 +34,7 @@ BACKGROUND = (
 
 
 def cases(sizes_bytes: tuple[int, ...]) -> Iterator[tuple[str, int, dict[str, str]]]:
-    """The runs: scheme, cache size, and what they change in the scenario."""
+    """Yield the runs: scheme, cache size, and changes to the scenario."""
     yield "no cache", 0, {"cache.size": "0B", "cooperation.name": BASELINE}
     for size_bytes in sizes_bytes:
         for scheme in (BASELINE, RIVAL):
@@ -42,7 +42,7 @@ def cases(sizes_bytes: tuple[int, ...]) -> Iterator[tuple[str, int, dict[str, st
 
 
 def compare(display: Display, trace: Path, sizes_bytes: tuple[int, ...]) -> Comparison:
-    """Runs them all.
+    """Run all cases.
 
     Raises:
         CoflashError: The trace or the scenario cannot be used.
@@ -63,12 +63,12 @@ def compare(display: Display, trace: Path, sizes_bytes: tuple[int, ...]) -> Comp
 
 
 def find_trace() -> Path:
-    """The trace that ships, below the working directory or in the checkout this package is installed from.
+    """Find the demo's trace, below the working directory or in the checkout from which this package is installed.
 
     Raises:
-        CoflashError: It is not there.
+        CoflashError: The trace is in neither.
     """
-    # A result carries the path as it was given: within a checkout, a relative one means the same to everybody.
+    # A result names the path as it was given: within a checkout, a relative one is the same for everybody.
     for place in (Path(), Path(__file__).parents[2]):
         if (place / TRACE).is_file():
             return place / TRACE

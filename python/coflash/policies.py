@@ -1,8 +1,7 @@
-"""The algorithms that a scenario chooses by name."""
+"""Policies: the algorithms that a scenario chooses by name."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from coflash import _core
@@ -14,7 +13,7 @@ class Parameter:
 
     name: str
     default: str
-    """As JSON."""
+    """The default value, as JSON."""
     meaning: str
 
 
@@ -26,23 +25,23 @@ class Policy:
     """Its name in a scenario."""
     summary: str
     source: str
-    """Where it was published, or "folklore"."""
+    """The publication, or "folklore"."""
     parameters: tuple[Parameter, ...]
 
 
 @dataclass(frozen=True)
 class PolicyFamily:
-    """Algorithms that can stand for each other; the first is the default."""
+    """Interchangeable algorithms; the first is the default."""
 
     key: str
-    """The key of a scenario that chooses among them."""
+    """The key of a scenario that chooses one of them."""
     decides: str
-    """What they decide."""
+    """The decision that they make."""
     policies: tuple[Policy, ...]
 
 
 def policies() -> tuple[PolicyFamily, ...]:
-    """Every algorithm that a scenario can choose by name, family by family."""
+    """List every algorithm that a scenario can choose by name, family by family."""
     return tuple(
         PolicyFamily(
             family["family"],
@@ -52,5 +51,5 @@ def policies() -> tuple[PolicyFamily, ...]:
                 for p in family["policies"]
             ),
         )
-        for family in json.loads(_core.policies_json())
+        for family in _core.policies()
     )

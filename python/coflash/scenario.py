@@ -1,6 +1,6 @@
-"""Scenarios: what is simulated, as one value.
+"""Scenarios: all that is simulated, as one value.
 
-The core owns the scenario's type, its defaults and its checks; this is its Python face.
+The core owns the type of a scenario, its defaults and its checks; this is their Python face.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from coflash import _core
 
 @final
 class Scenario:
-    """What is simulated: the device, its caches, how they cooperate, and the workload. Never changes.
+    """A simulation: the device, its caches, their cooperation, and the workload. Immutable.
 
-    Two scenarios are equal if they simulate the same thing, however they were written.
+    Two scenarios are equal if they simulate the same, however they were written.
     """
 
     __slots__ = ("core",)
@@ -28,35 +28,35 @@ class Scenario:
 
     @classmethod
     def load(cls, name_or_path: str | os.PathLike[str]) -> Scenario:
-        """The preset of that name (see [`presets`][coflash.presets]), or the scenario in that TOML file.
+        """Load a scenario by the name of a built-in one (see [`coflash.built_in_scenarios`][]), or from a TOML file.
 
         Raises:
-            CoflashError: There is no such preset or file, or the file is no scenario; the message names the key.
+            CoflashError: There is no such scenario or file, or the file is not a scenario; the message names the key.
         """
         return cls(_core.Scenario.load(os.fspath(name_or_path)))
 
     @classmethod
     def from_toml(cls, text: str) -> Scenario:
-        """The scenario that `text` describes.
+        """Read a scenario from TOML.
 
         Raises:
-            CoflashError: It is no scenario; the message names the key and what it may be.
+            CoflashError: The text is not a scenario; the message names the key and its allowed values.
         """
         return cls(_core.Scenario.from_toml(text))
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Scenario:
-        """The scenario that nested dictionaries describe, such as those of `to_dict`; None stands for the default.
+        """Make a scenario from nested dictionaries, such as those of `to_dict`; None stands for the default.
 
         Raises:
-            CoflashError: They describe none; the message names the key and what it may be.
+            CoflashError: The values are not a scenario; the message names the key and its allowed values.
         """
         return cls.from_toml(
             "".join(f"{json.dumps(k)} = {toml_value(v)}\n" for k, v in values.items() if v is not None)
         )
 
     def with_(self, assignments: Mapping[str, Any] | None = None, /, **more: Any) -> Scenario:
-        """This scenario with some keys changed; the scenario itself stays as it is.
+        """Return a copy of this scenario with some keys changed.
 
         Args:
             assignments: Values by key path, such as `{"cache.size": "64MiB"}`.
@@ -70,9 +70,9 @@ class Scenario:
         return self.set([(key, toml_value(value)) for key, value in changes.items()]) if changes else self
 
     def set(self, assignments: list[tuple[str, str]]) -> Scenario:
-        """This scenario with some keys changed, each value as its TOML text; a bare word is a string.
+        """Return a copy of this scenario with some keys changed, each value as TOML text; a bare word is a string.
 
-        A policy is chosen before its parameters are set, in whichever order they are given.
+        Policies are set before their parameters, in whatever order both are given.
 
         Raises:
             CoflashError: A key does not exist or may not have that value.
@@ -80,35 +80,35 @@ class Scenario:
         return Scenario(self.core.set(sorted(assignments, key=lambda pair: pair[0].removesuffix(".name").count("."))))
 
     def to_toml(self) -> str:
-        """The whole scenario, every default written out."""
+        """Return the whole scenario as TOML, with every default written out."""
         return self.core.to_toml()
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole scenario as nested dictionaries; sizes, times and shares are texts with their unit."""
-        return _object(self.core.to_json())
+        """Return the whole scenario as nested dictionaries; sizes, times and shares are texts with a unit."""
+        return self.core.to_dict()
 
     def check(self) -> list[str]:
-        """What is allowed but probably not meant, in sentences; empty where there is nothing to say."""
+        """List settings that are allowed but probably not intended, one sentence for each."""
         return self.core.check()
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the scenario."""
         return self.core.name
 
     @property
     def description(self) -> str:
-        """What it is for."""
+        """The purpose of the scenario."""
         return self.core.description
 
     @property
     def hash(self) -> str:
-        """A fingerprint of all that changes results; equal for equal scenarios."""
+        """A digest of every key that influences results; equal for equal scenarios."""
         return self.core.hash
 
     @property
     def warm_key(self) -> str:
-        """A fingerprint of all that determines the device before the workload; see [`Warm`][coflash.Warm]."""
+        """A digest of every key that determines the device before the workload; see [`Warm`][coflash.Warm]."""
         return self.core.warm_key
 
     def __eq__(self, other: object) -> bool:
@@ -124,18 +124,18 @@ class Scenario:
         return f"<Scenario {self.name!r} {self.hash}>"
 
 
-def presets() -> dict[str, str]:
-    """The scenarios that ship, and what each is for."""
-    return dict(_core.presets())
+def built_in_scenarios() -> dict[str, str]:
+    """Return the names of the built-in scenarios, each with its purpose."""
+    return dict(_core.built_in_scenarios())
 
 
 def scenario_schema() -> dict[str, Any]:
-    """The JSON schema of a scenario, for editors and for checks elsewhere."""
-    return _object(_core.scenario_schema_json())
+    """Return the JSON schema of a scenario, for editors and other tools."""
+    return _core.scenario_schema()
 
 
 def toml_value(value: Any) -> str:
-    """`value` as it stands in TOML, on one line.
+    """Write a value as TOML, on one line.
 
     Raises:
         TypeError: TOML has no such value.
@@ -159,17 +159,14 @@ def toml_value(value: Any) -> str:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """The leaves of nested dictionaries by their dotted path; a list is a leaf, as JSON."""
+    """Yield the leaves of nested dictionaries with their dotted paths; a list is a leaf."""
     for key, value in values.items():
-        match value:
-            case Mapping():
-                yield from flat(value, f"{prefix}{key}.")
-            case list():
-                yield prefix + key, json.dumps(value, ensure_ascii=False)
-            case _:
-                yield prefix + key, value
+        if isinstance(value, Mapping):
+            yield from flat(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key, value
 
 
-def _object(text: str) -> dict[str, Any]:
-    parsed: dict[str, Any] = json.loads(text)
-    return parsed
+def as_text(value: Any) -> Any:
+    """Return a list as JSON, and any other value unchanged."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else value

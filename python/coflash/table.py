@@ -1,4 +1,4 @@
-"""Columns of numbers, and the way to the table library of one's choice."""
+"""Tables of numbers, and their conversion for table libraries."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _ROWS_SHOWN = 10
 
 @final
 class Table:
-    """Named columns of one length, each a one-dimensional NumPy array.
+    """Named columns of equal length, each a one-dimensional NumPy array.
 
-    Any library that speaks the Arrow C stream interface (DuckDB, polars, pyarrow, pandas) takes it as it is.
-    A column's name ends in its unit: `_ns`, `_pages`, `_bytes`.
+    Libraries with the Arrow C stream interface (DuckDB, polars, pyarrow, pandas) accept a table as it is. A column's
+    name ends in its unit: `_ns`, `_pages`, `_bytes`.
     """
 
     __slots__ = ("_columns",)
@@ -49,17 +49,17 @@ class Table:
         return len(next(iter(self._columns.values()), ()))
 
     def to_dict(self) -> dict[str, NDArray[Any]]:
-        """The columns by name; not copied."""
+        """Return the columns by name, without a copy."""
         return dict(self._columns)
 
     def to_arrow(self) -> pa.Table:
-        """As a `pyarrow.Table`; numbers are not copied."""
-        import pyarrow as pa  # takes a while, and most uses of the package need no table library
+        """Convert to a `pyarrow.Table`; numbers are not copied."""
+        import pyarrow as pa  # slow to import, and most uses need no table library
 
         return pa.table({name: pa.array(column) for name, column in self._columns.items()})
 
     def to_polars(self) -> pl.DataFrame:
-        """As a `polars.DataFrame`; numbers are not copied. Needs polars: `pip install 'coflash[polars]'`."""
+        """Convert to a `polars.DataFrame`; numbers are not copied. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
         frame = pl.from_arrow(self.to_arrow())
@@ -67,7 +67,7 @@ class Table:
         return frame
 
     def to_pandas(self) -> pd.DataFrame:
-        """As a `pandas.DataFrame`; numbers are not copied. Needs pandas: `pip install 'coflash[pandas]'`."""
+        """Convert to a `pandas.DataFrame`; numbers are not copied. Needs `pip install 'coflash[pandas]'`."""
         import pandas as pd
 
         return pd.DataFrame(self._columns, copy=False)
@@ -76,14 +76,14 @@ class Table:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def write_parquet(self, path: Path) -> None:
-        """Writes a Parquet file."""
+        """Write a Parquet file."""
         import pyarrow.parquet as pq
 
         pq.write_table(self.to_arrow(), path, compression="zstd")
 
     @classmethod
     def read_parquet(cls, path: Path) -> Table:
-        """Reads a Parquet file."""
+        """Read a Parquet file."""
         import pyarrow.parquet as pq
 
         # Not `read_table`: that treats the folder names above the file as columns.
@@ -91,7 +91,7 @@ class Table:
 
     @classmethod
     def from_arrow(cls, table: pa.Table) -> Table:
-        """The columns of a `pyarrow.Table`; a gap among whole numbers makes them floating-point numbers."""
+        """Convert from a `pyarrow.Table`; integers with gaps become floating-point numbers."""
         return cls({name: table[name].to_numpy() for name in table.column_names})
 
     def __eq__(self, other: object) -> bool:
@@ -117,7 +117,7 @@ class Table:
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:
-    """Whether two columns are the same; a gap equals a gap."""
-    import numpy as np  # as everywhere in the package where it is used first: `coflash --help` needs none
+    """Whether two columns are equal; a gap equals a gap."""
+    import numpy as np  # inside functions throughout the package: `coflash --help` does not need it
 
     return np.array_equal(ours, theirs, equal_nan=ours.dtype.kind == theirs.dtype.kind == "f")

@@ -1,4 +1,4 @@
-"""Where `coflash` begins: Control-C ends it without a word even while Python is still loading the package."""
+"""The entry of `coflash`: Control-C ends it without a message, even while Python is still importing the package."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import signal
 
 
 def main() -> None:
-    """Runs the command line."""
-    # What libraries do while they are loaded would make other errors of it, so that catching it is not enough.
+    """Run the command line."""
+    # It cannot simply be caught: libraries turn it into other errors while they are imported.
     before = signal.getsignal(signal.SIGINT)
     if before is signal.default_int_handler:
         signal.signal(signal.SIGINT, lambda *_: os._exit(130))

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, made_up, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
+from coflash.cli import demo, generate, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
 from coflash.cli.console import errors
 from coflash.cli.usage import UsageError, problem
 
@@ -24,12 +24,12 @@ app.command("run")(run.run)
 app.command("warm")(warm.warm)
 app.add_typer(scenario.app, name="scenario")
 app.command("policies")(policies.policies)
-trace.app.command("generate")(made_up.generate)
-trace.app.command("like")(made_up.like)
+trace.app.command("generate")(generate.generate)
+trace.app.command("like")(generate.like)
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("report")(report.report)
-app.command("reproduce")(reproduce.reproduce)
+app.command("reproduce", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.reproduce)
 app.command("sweep")(sweep.sweep)
 app.command("tune")(tune.tune)
 app.add_typer(results.app, name="results")
@@ -51,23 +51,23 @@ def _coflash(
 
 
 def main() -> None:
-    """Runs the command line. Exit status 2: what was given cannot be used; 130: Control-C."""
+    """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
     try:
-        status = app(standalone_mode=False)  # or Typer would show errors in a way of its own
+        status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
         sys.exit(status if isinstance(status, int) else 0)
     except UsageError as error:
-        if type(error).__name__ == "NoArgsIsHelpError":  # the help has been shown
+        if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen
             sys.exit(2)
         _refuse(problem(error))
     except CoflashError as error:
         _refuse(str(error))
-    except KeyboardInterrupt:  # before Typer listens for it
+    except KeyboardInterrupt:  # before Typer handles it
         sys.exit(130)
     except UnicodeEncodeError as error:
         _refuse(f"{error.object!r} was given; text in UTF-8 is allowed")
-    except OSError as error:  # the files that commands write speak for themselves: this is where they print to
+    except OSError as error:  # files have messages of their own: this is the standard output
         with suppress(OSError):
-            sys.stdout.close()  # or the interpreter would try once more to write what is left, and say that it cannot
+            sys.stdout.close()  # otherwise the interpreter would try again to flush it, and print another error
         _refuse(f"standard output: cannot be written: {error.strerror}")
 
 

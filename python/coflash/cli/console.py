@@ -1,4 +1,4 @@
-"""Where the command line writes, and what every command shares."""
+"""The output of the command line, and options that commands share."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from coflash import whole
 from coflash._core import CoflashError
+from coflash.files import atomic_write
 from coflash.scenario import Scenario
 
 STANDARD_OUTPUT = Path("-")
@@ -20,7 +20,7 @@ STANDARD_OUTPUT = Path("-")
 _WIDEST = 10_000
 
 ScenarioName = Annotated[
-    str, typer.Argument(metavar="SCENARIO", help="Name of a preset ('coflash scenario list'), or a TOML file.")
+    str, typer.Argument(metavar="SCENARIO", help="A built-in scenario ('coflash scenario list'), or a TOML file.")
 ]
 Assignments = Annotated[
     list[str] | None,
@@ -34,20 +34,20 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progres
 
 
 def output() -> Console:
-    """For what was asked for."""
+    """Return the console for results: standard output."""
     return Console()
 
 
 def errors() -> Console:
-    """For progress and complaints."""
+    """Return the console for progress and errors: standard error."""
     return Console(stderr=True)
 
 
 def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
-    """The scenario of that name with `--set` applied.
+    """Load a scenario and apply `--set`.
 
     Raises:
-        CoflashError: There is none, or an assignment is wrong.
+        CoflashError: There is no such scenario, or an assignment is wrong.
     """
     pairs = assigned("--set", assignments, "cache.size=64MiB")
     scenario = Scenario.load(name)
@@ -55,7 +55,7 @@ def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
 
 
 def assigned(option: str, assignments: list[str] | None, example: str) -> list[tuple[str, str]]:
-    """The keys and values of an option such as `--set`.
+    """Split the values of an option such as `--set` into keys and values.
 
     Raises:
         CoflashError: One is not written KEY=VALUE.
@@ -71,26 +71,26 @@ def assigned(option: str, assignments: list[str] | None, example: str) -> list[t
 
 
 def check_json(file: Path | None) -> None:
-    """Raises before the work what `write_json` would raise after it."""
+    """Raise before the work what `write_json` would raise after it."""
     if file is not None and file != STANDARD_OUTPUT:
-        whole.check_file(file)
+        atomic_write.check_file(file)
 
 
 def write_json(file: Path | None, text: str) -> None:
-    """Writes the text where `--json` says, if it says anything."""
+    """Write the text to the place of `--json`, if it was given."""
     if file == STANDARD_OUTPUT:
         typer.echo(text, nl=not text.endswith("\n"))
     elif file is not None:
-        whole.write_file(file, text)
+        atomic_write.write_file(file, text)
 
 
 def show_json(value: Any) -> None:
-    """Prints JSON, in colour on a terminal and plainly anywhere else."""
+    """Print JSON, in colour on a terminal and plain elsewhere."""
     output().print_json(data=value)
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Prints a table whole: where the terminal is too narrow for it, its lines go on in the next."""
+    """Print a whole table; on a narrow terminal its lines wrap."""
     wide = console.options.update(max_width=_WIDEST)
     before, needed = console.width, Measurement.get(console, wide, table).minimum
     console.width = max(before, needed)
@@ -101,13 +101,13 @@ def show_table(table: Table, console: Console) -> None:
 
 
 def notes(remarks: Iterable[str]) -> None:
-    """Says what had to be assumed or left out, on the standard error stream."""
+    """Print assumptions and other remarks on the standard error stream."""
     for remark in remarks:
         errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
 
 
 def plain_table(*columns: str) -> Table:
-    """A table without vertical lines."""
+    """Make a table without vertical lines."""
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 0, 0))
     for column in columns:
         table.add_column(column, overflow="fold")

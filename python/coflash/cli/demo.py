@@ -7,29 +7,30 @@ from typing import Annotated
 
 import typer
 
-from coflash import comparison, whole
 from coflash import demo as job
 from coflash.cli.console import errors, output
 from coflash.cli.summary import comparison_table
-from coflash.progress import Display
+from coflash.files import atomic_write
+from coflash.results import comparison
+from coflash.runs.progress import Display
 
 
 def demo(
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The folder of results.")] = Path("results/demo"),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer cache sizes.")] = False,
     trace: Annotated[
-        Path | None, typer.Option("--trace", metavar="FILE", help="Another trace than the one that ships.")
+        Path | None, typer.Option("--trace", metavar="FILE", help="Another trace than the demo's own.")
     ] = None,
 ) -> None:
-    """Compare no cache, a cache that flash knows nothing of, and cooperative data management on an OLTP trace."""
-    from coflash.report import Study, write_report  # takes a while to load, and no other command needs it
+    """Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace."""
+    from coflash.report import Study, write_report  # slow to import, and no other command needs it
 
     sizes_bytes = job.QUICK_CACHE_SIZES_BYTES if quick else job.CACHE_SIZES_BYTES
     trace = trace or job.find_trace()
-    whole.check_folder(out, comparison.FILES)
+    atomic_write.check_folder(out, comparison.FILES)
     with Display(errors(), runs=len(list(job.cases(sizes_bytes)))) as display:
         found = job.compare(display, trace, sizes_bytes)
-    with whole.folder(out, comparison.FILES) as new:
+    with atomic_write.folder(out, comparison.FILES) as new:
         found.write_files(new)
         write_report(Study.of(found), new / comparison.REPORT)
     console = output()

@@ -1,43 +1,21 @@
-"""`coflash reproduce`."""
+"""`coflash reproduce`: the command of the distribution coflash-reproduce, if that is installed."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
-from coflash.cli.console import Quiet, errors, output, plain_table
+from coflash._core import CoflashError
 
-_SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
-_OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE if left out."
-_PUBLISH = "Write the page and its images into this folder as well."
+SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
+"""All arguments are passed on, including `--help`."""
 
 
-def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: cdm, shadowgc, opfcl.")],
-    scale: Annotated[str, typer.Option("--scale", metavar="quick|full", help=_SCALE)] = "quick",
-    trace: Annotated[
-        list[str] | None,
-        typer.Option("--trace", metavar="FILE", help="The paper's own trace, where you have it; repeat for its parts."),
-    ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help=_OUT)] = None,
-    publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at once; by default one for each core.")
-    ] = None,
-    quiet: Quiet = False,
-) -> None:
-    """Run a paper's experiments and put its numbers beside ours; what is in the folder is not run again."""
-    from coflash.reproduce import reproduce as run  # the figures of papers take a while to import
+def reproduce(context: typer.Context) -> None:
+    """Run a paper's experiments and put its numbers beside ours; part of coflash-reproduce."""
+    from importlib.metadata import entry_points  # slow to import, and no other command needs it
 
-    place = out or Path("results/reproduce") / f"{paper}-{scale}"
-    console = None if quiet else errors()
-    done = run(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
-    if quiet:
+    for command in entry_points(group="coflash.commands", name="reproduce"):
+        command.load()(context.args, prog_name=context.command_path, standalone_mode=False)
         return
-    shown = plain_table("", "", "paper", "here", "deviation", "")
-    for one in done.judged:
-        shown.add_row(*one.row())
-    output().print(shown)
-    output().print(f"page: {done.page}", highlight=False, soft_wrap=True)
+    msg = "reproduce: coflash-reproduce is not installed; in a checkout of coflash: pip install ./reproductions"
+    raise CoflashError(msg)

@@ -7,27 +7,27 @@ from typing import Annotated
 
 import typer
 
-from coflash import whole
-from coflash.catalogue import named
 from coflash.cli.console import errors, notes, output, plain_table, show_json, show_table
-from coflash.cli.many import keys_left_out, runs_beside, runs_table
+from coflash.cli.run_tables import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
-from coflash.measures import BRIEF
-from coflash.results import export_table, results
-from coflash.store import store_at
+from coflash.files import atomic_write
+from coflash.measures.catalogue import named
+from coflash.measures.measure import BRIEF
+from coflash.results.database import export_table, results
+from coflash.results.store import store_at
 
 app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
 
 Folder = Annotated[
     str,
-    typer.Option("--in", metavar="DIR", help="The folder of results, or its URL; those in folders below it count."),
+    typer.Option("--in", metavar="DIR", help="The folder of results, or its URL, with all folders below it."),
 ]
 OverSeeds = Annotated[
-    bool, typer.Option("--seeds", help="Take the seeds of a point together: means, with 95 % confidence intervals.")
+    bool, typer.Option("--seeds", help="Combine the seeds of a point: means, with 95 % confidence intervals.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
-RunName = typer.Argument(metavar="RUN", help="Its name, or as much of the beginning as is needed.")
+RunName = typer.Argument(metavar="RUN", help="Its name, or the beginning of it.")
 DEFAULT = "results"
 
 
@@ -35,7 +35,7 @@ DEFAULT = "results"
 def list_(
     folder: Folder = DEFAULT, measures: Measures = None, over_seeds: OverSeeds = False, json: AsJson = False
 ) -> None:
-    """List the runs: what sets them apart, and what they measured."""
+    """List the runs: their varying keys, and their measures."""
     found = results(folder)
     if json:
         show_json(found.rows())
@@ -51,7 +51,7 @@ def list_(
 
 @app.command()
 def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = False) -> None:
-    """Show what one run counted."""
+    """Show the measures of one run."""
     found = results(folder)
     result = found[run]
     if json:
@@ -65,13 +65,13 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
 @app.command()
 def compare(
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Two or more; the first is what others are measured by.")
+        list[str], typer.Argument(metavar="RUN...", help="Two or more; the others are compared with the first.")
     ],
     folder: Folder = DEFAULT,
     measures: Measures = None,
     over_seeds: OverSeeds = False,
 ) -> None:
-    """Put runs beside each other: where their scenarios differ, and by how much what they measured."""
+    """Show runs side by side: the differences of their scenarios and of their measures."""
     found = results(folder)
     names = [found.name(run) for run in runs]
     notes(found.remarks)
@@ -108,7 +108,7 @@ def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A .parquet, .csv or .json file.")],
     folder: Folder = DEFAULT,
 ) -> None:
-    """Write a row for each run, with its scenario and all it counted."""
-    whole.check_file(file)
+    """Write a row for each run, with its scenario and all its metrics."""
+    atomic_write.check_file(file)
     results(folder).export(file)
     typer.echo(file)

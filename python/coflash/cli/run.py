@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
-from coflash import remote, whole
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -21,13 +20,16 @@ from coflash.cli.console import (
     scenario_with,
     write_json,
 )
-from coflash.cli.live import watched
+from coflash.cli.live_display import displayed
 from coflash.cli.summary import run_table
-from coflash.progress import shown
-from coflash.result import FILES
-from coflash.running import run as simulate
+from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
+from coflash.files import atomic_write, remote
+from coflash.results.result import FILES
+from coflash.runs.progress import shown
+from coflash.runs.run import run as simulate
 
 
+@with_trace_options
 def run(
     scenario: ScenarioName,
     trace: Annotated[
@@ -35,49 +37,35 @@ def run(
         typer.Option(
             "--trace",
             metavar="FILE",
-            help="Replay this trace, a path or a URL; - is the standard input; repeat for one of several files.",
+            help="Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files.",
         ),
     ] = None,
+    options: TraceOptions = AS_RECOGNISED,
     assignments: Assignments = None,
-    columns: Annotated[
-        str | None,
-        typer.Option(
-            "--columns",
-            metavar="WHAT,WHAT...",
-            help="What the columns of a trace in no known format mean: time:us,op,offset:sectors,size:bytes.",
-        ),
-    ] = None,
-    on_error: Annotated[
-        Literal["stop", "skip"] | None,
-        typer.Option("--on-error", help="At a malformed record of the trace: stop, or skip it and say how many were."),
-    ] = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="DIR", help="Write the result's folder, or to its URL: JSON, TOML, Parquet."),
+        typer.Option("--out", metavar="DIR", help="Write the result to this folder or URL: JSON, TOML, Parquet."),
     ] = None,
     warm: Annotated[
         Path | None,
-        typer.Option("--warm", metavar="FILE", help="Start from this device, which 'coflash warm' wrote."),
+        typer.Option("--warm", metavar="FILE", help="Start from this warm device, which 'coflash warm' wrote."),
     ] = None,
     json: JsonFile = None,
     quiet: Quiet = False,
-    live: Annotated[bool, typer.Option("--live", help="Show what is measured while it is measured.")] = False,
+    live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
 ) -> None:
-    """Simulate a scenario and show what it counted."""
+    """Simulate a scenario and show its measures."""
     chosen = scenario_with(scenario, assignments)
-    if on_error:
-        chosen = chosen.with_({"workload.trace_options.on_error": on_error})
-    if columns:
-        chosen = chosen.with_({"workload.trace_options.columns": columns})
+    chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
     check_json(json)
     if out is not None and remote.is_url(out):
         remote.Tree(out).check()
     elif out is not None:
-        whole.check_folder(remote.path_of(out), FILES)
+        atomic_write.check_folder(remote.path_of(out), FILES)
     if quiet:
         result = simulate(chosen, trace or (), warm=warm)
     elif live:
-        with watched(chosen.name, errors()) as view:
+        with displayed(chosen.name, errors()) as view:
             result = simulate(chosen, trace or (), view.progress, view.measured, warm)
     else:
         with shown(chosen.name, errors()) as report:

@@ -8,21 +8,21 @@ from typing import Annotated
 import typer
 
 from coflash.cli.console import Assignments, ScenarioName, output, plain_table, scenario_with, show_json
-from coflash.scenario import presets, scenario_schema
+from coflash.scenario import built_in_scenarios, scenario_schema
 
-app = typer.Typer(help="The scenarios that ship, and checks of your own.", no_args_is_help=True)
+app = typer.Typer(help="Built-in scenarios, and checks of your own.", no_args_is_help=True)
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 
 @app.command("list")
 def list_(json: AsJson = False) -> None:
-    """List the scenarios that ship."""
-    known = presets()
+    """List the built-in scenarios."""
+    known = built_in_scenarios()
     if json:
         show_json(known)
         return
-    table = plain_table("scenario", "what it is for")
+    table = plain_table("scenario", "purpose")
     for name, description in known.items():
         table.add_row(name, description)
     output().print(table)

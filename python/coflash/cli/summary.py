@@ -1,4 +1,4 @@
-"""The tables that sum up runs."""
+"""Tables that summarise runs."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from coflash.cli.live import sparkline
-from coflash.comparison import Comparison
-from coflash.measures import HEADLINE, OVERALL, Measure, causes
-from coflash.metrics import Metrics
+from coflash.cli.live_display import sparkline
+from coflash.measures.measure import HEADLINE, OVERALL, Measure, causes
+from coflash.measures.metrics import Metrics
+from coflash.measures.sections import Section, sections
 from coflash.quantity import change, show, show_change
-from coflash.result import Result
-from coflash.sections import Section, sections
+from coflash.results.comparison import Comparison
+from coflash.results.result import Result
 
 _STYLES = {"better": "green", "worse": "red", "": ""}
 _SHARE_WIDTH, _COURSE_WIDTH = 7, 24
 
 
 def run_table(result: Result) -> Table:
-    """What one run counted: what every run has, then a section for each part that only some systems have."""
+    """Make the table of one run: common measures, then a section for each part that only some systems have."""
     metrics = result.metrics
     table = Table(
         title=result.workload["description"],
@@ -44,7 +44,7 @@ def run_table(result: Result) -> Table:
     table.add_section()
     for measure in OVERALL:
         if measure.applies(metrics):
-            table.add_row(measure.label, measure.shown(metrics), _share(measure.share(metrics)))
+            table.add_row(measure.short, measure.shown(metrics), _share(measure.share(metrics)))
     for section in sections([metrics]):
         _add(table, section, metrics)
     table.add_section()
@@ -58,7 +58,7 @@ def _add(table: Table, section: Section, metrics: Metrics) -> None:
     table.add_row(section.title, style="bold")
     for measure in section.measures:
         if measure.applies(metrics):
-            table.add_row(f"  {measure.label}", measure.shown(metrics), _share(measure.share(metrics)))
+            table.add_row(f"  {measure.short}", measure.shown(metrics), _share(measure.share(metrics)))
     for course in section.courses(metrics):
         if course.shares:
             drawn = sparkline(course.shares, _COURSE_WIDTH, 0.0, 1.0)
@@ -70,7 +70,7 @@ def _share(share: float | None) -> str:
 
 
 def comparison_table(comparison: Comparison) -> Table:
-    """Every scheme beside the baseline, cache size by cache size; a change for the better is green."""
+    """Make the table of a comparison: every scheme beside the baseline, for each cache size; improvements are green."""
     table = Table(title=comparison.title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("")
     for case in comparison.without_cache:
@@ -82,7 +82,7 @@ def comparison_table(comparison: Comparison) -> Table:
     for size_bytes in comparison.cache_sizes_bytes:
         table.add_row(f"cache of {show(size_bytes, 'bytes')}", style="bold")
         for measure in HEADLINE:
-            table.add_row(f"  {measure.label}", *_cells(comparison, size_bytes, measure))
+            table.add_row(f"  {measure.short}", *_cells(comparison, size_bytes, measure))
         table.add_section()
     return table
 

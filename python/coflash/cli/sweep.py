@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import typer
 
-from coflash.catalogue import named
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -22,11 +21,11 @@ from coflash.cli.console import (
     show_table,
     write_json,
 )
-from coflash.cli.many import points_table
-from coflash.inputs import inputs_of
-from coflash.measures import BRIEF
-from coflash.metrics import metric
-from coflash.store import store_at
+from coflash.cli.run_tables import points_table
+from coflash.measures.catalogue import metric, named
+from coflash.measures.measure import BRIEF
+from coflash.results.store import store_at
+from coflash.runs.inputs import inputs_of
 from coflash.sweep import Sweep, swept
 from coflash.sweep.design import Design, assignments, axis
 from coflash.sweep.engine import EngineName, Place
@@ -36,19 +35,19 @@ from coflash.sweep.progress import Warming, span
 Traces = Annotated[
     list[str] | None,
     typer.Option(
-        "--trace", metavar="FILE", help="Replay this trace, a path or a URL; repeat for one of several files."
+        "--trace", metavar="FILE", help="Replay this trace, a path or a URL. Repeat it for a trace of several files."
     ),
 ]
 Seeds = Annotated[
     int,
-    typer.Option("--seeds", metavar="N", min=1, help="Runs of each point, each with its own seed; gives intervals."),
+    typer.Option("--seeds", metavar="N", min=1, help="Runs of each point, each with its own seed, for intervals."),
 ]
 EngineOption = Annotated[EngineName, typer.Option("--engine", help="This machine's cores, or a cluster.")]
 Workers = Annotated[
-    int | None, typer.Option("--workers", metavar="N", min=1, help="Runs at once; by default one for each core.")
+    int | None, typer.Option("--workers", metavar="N", min=1, help="Parallel runs; by default one for each core.")
 ]
 Address = Annotated[
-    str | None, typer.Option("--address", metavar="ADDRESS", help="Of the cluster, such as tcp://host:8786.")
+    str | None, typer.Option("--address", metavar="ADDRESS", help="The cluster, such as tcp://host:8786.")
 ]
 Measures = Annotated[
     list[str] | None,
@@ -72,11 +71,11 @@ def sweep(
         Design,
         typer.Option(
             "--design",
-            help="Every combination; the first of all, then the second, …; random draws; a Latin hypercube.",
+            help="All combinations; the first value of each key, then the second, …; random draws; a Latin hypercube.",
         ),
     ] = "grid",
-    samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points drawn by random and lhs.")] = 20,
-    design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of these draws.")] = 0,
+    samples: Annotated[int, typer.Option("--samples", metavar="N", min=1, help="Points of random and lhs.")] = 20,
+    design_seed: Annotated[int, typer.Option("--design-seed", metavar="N", min=0, help="Seed of random and lhs.")] = 0,
     seeds: Seeds = 1,
     engine: EngineOption = "local",
     workers: Workers = None,
@@ -88,7 +87,7 @@ def sweep(
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Run a scenario at many points, on all cores; what is in the folder already is not run again."""
+    """Run a scenario at many points, on all cores; runs that are in the folder already are not repeated."""
     shown = [named(name) for name in measures] if measures else BRIEF
     check_json(json)
     points = assignments([axis(text) for text in vary], design, samples, design_seed)
@@ -117,7 +116,7 @@ def _runs(count: int) -> str:
 
 
 def warmed(warming: Warming) -> str:
-    """What runs saved by sharing warm devices, in a line."""
+    """Describe the savings from shared warm devices in one line."""
     devices = "1 device" if warming.devices == 1 else f"{warming.devices} devices"
     runs = "1 more run" if warming.runs == 1 else f"{warming.runs} more runs"
     return f"warm-up: {devices} warmed up for {runs}, which saved {span(warming.seconds_saved)} of processor time"

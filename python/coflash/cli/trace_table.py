@@ -1,4 +1,4 @@
-"""What a trace is like, as rows of a table."""
+"""The description of a trace as rows of a table."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from coflash.quantity import Unit, show
-from coflash.workload_info import MissRatioCurve, TraceInfo
+from coflash.trace.trace_info import MissRatioCurve, TraceInfo
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share", "requests": "requests"}
 _APART = frozenset({"sampling", "popularity", "reuse", "write_growth", "course", "remarks"})
 
 
 def rows(found: TraceInfo) -> Iterator[tuple[str, str]]:
-    """A row for each fact: what it is about, and what it is."""
+    """Yield a label and a text for each fact."""
     page_bytes = found.page_bytes
     yield from _facts({name: value for name, value in found.to_dict().items() if name not in _APART}, page_bytes)
     for name, spread in (("read", found.popularity.read), ("write", found.popularity.write)):
@@ -30,7 +30,7 @@ def rows(found: TraceInfo) -> Iterator[tuple[str, str]]:
 
 
 def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Iterator[tuple[str, str]]:
-    """The last word of a fact's name is its unit. A distribution of something is one fact."""
+    """Yield facts; the last word of a name is its unit, and a distribution is one fact."""
     for name, value in facts.items():
         *words, last = name.split("_")
         unit = _UNITS.get(last)
@@ -45,7 +45,7 @@ def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Itera
 
 
 def _misses(curve: MissRatioCurve, page_bytes: int) -> str:
-    """At every fourth power of two that makes a difference, the last one included."""
+    """Show miss ratios at every fourth power of two between the smallest and the largest cache size."""
     sizes = curve.cache_pages
     if not sizes:
         return "100 % at any size"

@@ -22,29 +22,29 @@ from coflash.cli.console import (
     show_table,
     write_json,
 )
-from coflash.cli.many import trials_line, trials_table
+from coflash.cli.run_tables import trials_line, trials_table
 from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
-from coflash.results import results
+from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
-from coflash.tune import Search, folder_for, goal
+from coflash.sweep.tune import Search, folder_for, goal
 
 
 def tune(
     scenario: ScenarioName,
     over: Annotated[
         list[str],
-        typer.Option("--over", metavar="KEY=VALUES", help="Where to look: lo..hi or lo..hi*2 or a,b. May be repeated."),
+        typer.Option("--over", metavar="KEY=VALUES", help="The space: lo..hi or lo..hi*2 or a,b. May be repeated."),
     ],
     minimise: Annotated[
-        str | None, typer.Option("--minimise", metavar="METRIC", help="Make it small, such as response.p99.")
+        str | None, typer.Option("--minimise", metavar="METRIC", help="The metric to minimise, such as response.p99.")
     ] = None,
     maximise: Annotated[
-        str | None, typer.Option("--maximise", metavar="METRIC", help="Make it large, such as cache.hit_ratio.")
+        str | None, typer.Option("--maximise", metavar="METRIC", help="Or to maximise, such as cache.hit_ratio.")
     ] = None,
     trace: Traces = None,
     assignments: Assignments = None,
-    trials: Annotated[int, typer.Option("--trials", metavar="N", min=1, help="Points to try in all.")] = 50,
+    trials: Annotated[int, typer.Option("--trials", metavar="N", min=1, help="Number of points to try.")] = 50,
     seeds: Seeds = 1,
     tune_seed: Annotated[int, typer.Option("--tune-seed", metavar="N", min=0, help="Seed of the search.")] = 0,
     engine: EngineOption = "local",
@@ -54,7 +54,7 @@ def tune(
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Look for the values of some keys that make a metric smallest or largest; goes on where it was stopped."""
+    """Search for the values of some keys that minimise or maximise a metric; the same command resumes a search."""
     check_json(json)
     search = Search(
         scenario_with(scenario, assignments),

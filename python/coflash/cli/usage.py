@@ -1,4 +1,4 @@
-"""What was wrong with a command line, in one line."""
+"""Errors of the command line, in one line."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import Any
 
 import typer
 
-# Typer has brought its own Click along since 0.26; only this leads to the class in both cases.
+# Since 0.26 Typer contains a Click of its own; this leads to the class in both cases.
 UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def problem(error: Any) -> str:
-    """What a `UsageError` says: what was given, the nearest match, and where to read what is allowed."""
+    """Describe a `UsageError`: the given text, the nearest match, and where to read what is allowed."""
     if number := _number(error):
         return number
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")
@@ -24,9 +24,9 @@ def problem(error: Any) -> str:
 
 
 def _number(error: Any) -> str:
-    """What is said of a number that cannot be used; empty where it was no number that was asked for.
+    """Describe a wrong number; empty if no number was expected.
 
-    Typer leaves numbers to pydantic since 0.26, whose error says what was given and between which limits it must lie.
+    Since 0.26 Typer leaves numbers to pydantic, whose error has the given text and the limits.
     """
     errors = getattr(error.__cause__, "errors", None)
     if errors is None or error.param is None:

@@ -7,22 +7,22 @@ from typing import Annotated
 
 import typer
 
-from coflash import whole
 from coflash.cli.console import Assignments, Quiet, ScenarioName, errors, output, scenario_with
-from coflash.progress import shown
+from coflash.files import atomic_write
 from coflash.quantity import show
-from coflash.warming import warm as warm_up
+from coflash.runs.progress import shown
+from coflash.runs.warm import warm as warm_up
 
 
 def warm(
     scenario: ScenarioName,
-    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where the device is written.")],
+    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file of the device.")],
     assignments: Assignments = None,
     quiet: Quiet = False,
 ) -> None:
-    """Precondition a scenario's device and keep it, for runs with --warm to start from."""
+    """Precondition a scenario's device and save it, so that runs with --warm start from it."""
     chosen = scenario_with(scenario, assignments)
-    whole.check_file(file)
+    atomic_write.check_file(file)
     if quiet:
         warm_up(chosen, file)
         return

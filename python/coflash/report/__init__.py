@@ -1,26 +1,26 @@
-"""The HTML report: one file that opens anywhere, offline, in light and dark, on a desk and on a phone.
+"""The HTML report: one file that opens anywhere, offline, in light and dark mode, on a desktop and on a phone.
 
-Its input is results, in any number: what varied among them is found out from their scenarios. Charts are drawn by a
-few hundred lines of script on the page rather than by a plotting library: a page of nine runs is a tenth of a megabyte,
-not five, its charts are SVG that can be read aloud, walked through with the arrow keys and saved as they are, and a
-thousand runs open within two seconds.
+Its input is any number of results; the keys that vary are found from their scenarios. A script on the page draws the
+charts instead of a plotting library, so that a page of nine runs has a tenth of a megabyte instead of five. The charts
+are SVG: screen readers read them, arrow keys walk through their values, and they are saved as they are. A thousand runs
+open within two seconds.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from coflash import whole
+from coflash.files import atomic_write
 from coflash.report.page import report_html
-from coflash.report.study import Study
+from coflash.results.study import Study
 
 __all__ = ["Study", "report_html", "write_report"]
 
 
 def write_report(study: Study, file: Path) -> None:
-    """Writes the report.
+    """Write the report.
 
     Raises:
         CoflashError: The file cannot be written.
     """
-    whole.write_file(file, report_html(study))
+    atomic_write.write_file(file, report_html(study))

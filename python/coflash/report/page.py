@@ -1,4 +1,4 @@
-"""The page: one HTML text that holds its style, its script and its data, and needs nothing else."""
+"""The page: one HTML text with its style, its script and its data."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from string import Template
 
 from coflash._core import CoflashError, __version__
 from coflash.report.payload import payload
-from coflash.report.study import Study
+from coflash.results.study import Study
 
 SCRIPTS = (
     "data.js",
@@ -18,16 +18,16 @@ SCRIPTS = (
     "filter.js",
     "findings.js",
     "explore.js",
-    "closer.js",
-    "parts.js",
+    "run_details.js",
+    "sections.js",
     "compare.js",
     "main.js",
 )
-"""In the order in which they stand on the page; each uses those above it."""
+"""The scripts in their order on the page; each uses those above it."""
 
 
 def report_html(study: Study) -> str:
-    """The whole report as one HTML text; whatever it needs is in it.
+    """Write the whole report as one HTML text that needs no other file.
 
     Raises:
         CoflashError: There is no result.

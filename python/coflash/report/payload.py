@@ -1,8 +1,8 @@
-"""All that the page shows, small enough that a thousand runs open at once.
+"""The data of the page, small enough that a thousand runs open at once.
 
-Scenarios differ in a few lines: each line is kept once, and a scenario is a list of their numbers. Numbers that every
-run has are columns. Distributions and courses over time are thinned to what a screen can show, and follow one another
-as 32-bit floats in one base64 text, of which the page decodes only the runs that it draws.
+Scenarios differ in a few lines: each line is stored once, and a scenario is a list of line numbers. Numbers that every
+run has are columns. Distributions and time series are thinned to the resolution of a screen, and stored one after
+another as 32-bit floats in one base64 text; the page decodes only the runs that it draws.
 """
 
 from __future__ import annotations
@@ -16,30 +16,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from coflash._core import __version__
-from coflash.catalogue import is_number, measure
-from coflash.measures import HEADLINE, causes
-from coflash.metrics import Metrics
-from coflash.report.study import Study
-from coflash.result import KINDS, Histogram, Result
-from coflash.scenario import toml_value
-from coflash.sections import sections
+from coflash.measures.catalogue import is_number, measure
+from coflash.measures.measure import HEADLINE, causes
+from coflash.measures.metrics import Metrics
+from coflash.measures.sections import sections
+from coflash.quantity import SCALES, worths
+from coflash.results.histogram import KINDS, Histogram
+from coflash.results.result import Result
+from coflash.results.study import Study
+from coflash.results.varying_keys import Key
+from coflash.scenario import flat, toml_value
 from coflash.table import Table
-from coflash.varied import Key, flat
 
 Floats = NDArray[np.float32]
 
 _FEW_RUNS = 40
-"""Up to so many runs, detail is kept in full."""
+"""The number of runs up to which all details are kept."""
 _WINDOWS_MAX, _WINDOWS_MIN = 512, 48
 _ERASE_BINS = 60
 _ALIGNMENT_BYTES = 12
 """Whole floats, and whole groups of base64."""
 _MEANS = {"response_mean_ns": "requests"}
-"""Columns of the series that are means, and what weighs them."""
+"""Columns of the series that are means, and the columns that weight them."""
 
 
 def payload(study: Study) -> tuple[dict[str, Any], str]:
-    """What the page reads: a JSON object, and the runs' details in base64."""
+    """Return the data of the page: a JSON object, and the details of the runs in base64."""
     results = study.results
     fine = len(results) <= _FEW_RUNS
     columns = series_columns(results)
@@ -61,13 +63,15 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "series": columns,
         "details": [shape for shape, _ in details],
         "runs": [_facts(result) for result in results],
+        "scales": SCALES,
+        "units": worths(),
     }
     blob = b"".join(_padded(numbers) for _, numbers in details)
     return data, base64.b64encode(blob).decode("ascii")
 
 
 def series_columns(results: Any) -> list[str]:
-    """The columns that all series have and that are not zero throughout; time itself is not one of them."""
+    """List the columns, except time, that all series have and that are not always zero."""
     names = [name for name in results[0].series().columns if name != "start_ns"] if results else []
     shared = (name for name in names if all(name in result.series() for result in results))
     return [name for name in shared if any(np.any(result.series()[name]) for result in results)]
@@ -86,7 +90,7 @@ def _key(key: Key) -> dict[str, Any]:
 
 
 def _metrics(results: Any) -> Iterator[dict[str, Any]]:
-    """A column for each number that any run has; the measures of every summary come first."""
+    """Yield a column for each number that any run has, the measures of every summary first."""
     rows = [result.metrics.flat() for result in results]
     names = causes(result.metrics for result in results)
     found = [measure(path, names) for path in dict.fromkeys(path for row in rows for path in row)]
@@ -100,22 +104,22 @@ def _metrics(results: Any) -> Iterator[dict[str, Any]]:
                 "label": each.label,
                 "unit": each.unit,
                 "about": each.about,
-                "cost": each.is_cost,
+                "better": each.better,
                 "headline": is_headline,
                 "values": values,
             }
 
 
 def _sections(results: Any) -> Iterator[dict[str, Any]]:
-    """What only some of the runs measure; a run that does not have it has no values."""
+    """Yield the sections of the parts that any run has; other runs have no values there."""
     runs = [result.metrics for result in results]
     for section in sections(runs):
         rows = [
             {
-                "label": each.label,
+                "label": each.short,
                 "about": each.about,
                 "unit": each.unit,
-                "cost": each.is_cost,
+                "better": each.better,
                 "path": each.path,
                 "values": [_short(each.read(metrics)) for metrics in runs],
                 "shares": [_short(each.share(metrics)) for metrics in runs] if each.whole else None,
@@ -123,28 +127,29 @@ def _sections(results: Any) -> Iterator[dict[str, Any]]:
             for each in section.measures
             if any(each.applies(metrics) for metrics in runs)
         ]
-        yield {"title": section.title, "about": section.about, "record": section.record, "measures": rows}
+        yield {"title": section.title, "about": section.about, "path": section.path, "measures": rows}
 
 
 def _short(value: Any) -> float | None:
-    """Whole numbers as they are, others with seven digits; what is no number is none."""
+    """Shorten a number: integers stay, others get seven digits; anything else is None."""
     if not is_number(value) or not math.isfinite(value):
         return None
     return value if isinstance(value, int) else float(f"{value:.7g}")
 
 
 def _scenarios(results: Any) -> tuple[list[str], list[list[int]]]:
-    """The different lines of the scenarios, in their order, and those of each run."""
+    """Return the distinct lines of the scenarios, in their order, and the line numbers of each run."""
     places: dict[str, int] = {}
     scenarios = []
     for result in results:
-        lines = (f"{path} = {toml_value(value)}" for path, value in flat(result.document["scenario"]))
+        leaves = flat(result.document["scenario"])
+        lines = (f"{path} = {toml_value(value)}" for path, value in leaves if value is not None)
         scenarios.append([places.setdefault(line, len(places)) for line in lines])
     return list(places), scenarios
 
 
 def _facts(result: Result) -> dict[str, Any]:
-    """What a run was fed, and how fast it was."""
+    """Return the inputs of a run, and the speed of its simulation."""
     return {
         "workload": result.workload["description"],
         "inputs": [[given["file"], given["sha256"]] for given in result.workload["inputs"]],
@@ -157,9 +162,9 @@ def _facts(result: Result) -> dict[str, Any]:
 
 
 def _details(result: Result, columns: list[str], fine: bool) -> tuple[list[float], Floats]:
-    """How many numbers of each kind a run has (and the length of a window in ns), and the numbers.
+    """Return the lengths of a run's columns (and the length of a window in ns), and the columns.
 
-    The order is that in which the page takes them (`details` in data.js).
+    The page reads them in the same order (`details` in data.js).
     """
     parts: list[Floats] = []
     shape: list[float] = []
@@ -180,7 +185,7 @@ def _details(result: Result, columns: list[str], fine: bool) -> tuple[list[float
 
 
 def thinned(histogram: Histogram, cells_per_decade: int) -> tuple[Floats, Floats]:
-    """Times, ascending, and how many requests took no longer; of points that a screen shows as one, the last."""
+    """Return ascending times and the number of requests that took no longer, one point for each spot on a screen."""
     times = histogram.values_ns.astype(np.float64)
     through = np.cumsum(histogram.counts, dtype=np.float64)
     if not len(times):
@@ -192,7 +197,7 @@ def thinned(histogram: Histogram, cells_per_decade: int) -> tuple[Floats, Floats
 
 
 def merged(series: Table, columns: list[str], windows_max: int) -> tuple[float, list[Floats]]:
-    """The length of a window, and the columns with neighbouring windows merged until there are few enough."""
+    """Return the length of a window, and the columns with neighbouring windows merged down to a maximum."""
     starts = series["start_ns"]
     if not len(starts) or not columns:
         return 0.0, []
@@ -215,7 +220,7 @@ def merged(series: Table, columns: list[str], windows_max: int) -> tuple[float, 
 
 
 def erase_histogram(counts: NDArray[np.uint32]) -> tuple[Floats, Floats]:
-    """The lowest erase count of each bin, and the blocks in it; bins are equally wide and at most some sixty."""
+    """Return the lowest erase count of each bin, and its number of blocks; about sixty bins of equal width at most."""
     if not len(counts):
         return np.zeros(0, np.float32), np.zeros(0, np.float32)
     low, high = int(counts.min()), int(counts.max())
@@ -225,9 +230,9 @@ def erase_histogram(counts: NDArray[np.uint32]) -> tuple[Floats, Floats]:
 
 
 def divided(metrics: Metrics, moments_max: int) -> list[Floats]:
-    """How a flash cache is divided over time: times in ns, and the shares of flash that are clean, dirty, allowed.
+    """Return the division of a flash cache over time: times in ns, and the clean, dirty and allowed shares of flash.
 
-    Columns without a row where there is no such cache.
+    The columns are empty without a flash cache.
     """
     sizes = metrics.hybrid["sizes"] if "hybrid" in metrics else []
     by = max(1, math.ceil(len(sizes) / moments_max))

@@ -1,7 +1,7 @@
 """Sweeps: one scenario at many points, with many seeds, on all cores or on a cluster.
 
-`design` says what is varied; `plan` makes runs of it, each known by a key; `driver` hands them to an `engine` and keeps
-what comes back in the store. Resuming needs nothing of its own: what is in the store is not run again.
+`design` makes points from axes; `plan` makes runs from points, each with a key; `driver` gives the runs to an `engine`
+and puts their results into the store. A sweep resumes because runs in the store are not repeated.
 """
 
 from __future__ import annotations
@@ -10,52 +10,54 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-from rich.console import Console
+from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
-from coflash.catalogue import named
-from coflash.inputs import inputs_of
-from coflash.measures import Measure
-from coflash.metrics import metric
-from coflash.results import Results
+from coflash.measures.catalogue import metric, named
+from coflash.measures.measure import Measure
+from coflash.results.database import Results
+from coflash.results.estimate import Estimate, estimate
+from coflash.results.store import Failure, Store, store_at
+from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, toml_value
-from coflash.store import Failure, Store, store_at
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import EngineName, Place, open_engine
 from coflash.sweep.plan import Plan, Point, sharing
-from coflash.sweep.progress import Warming, Watch
-from coflash.sweep.summary import Estimate, estimate
 from coflash.table import Table
 from coflash.trace import Paths
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from coflash.sweep.progress import Warming
 
 __all__ = ["Estimate", "Point", "Sweep", "sweep"]
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep that was done."""
+    """A finished sweep."""
 
     place: str
     """The folder of its results, or their URL."""
     points: tuple[Point, ...]
-    """The points of its design, in the design's order."""
+    """The points, in the order of the design."""
     failures: tuple[Failure, ...]
-    """The runs that failed, and the points at which there is no scenario."""
+    """The runs that failed, and the points that are not valid scenarios."""
     from_before: int
-    """Runs that were there already."""
+    """The number of runs that were in the folder already."""
     warming: Warming
-    """What runs saved by sharing warm devices."""
+    """The savings from shared warm devices."""
 
     @cached_property
     def results(self) -> Results:
-        """Its runs as a table, and the database over them; other runs in the folder are left out."""
+        """Its runs as a table and a database, without other runs in the folder."""
         keys = dict.fromkeys(job.key for point in self.points for job in point.jobs)
         return Results(self.place, store_at(self.place).runs(keys))
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
-        """A measure, or a metric by its name, at each point, over its seeds.
+        """Estimate a measure, or a metric by its name, at each point, over its seeds.
 
         Raises:
             CoflashError: There is no such metric.
@@ -65,11 +67,11 @@ class Sweep:
         return [estimate([read(metrics) for metrics in runs if metrics is not None]) for runs in found]
 
     def table(self, *measures: str) -> Table:
-        """A row for each point: what it sets, and the mean and the 95 % confidence interval of each metric.
+        """Return a row for each point: its values, and the mean and the 95 % confidence interval of each metric.
 
         Args:
-            measures: Metrics such as `waf_host` or `response.p99`. The half-width of the interval of each is in the
-                column of its name and `.ci95`, its number of runs in that of `.runs`.
+            measures: Metrics such as `waf_host` or `response.p99`. The column with the suffix `.ci95` holds the
+                half-width of the interval, the one with `.runs` the number of runs.
 
         Raises:
             CoflashError: There is no such metric.
@@ -101,47 +103,49 @@ def sweep(
     address: str | None = None,
     progress: bool = False,
 ) -> Sweep:
-    """Runs a scenario at every point of a design, on all cores, and keeps each result as soon as it is there.
+    """Run a scenario at every point of a design, on all cores, and store each result at once.
 
-    What is in `out` already (the same scenario, inputs and version) is not run again: a sweep that was stopped goes on
-    where it was. A run that fails is reported and the others go on.
+    Runs that are in `out` already (with the same scenario, inputs and version) are not repeated, so that a sweep that
+    was stopped resumes. A run that fails is reported, and the others continue.
 
     Args:
         scenario: The scenario, or the name or file of one.
-        vary: Values by key, such as `{"cooperation.name": ["none", "cdm"], "cache.size": "64MiB..1GiB*2"}`; or the
-            points themselves, a dictionary each.
+        vary: Values by key, such as `{"cooperation.name": ["none", "cdm"], "cache.size": "64MiB..1GiB*2"}`; or a list
+            of points, one dictionary for each.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
         out: The folder of results, or a URL that fsspec knows, such as `"s3://bucket/oltp"`; several sweeps may share
             one, even at the same time.
         design: `"grid"`: every combination; `"list"`: the first values of all keys, then the second, and so on;
             `"random"`: independent draws; `"lhs"`: a Latin hypercube.
-        samples: How many points are drawn, where they are drawn.
-        design_seed: Of these draws.
-        seeds: How many seeds each point is run with, counted from the scenario's own; or the seeds.
+        samples: The number of points of a random design.
+        design_seed: The seed of a random design.
+        seeds: The number of seeds for each point, starting at the scenario's own; or the seeds.
         engine: `"local"`: threads of this process; `"dask"`, `"ray"`: a cluster.
-        workers: How many runs at once; None: as many as there are cores.
-        address: Of the cluster's scheduler; None for one of this machine's own.
+        workers: The number of parallel runs; None for one on each core.
+        address: The address of the cluster's scheduler; None for a cluster on this machine.
         progress: Whether to show progress on the standard error stream.
 
     Raises:
-        CoflashError: Something that was given cannot be used, the results cannot be written, or all runs failed.
-        KeyboardInterrupt: Control-C was pressed; what is done is kept.
+        CoflashError: An argument cannot be used, the results cannot be written, or all runs failed.
+        KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
     inputs = inputs_of(scenario, trace)
     planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds)
     place = Place(engine, workers, address, inputs)
-    return swept(planned, store_at(out), place, Console(stderr=True) if progress else None)
+    return swept(planned, store_at(out), place, standard_error() if progress else None)
 
 
 def swept(planned: Plan, store: Store, place: Place, console: Console | None) -> Sweep:
-    """Does what is planned.
+    """Run a plan.
 
     Raises:
-        CoflashError: The engine cannot be used, a result cannot be kept, or all runs failed.
+        CoflashError: The engine cannot be used, a result cannot be stored, or all runs failed.
         KeyboardInterrupt: Control-C was pressed.
     """
+    from coflash.sweep.progress import Watch  # needs rich
+
     store.check()
     jobs = planned.jobs()
     refused = [point for point in planned.points if point.refused]
@@ -160,11 +164,18 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming)
 
 
+def standard_error() -> Console:
+    """Return the console for progress."""
+    from rich.console import Console  # slow to import, and most uses do not need it
+
+    return Console(stderr=True)
+
+
 def points_of(vary: Vary, design: Design, samples: int, seed: int) -> list[Assignment]:
-    """The points that Python callers mean.
+    """Make the points from the arguments of Python callers.
 
     Raises:
-        CoflashError: They do not go with the design.
+        CoflashError: The values do not fit the design.
     """
     if isinstance(vary, Mapping):
         return assignments(axes_of(vary), design, samples, seed)

@@ -1,12 +1,11 @@
-"""What a sweep varies, and at which points.
+"""Designs of sweeps: from axes to points.
 
-A key is varied over an axis: choices (`none,cdm`), or a range (`1..8`, `1..8:2`, `64MiB..1GiB*2`). A design takes axes
-to points; a point gives every axis' key one value, as the text that the scenario's TOML has for it.
+A key varies along an axis: choices (`none,cdm`), or a range (`1..8`, `1..8:2`, `64MiB..1GiB*2`). A design makes points
+from axes; a point has one value for each key, as TOML text.
 """
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import math
 import re
@@ -15,46 +14,47 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from coflash._core import CoflashError
-from coflash.quantity import QUANTITY, read
+from coflash._core import CoflashError, hint, quantity
 from coflash.scenario import toml_value
 
 if TYPE_CHECKING:
     import numpy as np
 
 Assignment = tuple[tuple[str, str], ...]
-"""A value for each varied key, as `Scenario.set` takes them."""
+"""A value for each varied key, as `Scenario.set` accepts them."""
 
 Design = Literal["grid", "list", "random", "lhs"]
 DESIGNS: tuple[Design, ...] = get_args(Design)
 
 Vary = Mapping[str, "str | Sequence[Any]"] | Sequence[Mapping[str, Any]]
-"""What Python callers vary: axes by key, or the points themselves."""
+"""The argument of Python callers: axes by key, or the points themselves."""
 
-_RANGE = re.compile(rf"({QUANTITY})\.\.({QUANTITY})(?:([:*])({QUANTITY}))?")
-_BEGINS = re.compile(rf"{QUANTITY}\.\.")
+_QUANTITY = r"[-+]?[\d_]+(?:\.\d+)?(?:[eE][-+]?\d+)?\s*[A-Za-z%]*"
+"""A number with or without a unit, as a regular expression without groups."""
+_RANGE = re.compile(rf"({_QUANTITY})\.\.({_QUANTITY})(?:([:*])({_QUANTITY}))?")
+_BEGINS = re.compile(rf"{_QUANTITY}\.\.")
 POINTS_MAX = 1_000_000
 
 
 @dataclass(frozen=True)
 class Choices:
-    """One of some values."""
+    """A list of values."""
 
     key: str
     values: tuple[str, ...]
 
     def points(self) -> tuple[str, ...]:
-        """All values."""
+        """Return all values."""
         return self.values
 
     def at(self, share: float) -> str:
-        """The value at a share of the way, from 0 to less than 1."""
+        """Return the value at a fraction of the axis, from 0 to less than 1."""
         return self.values[int(share * len(self.values))]
 
 
 @dataclass(frozen=True)
 class Range:
-    """From `low` to `high`, both included, in a base unit: bytes, nanoseconds, percent or none."""
+    """The values from `low` to `high`, both included, in a base unit: bytes, nanoseconds, percent or none."""
 
     key: str
     text: str
@@ -62,15 +62,15 @@ class Range:
     high: Decimal
     unit: str
     grain: Decimal | None
-    """What a value between the ends is a multiple of; None for a number that is not whole."""
+    """The number of which all values between the ends are multiples; None for real numbers."""
     step: Decimal | None = None
     factor: Decimal | None = None
 
     def points(self) -> tuple[str, ...]:
-        """The points of its step or factor; of whole numbers without a unit, all.
+        """Return the points of its step or factor, or all whole numbers if there is no unit.
 
         Raises:
-            CoflashError: It does not say which, or there are too many.
+            CoflashError: A step or a factor is missing, or there are too many points.
         """
         if self.step is None and self.factor is None and (self.unit or self.grain is None):
             msg = (
@@ -86,7 +86,7 @@ class Range:
 
     @property
     def count(self) -> int | None:
-        """How many values it has; None for a continuum."""
+        """The number of values; None for a continuum."""
         if self.factor is not None:
             count = 1
             while self.low * self.factor**count <= self.high:
@@ -96,19 +96,19 @@ class Range:
         return None if step is None else int((self.high - self.low) / step) + 1
 
     def value(self, index: int) -> str:
-        """One of its values, from 0."""
+        """Return the value of an index, from 0."""
         if self.factor is not None:
             return self.shown(self.low * self.factor**index)
         return self.shown(self.low + index * (self.step or self.grain or 0))
 
     def at(self, share: float) -> str:
-        """The value at a share of the way, from 0 to less than 1."""
+        """Return the value at a fraction of the axis, from 0 to less than 1."""
         if self.count is not None:
             return self.value(int(share * self.count))
         return self.shown(self.low + (self.high - self.low) * Decimal(share))
 
     def shown(self, value: Decimal) -> str:
-        """A number of base units as text of the scenario."""
+        """Write a number of base units as TOML text."""
         if self.grain is not None:
             value = value.quantize(Decimal(1) if self.unit != "%" else Decimal("0.0001"))
             return f"{value.normalize():f}{self.unit}"
@@ -119,10 +119,10 @@ Axis = Choices | Range
 
 
 def axis(assignment: str) -> Axis:
-    """The axis that `KEY=VALUES` describes.
+    """Read an axis from `KEY=VALUES`.
 
     Raises:
-        CoflashError: It describes none.
+        CoflashError: The text is not an axis.
     """
     key, equals, values = assignment.partition("=")
     if not equals or not key.strip():
@@ -132,10 +132,10 @@ def axis(assignment: str) -> Axis:
 
 
 def axis_of(key: str, values: str | Sequence[Any]) -> Axis:
-    """The axis of a key: its values, or the text that the command line takes for them.
+    """Make the axis of a key from its values, or from their text on the command line.
 
     Raises:
-        CoflashError: It describes none.
+        CoflashError: The values are not an axis.
     """
     if not isinstance(values, str):
         texts = [toml_value(value) for value in values]
@@ -154,15 +154,15 @@ def axis_of(key: str, values: str | Sequence[Any]) -> Axis:
 
 
 def axes_of(vary: Mapping[str, str | Sequence[Any]]) -> list[Axis]:
-    """An axis for each key."""
+    """Make an axis for each key."""
     return [axis_of(key, values) for key, values in vary.items()]
 
 
 def check_keys(axes: Sequence[Axis]) -> None:
-    """Raises if a key is varied twice.
+    """Check that no key is varied twice.
 
     Raises:
-        CoflashError: It is.
+        CoflashError: A key is.
     """
     keys = [axis.key for axis in axes]
     if twice := sorted({key for key in keys if keys.count(key) > 1}):
@@ -171,23 +171,21 @@ def check_keys(axes: Sequence[Axis]) -> None:
 
 
 def assignments(axes: Sequence[Axis], design: Design = "grid", samples: int = 20, seed: int = 0) -> list[Assignment]:
-    """The points of a design, each once, in a fixed order.
+    """Return the points of a design, each once, in a fixed order.
 
     Args:
-        axes: What is varied.
+        axes: The axes.
         design: `"grid"`: every combination; `"list"`: the first values of all axes, then the second, and so on;
-            `"random"`: independent uniform draws; `"lhs"`: a Latin hypercube, in which every axis is covered evenly.
-        samples: How many points are drawn, where they are drawn.
-        seed: Of the draws.
+            `"random"`: independent uniform draws; `"lhs"`: a Latin hypercube, which covers every axis evenly.
+        samples: The number of points of a random design.
+        seed: The seed of a random design.
 
     Raises:
-        CoflashError: The axes do not go with the design.
+        CoflashError: The axes do not fit the design.
     """
     check_keys(axes)
     if design not in DESIGNS:
-        near = difflib.get_close_matches(str(design), DESIGNS, 1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        msg = f"design: {design!r} was given{meant} (allowed: {', '.join(DESIGNS)})"
+        msg = f'design: "{design}" was given{hint(str(design), DESIGNS)}'
         raise CoflashError(msg)
     if design in ("random", "lhs") and not 1 <= samples <= POINTS_MAX:
         msg = f"samples: {samples} was given; at least 1 and at most {POINTS_MAX} is allowed"
@@ -223,7 +221,7 @@ def _random(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ..
 
 def _latin_hypercube(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ...]]:
     import numpy as np
-    from scipy.stats import qmc  # takes a while, and most designs need none
+    from scipy.stats import qmc  # slow to import, and most designs do not need it
 
     return _at(axes, qmc.LatinHypercube(len(axes), rng=np.random.default_rng(seed)).random(samples))
 
@@ -241,7 +239,7 @@ def _at(axes: Sequence[Axis], shares: np.ndarray[tuple[int, ...], np.dtype[np.fl
 
 
 def _split(key: str, text: str) -> list[str]:
-    """The items between commas that stand in no quotes and no brackets."""
+    """Split a text at the commas outside quotes and brackets."""
     items, depth, quote = [""], 0, ""
     for character in text:
         if quote:
@@ -267,7 +265,7 @@ def _split(key: str, text: str) -> list[str]:
 
 
 def _range(key: str, text: str) -> Range | None:
-    """The range that `text` describes; None where it is a plain value."""
+    """Read a range; None if the text is a plain value."""
     found = _RANGE.fullmatch(text)
     if found is None:
         if _BEGINS.match(text):
@@ -299,13 +297,15 @@ def _range(key: str, text: str) -> Range | None:
 
 
 def _quantity(key: str, text: str) -> tuple[Decimal, str, Decimal | None]:
-    """A number in its base unit, the base unit, and the grain that values between it and others have."""
+    """Read a number: its value in the base unit, the base unit, and the grain of values between it and others."""
+    if text[-1].isdigit():
+        is_whole = text.lstrip("+-").replace("_", "").isdigit()
+        return Decimal(text), "", Decimal(1) if is_whole else None
     try:
-        number, base, worth = read(text)
+        (count, counted), (worth, _) = quantity(text), quantity("1" + text.lstrip("0123456789._ "))
     except CoflashError as error:
         msg = f"{key}: {error}"
         raise CoflashError(msg) from error
-    if base == "%":
-        return number, base, Decimal("0.01")
-    is_whole = bool(base) or ("." not in text and "e" not in text.lower())
-    return number, base, worth if is_whole else None
+    if counted == "ppb":
+        return Decimal(count).scaleb(-7), "%", Decimal("0.01")
+    return Decimal(count), {"bytes": "B", "ns": "ns"}[counted], Decimal(worth)

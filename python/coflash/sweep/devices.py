@@ -1,8 +1,7 @@
 """Warm devices that runs share.
 
-The first run that needs a device warms it up, others that need it meanwhile wait, and all start from a copy. A device
-is let go when the last run that was announced has had it; where nobody knows how many there will be, when another was
-wanted since.
+The first run that needs a device preconditions it; others wait for it, and all start from a copy. A device is freed
+after the last run that was announced for it, or, if their number is unknown, when another device is needed.
 """
 
 from __future__ import annotations
@@ -13,23 +12,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from coflash.runs.warm import Warm, warm
 from coflash.scenario import Scenario
 from coflash.trace import Progress
-from coflash.warming import Warm, warm
 
 _IDLE_MAX = 1
-"""Devices that are kept although no run under way starts from them."""
+"""The number of devices that are kept although no current run uses them."""
 _SECONDS_BETWEEN_LOOKS = 0.05
 
 
 @dataclass(frozen=True)
 class Sharing:
-    """That a run starts from a device that other runs start from too."""
+    """The device that a run shares with others."""
 
     key: str
     """The `warm_key` of all of them."""
     runs: int | None
-    """How many they are; None where that is not known."""
+    """The number of these runs; None if unknown."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,14 @@ class Lent:
 
     warm: Warm
     seconds: float
-    """The processor time that warming it up took."""
+    """The processor time of its preconditioning."""
     is_new: bool
-    """Whether it was warmed up for this run."""
+    """Whether it was preconditioned for this run."""
 
 
 @dataclass
 class _Kept:
-    """A device, or the place of one that is being warmed up."""
+    """A device, or None while it is being preconditioned, and its use."""
 
     warm: Warm | None = None
     seconds: float = 0.0
@@ -57,7 +56,7 @@ class Devices:
     """The warm devices of a process."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, _Kept] = {}  # the one used last at the end
+        self._kept: dict[str, _Kept] = {}  # the most recently used one is last
         self._changed = threading.Condition()
 
     def __len__(self) -> int:
@@ -65,12 +64,12 @@ class Devices:
 
     @contextmanager
     def lent(self, scenario: Scenario, sharing: Sharing, progress: Progress | None = None) -> Iterator[Lent]:
-        """The device for one run of the scenario; warmed up now unless it is there.
+        """Lend the device for one run; it is preconditioned first if necessary.
 
         Args:
-            scenario: The run's.
-            sharing: With which others it shares the device.
-            progress: Called while it is warmed up and while another run does that; may raise.
+            scenario: The scenario of the run.
+            sharing: The runs that share the device.
+            progress: Called while this run or another one preconditions the device; may raise.
 
         Raises:
             CoflashError: The scenario cannot be used.
@@ -89,7 +88,7 @@ class Devices:
             self._given_back(sharing, kept)
 
     def clear(self) -> None:
-        """Lets all of them go that no run under way starts from."""
+        """Free all devices that no current run uses."""
         with self._changed:
             self._kept = {key: kept for key, kept in self._kept.items() if kept.users}
 
@@ -108,7 +107,7 @@ class Devices:
         with self._changed:
             kept.users -= 1
             kept.uses += 1
-            if kept.warm is None or kept.uses == sharing.runs:  # another may do what failed
+            if kept.warm is None or kept.uses == sharing.runs:  # without a device: another run may try again
                 self._kept.pop(sharing.key, None)
             idle = [key for key, kept in self._kept.items() if not kept.users]
             for key in idle[: len(idle) - _IDLE_MAX]:

@@ -1,4 +1,4 @@
-"""Does the runs of a sweep: as many at once as there is room for, each one kept as soon as it is done."""
+"""The loop of a sweep: as many parallel runs as memory allows, each result stored at once."""
 
 from __future__ import annotations
 
@@ -6,43 +6,46 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
 from coflash.quantity import show
-from coflash.store import Failure, Store
+from coflash.results.store import Failure, Store
 from coflash.sweep.engine import Engine
 from coflash.sweep.plan import Job, Ran
-from coflash.sweep.progress import Watch
+
+if TYPE_CHECKING:
+    from coflash.sweep.progress import Watch
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a run."""
+    """The outcome of a run."""
 
     job: Job
     failure: Failure | None = None
 
 
 def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahead: bool = True) -> Iterator[Outcome]:
-    """Does the jobs and keeps their results; tells of each when it is done, in no particular order.
+    """Run jobs and store their results; yields the outcome of each job when it ends, in any order.
 
-    A job is asked for when there is room for one more, so it may depend on the outcomes so far. What is in the store is
-    not done again.
+    The next job is requested when there is room for it, so it may depend on the outcomes so far. Runs in the store are
+    not repeated.
 
     Args:
-        jobs: What to do.
-        engine: Where.
-        store: Where results are kept.
-        watch: Who is told of progress.
-        ahead: Whether workers are given their next job before they are done with one, so that none waits while a
-            result is written; without, a job is asked for as late as can be.
+        jobs: The runs.
+        engine: The engine that executes them.
+        store: The store of the results.
+        watch: The display of progress.
+        ahead: Whether workers get their next job before the current one ends, so that none waits while a result is
+            written; otherwise a job is requested as late as possible.
 
     Raises:
-        CoflashError: A result cannot be kept.
+        CoflashError: A result cannot be stored.
     """
     at_once = engine.slots if ahead else engine.workers
     under_way: dict[Future[Ran], Job] = {}
-    held: Job | None = None  # asked for, but there is no room for it yet
+    held: Job | None = None  # requested, but there is no room for it yet
     try:
         while True:
             while len(under_way) < at_once and (job := held or next(jobs, None)) is not None:
@@ -52,7 +55,7 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
                     yield Outcome(job)
                     continue
                 if _taken([job], engine) > engine.largest_bytes:
-                    job = replace(job, sharing=None)  # it warms its own, which takes no room twice
+                    job = replace(job, sharing=None)  # its own device needs no second copy
                 needed = _taken([job], engine)
                 if needed > engine.largest_bytes:
                     much, room = show(needed, "bytes"), show(engine.largest_bytes, "bytes")
@@ -70,7 +73,7 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
                 yield _settled(under_way[future], future, store, watch)
                 del under_way[future]
     finally:
-        # Nothing is left here unless the sweep was stopped: what is done by now is kept.
+        # Runs are left only if the sweep was stopped: those that have ended by now are stored.
         for future, job in under_way.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 with suppress(CoflashError):
@@ -78,7 +81,7 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
 
 
 def _taken(jobs: Sequence[Job], engine: Engine) -> int:
-    """The memory that runs take together, the devices included from which they start."""
+    """Return the memory that runs need together, shared devices included."""
     shared = [(job.sharing.key, job.shared_bytes) for job in jobs if job.sharing is not None]
     devices = dict(shared).values() if engine.shares_memory else [size for _, size in shared]
     return sum(job.needed_bytes for job in jobs) + sum(devices)

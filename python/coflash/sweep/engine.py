@@ -1,8 +1,7 @@
-"""Where runs take place: the protocol, and the engines by name."""
+"""Engines, which execute runs: the protocol, and the engines by name."""
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -10,8 +9,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
-from coflash._core import CoflashError
-from coflash.inputs import Input
+from coflash._core import CoflashError, hint
+from coflash.runs.inputs import Input
 from coflash.sweep.plan import Job, Ran
 
 EngineName = Literal["local", "dask", "ray"]
@@ -19,47 +18,47 @@ ENGINES: tuple[EngineName, ...] = get_args(EngineName)
 
 
 class Engine(Protocol):
-    """Does runs, several at once; it is closed by leaving its `with` block, and gives up what is under way then."""
+    """An executor of parallel runs; leaving its `with` block abandons the current runs."""
 
     @property
     def workers(self) -> int:
-        """How many runs it does at once."""
+        """The number of parallel runs."""
         ...
 
     @property
     def slots(self) -> int:
-        """How many runs to hand over, so that each worker has its next one at hand."""
+        """The number of runs to hand over, so that each worker has its next run ready."""
         ...
 
     @property
     def memory_bytes(self) -> int:
-        """What all runs under way may take together."""
+        """The memory for all current runs together."""
         ...
 
     @property
     def largest_bytes(self) -> int:
-        """What one run may take."""
+        """The memory for one run."""
         ...
 
     @property
     def shares_memory(self) -> bool:
-        """Whether all runs see the same warm devices; otherwise each worker has its own."""
+        """Whether all runs share warm devices; otherwise each worker has its own."""
         ...
 
     def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
-        """Begins a run. The future raises what the run raised."""
+        """Start a run. The future raises the exception of the run."""
         ...
 
 
 @dataclass(frozen=True)
 class Place:
-    """Which engine, and what it is opened with."""
+    """An engine, and the arguments to open it."""
 
     engine: EngineName
     workers: int | None
-    """How many runs at once; None for as many as there are cores."""
+    """The number of parallel runs; None for one on each core."""
     address: str | None
-    """Of a cluster that is there; None for one of this machine's own."""
+    """The address of an existing cluster; None for a cluster on this machine."""
     inputs: tuple[Input, ...]
 
 
@@ -67,16 +66,14 @@ Opener = Callable[[Place], AbstractContextManager[Engine]]
 
 
 def open_engine(place: Place) -> AbstractContextManager[Engine]:
-    """The engine of a place.
+    """Open the engine of a place.
 
     Raises:
-        CoflashError: There is none, it is not installed, or `place` does not fit it.
+        CoflashError: There is no such engine, it is not installed, or `place` does not fit it.
     """
     name = place.engine
     if name not in ENGINES:
-        near = difflib.get_close_matches(str(name), ENGINES, 1)
-        meant = f"; did you mean {near[0]!r}?" if near else ""
-        msg = f"engine: {name!r} was given{meant} (allowed: {', '.join(ENGINES)})"
+        msg = f'engine: "{name}" was given{hint(str(name), ENGINES)}'
         raise CoflashError(msg)
     if place.workers is not None and place.workers < 1:
         msg = f"workers: {place.workers} was given; at least 1 is allowed"

@@ -1,4 +1,4 @@
-"""Runs on a Dask cluster: one that is there, or one of processes on this machine."""
+"""Runs on a Dask cluster: an existing one, or one of processes on this machine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 import distributed
 
 from coflash._core import CoflashError
-from coflash.inputs import Input
+from coflash.runs.inputs import Input
 from coflash.sweep.devices import Devices
 from coflash.sweep.engine import Place
 from coflash.sweep.memory import available_bytes
@@ -23,24 +23,24 @@ from coflash.sweep.plan import Job, Ran, execute
 _SECONDS_TO_CONNECT = 30
 
 _DEVICES = Devices()
-"""Of a worker."""
+"""The devices of a worker."""
 
 
 class ShippedInputs(distributed.WorkerPlugin):  # type: ignore[misc]
-    """Puts the trace on each worker once, those that join later included."""
+    """A plugin that puts the trace on each worker once, later workers included."""
 
     def __init__(self, inputs: tuple[Input, ...]) -> None:
         self.files = [(file, Path(file.source).read_bytes()) for file in inputs if not file.is_url]
         self.name = "coflash-" + "-".join(file.sha256[:16] for file in inputs)
 
     def setup(self, worker: Any) -> None:  # noqa: ARG002 - what Dask calls
-        """Called by Dask on the worker."""
+        """Store the files; Dask calls this on the worker."""
         for file, content in self.files:
             file.keep(content)
 
 
 class DaskEngine:
-    """The workers that a scheduler has now."""
+    """The current workers of a scheduler."""
 
     shares_memory = False
 
@@ -57,14 +57,14 @@ class DaskEngine:
         self._executor = client.get_executor(pure=False)
 
     def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
-        """Hands a run to the scheduler."""
+        """Give a run to the scheduler."""
         future: Future[Ran] = self._executor.submit(_execute, job)
         return future
 
 
 @contextmanager
 def opened(place: Place) -> Iterator[DaskEngine]:
-    """The cluster of that address, or one of its own with one process for each core."""
+    """Open the cluster of that address, or a new one with one process for each core."""
     target: Any = _cluster(place.workers) if place.address is None else place.address
     try:
         client = distributed.Client(target, timeout=_SECONDS_TO_CONNECT)
@@ -93,7 +93,7 @@ def _cluster(workers: int | None) -> Any:
 
 @contextmanager
 def _deaf() -> Iterator[None]:
-    """Processes that begin here leave Control-C to the one that began them, which then closes them."""
+    """Let child processes ignore Control-C; this process handles it and closes them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,8 +1,8 @@
 """Runs on the cores of this machine, as threads of this process.
 
-The core gives the interpreter up while it simulates, so threads keep all cores busy: they start at once, hand results
-over without copying them, and share what is in memory, such as warm devices. What processes would add, that a
-crash of one run takes no other with it, resuming gives as well: only what was under way is done again.
+The core releases the interpreter lock while it simulates, so that threads keep all cores busy. They start at once, hand
+over results without a copy, and share memory, such as warm devices. Processes would isolate the crash of one run from
+the others; but a sweep resumes after a crash, and only the current runs are repeated.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from coflash.sweep.plan import Job, Ran, execute
 
 
 class Stopped(Exception):  # noqa: N818 - nothing is wrong
-    """The run was given up."""
+    """The run was abandoned."""
 
 
 class LocalEngine:
@@ -36,11 +36,11 @@ class LocalEngine:
         self._stop = threading.Event()
 
     def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
-        """Begins a run as soon as a thread is free."""
+        """Start a run as soon as a thread is free."""
         return self._pool.submit(execute, job, self._devices, self._look)
 
     def stop(self) -> None:
-        """Gives up what is under way; within a twentieth of a second, as that is how often the core reports."""
+        """Abandon the current runs, within a twentieth of a second: the core reports that often."""
         self._stop.set()
 
     def _look(self, *_: object) -> None:
@@ -50,7 +50,7 @@ class LocalEngine:
 
 @contextmanager
 def opened(place: Place) -> Iterator[LocalEngine]:
-    """A pool with a thread for each core, or as many as asked for."""
+    """Open a pool with a thread for each core, or as many as requested."""
     workers = place.workers or _cores()
     with ThreadPoolExecutor(workers, thread_name_prefix="coflash") as pool:
         engine = LocalEngine(pool, workers)
@@ -62,5 +62,5 @@ def opened(place: Place) -> Iterator[LocalEngine]:
 
 
 def _cores() -> int:
-    """Those that this process may use, where the system tells it."""
+    """Return the number of cores that this process may use, if the system knows it."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

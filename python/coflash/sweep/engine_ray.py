@@ -1,4 +1,4 @@
-"""Runs on a Ray cluster: one that is there, or one of processes on this machine."""
+"""Runs on a Ray cluster: an existing one, or one of processes on this machine."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from coflash.sweep.plan import Job, Ran, execute
 _SECONDS_TO_CONNECT = 30
 
 _DEVICES = Devices()
-"""Of a worker, which Ray ends with the sweep."""
+"""The devices of a worker, which Ray ends with the sweep."""
 
 
 class RayEngine:
-    """What the cluster has now. Ray itself keeps a run back until its memory is free on one node."""
+    """The current resources of the cluster. Ray itself holds a run back until its memory is free on one node."""
 
     shares_memory = False
 
@@ -34,12 +34,12 @@ class RayEngine:
         self.slots = 2 * self.workers
         self.memory_bytes = int(sum(node.get("memory", 0) for node in nodes))
         self.largest_bytes = int(max(node.get("memory", 0) for node in nodes))
-        # Into the object store, from which a node gets it once, when it has its first run.
+        # Into the object store, from which a node fetches it once, for its first run.
         self._content = [None if file.is_url else ray.put(Path(file.source).read_bytes()) for file in place.inputs]
         self._execute = ray.remote(max_retries=2)(_execute)
 
     def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:
-        """Hands a run to Ray."""
+        """Give a run to Ray."""
         reference = self._execute.options(num_cpus=1, memory=needed_bytes).remote(job, self._content)
         future: Future[Ran] = Future()
         reference.future().add_done_callback(lambda ended: _hand_on(ended, future))
@@ -48,12 +48,12 @@ class RayEngine:
 
 @contextmanager
 def opened(place: Place) -> Iterator[RayEngine]:
-    """The cluster of that address, or one of its own with one process for each core."""
+    """Open the cluster of that address, or a new one with one process for each core."""
     if place.address is not None:
         _check(place.address)
     try:
         ray.init(
-            address=place.address or "local",  # None would join any cluster that happens to run here
+            address=place.address or "local",  # None would join any cluster on this machine
             num_cpus=place.workers if place.address is None else None,
             include_dashboard=None if place.address else False,
             log_to_driver=False,
@@ -71,7 +71,7 @@ def opened(place: Place) -> Iterator[RayEngine]:
 
 
 def _check(address: str) -> None:
-    """Ray itself goes on asking for many minutes where nothing answers."""
+    """Check that a cluster answers: Ray itself would wait for many minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if colon and port.isdecimal():
         try:
@@ -82,7 +82,7 @@ def _check(address: str) -> None:
 
 
 def _hint(address: str | None) -> str:
-    """Ray sends no token to an address that it was given unless it is told to."""
+    """Return advice on tokens: Ray sends none to a given address by default."""
     if address in (None, "auto") or "RAY_AUTH_MODE" in os.environ:
         return ""
     return " (a cluster that wants a token gets it with RAY_AUTH_MODE=token in the environment)"
@@ -93,7 +93,7 @@ def _hand_on(ended: Future[Ran], to: Future[Ran]) -> None:
     if error is None:
         to.set_result(ended.result())
     else:
-        # Ray wraps what a run raises into an error of its own, with the whole trace as its text.
+        # Ray wraps an exception of a run into one of its own, with the whole traceback as its text.
         to.set_exception(getattr(error, "cause", None) or error)
 
 

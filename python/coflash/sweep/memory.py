@@ -1,56 +1,56 @@
-"""How much memory a run takes, and how much there is."""
+"""The memory that a run needs, and the memory that is free."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from coflash.quantity import read
+from coflash._core import quantity
+from coflash.quantity import PPB
 from coflash.scenario import Scenario
 
 _BYTES_PER_PAGE, _BYTES_PER_BLOCK, _BYTES_PER_SLOT = 20, 64, 36
-"""Of the device's state, at most: for each physical page, for each block, for each page of the cache."""
+"""Upper bounds for the state of a device: for each physical page, each block, each page of the cache."""
 _BYTES_APART = 48 * 2**20
-"""What a run takes whatever its device: read-ahead, decompression, histograms, series."""
+"""The memory of a run beside its device: read-ahead, decompression, histograms, series."""
 _SHARE_USED = 0.8
-"""Of the memory that is free; others need some, too."""
+"""The share of the free memory that runs may use; other programs need some too."""
 
 _BLOCKS = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
 _GROUPS = (
     ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
     ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
 )
-"""Where a container's limit and what it uses are told, in both versions of control groups."""
+"""The files with a container's limit and its use, in both versions of control groups."""
 
 
 def needed_bytes(scenario: Scenario) -> int:
-    """What a run of the scenario takes at most, told from the size of its device without building it."""
+    """Return an upper bound for the memory of a run, from the size of its device, without building it."""
     values = scenario.to_dict()
     pages, _ = _size(values["flash"])
-    cache, unit, _ = read(values["cache"]["size"])
-    share = cache / 100 if unit == "%" else cache / read(values["flash"]["page_size"])[0] / pages
-    slots = pages * min(share, Decimal(1))
-    return device_bytes(scenario) + int(slots * _BYTES_PER_SLOT) + _BYTES_APART
+    cache, unit = quantity(values["cache"]["size"])
+    page_bytes, _ = quantity(values["flash"]["page_size"])
+    slots = pages * cache // PPB if unit == "ppb" else cache // page_bytes
+    return device_bytes(scenario) + min(slots, pages) * _BYTES_PER_SLOT + _BYTES_APART
 
 
 def device_bytes(scenario: Scenario) -> int:
-    """What the device takes of it, without its cache: what a warm one takes that runs share."""
+    """Return the part of the device without its cache, which is the size of a shared warm device."""
     pages, blocks = _size(scenario.to_dict()["flash"])
     return pages * _BYTES_PER_PAGE + blocks * _BYTES_PER_BLOCK
 
 
 def _size(flash: Mapping[str, Any]) -> tuple[int, int]:
-    """Pages and blocks."""
+    """Return the numbers of pages and of blocks."""
     blocks = math.prod(flash[name] for name in _BLOCKS)
     return blocks * flash["pages_per_block"], blocks
 
 
 def available_bytes() -> int:
-    """What runs may take on this machine now, within the limit of the container if there is one."""
+    """Return the memory that runs may use now on this machine, within the limit of a container."""
     import psutil
 
     free = psutil.virtual_memory().available

@@ -1,4 +1,4 @@
-"""The runs of a sweep: each point with each seed, known by a key that says what would come out."""
+"""The runs of a sweep: each point with each seed, identified by a key of all that determines the result."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coflash._core import CoflashError, __version__
-from coflash.inputs import Input, credited
-from coflash.result import Result
-from coflash.running import run
-from coflash.scenario import Scenario, flat
+from coflash.results.result import Result
+from coflash.runs.inputs import Input, credited
+from coflash.runs.run import run
+from coflash.scenario import Scenario, as_text, flat
 from coflash.sweep.design import POINTS_MAX, Assignment
 from coflash.sweep.devices import Devices, Sharing
 from coflash.sweep.memory import device_bytes, needed_bytes
@@ -22,29 +22,29 @@ from coflash.trace import Progress
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be done."""
+    """A planned run."""
 
     key: str
-    """Equal for equal results: made of the scenario, the digests of its inputs and the version."""
+    """A digest of the scenario, of its inputs and of the version: equal for equal results."""
     label: str
     scenario: Scenario
-    """Without the names of its files, which are in `inputs`."""
+    """The scenario without the names of its files, which are in `inputs`."""
     inputs: tuple[Input, ...]
     sharing: Sharing | None = None
-    """That it starts from a device that is warmed up once for several runs; None: it warms its own."""
+    """The warm device that it shares with other runs; None if it preconditions its own."""
 
     @cached_property
     def needed_bytes(self) -> int:
-        """The memory that it takes at most, without a device that it shares."""
+        """An upper bound for its memory, without a shared device."""
         return needed_bytes(self.scenario)
 
     @cached_property
     def shared_bytes(self) -> int:
-        """The memory of the device that it shares, if it does."""
+        """The memory of its shared device, if any."""
         return 0 if self.sharing is None else device_bytes(self.scenario)
 
     def shares(self, runs: int | None) -> Job:
-        """The same run, from a device that so many runs share; its own if there is nothing to warm up."""
+        """Return the same run from a device that this number of runs share; itself if there is no preconditioning."""
         if self.scenario.to_dict()["precondition"]["fill"] == "none":
             return self
         return replace(self, sharing=Sharing(self.scenario.warm_key, runs))
@@ -52,13 +52,13 @@ class Job:
 
 @dataclass(frozen=True)
 class Ran:
-    """What came of a run."""
+    """A finished run."""
 
     result: Result
     saved_seconds: float | None = None
-    """The processor time that warming up its device took, if that was done for another run."""
+    """The processor time for preconditioning its device, if another run did that."""
     has_warmed: bool = False
-    """Whether it warmed up a device for others as well."""
+    """Whether it preconditioned a device for other runs too."""
 
 
 @dataclass(frozen=True)
@@ -66,22 +66,22 @@ class Point:
     """One point of the design, and its runs."""
 
     values: dict[str, str]
-    """What it sets, as the scenario shows it."""
+    """Its values, as the scenario shows them."""
     jobs: tuple[Job, ...] = ()
     refused: str = ""
-    """Why there is no such scenario; empty where there is."""
+    """Why this is not a valid scenario; empty if it is one."""
 
     @classmethod
     def of(
         cls, scenario: Scenario, inputs: tuple[Input, ...], assignment: Assignment, seeds: int | Sequence[int]
     ) -> Point:
-        """One point, with a run for each seed; counted from the scenario's own if `seeds` is a number."""
+        """Make a point with a run for each seed; a number of seeds starts at the scenario's own."""
         try:
             changed = scenario.set(list(assignment)) if assignment else scenario
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = dict(flat(changed.to_dict()))
-        point = cls({key: str(leaves.get(key, text)) for key, text in assignment})
+        point = cls({key: str(as_text(leaves.get(key, text))) for key, text in assignment})
         first = int(leaves["seed"])
         chosen = range(first, first + seeds) if isinstance(seeds, int) else seeds
         labels = [point.label if len(chosen) == 1 else f"{point.label} seed={seed}".strip() for seed in chosen]
@@ -111,10 +111,10 @@ class Plan:
         assignments: Iterable[Assignment],
         seeds: int | Sequence[int],
     ) -> Plan:
-        """What is to be run.
+        """Plan the runs of all points.
 
         Raises:
-            CoflashError: No point is a scenario, or there are no seeds.
+            CoflashError: No point is a valid scenario, or there are no seeds.
         """
         if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
             msg = f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed"
@@ -125,7 +125,7 @@ class Plan:
         return cls(points)
 
     def jobs(self) -> list[Job]:
-        """The runs, each once, those of one device next to each other."""
+        """Return the runs, each once, those with the same device next to each other."""
         jobs = {job.key: job for point in self.points for job in point.jobs}
         devices: dict[str, list[Job]] = {}
         for job in jobs.values():
@@ -134,23 +134,23 @@ class Plan:
 
 
 def sharing(jobs: Sequence[Job]) -> list[Job]:
-    """The same runs; those that warm up the same device share it."""
+    """Return the same runs; those with the same device share it."""
     runs = Counter(job.scenario.warm_key for job in jobs)
     return [job.shares(count) if (count := runs[job.scenario.warm_key]) > 1 else job for job in jobs]
 
 
 def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shipped: bool = False) -> Ran:
-    """Does a run, on whatever machine this is; the result names its inputs as they were given.
+    """Execute a run on this machine; the result names its inputs as they were given.
 
     Args:
-        job: What to do.
+        job: The run.
         devices: The warm devices of this process.
-        progress: Called while it goes on; may raise.
-        shipped: Whether this is another machine than the one where the inputs were named.
+        progress: Called during the run; may raise.
+        shipped: Whether this is another machine than the one where the inputs were given.
 
     Raises:
         CoflashError: The scenario or the trace cannot be used.
-        RuntimeError: The simulator is at fault.
+        RuntimeError: The simulator has a bug.
     """
     local = [file.local(shipped=shipped) for file in job.inputs]
     lent = None
@@ -166,14 +166,14 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
     except BaseException as error:
         if type(error).__name__ != "PanicException":
             raise
-        # A panic of the core is not even an Exception, and would end a worker.
+        # A panic of the core is not an Exception, and would end a worker.
         msg = f"the simulator failed: {error}"
         raise RuntimeError(msg) from error
     found = [file["sha256"] for file in result.workload["inputs"]]
     if found != [file.sha256 for file in job.inputs]:
         msg = f"{', '.join(file.source for file in job.inputs)}: has changed since the sweep began"
         raise CoflashError(msg)
-    result = credited(result, local, [file.source for file in job.inputs])
+    result = credited(result, local, local, [file.source for file in job.inputs])
     if lent is None:
         return Ran(result)
     return Ran(result, has_warmed=True) if lent.is_new else Ran(result, lent.seconds)
@@ -181,7 +181,7 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
 
 def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     workload = scenario.to_dict()["workload"]
-    # Files are known by their content, wherever they lie. A trace that is replayed leaves none to be like.
+    # Files are identified by their content, not their place. With a trace to replay, `workload.like` is unused.
     is_like = bool(inputs) and [file.source for file in inputs] == workload.get("like")
     bare = scenario.with_(workload__trace=[], workload__like=["input"] * len(inputs) if is_like else [])
     content = [bare.hash, *(file.sha256 for file in inputs), __version__]

@@ -1,4 +1,4 @@
-"""What is seen while a sweep works: one bar on a terminal, a line for each run in a log."""
+"""Progress of a sweep: one bar on a terminal, a line for each run in a log."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.text import Text
 
-from coflash.store import Failure
+from coflash.results.store import Failure
 from coflash.sweep.plan import Point, Ran
 
 
 class Warming(NamedTuple):
-    """What became of the devices that runs shared."""
+    """The use of shared warm devices."""
 
     devices: int
-    """How many were warmed up, on all workers."""
+    """The number of devices that were preconditioned, on all workers."""
     runs: int
-    """Runs that started from one that had been warmed up for another."""
+    """The number of runs that started from a device of another run."""
     seconds_saved: float
-    """The processor time that these would have spent on warming up their own."""
+    """The processor time that these runs would have spent on preconditioning."""
 
     def with_run(self, ran: Ran) -> Warming:
-        """With one more."""
+        """Return the same with one more run."""
         if ran.saved_seconds is not None:
             return Warming(self.devices, self.runs + 1, self.seconds_saved + ran.saved_seconds)
         return self._replace(devices=self.devices + ran.has_warmed)
 
 
 class Watch:
-    """Counts runs, shows them, and estimates the time left.
+    """A counter of runs that shows their progress and estimates the remaining time.
 
     Args:
-        console: Where it is shown; None: nowhere.
-        runs: How many there are in all.
+        console: The console to show it on; None for no display.
+        runs: The number of all runs.
     """
 
     def __init__(self, console: Console | None, runs: int) -> None:
@@ -68,29 +68,29 @@ class Watch:
 
     @property
     def settled(self) -> int:
-        """Runs that need no more work, those of an earlier sweep included."""
+        """The number of finished runs, those of earlier sweeps included."""
         return self.from_before + self.ran
 
     @property
     def seconds_left(self) -> float | None:
-        """At the pace so far; None before the first run is done."""
+        """The remaining time at the pace so far; None before the first run ends."""
         if not self.ran:
             return None
         todo = self.runs - self.settled - len(self.failures)
         return (time.monotonic() - self._start) / self.ran * todo
 
     def kept(self, runs: int = 1) -> None:
-        """So many runs were done by an earlier sweep."""
+        """Count runs of an earlier sweep."""
         self.from_before += runs
         self._show()
 
     def under_way(self, runs: int) -> None:
-        """So many runs are under way."""
+        """Set the number of current runs."""
         self._busy = runs
         self._show()
 
     def done(self, label: str, ran: Ran) -> None:
-        """A run was done."""
+        """Count a finished run."""
         self.ran += 1
         self.warming = self.warming.with_run(ran)
         if not self._console.is_terminal:
@@ -98,7 +98,7 @@ class Watch:
         self._show()
 
     def failed(self, failure: Failure) -> None:
-        """A run failed; the others go on."""
+        """Count and report a failed run."""
         self.failures.append(failure)
         self._console.print(
             Text(f"failed: {failure.label}: {failure.error}", style="red"), soft_wrap=True, highlight=False
@@ -106,7 +106,7 @@ class Watch:
         self._show()
 
     def refused(self, point: Point) -> None:
-        """There is no such scenario; its runs fall out."""
+        """Report a point that is not a valid scenario."""
         self.failed(Failure("", Point(point.values).label, point.refused))
 
     def _show(self) -> None:
@@ -126,7 +126,7 @@ class Watch:
 
 
 def span(seconds: float) -> str:
-    """A length of time as people say it."""
+    """Show a duration in words."""
     if seconds < 9.5:
         return f"{seconds:.1f} s"
     if seconds < 90:

@@ -2,12 +2,12 @@
 
 const pair = { a: 0, b: 0, whole: false };
 
+/** @type {(id: string, label: string, chosen: Run, act: (run: Run) => void) => HTMLElement} */
 function runMenu(id, label, chosen, act) {
-  const select = el("select", { id, change: () => act(Number(select.value)) },
-    ...runs.map((run) => el("option", { value: run, selected: run === chosen }, labels[run])));
-  return el("div", { class: "field wide" }, el("label", { for: id }, label), select);
+  return menu(id, label, runs.map((run) => option(labels[run], run, run === chosen)), (run) => act(Number(run)), "field wide");
 }
 
+/** @type {(place: HTMLElement) => void} */
 function buildCompare(place) {
   if (runs.length < 2) return place.remove();
   const found = question ? pairs(question.key, question.from, question.to) : [];
@@ -26,7 +26,7 @@ function buildCompare(place) {
     el("div", { id: "differences" }), el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Measures of A and B" }, el("table", { id: "compared" })),
     el("div", { class: "above after" },
       el("button", {
-        type: "button", id: "all-measures", "aria-expanded": "false", "aria-controls": "compared", click: ({ target }) => {
+        type: "button", id: "all-measures", "aria-expanded": "false", "aria-controls": "compared", click: (/** @type {{ target: HTMLElement }} */ { target }) => {
           pair.whole = !pair.whole;
           target.setAttribute("aria-expanded", String(pair.whole));
           target.textContent = pair.whole ? "Only the main measures" : "Every measure";
@@ -38,6 +38,7 @@ function buildCompare(place) {
   return undefined;
 }
 
+/** @type {(run: Run) => Map<string, string>} */
 function asMap(run) {
   return new Map(scenarioLines(run).map((line) => {
     const at = line.indexOf(" = ");
@@ -56,7 +57,7 @@ function fillCompare() {
         ...[ours, theirs].map((scenario) => el("td", { class: "text" }, scenario.get(path) ?? NONE)))))))
     : el("p", {}, "Their scenarios are the same."));
   const rows = metrics.filter((metric) => metric.headline || metric.values[a] !== metric.values[b]);
-  const row = (metric) => {
+  const row = (/** @type {Metric} */ metric) => {
     const relative = change(metric.values[b], metric.values[a]);
     const word = verdict(metric, relative);
     return el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(metric.values[a], metric.unit)),
@@ -76,14 +77,17 @@ function saveCompare() {
 
 // ---- How to run it again ----
 
+/** @type {(place: HTMLElement) => void} */
 function buildAgain(place) {
   const body = el("div");
-  const fill = (run) => {
+  const fill = (/** @type {Run} */ run) => {
     const facts = data.runs[run];
     const name = `${fileName(labels[run])}.toml`;
     const content = `${scenarioLines(run).join("\n")}\n`;
     const command = `coflash run ${name} --out results/${fileName(labels[run])}`;
+    /** @type {(term: string, text: string, code?: boolean) => HTMLElement[]} */
     const fact = (term, text, code = false) => [el("dt", {}, term), el("dd", {}, code ? el("code", {}, text) : text)];
+    /** @type {(label: string, value: string) => HTMLElement} */
     const copy = (label, value) => el("button", {
       type: "button", click: async () => {
         await navigator.clipboard.writeText(value);

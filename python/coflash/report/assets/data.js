@@ -2,8 +2,11 @@
 
 // What the page was given, and how numbers are shown.
 
-const data = JSON.parse(document.getElementById("data").textContent);
+/** @type {Data} */
+const data = JSON.parse(document.getElementById("data")?.textContent ?? "");
+/** What the page has under a selector; its kind is for the caller to know. @type {(selector: string, within?: ParentNode) => any} */
 const $ = (selector, within = document) => within.querySelector(selector);
+/** @type {(selector: string, within?: ParentNode) => any[]} */
 const $$ = (selector, within = document) => [...within.querySelectorAll(selector)];
 
 const runs = data.hashes.map((_, run) => run);
@@ -13,7 +16,14 @@ const metricAt = new Map(metrics.map((metric) => [metric.path, metric]));
 const NONE = "–";
 const NARROW = "\u00a0";
 
-// An element with attributes and children; a function among the attributes is a listener, false and null leave one out.
+/**
+ * An element with attributes and children; a function among the attributes is a listener, false and null leave one out.
+ * @template {keyof HTMLElementTagNameMap} Name
+ * @param {Name} name
+ * @param {Record<string, any>} attributes
+ * @param {(Node | string | null | undefined)[]} children
+ * @returns {HTMLElementTagNameMap[Name]}
+ */
 function el(name, attributes = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -21,31 +31,47 @@ function el(name, attributes = {}, ...children) {
     else if (value === true) element.setAttribute(key, "");
     else if (value !== false && value != null) element.setAttribute(key, value);
   }
-  element.append(...children.filter((child) => child != null));
+  for (const child of children) if (child != null) element.append(child);
   return element;
+}
+
+/** @type {(text: string, value: string | number, chosen?: boolean) => HTMLElement} */
+function option(text, value, chosen = false) {
+  return el("option", { value, selected: chosen }, text);
+}
+
+/** A labelled menu. @type {(id: string, label: string, options: Node[], act: (value: string) => void, kind?: string) => HTMLElement} */
+function menu(id, label, options, act, kind = "field") {
+  const select = el("select", { id, change: () => act(select.value) }, ...options);
+  return el("div", { class: kind }, el("label", { for: id }, label), select);
 }
 
 // ---- Numbers as text: the same as in the terminal ----
 
-const TIMES = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
-const SIZES = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
-
+/** @type {(value: number, digits?: number) => string} */
 function grouped(value, digits = 0) {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-function scaled(value, scales) {
-  const [factor, unit] = scales.find(([least]) => Math.abs(value) >= least) ?? scales.at(-1);
+/** @type {(unit: "ns" | "bytes", value: number) => Scale} */
+function scaleOf(unit, value) {
+  const scales = data.scales[unit];
+  return scales.find(([least]) => Math.abs(value) >= least) ?? scales[scales.length - 1];
+}
+
+/** @type {(value: number, kind: "ns" | "bytes") => string} */
+function scaled(value, kind) {
+  const [factor, unit] = scaleOf(kind, value);
   const number = value / factor;
   const digits = Number.isInteger(number) ? 0 : Math.max(0, 3 - String(Math.round(Math.abs(number))).length);
   return grouped(number, digits) + NARROW + unit;
 }
 
+/** @type {(value: number | null | undefined, unit: Unit) => string} */
 function show(value, unit) {
   if (value == null || !Number.isFinite(value)) return NONE;
   switch (unit) {
-    case "ns": return scaled(value, TIMES);
-    case "bytes": return scaled(value, SIZES);
+    case "ns": case "bytes": return scaled(value, unit);
     case "share": return `${(value * 100).toFixed(1)}${NARROW}%`;
     case "ratio": return value.toFixed(3);
     case "": return Number.isInteger(value) ? grouped(value) : String(Number(value.toPrecision(4)));
@@ -53,26 +79,31 @@ function show(value, unit) {
   }
 }
 
+/** @type {(value: number | null | undefined, reference: number | null | undefined) => number | null} */
 function change(value, reference) {
   return value == null || !reference ? null : value / reference - 1;
 }
 
+/** @type {(relative: number | null) => string} */
 function showChange(relative) {
   if (relative == null) return "";
   const text = `${(relative * 100).toFixed(1)}${NARROW}%`;
   return (relative >= 0 ? "+" : "") + text.replace("-", "−");
 }
 
-// Less of a cost is better; the word stands beside the colour, for those who do not see it.
+// The word stands beside the colour, for those who do not see it.
+/** @type {(metric: Metric, relative: number | null) => string} */
 function verdict(metric, relative) {
-  if (!relative || !metric.cost) return "";
-  return relative < 0 ? "better" : "worse";
+  if (!relative || metric.better === "neither") return "";
+  return relative < 0 === (metric.better === "less") ? "better" : "worse";
 }
 
+/** @type {(text: string) => string} */
 function capital(text) {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
+/** @type {(count: number, one: string, many?: string) => string} */
 function plural(count, one, many = `${one}s`) {
   return `${grouped(count)} ${count === 1 ? one : many}`;
 }
@@ -83,19 +114,21 @@ function plural(count, one, many = `${one}s`) {
 const seedKey = keys.find((key) => key.path === "seed") ?? null;
 const meant = keys.filter((key) => key !== seedKey);
 
+/** @type {(key: Key, run: Run) => string} */
 function textOf(key, run) {
   return key.texts[key.codes[run]];
 }
 
 const { labels } = data;
 
+/** @type {(run: Run) => string[]} */
 function scenarioLines(run) {
   return data.scenarios[run].map((line) => data.lines[line]);
 }
 
 // ---- Details: distributions and courses over time, decoded for the runs that are drawn ----
 
-const blob = document.getElementById("details").textContent.trim();
+const blob = $("#details").textContent.trim();
 const starts = (() => {
   let bytes = 0;
   return data.details.map((shape) => {
@@ -104,56 +137,69 @@ const starts = (() => {
     return start;
   });
 })();
+/** @type {Map<Run, Details>} */
 const decoded = new Map();
 
+/** @type {(shape: Shape) => number} */
 function floats([all, read, write, windows, , erases, sizes]) {
   return 2 * (all + read + write) + windows * data.series.length + 2 * erases + 4 * sizes;
 }
 
+/** @type {(run: Run) => Details} */
 function details(run) {
-  if (decoded.has(run)) return decoded.get(run);
+  const known = decoded.get(run);
+  if (known) return known;
   const shape = data.details[run];
   const start = starts[run] / 3 * 4;
   const text = atob(blob.slice(start, start + Math.ceil(floats(shape) * 4 / 12) * 16));
   const bytes = new DataView(Uint8Array.from(text, (letter) => letter.charCodeAt(0)).buffer);
   let at = 0;
+  /** @type {(count: number) => Numbers} */
   const take = (count) => Array.from({ length: count }, () => {
     const number = bytes.getFloat32(at, true);
     at += 4;
     return Number.isFinite(number) ? number : null;
   });
+  // Only series have gaps.
+  const full = /** @type {(count: number) => number[]} */ (take);
   const [all, read, write, windows, windowNs, erases, sizes] = shape;
-  const histogram = (count) => ({ ns: take(count), through: take(count) });
-  const found = { all: histogram(all), read: histogram(read), write: histogram(write), windowNs, series: {} };
-  for (const name of data.series) found.series[name] = take(windows);
-  found.windows = windows;
-  found.erases = { from: take(erases), blocks: take(erases) };
-  found.divided = { atNs: take(sizes), clean: take(sizes), dirty: take(sizes), allowed: take(sizes) };
+  const times = (/** @type {number} */ count) => ({ ns: full(count), through: full(count) });
+  // In the order in which `_details` in payload.py puts them.
+  const found = {
+    all: times(all), read: times(read), write: times(write), windows, windowNs,
+    series: Object.fromEntries(data.series.map((name) => [name, take(windows)])),
+    erases: { from: full(erases), blocks: full(erases) },
+    divided: { atNs: full(sizes), clean: full(sizes), dirty: full(sizes), allowed: full(sizes) },
+  };
   decoded.set(run, found);
   return found;
 }
 
 // ---- Files ----
 
+/** @type {(name: string, content: Blob | string, type?: string) => void} */
 function download(name, content, type) {
   const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
   el("a", { href: url, download: name }).click();
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
+/** @type {(columns: string[], rows: DataTable["rows"]) => string} */
 function csv(columns, rows) {
-  const cell = (value) => {
+  const cell = (/** @type {unknown} */ value) => {
     const text = value == null ? "" : String(value);
     return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return [columns, ...rows].map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 }
 
+/** @type {(text: string) => string} */
 function fileName(text) {
   return text.toLowerCase().normalize("NFKD").replace(/[^a-z0-9.]+/g, "-").replace(/^-|-$/g, "") || "figure";
 }
 
 // What a screen reader is to say now.
+/** @type {(text: string) => void} */
 function say(text) {
   $("#said").textContent = text;
 }

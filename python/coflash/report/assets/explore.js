@@ -7,13 +7,15 @@ const BY_MAX = 12;
 const view = (() => {
   const numbers = meant.filter((key) => key.numbers).sort((a, b) => b.texts.length - a.texts.length);
   const named = meant.filter((key) => !key.numbers).sort((a, b) => b.texts.length - a.texts.length);
-  const x = numbers[0] ?? named[0] ?? keys[0] ?? null;
+  const x = numbers[0] ?? named[0] ?? keys[0];
   const by = [question?.key, ...named, ...numbers].find((key) => key && key !== x && key.texts.length <= BY_MAX) ?? null;
   const metric = metricAt.get("waf_host") ?? metrics[0];
-  return { x, by, metric, interval: "auto", axis: "zero" };
+  const figures = /** @type {Figure[]} */ ([]);
+  return { x, by, metric, interval: "auto", axis: "zero", figures };
 })();
 
 // How a value of the key by which lines are told apart looks: ordered ones by a ramp, others by the palette.
+/** @type {(key: Key, code: Code) => Look} */
 function lookOf(key, code) {
   const count = key.texts.length;
   if (key.numbers && count > 3) return { ramp: code / (count - 1), symbol: code % SYMBOLS.length };
@@ -21,6 +23,7 @@ function lookOf(key, code) {
 }
 
 // The mean of runs and its interval: 95 % confidence where they differ in their seed alone, else least to most.
+/** @type {(values: number[], ofSeeds: boolean) => { y: number, low?: number, high?: number, n: number }} */
 function spread(values, ofSeeds) {
   const n = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;
@@ -33,17 +36,20 @@ function spread(values, ofSeeds) {
   return { y: mean, low: mean - half, high: mean + half, n };
 }
 
+/** @type {(metric: Metric) => Line[]} */
 function explored(metric) {
   const { x, by } = view;
   const rest = meant.filter((key) => key !== x && key !== by);
+  /** @type {Map<Code, Map<Code, Run[]>>} */
   const groups = new Map();
   for (const run of filtered()) {
     const value = metric.values[run];
     if (value == null) continue;
     const [line, at] = [by ? by.codes[run] : 0, x.codes[run]];
-    if (!groups.has(line)) groups.set(line, new Map());
-    if (!groups.get(line).has(at)) groups.get(line).set(at, []);
-    groups.get(line).get(at).push(run);
+    const places = groups.get(line) ?? new Map();
+    const members = places.get(at) ?? [];
+    members.push(run);
+    groups.set(line, places.set(at, members));
   }
   const lines = [...groups].sort(([a], [b]) => a - b).map(([line, at]) => ({
     name: by ? by.texts[line] : metric.label,
@@ -51,7 +57,7 @@ function explored(metric) {
     markers: true,
     points: [...at].sort(([a], [b]) => a - b).map(([code, members]) => {
       const ofSeeds = new Set(members.map((run) => rest.map((key) => key.codes[run]).join())).size === 1;
-      const point = { x: code, ...spread(members.map((run) => metric.values[run]), ofSeeds), ofSeeds };
+      const point = { x: code, ...spread(members.map((run) => metric.values[run] ?? 0), ofSeeds), ofSeeds };
       const range = point.low == null || point.n === 1 ? "" : ` (${show(point.low, metric.unit)} … ${show(point.high, metric.unit)}, ${point.n} runs)`;
       return { ...point, text: show(point.y, metric.unit) + range };
     }),
@@ -59,6 +65,7 @@ function explored(metric) {
   return lines;
 }
 
+/** @type {(metric: Metric, hidden: Set<string>, label: string) => Drawing} */
 function measureChart(metric, hidden, label) {
   const { x, by } = view;
   const all = explored(metric);
@@ -66,7 +73,7 @@ function measureChart(metric, hidden, label) {
   const seen = all.filter((line) => !hidden.has(line.name));
   const lines = seen.length ? seen : all;
   const points = lines.flatMap((line) => line.points);
-  const values = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y]);
+  const values = points.flatMap((point) => [point.y, point.low ?? point.y, point.high ?? point.y].map(Number));
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const log = view.axis === "log" && low > 0;
   const scale = log ? logScale(low, high, metric.unit) : linearScale(low, high, metric.unit, { zero: view.axis === "zero" });
@@ -76,7 +83,7 @@ function measureChart(metric, hidden, label) {
     lines,
     legend: by ? all.map(({ name, look }) => ({ name, look })) : [],
     summary: lines.map((line) => {
-      const [first, last] = [line.points[0], line.points.at(-1)];
+      const [first, last] = [line.points[0], line.points[line.points.length - 1]];
       return `${line.name}: ${show(first.y, metric.unit)} at ${x.texts[first.x]} to ${show(last.y, metric.unit)} at ${x.texts[last.x]}.`;
     }).join(" "),
     table: () => ({
@@ -88,6 +95,7 @@ function measureChart(metric, hidden, label) {
 }
 
 // What stands for an interval, and over what is averaged.
+/** @type {() => string} */
 function averagedOver() {
   const { x, by } = view;
   const rest = keys.filter((key) => key !== x && key !== by && new Set(filtered().map((run) => key.codes[run])).size > 1);
@@ -99,35 +107,35 @@ function averagedOver() {
     + (seeds ? "" : "Fix a key in the filter to see one value of it.");
 }
 
+/** @type {(place: HTMLElement) => void} */
 function buildExplorer(place) {
   if (runs.length < 2 || !view.x) return place.remove();
-  const menu = (id, label, options, act) => {
-    const select = el("select", { id, change: () => { act(select.value); fillExplorer(); } }, ...options);
-    return el("div", { class: "field" }, el("label", { for: id }, label), select);
-  };
-  const option = (text, value, chosen) => el("option", { value, selected: chosen }, text);
-  const keyOptions = (chosen, most) => keys.map((key, at) => (key.texts.length <= most ? option(key.label, at, key === chosen) : null)).filter(Boolean);
+  /** @type {(id: string, label: string, options: Node[], act: (value: string) => void) => HTMLElement} */
+  const choice = (id, label, options, act) => menu(id, label, options, (value) => { act(value); fillExplorer(); });
+  /** @type {(chosen: Key | null, most: number) => HTMLElement[]} */
+  const keyOptions = (chosen, most) => keys.flatMap((key, at) => (key.texts.length <= most ? option(key.label, at, key === chosen) : []));
   const sectionOf = new Map(data.sections.flatMap((section) => section.measures.map((measure) => [measure.path, section.title])));
-  const groupOf = (metric) => (metric.headline ? "Measures" : sectionOf.get(metric.path) ?? "All else that was counted");
-  const measures = ["Measures", ...data.sections.map((section) => section.title), "All else that was counted"].map((label) => {
+  const groupOf = (/** @type {Metric} */ metric) => (metric.headline ? "Measures" : sectionOf.get(metric.path) ?? "All else that was counted");
+  const measures = ["Measures", ...data.sections.map((section) => section.title), "All else that was counted"].flatMap((label) => {
     const members = metrics.filter((metric) => groupOf(metric) === label);
-    return members.length ? el("optgroup", { label }, ...members.map((metric) => option(metric.label, metric.path, metric === view.metric))) : null;
-  }).filter(Boolean);
+    return members.length ? el("optgroup", { label }, ...members.map((metric) => option(metric.label, metric.path, metric === view.metric))) : [];
+  });
   const controls = el("div", { class: "fields", role: "group", "aria-label": "What the charts of this section show" },
-    menu("metric", "Measure", measures, (path) => { view.metric = metricAt.get(path); }),
-    menu("over", "Over", keyOptions(view.x, Infinity), (at) => {
-      if (keys[at] === view.by) { view.by = view.x; $("#by").value = String(keys.indexOf(view.by)); }
-      view.x = keys[at];
+    choice("metric", "Measure", measures, (path) => { view.metric = metricAt.get(path) ?? view.metric; }),
+    choice("over", "Over", keyOptions(view.x, Infinity), (at) => {
+      const key = keys[Number(at)];
+      if (key === view.by) { view.by = view.x; $("#by").value = String(keys.indexOf(view.by)); }
+      view.x = key;
     }),
-    menu("by", "Lines by", [option("nothing", "", !view.by), ...keyOptions(view.by, BY_MAX)], (at) => {
-      const key = at === "" ? null : keys[at];
+    choice("by", "Lines by", [option("nothing", "", !view.by), ...keyOptions(view.by, BY_MAX)], (at) => {
+      const key = at === "" ? null : keys[Number(at)];
       if (key && key === view.x) { view.x = view.by ?? keys.find((other) => other !== key) ?? key; $("#over").value = String(keys.indexOf(view.x)); }
       view.by = key === view.x ? null : key;
     }),
-    menu("interval", "Interval", [
+    choice("interval", "Interval", [
       option("fitting", "auto", true), option("95 % confidence", "confidence"), option("least to most", "range"), option("none", "none"),
     ], (value) => { view.interval = value; }),
-    menu("axis", "Axis", [option("from zero", "zero", true), option("fitted", "fitted"), option("logarithmic", "log")],
+    choice("axis", "Axis", [option("from zero", "zero", true), option("fitted", "fitted"), option("logarithmic", "log")],
       (value) => { view.axis = value; }));
   const large = new Figure({
     title: capital(view.metric.label), make: (_, hidden) => measureChart(view.metric, hidden, view.metric.label), height: (width) => (width < 480 ? 300 : 380),
@@ -145,14 +153,21 @@ function buildExplorer(place) {
   place.append(controls, large.element,
     el("h3", { class: "sub" }, "The same for every measure"), el("div", { class: "grid" }, ...small.map((figure) => figure.element)));
   const redraw = large.redraw.bind(large);
+  let seen = "";
   // What its legend hides is hidden in the small ones, too.
-  large.redraw = () => { redraw(); if (large.seen !== [...large.hidden].join()) { large.seen = [...large.hidden].join(); small.forEach((figure) => figure.redraw()); } };
+  large.redraw = () => {
+    redraw();
+    if (seen !== [...large.hidden].join()) {
+      seen = [...large.hidden].join();
+      small.forEach((figure) => figure.redraw());
+    }
+  };
   fillExplorer();
   return undefined;
 }
 
 function fillExplorer() {
-  if (!view.figures) return;
+  if (!view.figures.length) return;
   const [large] = view.figures;
   large.title = large.heading.textContent = capital(view.metric.label);
   large.note.textContent = [view.metric.about, averagedOver()].filter(Boolean).join(" ");

@@ -1,14 +1,35 @@
 // A figure: a chart with its legend, what is under the pointer or the arrow keys, and its files.
 
+/** @type {Figure[]} */
 const figures = [];
+const STEPS = new Map(Object.entries({ ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }));
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 
 // `make(zoom)` gives the chart to draw, or a sentence where there is nothing to see. A figure is drawn when it comes near
 // the screen, and again whenever its width, the colours or what it shows change.
 class Figure {
+  /** @type {Drawn | null} */
+  chart = null;
+  /** @type {Set<string>} */
+  hidden = new Set();
+  /** @type {Zoom} */
+  zoom = null;
+  /** @type {number | null} */
+  cursor = null;
+  /** @type {{ from: number, to: number } | null} */
+  drag = null;
+  near = false;
+  width = 0;
+
+  /** @param {FigureOptions} options */
   constructor({ title, note = "", make, height = () => 300, legend = true, small = false, onPick = null, metric = null }) {
-    Object.assign(this, { title, metric, make, heightOf: height, hidden: new Set(), zoom: null, small, withLegend: legend });
+    this.title = title;
+    this.metric = metric;
+    this.make = make;
+    this.heightOf = height;
+    this.withLegend = legend;
     const id = `figure-${figures.length}`;
+    /** @type {(label: string, what: string, act: () => void) => HTMLElement} */
     const tool = (label, what, act) => el("button", { type: "button", "aria-label": what, title: what, click: act }, label);
     this.heading = el("h3", { id }, title);
     this.note = el("p", {}, note);
@@ -34,7 +55,6 @@ class Figure {
       legend ? this.legend : null, el("div", { class: "canvas" }, this.plot, this.tip), small ? null : this.data);
     this.listen();
     figures.push(this);
-    this.near = false;
     new IntersectionObserver(([entry], observer) => {
       if (!entry.isIntersecting) return;
       observer.disconnect();
@@ -61,11 +81,11 @@ class Figure {
       this.tools.hidden = true;
       return;
     }
-    this.chart = chart;
     this.tools.hidden = false;
     const height = this.heightOf(this.width, chart);
     const picture = draw(chart, Math.max(this.width, 200), height, theme());
     picture.setAttribute("aria-hidden", "true");
+    this.chart = /** @type {Drawn} */ (chart);
     this.plot.replaceChildren(picture);
     this.plot.setAttribute("aria-label", `${this.title}. ${chart.summary ?? ""} Arrow keys read the values.`);
     this.reset.hidden = !this.zoom;
@@ -74,9 +94,10 @@ class Figure {
   }
 
   fillLegend() {
+    const { chart } = this;
     const colours = theme();
-    this.legend.replaceChildren(...(this.withLegend ? this.chart.legend ?? [] : []).map(({ name, look, fixed }) => {
-      const entry = [swatch(look, colours, Boolean(this.chart.bars)), name];
+    this.legend.replaceChildren(...(this.withLegend ? chart?.legend ?? [] : []).map(({ name, look, fixed }) => {
+      const entry = [swatch(look, colours, Boolean(chart?.bars)), name];
       if (fixed) return el("li", {}, el("span", { class: "key" }, ...entry));
       const shown = !this.hidden.has(name);
       const toggle = () => {
@@ -100,9 +121,9 @@ class Figure {
     this.plot.addEventListener("pointerleave", () => this.clear());
     this.plot.addEventListener("blur", () => this.clear());
     this.plot.addEventListener("keydown", (event) => {
-      const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+      const step = STEPS.get(event.key);
       if (event.key === "Escape") { this.clear(); if (this.zoom) this.zoomTo(null); return; }
-      if (!step || !this.chart) return;
+      if (!step) return;
       event.preventDefault();
       this.walk(step);
     });
@@ -115,15 +136,17 @@ class Figure {
     this.plot.addEventListener("dblclick", () => { if (this.zoom) this.zoomTo(null); });
   }
 
-  stops() {
-    if (this.chart.bars) return this.chart.hits.map((_, place) => place);
-    const { low = -Infinity, high = Infinity } = this.chart.x.scale.codes ? {} : this.chart.x.scale;
-    const all = new Set(this.chart.lines.flatMap((line) => line.points.map((point) => point.x)));
+  /** @type {(chart: Drawn) => number[]} */
+  stops(chart) {
+    if (chart.bars) return chart.hits.map((_, place) => place);
+    const { low = -Infinity, high = Infinity } = chart.x.scale.codes ? {} : chart.x.scale;
+    const all = new Set(chart.lines.flatMap((line) => line.points.map((point) => point.x)));
     return [...all].filter((x) => x >= low && x <= high).sort((a, b) => a - b);
   }
 
+  /** @type {(step: number) => void} */
   walk(step) {
-    const stops = this.stops();
+    const stops = this.chart ? this.stops(this.chart) : [];
     if (!stops.length) return;
     // A long course is walked in some sixty steps.
     const stride = Math.max(1, Math.round(stops.length / 60));
@@ -132,25 +155,29 @@ class Figure {
     say(this.point(stops[this.cursor]));
   }
 
+  /** @type {(x: number, y: number) => void} */
   readAt(x, y) {
-    if (!this.chart) return;
-    if (this.chart.bars) {
-      const hit = this.chart.hits.findIndex((one) => x >= one.x0 - 1 && x <= one.x1 + 1 && y >= one.y0 && y <= one.y1);
+    const { chart } = this;
+    if (!chart) return;
+    if (chart.bars) {
+      const hit = chart.hits.findIndex((one) => x >= one.x0 - 1 && x <= one.x1 + 1 && y >= one.y0 && y <= one.y1);
       return hit < 0 ? this.clear() : void this.point(hit);
     }
-    const { px } = this.chart.at;
-    const stops = this.stops();
+    const { px } = chart.at;
+    const stops = this.stops(chart);
     if (!stops.length) return;
     const nearest = stops.reduce((best, stop) => (Math.abs(px(stop) - x) < Math.abs(px(best) - x) ? stop : best));
     this.point(nearest);
   }
 
-  // Shows the values at a stop; gives them as a sentence.
+  /** Shows the values at a stop; gives them as a sentence. @type {(stop: number) => string} */
   point(stop) {
-    this.plot.querySelector(".cursor")?.remove();
+    const { chart } = this;
+    if (!chart) return "";
+    $(".cursor", this.plot)?.remove();
     const cursor = svg("g", { class: "cursor", "pointer-events": "none" });
     const colours = theme();
-    const { chart } = this;
+    /** @type {{ look?: Look, name: string, text: string }[]} */
     let rows;
     let heading;
     let x;
@@ -169,12 +196,12 @@ class Figure {
       rows = [];
       for (const line of chart.lines) {
         const point = valueAt(line, stop);
-        if (!point) continue;
+        if (point?.y == null) continue;
         if (!line.look.fill) cursor.append(marker("circle", x, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
         rows.push({ look: line.look, name: line.name, text: point.text ?? chart.y.show(point.y) });
       }
     }
-    this.plot.firstChild.append(cursor);
+    $("svg", this.plot).append(cursor);
     this.tip.replaceChildren(el("strong", {}, heading), el("table", {}, el("tbody", {}, ...rows.slice(0, 14).map((row) =>
       el("tr", {}, el("th", { scope: "row" }, row.look ? swatch(row.look, colours, Boolean(chart.bars)) : "", row.name),
         el("td", {}, row.text))))));
@@ -194,29 +221,31 @@ class Figure {
 
   // ---- A closer look: drag along the axis of time ----
 
+  /** @type {(event: PointerEvent) => void} */
   stretch(event) {
+    if (!this.drag || !this.chart) return;
     this.drag.to = event.offsetX;
     $(".band", this.plot)?.remove();
     const [from, to] = [this.drag.from, this.drag.to].sort((a, b) => a - b);
     const { top, h } = this.chart.at;
-    this.plot.firstChild.append(svg("rect", { class: "band", x: from, y: top, width: to - from, height: h, fill: theme().soft, "fill-opacity": 0.18 }));
+    $("svg", this.plot).append(svg("rect", { class: "band", x: from, y: top, width: to - from, height: h, fill: theme().soft, "fill-opacity": 0.18 }));
   }
 
   release() {
-    if (!this.drag) return;
-    const { from, to } = this.drag;
+    const { chart, drag } = this;
     this.drag = null;
     $(".band", this.plot)?.remove();
-    if (Math.abs(to - from) < 8) return;
-    const { left, w } = this.chart.at;
-    const { low, high } = this.chart.x.scale;
-    const at = (px) => {
+    if (!drag || !chart || chart.bars || Math.abs(drag.to - drag.from) < 8) return;
+    const { x, at: { left, w } } = chart;
+    const { low = 0, high = 1 } = x.scale;
+    const at = (/** @type {number} */ px) => {
       const share = Math.min(Math.max((px - left) / w, 0), 1);
-      return this.chart.x.log ? low * (high / low) ** share : low + (high - low) * share;
+      return x.log ? low * (high / low) ** share : low + (high - low) * share;
     };
-    this.zoomTo([at(Math.min(from, to)), at(Math.max(from, to))]);
+    this.zoomTo([at(Math.min(drag.from, drag.to)), at(Math.max(drag.from, drag.to))]);
   }
 
+  /** @type {(range: Zoom) => void} */
   zoomTo(range) {
     this.zoom = range;
     this.redraw();
@@ -231,8 +260,9 @@ class Figure {
   }
 
   fillData() {
+    if (!this.chart) return;
     const { columns, rows } = this.chart.table();
-    const cells = (row) => row.map((value) => el("td", {}, value == null ? NONE : String(value)));
+    const cells = (/** @type {DataTable["rows"][number]} */ row) => row.map((value) => el("td", {}, value == null ? NONE : String(value)));
     const most = 200;
     this.data.replaceChildren(el("table", {},
       el("caption", {}, rows.length > most ? `${this.title}: the first ${most} of ${grouped(rows.length)} rows; the CSV has all` : this.title),
@@ -242,7 +272,7 @@ class Figure {
 
   // For paper: in light colours, at a fixed size, with title and legend.
   picture() {
-    const chart = this.made();
+    const chart = /** @type {Chart} */ (this.made());
     const colours = theme(true);
     const [width, pad] = [760, 18];
     const height = chart.bars ? Math.max(160, 60 + chart.bars.rows.length * 30) : 380;
@@ -269,7 +299,9 @@ class Figure {
     return whole;
   }
 
+  /** @type {(format: "svg" | "png" | "csv") => void} */
   save(format) {
+    if (!this.chart) return undefined;
     const name = `${fileName(this.title)}.${format}`;
     say(`Saved ${name}`);
     if (format === "csv") {
@@ -282,8 +314,8 @@ class Figure {
     const image = new Image();
     image.addEventListener("load", () => {
       const canvas = el("canvas", { width: 2 * image.width, height: 2 * image.height });
-      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-      canvas.toBlob((file) => download(name, file), "image/png");
+      canvas.getContext("2d")?.drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((file) => file && download(name, file), "image/png");
     });
     image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(source)}`;
     return undefined;
@@ -291,6 +323,7 @@ class Figure {
 }
 
 // What a line says at a stop: a course its last value, points only what they have there.
+/** @type {(line: Line, stop: number) => Point | undefined} */
 function valueAt(line, stop) {
   if (line.markers) return line.points.find((point) => point.x === stop && point.y != null);
   let low = 0;
@@ -304,6 +337,7 @@ function valueAt(line, stop) {
   return point && point.y != null ? point : undefined;
 }
 
+/** @type {(look: Look, colours: Colours, x: number, y: number, filled: boolean) => SVGElement} */
 function mark(look, colours, x, y, filled) {
   const colour = colourOf(look, colours);
   if (filled || look.cause || look.fill) return svg("rect", { x, y: y - 5, width: 18, height: 10, rx: 2, fill: colour, "fill-opacity": look.fill });
@@ -312,6 +346,7 @@ function mark(look, colours, x, y, filled) {
     ...(look.symbol == null ? [] : [marker(SYMBOLS[look.symbol % SYMBOLS.length], x + 10, y, colour, colours.paper, 3.6)]));
 }
 
+/** @type {(look: Look, colours: Colours, filled: boolean) => SVGElement} */
 function swatch(look, colours, filled) {
   return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, mark(look, colours, 1, 6, filled));
 }

@@ -4,16 +4,25 @@ const SELECTED_MAX = 8;
 
 const state = {
   search: "",
-  fixed: new Map(), // key → the place of the value that it must have
+  /** @type {Map<Key, Code>} The value that a key must have. */
+  fixed: new Map(),
+  /** @type {Run[]} */
   selected: [],
+  /** @type {{ column: Column | null, descending: boolean }} */
   sort: { column: null, descending: false },
   columns: new Set(metrics.filter((metric) => metric.headline).map((metric) => metric.path)),
   rowsShown: 100,
 };
 
+/** @type {Record<string, (a: number, b: number) => boolean>} */
+const COMPARISONS = {
+  "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b,
+  "=": (a, b) => a === b, "!=": (a, b) => a !== b,
+};
 const COMPARISON = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/;
 
 // “cdm 64MiB”: runs that have both words. “waf_host<2”, “cache.size>=64MiB”: runs for which that holds.
+/** @type {(word: string) => (run: Run) => boolean} */
 function condition(word) {
   const found = COMPARISON.exec(word);
   if (!found) {
@@ -23,35 +32,42 @@ function condition(word) {
   const [, name, sign, value] = found;
   const key = keys.find((one) => one.path === name || one.label.replaceAll(" ", ".") === name);
   const metric = metricAt.get(name);
-  const compare = {
-    "<": (a, b) => a < b, ">": (a, b) => a > b, "<=": (a, b) => a <= b, ">=": (a, b) => a >= b,
-    "=": (a, b) => a === b, "!=": (a, b) => a !== b,
-  }[sign];
-  if (!key && !metric) return () => false;
+  const compare = COMPARISONS[sign];
   const number = quantity(value);
-  if (metric) return (run) => metric.values[run] != null && compare(metric.values[run], number);
-  if (key.numbers && Number.isFinite(number)) return (run) => compare(key.numbers[key.codes[run]], number);
-  const same = (run) => textOf(key, run).replaceAll(/\s/g, "").toLowerCase() === value.toLowerCase();
+  if (metric) {
+    return (run) => {
+      const measured = metric.values[run];
+      return measured != null && compare(measured, number);
+    };
+  }
+  if (!key) return () => false;
+  const { numbers, codes } = key;
+  if (numbers && Number.isFinite(number)) return (run) => compare(numbers[codes[run]], number);
+  const same = (/** @type {Run} */ run) => textOf(key, run).replaceAll(/\s/g, "").toLowerCase() === value.toLowerCase();
   return sign === "!=" ? (run) => !same(run) : same;
 }
 
+const UNITS = new Map(Object.entries(data.units).map(([name, worth]) => [name.toLowerCase(), worth]));
+
+/** @type {(value: string) => number} */
 function quantity(value) {
   const found = /^(-?[\d.]+(?:e-?\d+)?)\s*([a-zµ%]*)$/i.exec(value.replaceAll(",", ""));
   if (!found) return NaN;
-  const scale = [...TIMES, ...SIZES, [1e3, "us"], [0.01, "%"]].find(([, unit]) => unit.toLowerCase() === found[2].toLowerCase());
-  return Number(found[1]) * (found[2] && scale ? scale[0] : 1);
+  return Number(found[1]) * (found[2] ? UNITS.get(found[2].toLowerCase().replace("µ", "u")) ?? NaN : 1);
 }
 
-const haystacks = new Map();
+/** @type {string[]} */
+const haystacks = [];
+/** @type {(run: Run) => string} */
 function haystack(run) {
-  if (!haystacks.has(run)) {
-    const texts = keys.map((key) => `${key.label} ${textOf(key, run)} ${textOf(key, run).replaceAll(/\s/g, "")}`);
-    haystacks.set(run, [...texts, labels[run], data.hashes[run]].join(" ").toLowerCase());
-  }
-  return haystacks.get(run);
+  const texts = () => keys.map((key) => `${key.label} ${textOf(key, run)} ${textOf(key, run).replaceAll(/\s/g, "")}`);
+  haystacks[run] ??= [...texts(), labels[run], data.hashes[run]].join(" ").toLowerCase();
+  return haystacks[run];
 }
 
+/** @type {Run[] | null} */
 let matching = null;
+/** @type {() => Run[]} */
 function filtered() {
   if (!matching) {
     const conditions = state.search.trim().split(/\s+/).filter(Boolean).map(condition);
@@ -62,18 +78,20 @@ function filtered() {
   return matching;
 }
 
+/** @type {() => Run[]} */
 function ordered() {
   const { column, descending } = state.sort;
   if (!column) return filtered();
-  const value = column.codes ? (run) => column.codes[run] : (run) => column.values[run];
+  const values = column.codes ?? column.values;
   return [...filtered()].sort((a, b) => {
-    const [x, y] = [value(a), value(b)];
+    const [x, y] = [values[a], values[b]];
     // What has no value stands last, whichever way the others go.
-    if (x == null || y == null) return (x == null) - (y == null) || a - b;
+    if (x == null || y == null) return Number(x == null) - Number(y == null) || a - b;
     return (x < y ? -1 : x > y ? 1 : a - b) * (descending && x !== y ? -1 : 1);
   });
 }
 
+/** @type {(place: HTMLElement) => void} */
 function buildFilter(place) {
   if (runs.length < 2) return place.remove();
   const search = el("input", {
@@ -88,7 +106,7 @@ function buildFilter(place) {
         else state.fixed.set(key, Number(select.value));
         filterChanged();
       },
-    }, el("option", { value: "" }, "any"), ...key.texts.map((text, code) => el("option", { value: code }, text)));
+    }, option("any", ""), ...key.texts.map((text, code) => option(text, code)));
     return el("div", { class: "field" }, el("label", { for: select.id }, key.label), select);
   });
   const clear = el("button", {
@@ -124,10 +142,12 @@ function showCount() {
 
 // ---- The table ----
 
+/** @type {() => Column[]} */
 function columnsShown() {
   return [...keys, ...metrics.filter((metric) => state.columns.has(metric.path))];
 }
 
+/** @type {(place: HTMLElement) => void} */
 function buildTable(place) {
   if (runs.length === 1) return buildOnly(place);
   const chooser = el("details", { class: "chooser" }, el("summary", {}, "Columns"),
@@ -148,10 +168,11 @@ function buildTable(place) {
 }
 
 // Of a single run: a row for each measure.
+/** @type {(place: HTMLElement) => void} */
 function buildOnly(place) {
   $("h2", place).textContent = "What was counted";
-  const row = (metric) => el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(metric.values[0], metric.unit)));
-  const part = (headline) => el("tbody", { class: headline ? null : "rest" }, ...metrics.filter((metric) => metric.headline === headline).map(row));
+  const row = (/** @type {Metric} */ metric) => el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(metric.values[0], metric.unit)));
+  const part = (/** @type {boolean} */ headline) => el("tbody", { class: headline ? null : "rest" }, ...metrics.filter((metric) => metric.headline === headline).map(row));
   place.append(
     el("div", { class: "above after" }, el("button", { type: "button", click: saveTable }, "CSV")),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "What was counted" }, el("table", { id: "runs-table" },
@@ -190,6 +211,7 @@ function fillTable() {
   }, `Show the other ${plural(left, "run")}`)] : []));
 }
 
+/** @type {(run: Run, columns: Column[]) => HTMLElement} */
 function tableRow(run, columns) {
   const box = el("input", {
     type: "checkbox", "aria-label": `Draw ${labels[run]}`, "data-run": run,
@@ -214,6 +236,7 @@ function saveTable() {
 
 // ---- The runs that are drawn one by one ----
 
+/** @type {(run: Run, wanted: boolean) => void} */
 function select(run, wanted) {
   if (!wanted) state.selected = state.selected.filter((other) => other !== run);
   else if (!state.selected.includes(run)) {

@@ -4,6 +4,7 @@ const CARDS = ["gc_copies_pages", "waf_host", "response_ns.all.mean", "response_
 
 // The key with the baseline; else words before numbers: “what does cdm do?” before “what does 64 MiB do?”.
 const named = meant.find((key) => key.texts.includes(data.baseline));
+/** @type {{ key: Key, from: Code, to: Code } | null} */
 const question = (() => {
   const key = named ?? meant.find((one) => !one.numbers) ?? meant[0];
   if (!key) return null;
@@ -12,9 +13,10 @@ const question = (() => {
 })();
 
 // Pairs of runs that differ in `key` alone, from one value of it to another.
+/** @type {(key: Key, from: Code, to: Code) => [Run, Run][]} */
 function pairs(key, from, to) {
   const rest = keys.filter((other) => other !== key);
-  const alike = (run) => rest.map((other) => other.codes[run]).join();
+  const alike = (/** @type {Run} */ run) => rest.map((other) => other.codes[run]).join();
   const partners = new Map();
   for (const run of filtered()) if (key.codes[run] === to) partners.set(alike(run), run);
   return filtered().filter((run) => key.codes[run] === from && partners.has(alike(run)))
@@ -24,6 +26,7 @@ function pairs(key, from, to) {
 const KEY_VALUES_MAX = 60;
 
 // The first value of a key from which there are pairs to another, and the last of those; null where there is none.
+/** @type {(key: Key) => { from: Code, to: Code } | null} */
 function firstPair(key) {
   if (key.texts.length > KEY_VALUES_MAX) return null;
   for (const [from] of key.texts.entries()) {
@@ -32,21 +35,22 @@ function firstPair(key) {
   return null;
 }
 
+/** @type {(place: HTMLElement) => void} */
 function buildFindings(place) {
   const known = meant.filter((key) => key.texts.length > 1 && firstPair(key));
   if (!question || !known.length) return place.remove();
   if (!known.includes(question.key)) question.key = known[0];
   if (question.key !== named || !pairs(named, question.from, question.to).length) Object.assign(question, firstPair(question.key));
+  /** @type {(id: string, label: string, options: Node[], act: (value: number) => void) => HTMLElement} */
   const choice = (id, label, options, act) => {
     const select = el("select", { id, change: () => { act(Number(select.value)); fillFindings(); } }, ...options);
     return el("span", { class: "inline" }, el("label", { for: id, class: "unseen" }, label), select);
   };
-  const option = (text, value, chosen) => el("option", { value, selected: value === chosen }, text);
-  const values = (chosen) => question.key.texts.map((text, code) => option(text, code, chosen));
+  const values = (/** @type {Code} */ chosen) => question.key.texts.map((text, code) => option(text, code, code === chosen));
   const sentence = el("p", { class: "sentence" });
   const build = () => sentence.replaceChildren(
     "Changing ",
-    choice("change-key", "Key", known.map((key, at) => option(key.label, at, known.indexOf(question.key))), (at) => {
+    choice("change-key", "Key", known.map((key, at) => option(key.label, at, key === question.key)), (at) => {
       Object.assign(question, { key: known[at], ...firstPair(known[at]) });
       build();
       $("#change-key").focus();
@@ -61,9 +65,9 @@ function buildFindings(place) {
 
 function fillFindings() {
   const place = $("#findings");
-  if (!place) return;
+  if (!place || !question) return;
   const found = pairs(question.key, question.from, question.to);
-  const cards = CARDS.map((path) => metricAt.get(path)).filter(Boolean).map((metric) => {
+  const cards = CARDS.flatMap((path) => metricAt.get(path) ?? []).map((metric) => {
     const changes = found.map(([a, b]) => change(metric.values[b], metric.values[a])).filter((one) => one != null);
     if (!changes.length) return null;
     const mean = changes.reduce((sum, one) => sum + one, 0) / changes.length;

@@ -1,8 +1,9 @@
 // Puts the page together, and draws anew what a change concerns.
 
+/** @type {(place: HTMLElement) => void} */
 function buildVaried(place) {
   if (!keys.length) return place.remove();
-  const values = (key) => {
+  const values = (/** @type {Key} */ key) => {
     const { texts } = key;
     return texts.length <= 6 ? texts.join(", ") : `${texts.length} values, ${texts[0]} … ${texts.at(-1)}`;
   };
@@ -13,6 +14,7 @@ function buildVaried(place) {
 }
 
 // One run for each line of the charts, alike in all else, at a middling value of their axis.
+/** @type {() => Run[]} */
 function firstSelected() {
   if (runs.length <= 4) return runs;
   const { x, by } = view;
@@ -38,14 +40,14 @@ function refresh() {
 
 function refreshOrder() {
   notePrograms();
-  closer.programs.redraw();
-  parts.moved?.redraw();
+  runDetails.programs?.redraw();
+  sections.moved?.redraw();
 }
 
 function refreshSelection() {
   fillChips();
-  closer.figures.forEach((figure) => figure.redraw());
-  fillParts();
+  runDetails.figures.forEach((figure) => figure.redraw());
+  fillSections();
 }
 
 state.selected = firstSelected();
@@ -58,8 +60,8 @@ buildTable($("#runs"));
 // There is nothing to choose among one.
 if (runs.length === 1) $("#hint").remove();
 buildPrograms($("#programs"));
-buildCloser($("#closer"));
-buildParts($("#parts"));
+buildRunDetails($("#run-details"));
+buildSections($("#sections"));
 buildCompare($("#compare"));
 buildAgain($("#again"));
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { redrawAll(); fillChips(); });

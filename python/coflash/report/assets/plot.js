@@ -1,9 +1,10 @@
 // Charts as SVG: axes that name their units, lines, points with intervals, steps and stacked bars.
 
 // Colours as they are now, or as they are in light: files are for paper.
+/** @type {(light?: boolean) => Colours} */
 function theme(light = false) {
   const style = getComputedStyle(light ? $("#light") : document.documentElement);
-  const of = (name) => style.getPropertyValue(`--${name}`).trim();
+  const of = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
   return {
     ink: of("ink"), soft: of("soft"), line: of("line"), grid: of("grid"), paper: of("paper"),
     series: Array.from({ length: 8 }, (_, place) => of(`series-${place}`)),
@@ -17,17 +18,19 @@ const DASHES = ["", "7 4", "2 4", "9 3 2 3", "12 4", "4 2", "1 3", "6 2 2 2 2 2"
 const SYMBOLS = ["circle", "square", "diamond", "triangle", "cross", "circle", "square", "diamond"];
 
 // A look is a place in the palette, a share of the ramp for ordered values, or a cause; what is filled has its opacity.
+/** @type {(look: Look, colours: Colours) => string} */
 function colourOf(look, colours) {
   if (look.cause) return colours.cause[look.cause];
-  if (look.ramp == null) return colours.series[look.place % colours.series.length];
+  if (look.ramp == null) return colours.series[(look.place ?? 0) % colours.series.length];
   const at = look.ramp * (colours.ramp.length - 1);
   const low = Math.min(Math.floor(at), colours.ramp.length - 2);
-  const rgb = (hex) => [1, 3, 5].map((from) => parseInt(hex.slice(from, from + 2), 16));
+  const rgb = (/** @type {string} */ hex) => [1, 3, 5].map((from) => parseInt(hex.slice(from, from + 2), 16));
   const [a, b] = [rgb(colours.ramp[low]), rgb(colours.ramp[low + 1])];
   const mixed = a.map((value, part) => Math.round(value + (b[part] - value) * (at - low)));
   return `#${mixed.map((value) => value.toString(16).padStart(2, "0")).join("")}`;
 }
 
+/** @type {(name: string, attributes?: Record<string, any>, ...children: Node[]) => SVGElement} */
 function svg(name, attributes = {}, ...children) {
   const element = document.createElementNS("http://www.w3.org/2000/svg", name);
   for (const [key, value] of Object.entries(attributes)) if (value != null) element.setAttribute(key, value);
@@ -38,28 +41,30 @@ function svg(name, attributes = {}, ...children) {
 // ---- Scales: from a number to the share of the axis at which it lies ----
 
 // The factor and the name of the unit in which an axis is labelled.
+/** @type {(unit: Unit, most: number) => Scale} */
 function axisUnit(unit, most) {
-  const pick = (scales) => scales.find(([least]) => most >= least) ?? scales.at(-1);
-  if (unit === "ns") return pick(TIMES);
-  if (unit === "bytes") return pick(SIZES);
+  if (unit === "ns" || unit === "bytes") return scaleOf(unit, most);
   if (unit === "share") return [0.01, "%"];
   if (unit === "ratio" || unit === "") return [1, ""];
   const [factor, word] = most >= 1e6 ? [1e6, "million "] : most >= 2e4 ? [1e3, "thousand "] : [1, ""];
   return [factor, word + unit];
 }
 
+/** @type {(span: number, count: number) => number} */
 function niceStep(span, count) {
   const rough = span / count;
   const power = 10 ** Math.floor(Math.log10(rough));
-  return [1, 2, 2.5, 5, 10].find((step) => step * power >= rough * 0.999) * power;
+  return ([1, 2, 2.5, 5].find((step) => step * power >= rough * 0.999) ?? 10) * power;
 }
 
+/** @type {(value: number, step: number) => string} */
 function tickText(value, step) {
   const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
   const more = Math.abs(step * 10 ** digits - Math.round(step * 10 ** digits)) > 1e-6 ? 1 : 0;
   return grouped(value || 0, Math.min(digits + more, 6)).replace("-", "−");
 }
 
+/** @type {(low: number, high: number, unit: Unit, how?: { zero?: boolean, count?: number, nice?: boolean }) => AxisScale} */
 function linearScale(low, high, unit, { zero = false, count = 5, nice = true } = {}) {
   if (zero) [low, high] = [Math.min(0, low), Math.max(0, high)];
   if (!(high > low)) [low, high] = [low - Math.abs(low || 1) / 2, high + Math.abs(high || 1) / 2];
@@ -73,6 +78,7 @@ function linearScale(low, high, unit, { zero = false, count = 5, nice = true } =
   return { low, high, unit: name, ticks, minor: [], of: (value) => (value - low) / (high - low) };
 }
 
+/** @type {(low: number, high: number, unit: Unit, how?: { exact?: boolean }) => AxisScale} */
 function logScale(low, high, unit, { exact = false } = {}) {
   if (!(high > low)) [low, high] = [low / 2, high * 2];
   if (!exact) [low, high] = [10 ** (Math.floor(Math.log10(low) * 4) / 4), 10 ** (Math.ceil(Math.log10(high) * 4) / 4)];
@@ -94,37 +100,40 @@ function logScale(low, high, unit, { exact = false } = {}) {
 }
 
 // The levels of a key: in proportion where they are numbers, one beside the other where they are not.
+/** @type {(key: Key, codes: Code[]) => AxisScale} */
 function levelScale(key, codes) {
   const shown = [...new Set(codes)].sort((a, b) => a - b);
-  const ticks = (at) => shown.map((code) => ({ at: code, text: key.texts[code] }));
+  const ticks = shown.map((code) => ({ at: code, text: key.texts[code] }));
   const numbers = key.numbers;
   const last = shown.length - 1;
   if (!numbers || shown.length < 3) {
     const place = new Map(shown.map((code, index) => [code, (index + 0.5) / shown.length]));
-    return { ticks: ticks(), minor: [], unit: "", of: (code) => place.get(code), codes: shown };
+    return { ticks, minor: [], unit: "", of: (code) => place.get(code) ?? 0, codes: shown };
   }
   const positive = shown.map((code) => numbers[code]).filter((number) => number > 0);
-  const wide = positive.at(-1) / positive[0] >= 5 && numbers[shown[0]] >= 0;
-  let measure = (code) => numbers[code];
+  const wide = positive[positive.length - 1] / positive[0] >= 5 && numbers[shown[0]] >= 0;
+  let measure = (/** @type {Code} */ code) => numbers[code];
   if (wide) {
     // Zero has no place on a logarithmic axis: it stands one step before the least, as is said below the axis.
     const step = positive.length > 1 ? positive[1] / positive[0] : 2;
     measure = (code) => Math.log(numbers[code] || positive[0] / step);
   }
   const [low, high] = [measure(shown[0]), measure(shown[last])];
-  return { ticks: ticks(), minor: [], unit: "", of: (code) => 0.05 + 0.9 * (measure(code) - low) / (high - low), codes: shown };
+  return { ticks, minor: [], unit: "", of: (code) => 0.05 + 0.9 * (measure(code) - low) / (high - low), codes: shown };
 }
 
 // ---- Drawing ----
 
 const FONT = 12;
-const measuring = document.createElement("canvas").getContext("2d");
+const measuring = /** @type {CanvasRenderingContext2D} */ (document.createElement("canvas").getContext("2d"));
 
+/** @type {(text: string, size?: number) => number} */
 function widthOf(text, size = FONT) {
   measuring.font = `${size}px ${getComputedStyle(document.body).fontFamily}`;
   return measuring.measureText(text).width;
 }
 
+/** @type {(symbol: string, x: number, y: number, r: number) => string} */
 function symbolPath(symbol, x, y, r) {
   switch (symbol) {
     case "square": return `M${x - r * 0.88} ${y - r * 0.88}h${r * 1.76}v${r * 1.76}h${-r * 1.76}z`;
@@ -135,6 +144,7 @@ function symbolPath(symbol, x, y, r) {
   }
 }
 
+/** @type {(symbol: string, x: number, y: number, colour: string, paper: string, r?: number) => SVGElement} */
 function marker(symbol, x, y, colour, paper, r = 4) {
   const crossed = symbol === "cross";
   return svg("path", {
@@ -143,6 +153,7 @@ function marker(symbol, x, y, colour, paper, r = 4) {
   });
 }
 
+/** @type {(content: string, x: number, y: number, colours: Colours, how?: { anchor?: string, size?: number, weight?: number, rotate?: number, fill?: string }) => SVGElement} */
 function text(content, x, y, colours, { anchor = "start", size = FONT, weight = null, rotate = null, fill = null } = {}) {
   const node = svg("text", {
     x, y, fill: fill ?? colours.soft, "font-size": size, "text-anchor": anchor, "font-weight": weight,
@@ -153,6 +164,7 @@ function text(content, x, y, colours, { anchor = "start", size = FONT, weight = 
 }
 
 // Leaves out labels that would run into the one before.
+/** @type {(ticks: Tick[], at: (tick: Tick) => number, gap?: number) => Tick[]} */
 function legible(ticks, at, gap = 8) {
   let end = -Infinity;
   return ticks.filter((tick) => {
@@ -164,6 +176,7 @@ function legible(ticks, at, gap = 8) {
 }
 
 // Draws `chart` into a new SVG of that size. What is under the pointer is found by `chart.at`, which this sets.
+/** @type {(chart: Chart, width: number, height: number, colours: Colours) => SVGElement} */
 function draw(chart, width, height, colours) {
   const root = svg("svg", {
     xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height,
@@ -176,8 +189,8 @@ function draw(chart, width, height, colours) {
   const left = Math.ceil(Math.max(20, ...y.scale.ticks.map((tick) => widthOf(tick.text)))) + 12;
   const [right, top, bottom] = [14, 30, 46];
   const [w, h] = [Math.max(40, width - left - right), Math.max(40, height - top - bottom)];
-  const px = (value) => left + w * x.scale.of(value);
-  const py = (value) => top + h * (1 - y.scale.of(value));
+  const px = (/** @type {number} */ value) => left + w * x.scale.of(value);
+  const py = (/** @type {number} */ value) => top + h * (1 - y.scale.of(value));
 
   root.append(text(yTitle, 2, 13, colours));
   for (const tick of y.scale.ticks) {
@@ -210,9 +223,10 @@ function draw(chart, width, height, colours) {
   return root;
 }
 
+/** @type {(line: Line, body: SVGElement, px: (value: number) => number, py: (value: number) => number, colours: Colours) => void} */
 function drawLine(line, body, px, py, colours) {
   const colour = colourOf(line.look, colours);
-  const points = line.points.filter((point) => point.y != null);
+  const points = /** @type {(Point & { y: number })[]} */ (line.points.filter((point) => point.y != null));
   let path = "";
   let before = null;
   for (const point of line.points) {
@@ -223,7 +237,7 @@ function drawLine(line, body, px, py, colours) {
   }
   if (line.look.fill && points.length) {
     // A layer between its `from` and its value, of layers that lie one upon the other.
-    const back = [...points].reverse().map((point) => `L${px(point.x).toFixed(1)} ${py(point.from).toFixed(1)}`).join("");
+    const back = [...points].reverse().map((point) => `L${px(point.x).toFixed(1)} ${py(point.from ?? 0).toFixed(1)}`).join("");
     body.append(svg("path", { d: `${path}${back}z`, fill: colour, "fill-opacity": line.look.fill, stroke: "none" }));
     return;
   }
@@ -237,7 +251,7 @@ function drawLine(line, body, px, py, colours) {
     "stroke-linecap": line.look.dash ? "butt" : "round",
   }));
   for (const point of points) {
-    if (point.low == null || point.low === point.high) continue;
+    if (point.low == null || point.high == null || point.low === point.high) continue;
     const [at, low, high] = [px(point.x), py(point.low), py(point.high)];
     const d = `M${at} ${low}V${high}M${at - 4} ${low}h8M${at - 4} ${high}h8`;
     body.append(svg("path", { d, stroke: colour, "stroke-width": 1.4, "stroke-opacity": 0.75 }));
@@ -250,14 +264,18 @@ function drawLine(line, body, px, py, colours) {
 }
 
 // On a narrow screen a row's name stands above its bar.
+/** @type {(rows: BarRow[], width: number) => boolean} */
 function namesAbove(rows, width) {
   return Math.max(...rows.map((row) => widthOf(row.label))) > width * (width > 700 ? 0.45 : 0.36);
 }
 
-function barsHeight(width, { bars: { rows } }) {
+/** @type {(width: number, chart: Chart) => number} */
+function barsHeight(width, chart) {
+  const rows = chart.bars?.rows ?? [];
   return 60 + rows.length * (namesAbove(rows, width) ? 42 : 30);
 }
 
+/** @type {(chart: BarChart, root: SVGElement, width: number, height: number, colours: Colours) => SVGElement} */
 function drawBars(chart, root, width, height, colours) {
   const { rows, unit, label } = chart.bars;
   const most = Math.max(1e-9, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
@@ -268,7 +286,7 @@ function drawBars(chart, root, width, height, colours) {
   const scale = linearScale(0, most, unit, { zero: true, count: Math.max(2, Math.min(6, w / 90)) });
   const [top, bottom] = [6, 44];
   const each = (height - top - bottom) / rows.length;
-  const px = (value) => left + w * scale.of(value);
+  const px = (/** @type {number} */ value) => left + w * scale.of(value);
   const base = height - bottom;
   for (const tick of scale.ticks) {
     const at = Math.round(px(tick.at)) + 0.5;
@@ -276,7 +294,8 @@ function drawBars(chart, root, width, height, colours) {
     root.append(text(tick.text, at, base + 18, colours, { anchor: tick.at || left > 20 ? "middle" : "start" }));
   }
   root.append(text(scale.unit ? `${label} (${scale.unit})` : label, left + w, height - 5, colours, { anchor: "end" }));
-  chart.hits = [];
+  /** @type {Hit[]} */
+  const hits = chart.hits = [];
   rows.forEach((row, index) => {
     const start = top + index * each;
     const thick = Math.min(22, above ? each - 20 : each * 0.68);
@@ -291,7 +310,7 @@ function drawBars(chart, root, width, height, colours) {
         x: from, y, width: Math.max(to - from, 0.5), height: thick, fill: colourOf(part.look, colours),
         stroke: colours.paper, "stroke-width": to - from > 3 ? 1 : 0,
       }));
-      chart.hits.push({ x0: from, x1: to, y0: start, y1: start + each, row, part, index });
+      hits.push({ x0: from, x1: to, y0: start, y1: start + each, row, part });
       at += part.value;
     }
   });

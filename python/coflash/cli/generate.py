@@ -1,0 +1,122 @@
+"""`coflash trace generate` and `coflash trace like`: generated workloads, written as traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import typer
+
+from coflash import trace as traces
+from coflash.cli.console import assigned, errors, notes, output, plain_table, show_json
+from coflash.cli.trace import AsJson, Out, To, Trace, write_shown
+from coflash.cli.trace_options import TraceOptions, with_trace_options
+from coflash.quantity import Unit, change, show, show_change
+from coflash.runs.progress import shown
+
+_UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share"}
+
+Requests = Annotated[
+    int | None, typer.Option("--requests", min=1, help="The number of requests; for phases and tenants the maximum.")
+]
+
+
+def generate(
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="A generator (zipf), a workload preset (jesd219-enterprise; 'coflash policies' lists both), or a "
+            "scenario, whose workload is written.",
+        ),
+    ],
+    out: Out,
+    assignments: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A key of workload.synthetic (generator.exponent=0.9), of workload.preset, or of the scenario, "
+            "depending on WORKLOAD. May be repeated.",
+        ),
+    ] = None,
+    requests: Requests = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, help="The seed; by default the scenario's, or 0.", show_default=False)
+    ] = None,
+    space: Annotated[
+        str | None,
+        typer.Option(
+            "--space",
+            metavar="SIZE",
+            help="The address space; by default that of the scenario's device, or 64GiB.",
+        ),
+    ] = None,
+    to: To = None,
+    json: AsJson = False,
+) -> None:
+    """Write a generated workload as a trace: the requests of a run of its scenario."""
+    settings = dict(assigned("--set", assignments, "read_share=30%"))
+    write_shown(
+        json,
+        lambda report: traces.generate(
+            workload, out, settings, requests=requests, seed=seed, space=space, format=to, progress=report
+        ),
+    )
+
+
+@with_trace_options
+def like(
+    trace: Trace,
+    options: TraceOptions,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="The file: .parquet, .arrow, .iolog[.zst]; .toml for a scenario."
+        ),
+    ] = None,
+    requests: Annotated[
+        int | None, typer.Option("--requests", min=1, help="The number of requests; by default that of the trace.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The seed of the workload.")] = 0,
+    page: Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size for popularity.")] = "4KiB",
+    to: To = None,
+    json: AsJson = False,
+) -> None:
+    """Generate a workload like a trace, and compare both."""
+    with shown("fitting", errors()) as report:
+        found = traces.like(
+            trace, out, requests=requests, seed=seed, page=page, format=to, options=options.settings(), progress=report
+        )
+    if json:
+        show_json(found)
+        return
+    notes(found["remarks"])
+    table = plain_table("", "trace", "generated", "change")
+    for column in table.columns[1:]:
+        column.justify = "right"
+    original, fitted = dict(_facts(found["original"])), dict(_facts(found["fitted"]))
+    for (label, unit), value in original.items():
+        other = fitted.get((label, unit))
+        table.add_row(label, _shown(value, unit), _shown(other, unit), show_change(change(other, value)))
+    output().print(table)
+    if "written" in found:
+        notes(found["written"]["remarks"])
+    if out is not None:
+        output().print(f"{out}: {found['workload']['requests']:,} requests", markup=False, highlight=False)
+
+
+def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:
+    """Yield every number with its label and unit; the last word of a name is its unit."""
+    for name, value in profile.items():
+        *words, last = name.split("_")
+        own = _UNITS.get(last, unit)
+        label = prefix + (" ".join(words) if words and last in _UNITS else name.replace("_", " "))
+        if isinstance(value, dict):
+            yield from _facts(value, f"{label} ", own)
+        else:
+            yield (label if own != "share" or "share" in label else f"{label} share", own), value
+
+
+def _shown(value: float | None, unit: Unit | None) -> str:
+    return show(value, unit or "requests")

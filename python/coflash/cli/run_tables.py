@@ -1,0 +1,150 @@
+"""Tables of many runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from coflash.measures.catalogue import named
+from coflash.measures.measure import HEADLINE, Measure
+from coflash.measures.sections import sections
+from coflash.quantity import change, show, show_change
+from coflash.results.database import Results
+from coflash.results.estimate import estimate
+from coflash.sweep import Estimate, Sweep
+from coflash.sweep.tune import Tuning
+
+_TRIALS_SHOWN = 10
+_KEYS_SHOWN = 3
+_STYLES = {"better": "green", "worse": "red", "": ""}
+
+
+def points_table(swept: Sweep, measures: Sequence[Measure]) -> Table:
+    """Make a table with a row for each point of a sweep: its values, and the measures as means over the seeds."""
+    table = _table(list(swept.points[0].values), measures)
+    columns = [swept.estimates(measure) for measure in measures]
+    for index, point in enumerate(swept.points):
+        shown = [_estimate(column[index], measure) for column, measure in zip(columns, measures, strict=True)]
+        table.add_row(*point.values.values(), *shown)
+    return table
+
+
+def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: bool = False) -> Table:
+    """Make a table with a row for each run, or for each point with means over its seeds, sorted by varying keys."""
+    apart = results.apart()
+    order = {run: [key.codes[place] for key in apart] for place, run in enumerate(results)}
+    groups: list[tuple[str, ...]] = results.of_one_point() if over_seeds else [(run,) for run in results]
+    groups.sort(key=lambda runs: order[runs[0]])
+    keys = [key.path for key in apart if not (over_seeds and key.path == "seed")]
+    table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
+    rows = {row["run"]: row for row in results.rows()}
+    for runs in groups:
+        values = [_value(rows[runs[0]].get(key), "") for key in keys]
+        count = [str(len(runs))] if over_seeds else []
+        cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
+        table.add_row(runs[0], *values, *count, *cells)
+    return table
+
+
+def keys_left_out(results: Results) -> str:
+    """Name the keys without a column of their own in one line; empty if all have one."""
+    with_ = {key.path: key.along for key in results.apart() if key.along}
+    parts = [
+        f"{', '.join(others[:_KEYS_SHOWN])}{f' and {len(others) - _KEYS_SHOWN} more' if others[_KEYS_SHOWN:] else ''}"
+        f" {'differs' if len(others) == 1 else 'differ'} with {path}"
+        for path, others in with_.items()
+    ]
+    return f"{'; '.join(parts)} (coflash results compare shows all)" if parts else ""
+
+
+def runs_beside(
+    results: Results, runs: Sequence[str], measures: Sequence[Measure] | None = None, *, over_seeds: bool = False
+) -> Table:
+    """Make a table with a column for each run: differing keys, and every measure with its change from the first run.
+
+    With `over_seeds` a run stands for all seeds of its point, and means are compared. If no measures are given, there
+    is a section for each part that any of the runs has.
+    """
+    rows = {row["run"]: row for row in results.rows()}
+    groups: dict[str, tuple[str, ...]] = {run: (run,) for run in runs}
+    if over_seeds:
+        groups = {run: next(group for group in results.of_one_point() if run in group) for run in runs}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("", no_wrap=True)
+    for run in runs:
+        table.add_column(run, justify="right", overflow="fold")
+        if run != runs[0]:
+            table.add_column("change", justify="right", no_wrap=True)
+    for key in results.varied():
+        if over_seeds and key == "seed":
+            continue
+        values = [_value(rows[run].get(key), "–") for run in runs]
+        if len(set(values)) > 1:
+            table.add_row(key, values[0], *(cell for value in values[1:] for cell in (value, "")))
+    if over_seeds:
+        counts = [str(len(groups[run])) for run in runs]
+        table.add_row("seeds", counts[0], *(cell for count in counts[1:] for cell in (count, "")))
+    table.add_section()
+    for measure in measures or HEADLINE:
+        table.add_row(*_beside(results, list(groups.values()), measure))
+    for section in [] if measures else sections(found for run in runs if (found := results.metrics(run)) is not None):
+        table.add_section()
+        table.add_row(section.title, style="bold")
+        for measure in section.measures:
+            cells = _beside(results, list(groups.values()), measure)
+            if not measure.is_rare or any(cell not in ("0", "–", "") for cell in map(str, cells[1:])):
+                table.add_row(f"  {measure.short}", *cells[1:])
+    return table
+
+
+def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure) -> list[str | Text]:
+    """Make a row: the label, the value of the first group of runs, and the other values with their changes."""
+    found = [_over(results, runs, measure) for runs in groups]
+    cells: list[str | Text] = [measure.label, _estimate(found[0], measure)]
+    for other in found[1:]:
+        relative = change(other.mean, found[0].mean)
+        cells += [_estimate(other, measure), Text(show_change(relative), style=_STYLES[measure.verdict(relative)])]
+    return cells
+
+
+def _value(value: object, none: str) -> str:
+    """Show a key's value as in a scenario."""
+    return none if value is None else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def trials_table(tuning: Tuning) -> Table:
+    """Make a table with a row for each of the best trials: its values, and the objective."""
+    measure = named(tuning.objective)
+    table = _table(list(tuning.best.values), [measure])
+    for trial in tuning.trials[:_TRIALS_SHOWN]:
+        table.add_row(*trial.values.values(), _estimate(trial.found, measure))
+    return table
+
+
+def trials_line(tuning: Tuning) -> str:
+    """State the number of trials in one line."""
+    shown, tried = min(_TRIALS_SHOWN, len(tuning.trials)), len(tuning.trials) + tuning.failed
+    return f"the best {shown} of {tried} trials, {tuning.failed} failed"
+
+
+def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for key in keys:
+        table.add_column(key, overflow="fold", no_wrap=key == "run", min_width=len(key))
+    for measure in measures:
+        table.add_column(measure.label.replace(", ", ",\n"), justify="right", no_wrap=True)
+    return table
+
+
+def _over(results: Results, runs: Sequence[str], measure: Measure) -> Estimate:
+    return estimate([measure.read(metrics) for run in runs if (metrics := results.metrics(run)) is not None])
+
+
+def _estimate(found: Estimate, measure: Measure) -> str:
+    text = show(found.mean, measure.unit)
+    if found.half_width is not None and found.mean:
+        text += f" ± {show(found.half_width / abs(found.mean), 'share')}"
+    return text

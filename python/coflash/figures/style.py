@@ -1,0 +1,118 @@
+"""The look of every figure: as wide as a column of a paper, in colours and dashes that survive a printer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from coflash._core import CoflashError
+from coflash.files import atomic_write
+from coflash.quantity import SCALES, Unit, scale
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Format = Literal["pdf", "svg", "png"]
+COLUMN_INCHES = 3.4
+
+DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
+MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
+_STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "grid.color": "#e4e4e4",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "lines.linewidth": 1.3,
+    "lines.markersize": 3.8,
+    "figure.dpi": 300,
+    "savefig.dpi": 300,
+    "pdf.fonttype": 42,  # letters stay letters: journals ask for it
+    "svg.fonttype": "none",
+    "svg.hashsalt": "coflash",  # the same figure is the same file
+}
+_METADATA: dict[Format, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Apply the common style to every figure that is made inside.
+
+    Raises:
+        CoflashError: matplotlib is missing.
+    """
+    needs_matplotlib()
+    from matplotlib import rc_context
+
+    with rc_context(_STYLE):
+        yield
+
+
+def picture(figure: Figure, format: Format) -> bytes:
+    """Render a figure; the same figure gives the same bytes."""
+    file = BytesIO()
+    figure.savefig(file, format=format, metadata=_METADATA[format])
+    return file.getvalue()
+
+
+def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[Path]:
+    """Write pictures into a folder, which is created; return the files.
+
+    Raises:
+        CoflashError: The folder cannot be written.
+    """
+    atomic_write.make_folder(folder)
+    written = []
+    for name, content in pictures:
+        atomic_write.write_file(folder / name, content)
+        written.append(folder / name)
+    return written
+
+
+def needs_matplotlib() -> None:
+    """Check before the work that drawing is possible after it.
+
+    Raises:
+        CoflashError: matplotlib is missing.
+    """
+    try:
+        import matplotlib  # noqa: F401
+    except ImportError as error:
+        msg = "figures for papers need matplotlib: pip install 'coflash[plots]'"
+        raise CoflashError(msg) from error
+
+
+def new_figure(height_inches: float) -> tuple[Figure, Axes]:
+    """Make a figure as wide as a column, with one plot."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(COLUMN_INCHES, height_inches), layout="constrained")
+    return figure, figure.add_subplot()
+
+
+def axis_unit(unit: Unit, most: float) -> tuple[float, str]:
+    """Return the factor and the name of the unit for the labels of an axis."""
+    if unit in SCALES:
+        return scale(unit, most)
+    if unit == "share":
+        return 0.01, "%"
+    if unit in ("ratio", ""):
+        return 1.0, ""
+    if most >= 1e6:
+        return 1e6, f"million {unit}"
+    return (1e3, f"thousand {unit}") if most >= 2e4 else (1.0, unit)

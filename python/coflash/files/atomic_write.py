@@ -1,0 +1,201 @@
+"""Atomic writes: a file or a folder is written whole or not at all.
+
+It is written under a temporary name beside its place, made durable, and renamed. After an interruption the old content
+is still there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Set
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO
+
+from coflash._core import CoflashError
+from coflash.files.errors import named
+
+
+def write_file(path: Path, content: str | bytes) -> None:
+    """Write a file, text as UTF-8. A pipe or a device is written to directly.
+
+    Raises:
+        CoflashError: The file cannot be written.
+    """
+    with new_file(path) as file:
+        file.write(content.encode("utf-8") if isinstance(content, str) else content)
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to fill. It becomes `path` when the block ends, and vanishes if the block raises.
+
+    A pipe or a device is written to as it stands.
+
+    Raises:
+        CoflashError: The file cannot be written.
+    """
+    path = path.resolve()
+    with named(path, "written"):
+        if _is_special(path):
+            with path.open("wb") as file:
+                yield file
+            return
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                yield file
+                file.flush()
+                os.fsync(descriptor)
+            Path(name).chmod(_mode(0o666))
+            Path(name).replace(path)
+        except BaseException:
+            with suppress(OSError):
+                Path(name).unlink()
+            raise
+        _sync(path.parent)
+
+
+@contextmanager
+def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
+    """Open a new folder, which becomes `path` at the end of the block, or is removed if the block raises.
+
+    Args:
+        path: The final place; the folders above it are created.
+        replaces: The names that an existing folder may hold to be replaced. One that holds other names, or no document
+            of coflash, is refused.
+            None: a folder that exists at the end of the block stays, and the new one is removed.
+
+    Raises:
+        CoflashError: The folder cannot be written, or holds other files.
+    """
+    path = path.resolve()
+    if replaces is None:
+        make_folder(path.parent)
+    else:
+        check_folder(path, replaces)
+    with named(path, "written"):
+        new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    try:
+        with named(path, "written"):
+            new.chmod(_mode(0o777))
+            yield new
+            for inner, _, files in os.walk(new):
+                for name in files:
+                    _sync(Path(inner, name))
+                _sync(Path(inner))
+            if replaces is None:
+                _put_first(new, path)
+            else:
+                _put(new, path)
+    except BaseException:
+        shutil.rmtree(new, ignore_errors=True)
+        raise
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and those above it.
+
+    Raises:
+        CoflashError: The folder cannot be created.
+    """
+    with named(path, "written"):
+        path.mkdir(parents=True, exist_ok=True)
+
+
+def check_file(path: Path) -> None:
+    """Raise now what `write_file` would raise later, so that no run is lost to a wrong path.
+
+    Raises:
+        CoflashError: The file cannot be written.
+    """
+    path = path.resolve()
+    if path.is_dir():
+        msg = f"{path}: is a folder; give the name of a file"
+        raise CoflashError(msg)
+    with named(path, "written"):
+        if _is_special(path):
+            with path.open("ab"):
+                return
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+            return
+
+
+def check_folder(path: Path, replaces: Set[str]) -> None:
+    """Raise now what `folder` would raise later; creates the folders above `path`.
+
+    Raises:
+        CoflashError: The folder cannot be written, or holds other files.
+    """
+    path = path.resolve()
+    with named(path, "written"):
+        names = {entry.name for entry in path.iterdir()} if path.exists() else set()
+        foreign = sorted(names - replaces)
+        if not foreign and not any(_is_ours(path / name) for name in names):
+            foreign = sorted(names)
+        if foreign:
+            msg = f"{path}: holds files that are no result of coflash ({', '.join(foreign[:3])}); give another folder"
+            raise CoflashError(msg)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(prefix=f".{path.name}.", dir=path.parent):
+            return
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether a file is a JSON document of coflash, which contains the version."""
+    if path.suffix != ".json":
+        return False
+    with suppress(ValueError):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        return isinstance(document, dict) and "coflash" in document
+    return False
+
+
+def _put(new: Path, path: Path) -> None:
+    """Replace a folder: the old one is moved aside first, and back if the new one cannot take its place."""
+    if not path.exists():
+        new.rename(path)
+    else:
+        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent)) / "old"
+        path.rename(aside)
+        try:
+            new.rename(path)
+        except BaseException:
+            aside.rename(path)
+            raise
+        finally:
+            shutil.rmtree(aside.parent, ignore_errors=True)
+    _sync(path.parent)
+
+
+def _put_first(new: Path, path: Path) -> None:
+    """Put a folder in its place unless another writer was first: a rename fails over a folder with files."""
+    try:
+        new.rename(path)
+    except OSError:
+        if not path.is_dir():
+            raise
+        shutil.rmtree(new)
+    _sync(path.parent)
+
+
+def _is_special(path: Path) -> bool:
+    return path.exists() and not path.is_file() and not path.is_dir()
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _mode(wanted: int) -> int:
+    """Return the mode that an ordinary new file would get; temporary files are private."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return wanted & ~mask

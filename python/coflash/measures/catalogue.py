@@ -1,0 +1,85 @@
+"""Finding a measure by its name, and what names of earlier versions are now."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from coflash._core import CoflashError
+from coflash.measures.measure import CAUSES, MEASURES, Measure, value_at
+from coflash.measures.renamed import RENAMED
+
+_UNIT = re.compile("_(ns|pages|blocks|bytes)$")
+
+
+def measure(path: str, causes: Mapping[str, str] = CAUSES) -> Measure:
+    """Return the measure of a path, with causes of programs called as given. An unknown path is its own label."""
+    if path not in MEASURES:
+        return Measure(path, "", value_at(path), "neither", path=path)
+    cause = path.removeprefix("programs_pages.")
+    found = MEASURES[path]
+    if cause == path or causes[cause] == CAUSES[cause]:
+        return found
+    return replace(found, label=f"pages programmed, {causes[cause]}")
+
+
+def named(name: str) -> Measure:
+    """The measure of that name, which may be short.
+
+    Raises:
+        CoflashError: There is no such measure.
+    """
+    return MEASURES[metric(name)]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a metric's value can be drawn."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def metric_names() -> tuple[str, ...]:
+    """Every measure by its dotted path."""
+    return tuple(MEASURES)
+
+
+def metric(name: str) -> str:
+    """The dotted path of a metric that is called by its path or by less: units and `all` may be left out.
+
+    `response.p99` is `response_ns.all.p99`, `programs.gc` is `programs_pages.gc`.
+
+    Raises:
+        CoflashError: There is no such metric.
+    """
+    by_short = {_short(path): path for path in metric_names()}
+    given = _short(name)
+    renamed = {_short(before): now for before, now in RENAMED.items()}
+    if given in renamed and given not in by_short:
+        warnings.warn(f"{name} is now called {renamed[given]}", FutureWarning, stacklevel=2)
+        return renamed[given]
+    if given in by_short:
+        return by_short[given]
+    ends = [short for short in by_short if short.split(".")[-1] == given.split(".")[-1]]
+    begins = [short for short in by_short if short.startswith(given)]
+    near = difflib.get_close_matches(given, by_short, 1) or begins or ends
+    meant = f'; did you mean "{near[0]}"?' if near else ""
+    msg = f'no metric "{name}"{meant} (allowed: {", ".join(_nearby(given, by_short))})'
+    raise CoflashError(msg)
+
+
+def _nearby(given: str, names: Iterable[str]) -> list[str]:
+    """The metrics of the group that was meant; the single ones and the groups where none was."""
+    groups: dict[str, list[str]] = {}
+    for name in names:
+        groups.setdefault(name.partition(".")[0], []).append(name)
+    if len(meant := groups.get(given.partition(".")[0], [])) > 1:
+        return meant
+    return [name if [name] == members else f"{name}.…" for name, members in groups.items()]
+
+
+def _short(name: str) -> str:
+    steps = [step for step in name.split(".") if step != "all"]
+    return ".".join(_UNIT.sub("", step) for step in steps)

@@ -1,0 +1,72 @@
+"""JSON objects whose keys are attributes as well: typed where a class declares them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+
+
+class Record(Mapping[str, Any]):
+    """A JSON object whose keys are attributes as well."""
+
+    __slots__ = ("_fields",)
+
+    def __init__(self, fields: Mapping[str, Any]) -> None:
+        self._fields = fields
+
+    def __getitem__(self, key: str) -> Any:
+        value = self._fields[key]
+        return kinds(type(self)).get(key, Record)(value) if isinstance(value, dict) else value
+
+    # Hidden from the type checker, so that it knows the declared attributes and no others.
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):  # copying and unpickling ask for such before `_fields` is there
+                raise AttributeError(name)
+            if name not in self._fields:
+                msg = f"{type(self).__name__} has no {name!r}; it has: {', '.join(self)}"
+                raise AttributeError(msg)
+            return self[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({dict(self._fields)})"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plain JSON object."""
+        return dict(self._fields)
+
+    def flat(self, prefix: str = "") -> dict[str, Any]:
+        """The leaves alone, by their dotted path: `response_ns.read.p99`."""
+        leaves: dict[str, Any] = {}
+        for key, value in self.items():
+            leaves |= value.flat(f"{prefix}{key}.") if isinstance(value, Record) else {prefix + key: value}
+        return leaves
+
+
+@cache
+def kinds(record: type[Record]) -> dict[str, type[Record]]:
+    """The fields that are records, where they are not None."""
+    found = [(name, kind) for name, hint in get_type_hints(record).items() for kind in get_args(hint) or (hint,)]
+    return {name: kind for name, kind in found if isinstance(kind, type) and issubclass(kind, Record)}
+
+
+class SoFar(Record):
+    """What a run under way has measured until now, in the replay alone."""
+
+    simulated_ns: int
+    host_writes_pages: int
+    programs_pages: int
+    waf_host: float | None
+    response_mean_ns: float | None
+    response_p99_ns: int | None

@@ -1,0 +1,77 @@
+"""What only some systems measure, section by section: shown where a run has it, in terminal, notebook and report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from coflash.measures.measure import DECLARED, MEASURES, Measure, value_at
+from coflash.measures.metrics import Metrics
+
+
+@dataclass(frozen=True)
+class Course:
+    """A share over time, from 0 to 1, at moments that need not be equally far apart."""
+
+    label: str
+    shares: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Section:
+    """Measures of one part of a system."""
+
+    title: str
+    about: str
+    path: str
+    """The part of the metrics that a run has where it has this part of a system."""
+    measures: tuple[Measure, ...]
+    """They read None where a run has no such part."""
+
+    def applies(self, metrics: Metrics) -> bool:
+        """Whether the run has this part."""
+        if self.path == "cache":
+            # A cache of no pages has nothing to show; the hits of a hybrid are shown in its own section.
+            return "hybrid" not in metrics and bool(value_at("cache.capacity_pages")(metrics))
+        return value_at(self.path)(metrics) is not None and any(each.applies(metrics) for each in self.measures)
+
+    def courses(self, metrics: Metrics) -> Sequence[Course]:
+        """What changes while it runs, and where it ended."""
+        return _COURSES[self.path](metrics) if self.path in _COURSES else ()
+
+
+def _divided(metrics: Metrics) -> Sequence[Course]:
+    """What flash holds, as shares of it."""
+    flash_pages, sizes = metrics.hybrid.flash_pages, metrics.hybrid["sizes"]
+    clean, dirty = ([size[f"{kind}_pages"] / flash_pages for size in sizes] for kind in ("clean", "dirty"))
+    spare = [1 - read - write for read, write in zip(clean, dirty, strict=True)]
+    return (Course("read cache", clean), Course("write cache", dirty), Course("over-provisioned", spare))
+
+
+_COURSES: dict[str, Callable[[Metrics], Sequence[Course]]] = {"hybrid": _divided}
+
+_EVERYWHERE = ("", "programs_pages", "response_ns", "erase_count")
+"""Parts of the metrics that every run has, and every summary shows."""
+
+
+def _sections() -> dict[str, Section]:
+    """The sections by their paths, those of one path put together."""
+    found: dict[str, Section] = {}
+    for declared in DECLARED:
+        path = declared["path"]
+        own = tuple(MEASURES[f"{path}.{each['name']}"] for each in declared["measures"] if each["is_shown"] and path)
+        if path.partition(".")[0] in _EVERYWHERE or not own:
+            continue
+        before = found.get(path, Section(declared["title"], declared["meaning"].strip(), path, ()))
+        found[path] = Section(before.title, before.about, path, before.measures + own)
+    return found
+
+
+SECTIONS = _sections()
+"""Every section by its path, in the order in which they are shown."""
+
+
+def sections(runs: Iterable[Metrics]) -> list[Section]:
+    """Those that apply to any of the runs."""
+    found = list(runs)
+    return [section for section in SECTIONS.values() if any(section.applies(metrics) for metrics in found)]

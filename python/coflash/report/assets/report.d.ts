@@ -1,0 +1,174 @@
+// What the page is given (`payload.py` writes it), and what its charts are made of.
+
+/** The place of a run in every column. */
+type Run = number;
+/** The place of a value among the values of a key. */
+type Code = number;
+type Unit = "ns" | "bytes" | "share" | "ratio" | "" | "count" | "pages" | "blocks" | "requests";
+type Better = "less" | "more" | "neither";
+type Kind = "all" | "read" | "write";
+type Numbers = (number | null)[];
+
+interface Data {
+  version: string;
+  title: string;
+  baseline: string;
+  labels: string[];
+  keys: Key[];
+  metrics: Metric[];
+  sections: Section[];
+  causes: Record<string, string>;
+  kinds: Kind[];
+  lines: string[];
+  scenarios: number[][];
+  hashes: string[];
+  series: string[];
+  details: Shape[];
+  runs: Facts[];
+  scales: Record<"ns" | "bytes", Scale[]>;
+  units: Record<string, number>;
+}
+
+/** A factor, and the name of the unit. */
+type Scale = [number, string];
+
+interface Key {
+  path: string;
+  label: string;
+  unit: string;
+  texts: string[];
+  numbers: number[] | null;
+  codes: Code[];
+  along: string[];
+  values?: undefined;
+}
+
+interface Metric {
+  path: string;
+  label: string;
+  unit: Unit;
+  about: string;
+  better: Better;
+  headline: boolean;
+  values: Numbers;
+  codes?: undefined;
+  numbers?: undefined;
+}
+
+type Column = Key | Metric;
+
+interface Section {
+  title: string;
+  about: string;
+  path: string;
+  measures: { path: string; label: string; about: string; unit: Unit; better: Better; values: Numbers; shares: Numbers | null }[];
+}
+
+interface Facts {
+  workload: string;
+  inputs: [string, string][];
+  remarks: string[];
+  coflash: string;
+  seed: number;
+  pace: number;
+  memory: number | null;
+}
+
+/** Numbers of all, read and write times, of windows; the length of a window in ns; of erase bins; of sizes. */
+type Shape = [number, number, number, number, number, number, number];
+
+interface Times { ns: number[]; through: number[] }
+
+interface Details extends Record<Kind, Times> {
+  windows: number;
+  windowNs: number;
+  series: Record<string, Numbers>;
+  erases: { from: number[]; blocks: number[] };
+  divided: Record<"atNs" | "clean" | "dirty" | "allowed", number[]>;
+}
+
+// ---- Charts ----
+
+interface Look { place?: number; ramp?: number; cause?: string; dash?: number; symbol?: number; fill?: number }
+
+interface Point {
+  x: number;
+  y: number | null;
+  from?: number;
+  low?: number;
+  high?: number;
+  text?: string;
+  /** How many runs it is the mean of. */
+  n?: number;
+}
+
+interface Line { name: string; look: Look; points: Point[]; step?: boolean; area?: boolean; markers?: boolean }
+
+interface Tick { at: number; text: string }
+
+interface AxisScale {
+  ticks: Tick[];
+  minor: number[];
+  unit: string;
+  of: (value: number) => number;
+  low?: number;
+  high?: number;
+  codes?: Code[];
+}
+
+interface Axis { label: string; scale: AxisScale; show: (value: number) => string; log?: boolean; plain?: boolean }
+
+interface BarRow { label: string; parts: { name: string; look: Look; value: number }[] }
+
+interface Legend { name: string; look: Look; fixed?: boolean }
+
+interface DataTable { columns: string[]; rows: (string | number | null | undefined)[][] }
+
+interface ChartBase { legend?: Legend[]; summary?: string; table: () => DataTable; zoomable?: boolean }
+
+interface LineChart extends ChartBase { x: Axis; y: Axis; lines: Line[]; bars?: undefined; at?: Frame & { px: (x: number) => number; py: (y: number) => number } }
+
+interface BarChart extends ChartBase {
+  bars: { rows: BarRow[]; unit: Unit; label: string; show: (value: number) => string };
+  at?: Frame;
+  hits?: Hit[];
+}
+
+type Chart = LineChart | BarChart;
+
+/** A sentence where there is nothing to draw. */
+type Drawing = Chart | string;
+
+type Zoom = [number, number] | null;
+
+interface Frame { left: number; top: number; w: number; h: number }
+
+interface Hit { x0: number; x1: number; y0: number; y1: number; row: BarRow; part: BarRow["parts"][number] }
+
+type Make = (zoom: Zoom, hidden: Set<string>) => Drawing;
+
+interface Colours {
+  ink: string;
+  soft: string;
+  line: string;
+  grid: string;
+  paper: string;
+  series: string[];
+  ramp: string[];
+  cause: Record<string, string>;
+  font: string;
+}
+
+/** A chart that was drawn, and where. */
+type Drawn = (LineChart & Required<Pick<LineChart, "at">>) | (BarChart & Required<Pick<BarChart, "at" | "hits">>);
+
+interface FigureOptions {
+  title: string;
+  make: Make;
+  note?: string;
+  height?: (width: number, chart: Chart) => number;
+  legend?: boolean;
+  small?: boolean;
+  onPick?: (() => void) | null;
+  metric?: Metric | null;
+}

@@ -1,0 +1,1 @@
+"""Results: of one run, of a comparison, and of many runs as one database."""

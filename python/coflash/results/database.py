@@ -1,0 +1,297 @@
+"""Many results as one database: a row for each run, and SQL."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import os
+import re
+from collections.abc import Iterable, Iterator
+from io import BytesIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from coflash._core import CoflashError, quantity
+from coflash.files import atomic_write
+from coflash.measures.metrics import Metrics
+from coflash.measures.renamed import metrics_of
+from coflash.results.result import FILES, TABLES, Result
+from coflash.results.store import Run, RunFolder, store_at
+from coflash.results.varying_keys import Key, varied_keys
+from coflash.scenario import as_text, flat
+from coflash.table import Table
+
+if TYPE_CHECKING:
+    import duckdb
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+
+_PPB_PER_PERCENT = 10**7
+_NOT_OF_A_POINT = ("seed", "name", "description")
+"""Keys of a scenario in which the runs of one point may differ."""
+
+
+@final
+class Results:
+    """Results of many runs, read at once.
+
+    The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `scenario_hash`;
+    `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; and the speed of
+    the simulator (`simulator.…`). Values that a run does not have are null.
+    """
+
+    __slots__ = ("_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
+
+    def __init__(self, place: str, runs: Iterable[Run]) -> None:
+        self.place = place
+        self._folders: dict[str, RunFolder] = {}
+        self._rows: list[dict[str, Any]] = []
+        self._metrics: dict[str, Metrics] = {}
+        self._keys: dict[str, None] = {}
+        self._remarks: dict[str, None] = {}
+        for name, folder, document in runs:
+            scenario = {path: as_text(value) for path, value in flat(document["scenario"])}
+            self._keys |= dict.fromkeys(scenario)
+            self._folders[name] = folder
+            self._remarks |= dict.fromkeys(document["workload"]["remarks"])
+            metrics = self._metrics[name] = metrics_of(document)
+            self._rows.append(
+                {
+                    "run": name,
+                    "coflash": document["coflash"],
+                    "scenario_hash": document["scenario_hash"],
+                    "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
+                    **scenario,
+                    **metrics.flat(),
+                    **{f"simulator.{name}": value for name, value in document["simulator"].items()},
+                }
+            )
+
+    @property
+    def runs(self) -> tuple[str, ...]:
+        """The names of the runs."""
+        return tuple(self._folders)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._folders)
+
+    def __getitem__(self, run: str) -> Result:
+        """Load the whole result of a run; the beginning of its name is enough.
+
+        Raises:
+            CoflashError: No run has this name, or several begin with it.
+        """
+        return Result.load(self.folder(run))
+
+    def folder(self, run: str) -> Path:
+        """Return the folder of a run, or a copy of it if it is below a URL; the beginning of its name is enough.
+
+        Raises:
+            CoflashError: No run has this name, or several begin with it.
+        """
+        return self._folders[self.name(run)].here(*sorted(FILES))
+
+    def where(self, run: str) -> str:
+        """Return the path or the URL of a run; the beginning of its name is enough.
+
+        Raises:
+            CoflashError: No run has this name, or several begin with it.
+        """
+        return str(self._folders[self.name(run)])
+
+    def name(self, run: str) -> str:
+        """Complete the name of a run from its beginning.
+
+        Raises:
+            CoflashError: No run has this name, or several begin with it.
+        """
+        found = [run] if run in self._folders else [name for name in self._folders if name.startswith(run)]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            msg = f"{run!r} is the beginning of {len(found)} runs ({', '.join(found[:3])}, …); give more of the name"
+        else:
+            near = difflib.get_close_matches(run, self._folders, 1)
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            there = f"{len(self)} runs are there: coflash results list --in {self.place}"
+            msg = f"{self.place}: no run {run!r}{meant} ({there})"
+        raise CoflashError(msg)
+
+    def varied(self) -> tuple[str, ...]:
+        """List the keys of the scenario that differ between the runs."""
+        return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
+
+    def apart(self) -> tuple[Key, ...]:
+        """Find the keys that distinguish the runs; one key stands for all that differ between the same runs."""
+        return varied_keys([{key: row.get(key) for key in self._keys} for row in self._rows])
+
+    def of_one_point(self) -> list[tuple[str, ...]]:
+        """Group the runs that differ only in their seed: the same scenario, the same inputs."""
+        groups: dict[tuple[Any, ...], list[str]] = {}
+        for row in self._rows:
+            key = tuple(
+                repr(row.get(name)) for name in (*self._keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT
+            )
+            groups.setdefault(key, []).append(row["run"])
+        return [tuple(runs) for runs in groups.values()]
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """Assumptions about the workloads, and other facts to know about them, each once."""
+        return tuple(self._remarks)
+
+    def metrics(self, run: str) -> Metrics | None:
+        """Return the metrics of the run of that full name; None if there is no such run."""
+        return self._metrics.get(run)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the rows as dictionaries."""
+        return self._rows
+
+    def to_arrow(self) -> pa.Table:
+        """Convert to a `pyarrow.Table`."""
+        import pyarrow as pa  # slow to import, and most uses need no table library
+
+        names = dict.fromkeys(name for row in self._rows for name in row) or {"run": None}
+        return pa.table({name: _column([row.get(name) for row in self._rows]) for name in names})
+
+    def to_polars(self) -> pl.DataFrame:
+        """Convert to a `polars.DataFrame`. Needs `pip install 'coflash[polars]'`."""
+        import polars as pl
+
+        frame = pl.from_arrow(self.to_arrow())
+        assert isinstance(frame, pl.DataFrame)  # not a Series
+        return frame
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Convert to a `pandas.DataFrame`. Needs `pip install 'coflash[pandas]'`."""
+        frame: pd.DataFrame = self.to_arrow().to_pandas()
+        return frame
+
+    def sql(self, query: str) -> Table:
+        """Query the runs with DuckDB's SQL.
+
+        The tables are `runs`, and `series`, `histograms` and `erase_counts`, which have a row for each window, bucket
+        or block of each run, and the run's name in the column `run`. Quote names with dots: `"response_ns.all.p99"`.
+        `number("cache.size")` is a quantity as a number of bytes, nanoseconds or percent, and null for other texts.
+
+        Raises:
+            CoflashError: The query is wrong.
+        """
+        import duckdb
+
+        with duckdb.connect() as connection:
+            connection.create_function("number_or_nan", _number, ["VARCHAR"], "DOUBLE")
+            connection.execute("create macro number(t) as nullif(number_or_nan(t), 'nan'::double)")
+            connection.register("runs", self.to_arrow())
+            try:
+                for table, file in TABLES.items():
+                    if self._rows and re.search(rf"\b{table}\b", query):
+                        self._view(connection, table, file)
+                found = connection.sql(query)
+                if found is None:
+                    msg = "SQL: the statement gives no table; a query is allowed, such as select * from runs"
+                    raise CoflashError(msg)
+                return Table.from_arrow(found.to_arrow_table())
+            except duckdb.Error as error:
+                msg = f"SQL: {error}"
+                raise CoflashError(msg) from error
+
+    def _view(self, connection: duckdb.DuckDBPyConnection, table: str, file: str) -> None:
+        import pyarrow as pa
+
+        # Named one by one: a pattern would match files that another process is still writing.
+        files = {str(folder.here(file) / file): run for run, folder in self._folders.items()}
+        connection.register(f"{table}_files", pa.table({"filename": list(files), "run": list(files.values())}))
+        names = ", ".join("'" + name.replace("'", "''") + "'" for name in files)
+        connection.execute(
+            f"create view {table} as select * exclude (filename) from {table}_files "  # noqa: S608 - names of files
+            f"join read_parquet([{names}], filename = true, union_by_name = true) using (filename)"
+        )
+
+    def export(self, file: Path) -> None:
+        """Write the rows to a file that ends in .parquet, .csv or .json.
+
+        Raises:
+            CoflashError: The name ends otherwise, or the file cannot be written.
+        """
+        export_table(self.to_arrow(), file)
+
+    def __repr__(self) -> str:
+        return f"<Results of {len(self):,} runs in {self.place}>"
+
+
+def results(path: str | os.PathLike[str] = "results") -> Results:
+    """Read the results of all runs in a folder and below it: of sweeps, of `run --out`, of the demo.
+
+    Args:
+        path: The folder, or its URL, such as `s3://bucket/oltp`.
+
+    Raises:
+        CoflashError: There is no such folder, or a result in it is broken.
+    """
+    store = store_at(path)
+    return Results(store.place, store.all_runs())
+
+
+def export_table(table: pa.Table, file: Path) -> None:
+    """Write a table to a file that ends in .parquet, .csv or .json.
+
+    Raises:
+        CoflashError: The name ends otherwise, or the file cannot be written.
+    """
+    write = _EXPORTS.get(file.suffix)
+    if write is None:
+        msg = f"{file}: a name that ends in {', '.join(_EXPORTS)} is allowed"
+        raise CoflashError(msg)
+    atomic_write.write_file(file, write(table))
+
+
+def _column(values: list[Any]) -> pa.Array:
+    import pyarrow as pa
+
+    kinds = {type(value) for value in values} - {type(None)}
+    if len(kinds) > 1 and not kinds <= {int, float}:
+        values = [None if value is None else str(value) for value in values]
+    return pa.array(values, pa.float64() if kinds == {int, float} else None)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        pass
+    try:
+        number, unit = quantity(text)
+    except CoflashError:
+        return math.nan
+    return number / _PPB_PER_PERCENT if unit == "ppb" else float(number)
+
+
+def _parquet(table: pa.Table) -> bytes:
+    import pyarrow.parquet as pq
+
+    file = BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def _csv(table: pa.Table) -> bytes:
+    from pyarrow import csv
+
+    file = BytesIO()
+    csv.write_csv(table, file)
+    return file.getvalue()
+
+
+def _json(table: pa.Table) -> bytes:
+    return (json.dumps(table.to_pylist(), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+_EXPORTS = {".parquet": _parquet, ".csv": _csv, ".json": _json}

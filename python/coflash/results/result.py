@@ -1,0 +1,182 @@
+"""The result of a run: metrics, distributions, time series."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from coflash import _core
+from coflash.files import atomic_write, remote
+from coflash.measures.metrics import Metrics
+from coflash.measures.renamed import metrics_of
+from coflash.results.histogram import KINDS, Histogram, Kind, stacked, unstacked
+from coflash.scenario import Scenario
+from coflash.table import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+DOCUMENT, _SCENARIO = "result.json", "scenario.toml"
+_SERIES, _HISTOGRAMS, _ERASES = "series.parquet", "histograms.parquet", "erase_counts.parquet"
+TABLES = {"series": _SERIES, "histograms": _HISTOGRAMS, "erase_counts": _ERASES}
+"""The file of each table."""
+FILES = frozenset({DOCUMENT, _SCENARIO, *TABLES.values()})
+
+
+@final
+class Result:
+    """The result of a run, with all that is needed to repeat the run. Immutable.
+
+    Attributes:
+        document: The whole result without its arrays, as in JSON; `save` writes it to `result.json`.
+    """
+
+    __slots__ = ("_erase_counts", "_histograms", "_series", "document")
+
+    def __init__(
+        self,
+        document: Mapping[str, Any],
+        histograms: Mapping[Kind, Histogram],
+        series: Table,
+        erase_counts: NDArray[np.uint32],
+    ) -> None:
+        self.document = document
+        self._histograms = histograms
+        self._series = series
+        self._erase_counts = erase_counts
+
+    @classmethod
+    def from_core(cls, core: _core.RunResult) -> Result:
+        """Wrap the result of the core; its arrays are not copied."""
+        return cls(
+            document=json.loads(core.to_json()),
+            histograms={kind: Histogram(*core.histogram(kind)) for kind in KINDS},
+            series=Table(core.series()),
+            erase_counts=core.erase_counts(),
+        )
+
+    @property
+    def metrics(self) -> Metrics:
+        """The metrics: attributes, and a mapping."""
+        return metrics_of(self.document)
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario of the run, its trace included: `run(result.scenario)` gives this result again."""
+        return Scenario.from_dict(self.document["scenario"])
+
+    @property
+    def scenario_hash(self) -> str:
+        """The digest of the scenario."""
+        return str(self.document["scenario_hash"])
+
+    @property
+    def seed(self) -> int:
+        """The seed of every random stream of the run."""
+        return int(self.document["seed"])
+
+    @property
+    def workload(self) -> Mapping[str, Any]:
+        """The workload: its description, its files with their digests, and remarks on how they were read."""
+        workload: Mapping[str, Any] = self.document["workload"]
+        return workload
+
+    @property
+    def simulator(self) -> Mapping[str, Any]:
+        """The speed and memory of the simulation, which differ from run to run, unlike everything else."""
+        simulator: Mapping[str, Any] = self.document["simulator"]
+        return simulator
+
+    def with_document(self, document: Mapping[str, Any]) -> Result:
+        """Return the same arrays with another document."""
+        return Result(document, self._histograms, self._series, self._erase_counts)
+
+    def histogram(self, kind: Kind = "all") -> Histogram:
+        """Return the distribution of response times.
+
+        Args:
+            kind: `"all"` requests, `"read"`s or `"write"`s.
+
+        Raises:
+            CoflashError: There is no such kind.
+        """
+        if kind not in self._histograms:
+            msg = f"histogram: no kind {kind!r}; there are {', '.join(KINDS)}"
+            raise _core.CoflashError(msg)
+        return self._histograms[kind]
+
+    def series(self) -> Table:
+        """Return the time series: for each window of simulated time its `start_ns`, and a column for each count."""
+        return self._series
+
+    def erase_counts(self) -> NDArray[np.uint32]:
+        """Return the number of erases of each block; shape (blocks,)."""
+        return self._erase_counts
+
+    def to_json(self) -> str:
+        """Return the document as JSON text, indented by two spaces, with a newline at its end."""
+        return json.dumps(self.document, indent=2, ensure_ascii=False) + "\n"
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to a folder: JSON, the scenario as TOML, Parquet. An existing result is replaced.
+
+        Args:
+            path: The folder, or a URL that fsspec knows; there the files are written one by one, the JSON last.
+
+        Raises:
+            CoflashError: The folder cannot be written, or holds files that are not a result.
+        """
+        if remote.is_url(path):
+            with tempfile.TemporaryDirectory() as folder:
+                self.write_files(Path(folder))
+                remote.Tree(str(path)).put_folder("", Path(folder), last=DOCUMENT)
+            return
+        path = remote.path_of(path)
+        with atomic_write.folder(Path(path), replaces=FILES) as new:
+            self.write_files(new)
+
+    def write_files(self, place: Path) -> None:
+        """Write the files of `save` into an existing folder."""
+        import numpy as np
+
+        (place / DOCUMENT).write_text(self.to_json(), encoding="utf-8")
+        (place / _SCENARIO).write_text(self.scenario.to_toml(), encoding="utf-8")
+        self._series.write_parquet(place / _SERIES)
+        stacked(self._histograms).write_parquet(place / _HISTOGRAMS)
+        blocks = np.arange(len(self._erase_counts), dtype=np.uint32)
+        Table({"block": blocks, "erases": self._erase_counts}).write_parquet(place / _ERASES)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Result:
+        """Load a result that `save` wrote.
+
+        Raises:
+            CoflashError: The folder holds no result.
+        """
+        place = Path(path)
+        try:
+            return cls(
+                document=json.loads((place / DOCUMENT).read_text(encoding="utf-8")),
+                histograms=unstacked(Table.read_parquet(place / _HISTOGRAMS)),
+                series=Table.read_parquet(place / _SERIES),
+                erase_counts=Table.read_parquet(place / _ERASES)["erases"],
+            )
+        except FileNotFoundError as error:
+            missing = f"has no {Path(error.filename).name}" if place.is_dir() else "is no folder"
+            msg = f"{place}: holds no result of coflash: it {missing}"
+            raise _core.CoflashError(msg) from error
+        except (OSError, ValueError, KeyError) as error:
+            msg = f"{place}: holds no complete result of coflash: {error}"
+            raise _core.CoflashError(msg) from error
+
+    def __repr__(self) -> str:
+        return f"<Result of {self.metrics.requests:,} requests, scenario {self.scenario_hash}>"
+
+    def _repr_html_(self) -> str:
+        from coflash.results.card import result_html  # needs numpy
+
+        return result_html(self.document, self.histogram())

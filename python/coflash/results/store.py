@@ -1,0 +1,283 @@
+"""Stores of results: a folder or a URL, with a folder for each run as `coflash run --out` writes it.
+
+In a folder, runs share no file and appear complete, by a rename. Any number of processes may write at the same time, a
+sweep that is killed keeps its finished runs, and readers see complete runs only. Failures are files beside the runs.
+
+Below a URL the same files have the same names. Most of these places cannot rename a folder: each file is written whole,
+the document last, and a run exists once its document does. All writers of the same run write the same content.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+from coflash._core import CoflashError
+from coflash.files import atomic_write, remote
+from coflash.results.result import DOCUMENT, Result
+
+_RUNS, _FAILED = "runs", "failed"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A run that failed."""
+
+    run: str
+    """The key of the run."""
+    label: str
+    """The label of the run."""
+    error: str
+    """The reason."""
+
+
+class RunFolder(Protocol):
+    """The files of a run, wherever they are; `str` gives the place."""
+
+    def here(self, *names: str) -> Path:
+        """Return a folder on this machine with the files of these names, fetched if necessary.
+
+        Raises:
+            CoflashError: One cannot be fetched.
+        """
+        ...
+
+
+Run = tuple[str, RunFolder, dict[str, Any]]
+"""The name of a run, its files, and its document."""
+
+
+class Store(Protocol):
+    """The runs of a folder or below a URL, by key."""
+
+    @property
+    def place(self) -> str:
+        """The folder or the URL."""
+        ...
+
+    def check(self) -> None:
+        """Check that results can be written.
+
+        Raises:
+            CoflashError: They cannot.
+        """
+        ...
+
+    def __contains__(self, key: object) -> bool: ...
+
+    def runs(self, keys: Iterable[str]) -> Iterator[Run]:
+        """Yield the existing runs of these keys."""
+        ...
+
+    def all_runs(self) -> Iterator[Run]:
+        """Yield every run, at any depth.
+
+        A run's name is its path, without the folders that are named "runs". Runs that are being written or removed are
+        left out.
+
+        Raises:
+            CoflashError: There is no such place, or a result is broken.
+        """
+        ...
+
+    def add(self, key: str, result: Result) -> None:
+        """Store a result, unless there is one under this key, which is then the same.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
+        ...
+
+    def fail(self, failure: Failure) -> None:
+        """Store a failure.
+
+        Raises:
+            CoflashError: It cannot be written.
+        """
+        ...
+
+    def failures(self) -> list[Failure]:
+        """Return the failures of the last attempts."""
+        ...
+
+
+def store_at(place: str | os.PathLike[str]) -> Store:
+    """Return the store in a folder or below a URL.
+
+    Raises:
+        CoflashError: There is no driver for the URL.
+    """
+    return UrlStore(str(place)) if remote.is_url(place) else FolderStore(remote.path_of(place))
+
+
+@dataclass(frozen=True)
+class _LocalFolder:
+    path: Path
+
+    def here(self, *_: str) -> Path:
+        return self.path
+
+    def __str__(self) -> str:
+        return str(self.path)
+
+
+class FolderStore:
+    """The runs of a folder."""
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.place = path, str(path)
+
+    def check(self) -> None:  # noqa: D102 - as the protocol says, here and below
+        atomic_write.make_folder(self.path / _RUNS)
+
+    def _folder(self, key: str) -> Path:
+        return self.path / _RUNS / key
+
+    def __contains__(self, key: object) -> bool:
+        return (self._folder(str(key)) / DOCUMENT).exists()
+
+    def runs(self, keys: Iterable[str]) -> Iterator[Run]:  # noqa: D102
+        for key in keys:
+            if (content := _read(self._folder(key) / DOCUMENT)) is not None:
+                yield key, _LocalFolder(self._folder(key)), content
+
+    def all_runs(self) -> Iterator[Run]:  # noqa: D102
+        if not self.path.is_dir():
+            msg = f"{self.path}: there is no such folder; give one that `coflash sweep` or `coflash run --out` wrote"
+            raise CoflashError(msg)
+        for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            folder = Path(inner)
+            if DOCUMENT in files and (content := _read(folder / DOCUMENT)) is not None:
+                steps = folder.relative_to(self.path).parts
+                yield _name(steps) or self.path.resolve().name, _LocalFolder(folder), content
+
+    def add(self, key: str, result: Result) -> None:  # noqa: D102
+        with atomic_write.folder(self._folder(key), replaces=None) as new:
+            result.write_files(new)
+        (self.path / _FAILED / f"{key}.json").unlink(missing_ok=True)
+
+    def fail(self, failure: Failure) -> None:  # noqa: D102
+        (self.path / _FAILED).mkdir(exist_ok=True)
+        atomic_write.write_file(self.path / _FAILED / f"{failure.run}.json", _text(failure))
+
+    def failures(self) -> list[Failure]:  # noqa: D102
+        return [Failure(**json.loads(file.read_text("utf-8"))) for file in sorted((self.path / _FAILED).glob("*.json"))]
+
+
+class UrlStore:
+    """The runs below a URL."""
+
+    def __init__(self, url: str) -> None:
+        self._tree = remote.Tree(url)
+        self.place = self._tree.url
+        self._copies = _Copies()
+
+    @cached_property
+    def _known(self) -> set[str]:
+        """The documents found at the beginning and those written since: a request for each would be slow."""
+        return {name for name in self._tree.names() if name.endswith(DOCUMENT)}
+
+    def check(self) -> None:  # noqa: D102
+        self._tree.check()
+
+    def __contains__(self, key: object) -> bool:
+        return f"{_RUNS}/{key}/{DOCUMENT}" in self._known
+
+    def runs(self, keys: Iterable[str]) -> Iterator[Run]:  # noqa: D102
+        folders = {f"{_RUNS}/{key}/{DOCUMENT}": key for key in keys}
+        for document, content in self._documents([path for path in folders if path in self._known]):
+            yield folders[document], self._folder(document), content
+
+    def all_runs(self) -> Iterator[Run]:  # noqa: D102
+        documents = [name for name in self._tree.names() if name.split("/")[-1] == DOCUMENT]
+        if not documents:
+            msg = f"{self.place}: no results are there; give the URL that `coflash sweep --out` was given"
+            raise CoflashError(msg)
+        for document, content in self._documents(documents):
+            yield _name(document.split("/")[:-1]) or self.place.rsplit("/", 1)[-1], self._folder(document), content
+
+    def add(self, key: str, result: Result) -> None:  # noqa: D102
+        with tempfile.TemporaryDirectory() as place:
+            result.write_files(Path(place))
+            self._tree.put_folder(f"{_RUNS}/{key}/", Path(place), last=DOCUMENT)
+        self._known.add(f"{_RUNS}/{key}/{DOCUMENT}")
+        self._tree.remove(f"{_FAILED}/{key}.json")
+
+    def fail(self, failure: Failure) -> None:  # noqa: D102
+        self._tree.put(f"{_FAILED}/{failure.run}.json", _text(failure).encode())
+
+    def failures(self) -> list[Failure]:  # noqa: D102
+        files = [name for name in self._tree.names() if name.startswith(f"{_FAILED}/")]
+        return [Failure(**json.loads(content)) for content in self._tree.contents(files).values()]
+
+    def _documents(self, paths: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        for path, content in self._tree.contents(paths).items():
+            yield path, _parsed(content, self._tree.url_of(path))
+
+    def _folder(self, document: str) -> RunFolder:
+        path = document.removesuffix(DOCUMENT).rstrip("/")
+        return _RemoteFolder(self._tree, path, self._copies)
+
+
+class _Copies:
+    """A folder for fetched files, which is removed with the last reference to this object."""
+
+    @cached_property
+    def place(self) -> Path:
+        place = tempfile.mkdtemp(prefix="coflash-results-")
+        weakref.finalize(self, shutil.rmtree, place, ignore_errors=True)
+        return Path(place)
+
+
+@dataclass(frozen=True)
+class _RemoteFolder:
+    tree: remote.Tree
+    path: str
+    copies: _Copies
+
+    def here(self, *names: str) -> Path:
+        copy = self.copies.place / self.path
+        copy.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            if not (copy / name).exists():
+                self.tree.fetch(f"{self.path}/{name}" if self.path else name, copy / name)
+        return copy
+
+    def __str__(self) -> str:
+        return self.tree.url_of(self.path)
+
+
+def _name(steps: Iterable[str]) -> str:
+    return "/".join(step for step in steps if step != _RUNS)
+
+
+def _text(failure: Failure) -> str:
+    return json.dumps(asdict(failure), indent=2, ensure_ascii=False) + "\n"
+
+
+def _read(document: Path) -> dict[str, Any] | None:
+    try:
+        return _parsed(document.read_bytes(), str(document))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        msg = f"{document}: is no result of coflash: {error}"
+        raise CoflashError(msg) from error
+
+
+def _parsed(content: bytes, place: str) -> dict[str, Any]:
+    try:
+        document: dict[str, Any] = json.loads(content)
+    except ValueError as error:
+        msg = f"{place}: is no result of coflash: {error}"
+        raise CoflashError(msg) from error
+    return document

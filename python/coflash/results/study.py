@@ -1,0 +1,120 @@
+"""The subject of a report: any number of results, and the question that they answer."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from coflash._core import CoflashError
+from coflash.results.comparison import Comparison
+from coflash.results.result import Result
+from coflash.results.varying_keys import NONE, Key, varied_keys
+
+_RESULT, _COMPARISON = "result.json", "comparison.json"
+
+
+@dataclass(frozen=True)
+class Study:
+    """Results to be reported together. The keys that vary are found from their scenarios."""
+
+    results: Sequence[Result]
+    title: str = ""
+    question: str = ""
+    background: str = ""
+    """Background that a reader needs to judge the answer."""
+    baseline: str = ""
+    """The value of a varying key with which the others are compared; the first value if empty."""
+
+    @cached_property
+    def varied(self) -> tuple[Key, ...]:
+        """The keys in which the scenarios differ."""
+        return varied_keys([result.document["scenario"] for result in self.results])
+
+    @property
+    def heading(self) -> str:
+        """The title, or else the keys that vary."""
+        if self.title:
+            return self.title
+        scenarios = [result.document["scenario"] for result in self.results]
+        names = list(dict.fromkeys(scenario.get("name", "") for scenario in scenarios))
+        name = names[0] if len(names) == 1 and names[0] else ""
+        if len(scenarios) == 1:
+            return name or "One run"
+        keys = ", ".join(key.label for key in self.varied[:3] if key.path != "seed")
+        return f"{name}: {keys}" if name and keys else keys or name or f"{len(scenarios)} runs"
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The label of each run: the values of the varying keys, and a number where these are equal."""
+        keys = self.varied
+        bare = frozenset(key.path for key in keys if not _needs_name(key, keys))
+        seen: Counter[str] = Counter()
+        labels = []
+        for run in range(len(self.results)):
+            texts = ((key, key.texts[key.codes[run]]) for key in keys)
+            parts = [text if key.path in bare else f"{key.label} {text}" for key, text in texts if text != NONE]
+            label = " · ".join(parts) or self.heading
+            seen[label] += 1
+            labels.append(f"{label} ({seen[label]})" if seen[label] > 1 else label)
+        return tuple(labels)
+
+    @classmethod
+    def of(cls, comparison: Comparison) -> Study:
+        """Make a study of a comparison and its question."""
+        return cls(
+            results=tuple(case.result for case in comparison.cases),
+            title=comparison.title,
+            question=comparison.question,
+            background=comparison.background,
+            baseline=comparison.baseline,
+        )
+
+    @classmethod
+    def read(cls, paths: Sequence[Path]) -> Study:
+        """Read every result in the given folders and below them, sorted by the varying keys.
+
+        A single comparison is read with its question.
+
+        Raises:
+            CoflashError: A folder holds none.
+        """
+        if len(paths) == 1 and (paths[0] / _COMPARISON).exists():
+            return cls.of(Comparison.load(paths[0]))
+        places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
+        with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as readers:
+            results = tuple(readers.map(Result.load, places))
+        descriptions = {result.document["scenario"].get("description", "") for result in results}
+        question = descriptions.pop() if len(descriptions) == 1 else ""
+        keys = cls(results).varied
+        order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
+        return cls(tuple(results[run] for run in order), question=question)
+
+
+def _needs_name(key: Key, keys: Sequence[Key]) -> bool:
+    """Whether a value needs its key's name: a bare number does, “64 MiB” only if two keys have such values."""
+    alike = [other for other in keys if other.unit == key.unit != "text"]
+    return key.unit in ("", "share") or "yes" in key.texts or "no" in key.texts or len(alike) > 1
+
+
+def _results_below(path: Path) -> Iterable[Path]:
+    if (path / _RESULT).is_file():
+        return [path]
+    found = sorted(_walk(path), key=lambda place: place.as_posix())
+    if not found:
+        what = "holds no result of coflash" if path.is_dir() else "there is no such folder"
+        msg = f"{path}: {what}; give a folder that `coflash run --out` or `coflash demo` wrote, or one that holds such"
+        raise CoflashError(msg)
+    return found
+
+
+def _walk(path: Path) -> Iterator[Path]:
+    for folder, below, files in os.walk(path):
+        below[:] = [name for name in below if not name.startswith(".")]
+        if _RESULT in files:
+            yield Path(folder)
+            below.clear()

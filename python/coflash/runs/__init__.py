@@ -1,0 +1,1 @@
+"""Runs: simulation, warm devices, inputs, progress."""

@@ -1,0 +1,172 @@
+"""Traces by URL, and the trace of a sweep wherever its runs take place.
+
+A path is that of a file here: engines on other machines ship its bytes, once to each worker. A URL
+(`s3://bucket/oltp.zst`, `file:///shared/oltp.zst`) is opened by each worker itself, through fsspec, and kept there.
+What is shipped or fetched lies in a folder under the name of its digest, so it is there only once, and whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from coflash._core import CoflashError
+from coflash.files import remote
+from coflash.results.result import Result
+from coflash.scenario import Scenario
+from coflash.trace import Paths, paths
+
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Input:
+    """One file of a trace."""
+
+    source: str
+    """Its path or URL, as it was given."""
+    sha256: str
+
+    @property
+    def is_url(self) -> bool:
+        """Whether workers get it themselves."""
+        return "://" in self.source
+
+    @property
+    def kept(self) -> Path:
+        """Where it lies once it was shipped or fetched; the name keeps the suffixes that formats are told by."""
+        return kept_folder() / f"{self.sha256[:32]}-{self.source.rsplit('/', 1)[-1]}"
+
+    def local(self, *, shipped: bool = False) -> str:
+        """The path of the file on this machine, fetched if need be.
+
+        Args:
+            shipped: Whether this is another machine than the one where the path was given.
+
+        Raises:
+            CoflashError: It cannot be fetched.
+        """
+        if not self.is_url:
+            return str(self.kept) if shipped else self.source
+        if not remote.is_url(self.source):  # that of a file here
+            return str(remote.path_of(self.source))
+        if not self.kept.exists():
+            digest = _copy(self.source, self.kept)
+            if digest != self.sha256:
+                self.kept.unlink()
+                msg = f"{self.source}: has changed since the sweep began"
+                raise CoflashError(msg)
+        return str(self.kept)
+
+    def keep(self, content: bytes) -> None:
+        """Puts what was shipped in its place."""
+        if not self.kept.exists():
+            with _whole(self.kept) as file:
+                file.write(content)
+
+
+def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
+    """The trace, or else what the scenario reads, with the digests by which runs are told apart.
+
+    Raises:
+        CoflashError: One cannot be read.
+    """
+    workload = scenario.to_dict()["workload"]
+    files = paths(trace) or workload["trace"] or workload.get("like", [])
+    if "-" in files:
+        msg = "standard input: it is there only once, and many runs cannot read it: give a file"
+        raise CoflashError(msg)
+    return tuple(Input(path, _digest(path)) for path in files)
+
+
+def fetched(place: str) -> str:
+    """The path on this machine of a file that a path or a URL names.
+
+    Raises:
+        CoflashError: It cannot be fetched.
+    """
+    if not remote.is_url(place):
+        return str(remote.path_of(place)) if "://" in place else place
+    with tempfile.TemporaryDirectory(prefix=".", dir=kept_folder()) as folder:
+        file = Input(place, _copy(place, Path(folder) / "trace"))
+        (Path(folder) / "trace").replace(file.kept)
+    return str(file.kept)
+
+
+def credited(result: Result, read: Sequence[str], local: Sequence[str], sources: Sequence[str]) -> Result:
+    """The result with its inputs as they were given.
+
+    Args:
+        result: What the core made of them.
+        read: The files that it read; a Parquet file stands for an Arrow file.
+        local: The same files as they lie on this machine.
+        sources: Their paths or URLs, as they were given.
+    """
+    if list(read) == list(sources):
+        return result
+    text = json.dumps(result.document)
+    for here, given in zip(read, sources, strict=True):
+        text = text.replace(json.dumps(here)[1:-1], json.dumps(given)[1:-1])
+    document = json.loads(text)
+    for entry, here, file in zip(document["workload"]["inputs"], read, local, strict=True):
+        if here != file:
+            entry.update(bytes=Path(file).stat().st_size, sha256=_digest(file))
+    document["scenario_hash"] = Scenario.from_dict(document["scenario"]).hash
+    return result.with_document(document)
+
+
+def kept_folder() -> Path:
+    """Where this machine keeps traces: `COFLASH_TRACES`, or a folder of the user's among the temporary files."""
+    user = os.getuid() if hasattr(os, "getuid") else "user"
+    folder = Path(os.environ.get("COFLASH_TRACES") or Path(tempfile.gettempdir()) / f"coflash-traces-{user}")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder
+
+
+def _digest(path: str) -> str:
+    digest = hashlib.sha256()
+    with _opened(path) as file:
+        while chunk := _read(file, path):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _copy(url: str, to: Path) -> str:
+    digest = hashlib.sha256()
+    with _opened(url) as source, _whole(to) as file:
+        while chunk := _read(source, url):
+            digest.update(chunk)
+            file.write(chunk)
+    return digest.hexdigest()
+
+
+def _read(file: IO[bytes], name: str) -> bytes:
+    with remote.named(name, "read"):
+        return file.read(_CHUNK_BYTES)
+
+
+def _opened(place: str) -> IO[bytes]:
+    if remote.is_url(place):
+        return remote.opened(place)
+    with remote.named(place, "read"):
+        return remote.path_of(place).open("rb")
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[IO[bytes]]:
+    """A file that gets its name when it is complete; of two writers either may win, as both write the same."""
+    descriptor, name = tempfile.mkstemp(prefix=".", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,121 @@
+"""Progress of a run: a bar on a terminal, a line every few seconds in a log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+from rich.text import Text
+
+_SECONDS_BETWEEN_LINES = 5.0
+_SECONDS_BEFORE_PACE = 0.3
+
+Report = Callable[[str, float | None, int], None]
+"""The callback of the core: the phase, its finished share (None: unknown), requests (while preconditioning: pages)."""
+
+
+@contextmanager
+def shown(label: str, console: Console | None = None) -> Iterator[Report]:
+    """Show the progress of one run; yields the callback for the core."""
+    with Display(console or Console(stderr=True)) as display, display.run(label) as report:
+        yield report
+
+
+class Display:
+    """The progress of consecutive runs."""
+
+    def __init__(self, console: Console, runs: int = 1) -> None:
+        self._console = console
+        self._runs = runs
+        self._started = 0
+        self._bars = Progress(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=16),
+            _Requests(),
+            TimeRemainingColumn(compact=True),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+
+    def __enter__(self) -> Display:
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    @contextmanager
+    def run(self, label: str) -> Iterator[Report]:
+        """Show one run; yields the callback for the core. A line at the end gives the duration."""
+        self._started += 1
+        if self._runs > 1:
+            label = f"{self._started}/{self._runs} {label}"
+        follow = self._bar if self._console.is_terminal else self._lines
+        start = time.monotonic()
+        with follow(label) as report:
+            yield report
+        self._console.print(Text(f"{label} · {time.monotonic() - start:.1f} s", style="dim"))
+
+    @contextmanager
+    def _bar(self, label: str) -> Iterator[Report]:
+        task = self._bars.add_task(label, total=None)
+        current = ""
+
+        def report(phase: str, fraction: float | None, requests: int) -> None:
+            nonlocal current
+            if phase != current:
+                # The remaining time is that of a phase; the pace of the previous phase says nothing about it.
+                self._bars.reset(task, description=f"{label} · {phase}")
+                current = phase
+            self._bars.update(
+                task,
+                total=None if fraction is None else 1.0,
+                completed=fraction or 0.0,
+                done=requests,
+                unit=_unit(phase),
+            )
+
+        try:
+            yield report
+        finally:
+            self._bars.remove_task(task)
+            self._bars.refresh()  # otherwise the next printed line would show the bar again
+
+    @contextmanager
+    def _lines(self, label: str) -> Iterator[Report]:
+        due = time.monotonic() + _SECONDS_BETWEEN_LINES
+
+        def report(phase: str, fraction: float | None, requests: int) -> None:
+            nonlocal due
+            if time.monotonic() >= due:
+                due = time.monotonic() + _SECONDS_BETWEEN_LINES
+                done = "" if fraction is None else f" {fraction:.0%}"
+                line = f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"
+                self._console.print(line, highlight=False, markup=False)
+
+        yield report
+
+
+class _Requests(ProgressColumn):
+    """Requests so far, and requests per second."""
+
+    def render(self, task: Task) -> Text:
+        done = task.fields.get("done", 0)
+        if not done:
+            return Text()
+        text = f"{done:,} {task.fields['unit']}"
+        if task.elapsed and task.elapsed >= _SECONDS_BEFORE_PACE:
+            text += f", {_thousands(done / task.elapsed)}/s"
+        return Text(text, style="progress.data.speed", no_wrap=True)
+
+
+def _unit(phase: str) -> str:
+    return "pages" if phase == "precondition" else "requests"
+
+
+def _thousands(number: float) -> str:
+    return f"{number / 1e6:.1f} M" if number >= 1e6 else f"{number / 1e3:.0f} k"

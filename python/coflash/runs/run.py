@@ -1,0 +1,82 @@
+"""Simulation of a scenario."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Literal
+
+from coflash import _core
+from coflash.measures.record import SoFar
+from coflash.results.result import Result
+from coflash.runs.inputs import credited, fetched
+from coflash.runs.warm import Warm
+from coflash.scenario import Scenario
+from coflash.trace import Paths, Progress, arrow, info, paths
+from coflash.trace.trace_info import TraceInfo
+
+
+def run(
+    scenario: Scenario | str | os.PathLike[str],
+    trace: Paths = (),
+    progress: Progress | bool = False,
+    measured: Callable[[SoFar], None] | None = None,
+    warm: Warm | str | os.PathLike[str] | None = None,
+) -> Result:
+    """Simulate a scenario. The same scenario and trace give the same result, bit for bit.
+
+    Args:
+        scenario: The scenario, or the name or file of one.
+        trace: The trace to replay instead of the scenario's own workload: a path, or a URL that fsspec knows; several
+            files are parts of one trace.
+        progress: True shows a progress bar on the standard error stream; a function is called about ten times a second
+            with the phase, its finished share (0 to 1, or None if unknown) and the number of requests so far.
+        measured: Called as often during the replay, with the measures so far: write amplification, response times,
+            simulated time.
+        warm: A warm device, or the file of one, to start from instead of preconditioning; the result is the same.
+
+    Raises:
+        CoflashError: The scenario, the trace or the warm device cannot be used.
+        KeyboardInterrupt: Control-C was pressed.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    workload = scenario.to_dict()["workload"]
+    sources = paths(trace) or workload["trace"]
+    is_like = not sources
+    sources = sources or workload.get("like", [])
+    local = [fetched(source) for source in sources]
+    if warm is not None and not isinstance(warm, Warm):
+        warm = Warm.load(warm)
+    device = warm.core if warm else None
+    tell = None if measured is None else lambda fields: measured(SoFar(fields))
+    with arrow.converted(local) as files, ExitStack() as stack:
+        if is_like and files != sources:
+            scenario = scenario.with_(workload__like=files)
+        if progress is True:
+            from coflash.runs.progress import shown  # needs rich
+
+            progress = stack.enter_context(shown(scenario.name))
+        core = _core.run(scenario.core, [] if is_like else files, progress or None, tell, device)
+    return credited(Result.from_core(core), files, local, sources)
+
+
+def trace_info(
+    trace: Paths,
+    format: str | None = None,
+    on_error: Literal["stop", "skip"] = "stop",
+    progress: Progress | None = None,
+) -> TraceInfo:
+    """Describe a trace; [`coflash.trace.info`][coflash.trace.info] with the two most common options.
+
+    Args:
+        trace: Its file, or its files in order.
+        format: The name of the format; recognised from the content if None.
+        on_error: Whether a malformed record is an error or skipped.
+        progress: Called as for [`run`][coflash.run].
+
+    Raises:
+        CoflashError: The trace cannot be read.
+    """
+    return info(trace, {"format": format, "on_error": on_error}, progress)

@@ -1,0 +1,86 @@
+"""Warm devices: preconditioned once, for many runs to start from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import final
+
+from coflash import _core
+from coflash.scenario import Scenario
+
+
+@final
+class Warm:
+    """A preconditioned device. Immutable: every run starts from a copy.
+
+    It fits all scenarios with the same [`warm_key`][coflash.Scenario.warm_key]: the same flash, FTL, garbage
+    collection, preconditioning and seed, with any timing, cache, link and workload. Of the cooperation only one thing
+    matters: whether a page may count as a fraction in a victim's cost. The result is that of a run without a warm
+    device.
+    """
+
+    __slots__ = ("core",)
+
+    def __init__(self, core: _core.Warm) -> None:
+        self.core = core
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Warm:
+        """Load a device that `save` wrote.
+
+        Raises:
+            CoflashError: The file is not a warm device, is damaged, or was written by another version.
+        """
+        return cls(_core.Warm.load(path))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the device to a file, whole or not at all.
+
+        Raises:
+            CoflashError: The file cannot be written.
+        """
+        self.core.save(path)
+
+    @property
+    def key(self) -> str:
+        """The `warm_key` of the scenarios that it fits."""
+        return self.core.key
+
+    @property
+    def heap_bytes(self) -> int:
+        """The size of the device in memory; every run needs as much for its copy."""
+        return self.core.heap_bytes
+
+    def __repr__(self) -> str:
+        return f"<Warm {self.key}>"
+
+
+def warm(
+    scenario: Scenario | str | os.PathLike[str],
+    path: str | os.PathLike[str] | None = None,
+    progress: Callable[[str, float | None, int], None] | bool = False,
+) -> Warm:
+    """Precondition the device of a scenario.
+
+    Args:
+        scenario: The scenario, or the name or file of one.
+        path: A file to which the device is saved as well.
+        progress: As for [`run`][coflash.run], with pages in place of requests.
+
+    Raises:
+        CoflashError: The scenario cannot be used, or the file cannot be written.
+        KeyboardInterrupt: Control-C was pressed.
+    """
+    if not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    if progress is True:
+        from coflash.runs.progress import shown  # needs rich
+
+        with shown(scenario.name) as report:
+            device = Warm(_core.warm(scenario.core, report))
+    else:
+        device = Warm(_core.warm(scenario.core, progress or None))
+    if path is not None:
+        device.save(path)
+    return device

@@ -1,0 +1,124 @@
+"""The CDM paper.
+
+Source of its numbers: the publication named in `PAPER`, sections 2 and 5. The page lists its open questions.
+"""
+
+from __future__ import annotations
+
+from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
+from coflash_reproduce.cdm import reading
+from coflash_reproduce.cdm.workloads import BASELINE, CACHED, experiments
+from coflash_reproduce.paper import Axis, Exhibit, Figure, Notes, Paper
+
+
+def _by_cache(name: str, title: str, measure: Measure, differs: str, notes: Notes = lambda _: ()) -> Figure:
+    return Figure(name, title, measure, reading.CACHE_AXIS, CACHED, differs, baseline=BASELINE, notes=notes)
+
+
+_OPEN_QUESTIONS = (
+    "**JEDEC.** The client trace is licensed. The substitute has its shares of writes, trims and flushes with the "
+    "zones and sizes of JEDEC's enterprise workload; it lacks the order of the real one, its sequential runs, and "
+    "trims of what was written before.",
+    "**OLTP.** The paper does not name its trace; 9,034,179 requests are almost surely Financial1 and Financial2 of "
+    "the UMass repository. `--trace Financial1.spc --trace Financial2.spc` replays them. Without them there are two "
+    "stand-ins: a generator in the shape of Financial1, and a PostgreSQL trace recorded for this project, on a "
+    "device of which it touches the share that OLTP has of the paper's.",
+    "**31.2 and 30.7 GB.** Taken as the address spaces here. They may be what is read and written: 30.7 GB over "
+    "9,034,179 requests are 3.4 KB each, the mean size in Financial1. The footprints were then smaller, and so was "
+    "WAF.",
+    "**Repeating.** Each workload is repeated ten times; here that is the same requests in the same order. What is "
+    "written together is then overwritten together, and cleaning is easier than with as many requests drawn anew.",
+    "**Cache sizes.** Those of figures 6 to 9 are our choice: 256 MiB to 4 GiB on 64 GiB, and the same shares "
+    "elsewhere.",
+    "**What a removable page costs.** Not said. A removable page counts as any other in a victim's cost here "
+    "(`removable_weight = 1`); the further line learns the weight from what becomes of dropped pages. JEDEC never "
+    "reads, so it has no removable pages.",
+    "**Arrival times.** Those of the paper's traces are unknown. JEDEC and the workloads without a cache arrive at "
+    "intervals uniform in 0 to 1 ms, the generator for OLTP at random with Financial1's mean of 8.19 ms, pgbench "
+    "from 8 clients that wait for answers. Response times and their changes depend on it.",
+    "**Capacities of figure 1.** Not known to us: 32 to 64 GiB in steps of 8.",
+    "**NVM.** 1 µs for each page read or written; the paper's is not known to us.",
+)
+
+PAPER = Paper(
+    name="cdm",
+    title="Cooperative data management (CDM), reproduced",
+    source="E. Lee, J. Kim, H. Bahn and S. H. Noh, “Reducing Write Amplification of Flash Storage through "
+    "Cooperative Data Management with NVM”, MSST 2016",
+    idea="An SSD has a non-volatile cache. Under NVM-basic flash knows nothing of it. Under CDM a flash page is "
+    "invalid as soon as its cached copy is dirty, and removable while a clean copy is cached: garbage collection "
+    "need not copy it.",
+    scales={
+        "quick": "Capacities, caches, address spaces and numbers of requests are a sixteenth of the paper's; all "
+        "shares are kept. Capacities are called as in the paper. Under pgbench the device fits its trace.",
+        "full": "The device has 64 GiB of flash as in the paper; under pgbench it fits its trace.",
+    },
+    experiments=experiments,
+    exhibits=(
+        Figure(
+            "figure-1",
+            "WAF by workload and capacity, without a cache",
+            WAF_HOST,
+            reading.CAPACITY_AXIS,
+            ("capacity",),
+            "Sequential writes end above 1 because each block's summary is a program, too, which the paper may not "
+            "count.",
+            beside=reading.theory,
+            notes=reading.about_capacity,
+        ),
+        Figure(
+            "figure-2",
+            "WAF by the share of random writes, 32 GiB, without a cache",
+            WAF_HOST,
+            Axis("random writes", "%"),
+            ("random-share",),
+            "The paper does not say how random and sequential writes mix. In DiskSim, which it used, a sequential "
+            "request goes on where the last one ended, so each random one begins a run; were there one stream with "
+            "random writes in between, it would overwrite whole blocks in order, and WAF would stay low for longer.",
+            notes=reading.about_random_share,
+        ),
+        _by_cache(
+            "figure-6",
+            "Pages copied, by cache size",
+            COPIED,
+            "How many copies are left to save depends on footprint and skew, which the substitutes do not share with "
+            "the paper's traces.",
+            lambda runs: [*reading.about_sizes(runs), *reading.about_weight(runs)],
+        ),
+        _by_cache(
+            "figure-7",
+            "WAF, by cache size",
+            WAF_HOST,
+            "WAF is by pages that the host wrote; a cache that absorbs writes takes it below 1.",
+            reading.about_copies,
+        ),
+        _by_cache(
+            "figure-8",
+            "Mean response, by cache size",
+            MEAN,
+            "It depends on the load, and the paper's arrival times are unknown to us.",
+            reading.about_load,
+        ),
+        _by_cache(
+            "figure-9",
+            "Standard deviation of the response, by cache size",
+            STDDEV,
+            "It follows GC's pauses and the bursts that wait behind them; the paper's bursts are unknown to us.",
+        ),
+        Exhibit(
+            "table-1",
+            "Device and workloads",
+            reading.characteristics,
+            "Empty: the same as ours by our reading of the reference device, or unknown to us.",
+        ),
+        Exhibit(
+            "theory",
+            "figure 1 against closed forms",
+            reading.against_theory,
+            "Random writes that are never repeated, against greedy collection of uniform writes "
+            "(`coflash.analytic.greedy`), with what is never written in blocks of its own.",
+        ),
+    ),
+    claims=tuple(reading.claims()),
+    open_questions=_OPEN_QUESTIONS,
+)

@@ -1,0 +1,299 @@
+"""The analysis of the runs: the paper's numbers, closed forms, and conclusions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from statistics import mean
+from typing import Any
+
+from coflash import analytic
+from coflash._core import quantity
+from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
+from coflash.quantity import PPB, show, show_change
+from coflash_reproduce.cdm.workloads import (
+    ANYWHERE,
+    BASELINE,
+    CACHED,
+    CDM,
+    INDEPENDENT,
+    JEDEC_REQUESTS,
+    MIXED,
+    OLTP,
+    OLTP_REQUESTS,
+    ONCE,
+    RANDOM,
+    ROUNDS,
+    SEQUENTIAL,
+    raw_pages,
+)
+from coflash_reproduce.paper import Axis, Claim, Grid, Line, Run, Runs
+
+CAPACITY_AXIS = Axis("capacity", "GiB")
+CACHE_AXIS = Axis("cache, share of the flash", "%", logarithmic=True)
+
+RANDOM_WAF, SEQUENTIAL_WAF = 2.84, 1.0
+"""The paper's measurements without a cache, over its capacities."""
+COPIES_CHANGE = {"jedec": -0.483, "oltp": -0.544}
+WAF_CHANGES = {"jedec": (-0.021, -0.176), "oltp": (-0.043, -0.382)}
+MEAN_CHANGE = {"jedec": -0.097, "oltp": -0.203}
+STDDEV_CHANGE = {"jedec": -0.31, "oltp": -0.39}
+"""The paper's measurements of CDM against NVM-basic, over its cache sizes."""
+UNDER_WAY_MAX = 64
+"""The number of parallel requests, eight for each element of the device, from which on a queue never empties."""
+
+
+def theory(runs: Runs) -> list[Line]:
+    """Return the closed form at each capacity."""
+    points = [(run.case.at, closed_form(run)) for run in runs.of("capacity", INDEPENDENT)]
+    return [Line("theory, never repeated", tuple(points))]
+
+
+def closed_form(run: Run) -> float:
+    """Return the write amplification of independent uniform writes to a part of the device in the long run.
+
+    Pages that are never written stay in blocks of their own, and leave the rest of the flash to the footprint. Source:
+    `analytic.greedy`. The last page of each block holds its summary: a block has one page less, and each of its pages
+    costs accordingly more.
+    """
+    values = run.scenario.to_dict()
+    flash, made_up = values["flash"], values["workload"]["synthetic"]
+    data_pages = flash["pages_per_block"] - 1
+    blocks = raw_pages(run.scenario) // flash["pages_per_block"]
+    pools = blocks // flash["blocks_per_plane"]
+    low_mark = math.floor(_percent(values["gc"]["low_mark"]) * flash["blocks_per_plane"])
+    physical = analytic.usable(blocks * data_pages, data_pages, pools, 1, low_mark + 1)
+    logical = run.document["workload"]["logical_bytes"] // 4096
+    footprint = quantity(made_up["space"])[0] // 4096
+    alpha = (physical - (logical - footprint)) / footprint
+    waf: float = analytic.greedy(alpha, data_pages) * flash["pages_per_block"] / data_pages
+    return waf
+
+
+def _percent(text: str) -> float:
+    return quantity(text)[0] / PPB
+
+
+def in_the_long_run(run: Run) -> float:
+    """Return the write amplification over the second half of the simulated time."""
+    series = run.result().series()
+    late = slice(len(series) // 2, None)
+    programs = sum(int(series[column][late].sum()) for column in series.columns if column.startswith("programs_"))
+    return programs / int(series["host_writes_pages"][late].sum())
+
+
+def against_theory(runs: Runs) -> Grid:
+    """Compare simulation and closed form."""
+    rows = []
+    for run in runs.of("capacity", INDEPENDENT):
+        late, theory = in_the_long_run(run), closed_form(run)
+        shown = (WAF_HOST.shown(run.metrics), f"{late:.3f}", f"{theory:.3f}", show_change(late / theory - 1))
+        rows.append((CAPACITY_AXIS.text(run.case.at), *shown))
+    return Grid(("capacity", "WAF, all writes", "WAF, second half", "theory", "deviation"), tuple(rows))
+
+
+def _mean_waf(runs: Runs, line: str) -> float:
+    return mean(run.metrics.waf_host or 0 for run in runs.of("capacity", line))
+
+
+def about_capacity(runs: Runs) -> list[str]:
+    """Describe the effect of repeating the same writes."""
+    run = runs.of("capacity", RANDOM)[0]
+    made_up = run.scenario.to_dict()["workload"]["synthetic"]
+    untouched = math.exp(-made_up["requests"] / (quantity(made_up["space"])[0] / 4096))
+    return [
+        f"Over the capacities the mean for random writes is {_mean_waf(runs, RANDOM):.2f} for the same writes "
+        f"{run.scenario.to_dict()['workload']['repeat']} times, {_mean_waf(runs, ONCE):.2f} for them once and "
+        f"{_mean_waf(runs, INDEPENDENT):.2f} for as many that are never repeated; the paper has {RANDOM_WAF}.",
+        f"Repeating lowers it: {untouched:.0%} of the footprint is in none of the draws and is never written, and "
+        "what is written together is overwritten together.",
+    ]
+
+
+def about_random_share(runs: Runs) -> list[str]:
+    """Describe how soon write amplification is that of random writes."""
+    texts = []
+    for line in (ANYWHERE, MIXED):
+        of = runs.of("random-share", line)
+        most = max(run.metrics.waf_host or 0 for run in of)
+        shares = [
+            f"{(run.metrics.waf_host or 0) / most:.0%} at {run.case.at:g} %" for run in of if 0 < run.case.at < 50
+        ]
+        texts.append(f"“{line[0].upper()}{line[1:]}” reaches {', '.join(shares)} of its greatest WAF.")
+    return texts
+
+
+def about_copies(runs: Runs) -> list[str]:
+    """Describe the possible saving."""
+    shares = []
+    for experiment in runs.experiments(CACHED):
+        of = [run.metrics for run in runs.of(experiment.name, BASELINE)]
+        copied = [one.gc_copies_pages / sum(one.programs_pages.to_dict().values()) for one in of]
+        shares.append(f"{min(copied):.0%} to {max(copied):.0%} with {experiment.title}")
+    jedec, oltp = (WAF_CHANGES[name][1] / COPIES_CHANGE[name] for name in ("jedec", "oltp"))
+    return [
+        f"Under {BASELINE} GC copies are {', '.join(shares)} of all programs here.",
+        f"In the paper they were about {jedec:.0%} (JEDEC) and {oltp:.0%} (OLTP), going by its greatest savings of WAF "
+        "over its mean savings of copies.",
+    ]
+
+
+def about_sizes(runs: Runs) -> list[str]:
+    """Describe the saving by cache size."""
+    savings = []
+    for experiment in runs.experiments(CACHED):
+        changes = runs.changes(experiment.name, CDM, BASELINE, COPIED)
+        savings.append(f"{show_change(max(changes))} to {show_change(min(changes))} with {experiment.title}")
+    return [f"CDM changes them by {', '.join(savings)}; a mean over cache sizes is a matter of which sizes."]
+
+
+def about_weight(runs: Runs) -> list[str]:
+    """Describe the later rewrites of dropped pages."""
+    texts = []
+    for experiment in runs.experiments(OLTP):
+        of = [run.metrics for run in runs.of(experiment.name, CDM)]
+        drops, again = sum(one.gc_drops_pages for one in of), sum(one.drop_rewrites_pages for one in of)
+        copies = sum(one.gc_copies_pages for one in of)
+        texts.append(
+            f"With {experiment.title} CDM dropped {drops:,} pages beside {copies:,} copied, and had to write "
+            f"{again:,} of them later."
+        )
+    return texts
+
+
+def about_load(runs: Runs) -> list[str]:
+    """Name workloads that arrive faster than the device answers, so that response times are those of a queue."""
+    texts = []
+    for experiment in runs.experiments(CACHED):
+        at_once = max(map(_under_way, runs.of(experiment.name, BASELINE)))
+        if at_once > UNDER_WAY_MAX:
+            texts.append(
+                f"{experiment.title} arrives faster than this device answers: under {BASELINE} up to {at_once:,.0f} "
+                "requests are under way on average. Response times then say how long the queue grew, not how long a "
+                "request takes; copies and WAF do not depend on it."
+            )
+    return texts
+
+
+def _under_way(run: Run) -> float:
+    """Return the mean number of parallel requests by Little's law; 0 for a closed replay."""
+    if run.scenario.to_dict()["replay"]["mode"] == "closed":
+        return 0.0
+    return run.metrics.requests * (run.metrics.response_ns.all.mean or 0.0) / run.metrics.simulated_ns
+
+
+def _mean_waf_of(line: str, runs: Runs, _: str) -> tuple[float, ...]:
+    return (_mean_waf(runs, line),)
+
+
+def _mean_change(measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
+    return lambda runs, experiment: (mean(runs.changes(experiment, CDM, BASELINE, measure)),)
+
+
+def _range_of_changes(measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
+    def ends(runs: Runs, experiment: str) -> tuple[float, ...]:
+        changes = runs.changes(experiment, CDM, BASELINE, measure)
+        return max(changes), min(changes)
+
+    return ends
+
+
+def _at_20_percent(runs: Runs, experiment: str) -> tuple[float, ...]:
+    by_share = {run.case.at: run.metrics.waf_host or 0 for run in runs.of(experiment, ANYWHERE)}
+    return (by_share[20] / by_share[100],)
+
+
+def claims() -> Iterator[Claim]:
+    """Return the paper's numbers."""
+    capacity, share = ("capacity",), ("random-share",)
+    # The paper may repeat the same writes or the same kind of writes.
+    for line in (RANDOM, INDEPENDENT):
+        yield Claim(
+            "figure-1",
+            f"WAF, mean over the capacities: {line}",
+            capacity,
+            (RANDOM_WAF,),
+            partial(_mean_waf_of, line),
+            is_change=False,
+        )
+    yield Claim(
+        "figure-1",
+        f"WAF, mean over the capacities: {SEQUENTIAL}",
+        capacity,
+        (SEQUENTIAL_WAF,),
+        partial(_mean_waf_of, SEQUENTIAL),
+        is_change=False,
+    )
+    yield Claim(
+        "figure-2",
+        "WAF with 20 % random writes over that with 100 %",
+        share,
+        (1.0,),
+        _at_20_percent,
+        is_change=False,
+        said="near 1",
+    )
+    for names, of in ((("jedec",), "jedec"), (OLTP, "oltp")):
+        for figure, what, paper, ours in (
+            ("figure-6", "pages copied, mean change", (COPIES_CHANGE[of],), _mean_change(COPIED)),
+            ("figure-7", "WAF, least and greatest change", WAF_CHANGES[of], _range_of_changes(WAF_HOST)),
+            ("figure-8", "mean response, mean change", (MEAN_CHANGE[of],), _mean_change(MEAN)),
+            ("figure-9", "its std. deviation, mean change", (STDDEV_CHANGE[of],), _mean_change(STDDEV)),
+        ):
+            yield Claim(figure, what, names, paper, ours, is_change=True)
+
+
+def characteristics(runs: Runs) -> Grid:
+    """Return the paper's table of devices and workloads."""
+    shown = runs.experiments(CACHED)
+    first = [runs.of(experiment.name)[0] for experiment in shown]
+    caches = [[run.metrics.cache.capacity_pages * 4096 for run in runs.of(one.name, BASELINE)] for one in shown]
+    values = [run.scenario.to_dict() for run in first]
+    rounds = [one["workload"]["repeat"] for one in values]
+
+    def times(one: dict[str, Any]) -> str:
+        return ", ".join(one["timing"][name] for name in ("page_read", "page_program", "block_erase"))
+
+    def operations(run: Run) -> str:
+        m = run.metrics
+        counts = {"write": m.response_ns.write.count, "read": m.response_ns.read.count}
+        counts |= {"trim": m.requests - m.flushes - sum(counts.values()), "flush": m.flushes}
+        return ", ".join(f"{count / m.requests:.0%} {name}" for name, count in counts.items() if count)
+
+    def row(name: str, jedec: str, oltp: str, ours: Iterable[str]) -> tuple[str, ...]:
+        return name, jedec, oltp, *ours
+
+    rows = (
+        row("flash", "64 GB", "64 GB", (show(raw_pages(run.scenario) * 4096, "bytes") for run in first)),
+        row("exported", "", "", (show(run.document["workload"]["logical_bytes"], "bytes") for run in first)),
+        row("spare, of physical", "15%", "15%", (one["ftl"]["spare"]["share"] for one in values)),
+        row("GC at free blocks", "5%", "5%", (one["gc"]["low_mark"] for one in values)),
+        row("read, program, erase", "", "", map(times, values)),
+        row("cache", "", "", (f"{show(min(of), 'bytes')} to {show(max(of), 'bytes')}" for of in caches)),
+        row(
+            "requests of a round",
+            f"{JEDEC_REQUESTS:,}",
+            f"{OLTP_REQUESTS:,}",
+            (f"{run.metrics.requests // times:,}" for run, times in zip(first, rounds, strict=True)),
+        ),
+        row("operations", "89% write, 6% trim, 5% flush", "", map(operations, first)),
+        row("size", "31.2 GB", "30.7 GB", ("" for _ in shown)),
+        row("address space or footprint", "", "", (show(one.footprint_bytes, "bytes") for one in shown)),
+        row(
+            "written in a round",
+            "",
+            "",
+            (
+                show(run.metrics.host_writes_pages * 4096 / times, "bytes")
+                for run, times in zip(first, rounds, strict=True)
+            ),
+        ),
+        row("rounds", str(ROUNDS), str(ROUNDS), map(str, rounds)),
+        row("issued", "", "", (_issued(one["replay"]) for one in values)),
+    )
+    return Grid(("", "paper, JEDEC", "paper, OLTP", *(experiment.title for experiment in shown)), rows)
+
+
+def _issued(replay: dict[str, Any]) -> str:
+    return "at their times" if replay["mode"] == "open" else f"{replay['queue_depth']} at a time"

@@ -1,0 +1,196 @@
+"""The device, the workloads and the experiments of the CDM paper."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from coflash import trace
+from coflash.demo import find_trace
+from coflash.scenario import Scenario
+from coflash_reproduce.paper import Case, Experiment
+
+GIB = 2**30
+CAPACITY_GIB = 64
+"""The capacity of the paper's device."""
+ROUNDS = 10
+"""The number of repetitions of every workload."""
+WRITES, FOOTPRINT_GIB = 5_000_000, 20
+"""The workloads without a cache: the number of 4 KiB writes, and their address space."""
+JEDEC_REQUESTS, JEDEC_BYTES = 5_000_000, 31_200_000_000
+OLTP_REQUESTS, OLTP_BYTES = 9_034_179, 30_700_000_000
+
+RANDOM, SEQUENTIAL = "random, repeated", "sequential, repeated"
+ONCE, INDEPENDENT = "random, once", "random, never repeated"
+ANYWHERE, MIXED = "runs that begin anywhere", "one stream, random writes in between"
+BASELINE, CDM, ADAPTIVE = "NVM-basic", "CDM", "CDM, adaptive weight"
+OLTP = ("oltp", "oltp-like", "pgbench")
+CACHED = ("jedec", *OLTP)
+
+_SCHEMES: dict[str, dict[str, Any]] = {
+    BASELINE: {"name": "none"},
+    CDM: {"name": "cdm", "removable_weight": 1.0},
+    ADAPTIVE: {"name": "cdm", "removable_weight": "adaptive"},
+}
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size of the experiments."""
+
+    divisor: int
+    """The divisor of capacities, address spaces and requests; caches and spare space follow the capacity."""
+    capacities_gib: tuple[int, ...] = (32, 40, 48, 56, 64)
+    """The capacities of figure 1, before the division."""
+    random_percent: tuple[int, ...] = (0, 5, 10, 20, 40, 60, 80, 100)
+    """The shares of random writes of figure 2."""
+    cache_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4)
+    """The cache sizes of figures 6 to 9, on a device of 64 GiB."""
+    rounds: int = ROUNDS
+    requests_max: int | None = None
+    """The maximum of requests from a trace of the user; None for all."""
+
+
+SCALES = {"quick": Scale(16, requests_max=4_000_000), "full": Scale(1)}
+
+
+def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """Return the experiments.
+
+    Raises:
+        CoflashError: A trace cannot be read.
+    """
+    scale = SCALES[scale_name]
+    oltp = [_given(scale, traces)] if traces else [_oltp_like(scale), _pgbench(scale)]
+    return _by_capacity(scale), _by_random_share(scale), _jedec(scale), *oltp
+
+
+def _device(scale: Scale, capacity_gib: float, workload: dict[str, Any], **tables: Any) -> Scenario:
+    """Return the paper's device at another capacity, without a cache until a case gives it one."""
+    base = Scenario.load("cdm-64g")
+    values = base.with_({"cooperation": "none", "cache.size": "0B"}).to_dict()
+    flash = {**values["flash"], "blocks_per_plane": _blocks(capacity_gib / scale.divisor)}
+    return Scenario.from_dict({**values, "flash": flash, "workload": workload, **tables})
+
+
+def _blocks(capacity_gib: float) -> int:
+    """Return the blocks of a plane: 4096 make 64 GiB. With fewer than 32, GC has hardly any room for free blocks."""
+    return max(32, round(capacity_gib * 4096 / CAPACITY_GIB))
+
+
+def raw_pages(scenario: Scenario) -> int:
+    """Return the number of all pages of its flash."""
+    flash = scenario.to_dict()["flash"]
+    divisions = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
+    return math.prod(flash[division] for division in (*divisions, "pages_per_block"))
+
+
+def _space(count: float) -> str:
+    """Write a size in whole pages."""
+    return f"{int(count) // 4096 * 4096}B"
+
+
+def _uncached(scale: Scale, generator: Any, rounds: int, requests: int = WRITES) -> dict[str, Any]:
+    made_up = {
+        "generator": generator,
+        "requests": requests // scale.divisor,
+        "space": _space(FOOTPRINT_GIB * GIB / scale.divisor),
+        "arrival": {"name": "uniform", "max": "1ms"},
+    }
+    return {"workload.synthetic": made_up, "workload.repeat": rounds}
+
+
+def _by_capacity(scale: Scale) -> Experiment:
+    lines = {
+        SEQUENTIAL: _uncached(scale, "sequential", scale.rounds),
+        RANDOM: _uncached(scale, "uniform", scale.rounds),
+        ONCE: _uncached(scale, "uniform", 1),
+        INDEPENDENT: _uncached(scale, "uniform", 1, WRITES * scale.rounds),
+    }
+    cases = [
+        Case(line, gib, {**changes, "flash.blocks_per_plane": _blocks(gib / scale.divisor)})
+        for line, changes in lines.items()
+        for gib in scale.capacities_gib
+    ]
+    return Experiment("capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
+
+
+def _by_random_share(scale: Scale) -> Experiment:
+    def cases(line: str, generator: Callable[[int], dict[str, Any]]) -> list[Case]:
+        shares = scale.random_percent
+        return [Case(line, share, _uncached(scale, generator(share), scale.rounds)) for share in shares]
+
+    # In the paper's simulator a sequential request continues the last one of any kind: each random one begins a run.
+    runs = cases(ANYWHERE, lambda share: {"name": "runs", "sequential_share": f"{100 - share}%", "from": "uniform"})
+    mixed = cases(MIXED, lambda share: {"name": "mixed", "random_share": f"{share}%"})
+    return Experiment("random-share", "no cache, 32 GiB", _device(scale, 32, {}), (*runs, *mixed))
+
+
+def _cached(scale: Scale, scenario: Scenario, lines: Sequence[str]) -> tuple[Case, ...]:
+    """Return each scheme with caches that have the same shares of the device as in the paper."""
+    pages = raw_pages(scenario)
+    return tuple(
+        Case(
+            line,
+            100 * gib / CAPACITY_GIB,
+            {"cache.size": f"{round(pages * gib / CAPACITY_GIB) * 4}KiB", "cooperation": _SCHEMES[line]},
+        )
+        for line in lines
+        for gib in scale.cache_gib
+    )
+
+
+def _jedec(scale: Scale) -> Experiment:
+    preset = {
+        "name": "jedec-client",
+        "requests": JEDEC_REQUESTS // scale.divisor,
+        "space": _space(JEDEC_BYTES / scale.divisor),
+        "arrival": {"name": "uniform", "max": "1ms"},
+    }
+    scenario = _device(scale, CAPACITY_GIB, {"preset": preset, "repeat": scale.rounds})
+    # It never reads: no clean pages are cached, so none is removable, and the weight has no effect.
+    cases = _cached(scale, scenario, (BASELINE, CDM))
+    return Experiment("jedec", "JEDEC (substitute)", scenario, cases, footprint_bytes=JEDEC_BYTES // scale.divisor)
+
+
+def _oltp_like(scale: Scale) -> Experiment:
+    preset = {
+        "name": "oltp-like",
+        "requests": OLTP_REQUESTS // scale.divisor,
+        "space": _space(OLTP_BYTES / scale.divisor),
+    }
+    scenario = _device(scale, CAPACITY_GIB, {"preset": preset, "repeat": scale.rounds})
+    cases = _cached(scale, scenario, tuple(_SCHEMES))
+    return Experiment("oltp-like", "OLTP (generator)", scenario, cases, footprint_bytes=OLTP_BYTES // scale.divisor)
+
+
+def _pgbench(scale: Scale) -> Experiment:
+    # Recorded on a faster device: its clients wait for answers here as they did there.
+    closed = {"mode": "closed", "queue_depth": 8}
+    return _replayed("pgbench", "OLTP (pgbench)", scale, (str(find_trace()),), fitted=True, replay=closed)
+
+
+def _given(scale: Scale, traces: tuple[str, ...]) -> Experiment:
+    most = scale.requests_max
+    return _replayed("oltp", "OLTP (given trace)", scale, traces, fitted=scale.divisor > 1, requests_max=most)
+
+
+def _replayed(
+    name: str,
+    title: str,
+    scale: Scale,
+    traces: tuple[str, ...],
+    *,
+    fitted: bool,
+    replay: dict[str, Any] | None = None,
+    requests_max: int | None = None,
+) -> Experiment:
+    """Return a trace on the paper's device, or on one of which it touches the same share as OLTP of the paper's."""
+    footprint_bytes = trace.info(traces)["footprint_pages"] * 4096
+    capacity_gib = footprint_bytes / OLTP_BYTES * CAPACITY_GIB * scale.divisor if fitted else CAPACITY_GIB
+    workload = {"remap": "dense", "repeat": scale.rounds, "requests_max": requests_max}
+    scenario = _device(scale, capacity_gib, workload, replay=replay or {})
+    cases = _cached(scale, scenario, tuple(_SCHEMES))
+    return Experiment(name, title, scenario, cases, traces, footprint_bytes)

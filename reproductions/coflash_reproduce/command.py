@@ -1,0 +1,46 @@
+"""`coflash reproduce`, which the command line of coflash finds by the entry point of this distribution."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash.cli.console import Quiet, errors, output, plain_table
+
+app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+_SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
+_OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE if left out."
+_PUBLISH = "Write the page and its images into this folder as well."
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="Which paper: cdm, shadowgc, opfcl.")],
+    scale: Annotated[str, typer.Option("--scale", metavar="quick|full", help=_SCALE)] = "quick",
+    trace: Annotated[
+        list[str] | None,
+        typer.Option("--trace", metavar="FILE", help="The paper's own trace, where you have it; repeat for its parts."),
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help=_OUT)] = None,
+    publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at once; by default one for each core.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated."""
+    from coflash_reproduce.reproduction import reproduce as run  # slow to import
+
+    place = out or Path("results/reproduce") / f"{paper}-{scale}"
+    console = None if quiet else errors()
+    done = run(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
+    if quiet:
+        return
+    shown = plain_table("", "", "paper", "here", "deviation", "")
+    for one in done.judged:
+        shown.add_row(*one.row())
+    output().print(shown)
+    output().print(f"page: {done.page}", highlight=False, soft_wrap=True)

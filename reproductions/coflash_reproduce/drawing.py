@@ -1,0 +1,104 @@
+"""Figures of a paper, in the style of `coflash.figures.style`."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from coflash import palette
+from coflash.figures.style import DASHES, MARKERS, Format, axis_unit, picture, style
+from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+FORMATS: tuple[Format, ...] = ("png", "svg")
+_PANEL_INCHES, _HEIGHT_INCHES = 2.7, 2.5
+_ALONE_INCHES = 3.8
+_PANELS_ABREAST = 4
+_SHORT_LABEL = 28
+"""The length of a label up to which two fit side by side."""
+
+
+def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
+    """Return the lines of a panel: each place has the value of one run, a line across has one value at all places."""
+    if figure.lines is not None:
+        return list(figure.lines(runs, experiment))
+    labels = dict.fromkeys(case.line for case in experiment.cases)
+    places = sorted({case.at for case in experiment.cases if case.line not in figure.across})
+    lines = []
+    for label in figure.only or labels:
+        values = ((run.case.at, figure.measure.read(run.metrics)) for run in runs.of(experiment.name, label))
+        points = tuple(sorted((at, float(value)) for at, value in values if value is not None))
+        if label in figure.across:
+            points = tuple((at, value) for at in places for _, value in points)
+        lines.append(Line(label, points))
+    return lines
+
+
+def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
+    """Draw the figure in each format; the same runs give the same bytes.
+
+    Raises:
+        CoflashError: matplotlib is missing.
+    """
+    if isinstance(figure, Picture):
+        with style():
+            canvas = figure.draw(runs)
+            return {kind: picture(canvas, kind) for kind in FORMATS}
+    panels = runs.experiments(figure.experiments)
+    with style():
+        from matplotlib.figure import Figure as Canvas
+
+        columns = min(len(panels), _PANELS_ABREAST)
+        rows = math.ceil(len(panels) / columns)
+        width = _ALONE_INCHES if len(panels) == 1 else _PANEL_INCHES * columns
+        canvas = Canvas(figsize=(width, _HEIGHT_INCHES * rows), layout="constrained")
+        several = [canvas.add_subplot(rows, columns, place) for place in range(1, len(panels) + 1)]
+        beside = list(figure.beside(runs))
+        shown = [lines_of(runs, experiment, figure) for experiment in panels]
+        labels = dict.fromkeys(line.label for lines in shown for line in lines)
+        styles = {label: index for index, label in enumerate(labels)}
+        for axes, experiment, lines in zip(several, panels, shown, strict=True):
+            _panel(axes, figure, lines, beside, styles)
+            if len(panels) > 1:
+                axes.set_title(experiment.title, fontsize=8)
+        found = {
+            label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
+        }
+        if len(found) > 1:
+            columns = len(found) if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
+            canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
+        return {kind: picture(canvas, kind) for kind in FORMATS}
+
+
+def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[Line], styles: dict[str, int]) -> None:
+    most = max(value for line in itertools.chain(lines, beside) for _, value in line.points)
+    factor, unit = axis_unit(figure.measure.unit, most)
+    for line in lines:
+        style = styles[line.label]
+        axes.plot(
+            [at for at, _ in line.points],
+            [value / factor for _, value in line.points],
+            label=line.label,
+            color=palette.LINES[style % len(palette.LINES)],
+            linestyle=DASHES[style % len(DASHES)],
+            marker="" if line.label in figure.across else MARKERS[style % len(MARKERS)],
+            fillstyle="full" if style < 2 else "none",  # otherwise it would hide a line below it
+        )
+    for line in beside:
+        at = [at for at, _ in line.points]
+        values = [value / factor for _, value in line.points]
+        axes.plot(at, values, label=line.label, color="#202020", marker="+", linestyle="none")
+    places = sorted({at for line in lines for at, _ in line.points})
+    if figure.axis.logarithmic:
+        axes.set_xscale("log", base=2)
+    axes.set_xticks(places, [f"{at:.2g}" if at < 10 else f"{at:g}" for at in places])
+    axes.minorticks_off()
+    axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
+    axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)
+    if figure.from_zero:
+        axes.set_ylim(bottom=0, top=most / factor * 1.06 or 1)
+    axes.grid(axis="y")

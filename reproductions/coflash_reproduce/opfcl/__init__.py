@@ -1,0 +1,213 @@
+"""The OP-FCL paper.
+
+Source of its numbers: the publication named in `PAPER`, sections 2 to 5. The page lists its open questions.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from coflash import costmodel
+from coflash.measures.measure import MEAN, Measure
+from coflash_reproduce.opfcl import reading
+from coflash_reproduce.opfcl.workloads import (
+    BY_PERIOD,
+    BY_SEGMENT,
+    BY_UNIT,
+    CONFIG_1,
+    CONFIG_2,
+    FP,
+    OURS,
+    experiments,
+    in_background,
+    sensitivity,
+)
+from coflash_reproduce.paper import Exhibit, Figure, Notes, Paper, Picture
+
+
+def _by_share(
+    number: int, title: str, measure: Measure, names: tuple[str, ...], differs: str, notes: Notes = lambda _: ()
+) -> Figure:
+    return Figure(
+        f"figure-{number}",
+        f"{title}, configuration {1 if names is CONFIG_1 else 2}",
+        measure,
+        reading.CACHING_AXIS,
+        names,
+        differs,
+        baseline=FP,
+        across=OURS,
+        notes=notes,
+    )
+
+
+def _sizes(number: int, names: tuple[str, ...]) -> Picture:
+    return Picture(
+        f"figure-{number}",
+        f"OP-FCL's caches over time, configuration {1 if names is CONFIG_1 else 2}",
+        partial(reading.draw_sizes, names),
+        partial(reading.table_of_sizes, names),
+        "Full lines are what the caches may hold, dotted ones what they hold; a stand-in asks for the same all along, "
+        "so what moves here is OP-FCL's learning, where the paper's traces change.",
+    )
+
+
+_RESPONSE = "How steep the lines are depends on the load, and on skew and footprint, which the stand-ins choose."
+_GC = "It is the time that chips spend on cleaning, for each request, whether or not anyone waits for it."
+_HITS = (
+    "A page request that goes past the cache counts as a miss; in RW-FCL and OP-FCL a write to a clean page does too."
+)
+
+_OPEN_QUESTIONS = (
+    "**Traces.** Financial, Home, Search Engine, Exchange and MSN cannot be shipped. Financial-like is a generator in "
+    "the shape of Financial1; the others have the published mix of reads and writes as far as it is known to us, with "
+    "skew, spaces and times that are our choice. None was fitted to a result. pgbench was recorded for this project. "
+    "`--trace` replays a real one under configuration 1, in place of its stand-ins.",
+    "**What the model leaves out.** It takes it that pages die at random (equation 3) and that nothing waits. A cache "
+    "in LRU order gives up pages in about the order in which they were written, so victims hold fewer valid pages than "
+    "equation 3 says (figures 7 and 11 have both numbers): cleaning is cheaper than OP-FCL thinks, and it may "
+    "cache less than is best. Neighbours that are destaged together, and pages that are fetched together, cost less "
+    "than the constants. And a write that destages a group makes reads wait for the disk, which no cost has.",
+    "**What OP-FCL learns when.** The tracker knows the hit rates of caches up to what was asked for so far: after the "
+    "first period OP-FCL shrinks to less than it needs, and grows as its lists do. All of that is in the means.",
+    "**What the best share depends on.** On how much of what is asked for lies just beyond the cache, and on how "
+    "much is written; the best shares of the stand-ins are therefore theirs, and need not be the paper's.",
+    "**Arrival times.** Those of the stand-ins are at random and leave the disks time; in bursts, waiting weighs more.",
+    "**How fast caches are resized.** The paper says gradually. A clean page leaves at no cost, a dirty one costs the "
+    "disk 5 ms. Here a write cache that is to be smaller gives up a group of 64 pages at a time, the next when the "
+    "one before is on the disk, and no more than 2 pages a request; no request waits for it, and its transfers let up "
+    "to 16 others go first. “Steady resizing” takes 2 pages with each request, whatever the disk can bear: a group "
+    "with every 32 requests takes 64 × 4.96 ms, and where the requests arrive faster, all that needs the disk waits.",
+    "**What yielding gains beyond that.** A write that finds the write cache full waits for a group; what resizing "
+    "gives up makes room for which no write waits. So a cache whose limits move back and forth destages a part of its "
+    "pages in the background (the last column of the first table), and is then faster than any that is fixed. That is "
+    "no merit of its partition: the table further 2 leaves it out, for there no write ever waits.",
+    "**Measured costs.** Ours, not the paper's. Each period it measures the disk time of a page that is fetched and of "
+    "one that is destaged, the copies by GC for each page that is put into flash, and the rate of requests. Copies say "
+    "at which u equation 3 would be right; it is taken to be the same share of u where nothing was measured. Disks are "
+    "queues that cost 1 / (1 − ρ) more, and GC comes in bursts of a block, for which others wait (M/G/1). Until GC has "
+    "cleaned something nothing is divided. Where clients wait for answers (pgbench) the rate is an outcome, and the "
+    "queue's formula a stopgap.",
+    "**What remains.** A common order of clean and dirty pages hits as often as two caches of the best sizes, or more, "
+    "and a read that pushes out dirty pages waits for none: FP-FCL is a little faster than RW-FCL with the same space, "
+    "and OP-FCL has RW-FCL's caches. Hit rates of caches that were never so large are not known. And where requests "
+    "end before flash was full, the best fixed share is the one that never gives anything up.",
+    "**Where GC copies to.** The paper does not say. Its parameters (a cleaning threshold, copy-back) are those of "
+    "DiskSim's SSD model, in which GC copies into the block that requests fill. So it is here. Were GC to fill a block "
+    "of its own, it would clean until a whole block is free: about as many copies in all, but in bursts that are ten "
+    "times as long where nine pages of ten are valid, for which all others wait.",
+    "**Fixed shares.** 40 to 95 % here. 2.5 % of the flash are always left to garbage collection.",
+    "**Sequential runs.** The generators have next to none; what the detector sends past the cache is in the table of "
+    "workloads.",
+    "**First fill.** Runs begin with an empty flash and all of them is measured, OP-FCL's first periods too, in which "
+    "it still has its initial 95 %.",
+)
+
+PAPER = Paper(
+    name="opfcl",
+    title="OP-FCL, a flash cache that partitions itself, reproduced",
+    source="Y. Oh, J. Choi, D. Lee and S. H. Noh, “Caching less for better performance: balancing cache size and "
+    "update cost of flash memory cache in hybrid storage systems”, FAST 2012",
+    idea="Flash caches a disk. The more of it holds data, the more often the cache has what is asked for, and the less "
+    "room garbage collection has. OP-FCL measures what is asked for, and from time to time divides flash into read "
+    "cache, write cache and over-provisioned space as a cost model says. FP-FCL has one cache of a fixed share, RW-FCL "
+    "a fixed share that the model divides between reads and writes.",
+    scales={
+        "quick": "Flash, segment, period, address spaces and numbers of requests are a sixteenth of the paper's; under "
+        "pgbench flash is half of what its trace touches.",
+        "full": "4 GiB of flash and one disk, and 16 GiB and three disks, as in the paper; under pgbench flash is half "
+        "of what its trace touches.",
+    },
+    experiments=experiments,
+    exhibits=(
+        Exhibit(
+            "best-partitions",
+            "OP-FCL beside the best fixed partition",
+            reading.best_partitions,
+            "The best fixed shares are those that are known after all of them were run; OP-FCL is run once. What it "
+            "settles at is the mean over the second half of its samples. What resizing gives up is destaged while no "
+            "request waits, so a cache that moves much may be faster than any that is fixed.",
+        ),
+        Picture(
+            "figure-3",
+            "The model's cost of a page request, reads only",
+            lambda _: costmodel.figure_of_reads(costmodel.Costs()),
+            reading.model_of_reads,
+            "The paper's example: Zipf 1.2 over 120 % of the flash; it does not say what is ranked, here a hundredth "
+            "of the flash.",
+        ),
+        Picture(
+            "figure-4",
+            "The model's cost of a page request, reads and writes",
+            lambda _: costmodel.figure_of_both(costmodel.Costs()),
+            reading.model_of_both,
+            "The paper's example: a fifth reads as above, writes Zipf 1.4 over 220 % of the flash, h′ = 0.2.",
+        ),
+        _by_share(6, "Mean response", MEAN, CONFIG_1, _RESPONSE, partial(reading.about_response, CONFIG_1)),
+        _by_share(7, "GC time", reading.GC_TIME, CONFIG_1, _GC, partial(reading.about_copies, CONFIG_1)),
+        _by_share(8, "Hit rate", reading.HITS, CONFIG_1, _HITS),
+        _sizes(9, CONFIG_1),
+        _by_share(10, "Mean response", MEAN, CONFIG_2, _RESPONSE, partial(reading.about_response, CONFIG_2)),
+        _by_share(11, "GC time", reading.GC_TIME, CONFIG_2, _GC, partial(reading.about_copies, CONFIG_2)),
+        _by_share(12, "Hit rate", reading.HITS, CONFIG_2, _HITS),
+        _sizes(13, CONFIG_2),
+        Figure(
+            "figure-14",
+            "Erases",
+            reading.ERASES,
+            reading.CACHING_AXIS,
+            reading.BOTH,
+            "The paper does not say which shares it compares; here it is every fixed one.",
+            baseline=FP,
+            across=OURS,
+            notes=reading.about_erases,
+        ),
+        Figure(
+            "figure-15a",
+            "OP-FCL's mean response by the sequential unit",
+            MEAN,
+            reading.UNIT_AXIS,
+            sensitivity(BY_UNIT),
+            "The stand-ins have few sequential runs, so the unit matters only where it is near the size of a request.",
+            notes=partial(reading.about_range, sensitivity(BY_UNIT)),
+        ),
+        Figure(
+            "figure-15b",
+            "OP-FCL's mean response by the period",
+            MEAN,
+            reading.PERIOD_AXIS,
+            sensitivity(BY_PERIOD),
+            "The stand-ins do not change: a long period costs what is learnt late, a short one has caches resized more "
+            "often, by what fewer requests say.",
+            notes=partial(reading.about_range, sensitivity(BY_PERIOD)),
+        ),
+        Figure(
+            "further-1",
+            "OP-FCL's mean response by the size of a segment",
+            MEAN,
+            reading.SEGMENT_AXIS,
+            sensitivity(BY_SEGMENT),
+            "Not in the paper, which has 256 MiB. A segment is the step in which flash is divided and in which hit "
+            "rates are known: 256 MiB are a sixteenth of 4 GiB.",
+        ),
+        Exhibit(
+            "further-2",
+            "where no write waits for destaging",
+            partial(reading.best_in_background, in_background(CONFIG_1)),
+            "Not in the paper, in whose model a write pays for the page that it pushes out. Here groups go in the "
+            "background, in every line, so that destaging costs what it makes others wait; the paper's model still "
+            "counts all of it, the measured costs do not.",
+        ),
+        Exhibit(
+            "rivals",
+            "silent eviction, and blocks by class",
+            reading.rivals,
+            "Not in the paper. Silent eviction (FlashTier) drops clean pages of GC's victims, for the disk holds them: "
+            "the hit rate pays for it. By class, clean pages and dirty ones have active blocks of their own, which GC "
+            "copies into, each page among its like.",
+        ),
+        Exhibit("workloads", "what is asked of which device", reading.devices, "Counted in OP-FCL's runs."),
+    ),
+    claims=tuple(reading.claims()),
+    open_questions=_OPEN_QUESTIONS,
+)

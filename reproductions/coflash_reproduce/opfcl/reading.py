@@ -1,0 +1,446 @@
+"""The analysis of the runs: the paper's numbers, and conclusions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from coflash import costmodel
+from coflash.measures.measure import MEAN, Measure
+from coflash.measures.metrics import Metrics
+from coflash.quantity import change, show, show_change
+from coflash_reproduce.opfcl.workloads import (
+    CONFIG_1,
+    CONFIG_2,
+    FP,
+    FP_BY_CLASS,
+    MEASURED,
+    OP,
+    OP_BY_CLASS,
+    OURS,
+    RW,
+    SILENT,
+    flash_bytes,
+    with_rivals,
+)
+from coflash_reproduce.paper import Axis, Claim, Experiment, Grid, Run, Runs
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
+
+CACHING_AXIS = Axis("caching space, share of the flash", "%")
+UNIT_AXIS = Axis("sequential unit", "KiB", logarithmic=True)
+PERIOD_AXIS = Axis("period, before scaling", "Ki requests", logarithmic=True)
+SEGMENT_AXIS = Axis("segment, before scaling", "MiB", logarithmic=True)
+BOTH = (*CONFIG_1, *CONFIG_2)
+
+WITHIN = 0.05
+"""The maximum by which OP-FCL may exceed the best fixed partition."""
+ERASES_RATIO = 3.0
+"""The largest reduction of erases."""
+OVERLOADED = 0.98
+"""The utilisation from which on disks do not keep up."""
+FINANCIAL_USE = (0.5, 0.625)
+"""2 to 2.5 of 4 GB."""
+BEST_SHARES = {"financial": 0.6, "home": 0.5, "search": 0.95, "exchange": 0.75, "msn": 0.75}
+"""The fixed shares that the paper found best; 70 to 80 % for the last two."""
+READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
+"""The results of the model for the paper's two examples."""
+
+
+def _hit_ratio(metrics: Metrics) -> float | None:
+    """Return the share of page requests that hit the cache; requests past the cache count as misses."""
+    tier = metrics.hybrid
+    pages = metrics.host_reads_pages + metrics.host_writes_pages
+    if not pages:
+        return None
+    cached_writes = metrics.host_writes_pages - tier.bypassed_writes_pages + tier.overflowed_writes_pages
+    write_uses = cached_writes + tier.read_hits_dirty_pages
+    return (tier.read_hits_clean_pages + (tier.write_hit_ratio or 0.0) * write_uses) / pages
+
+
+def _gc_ns(metrics: Metrics) -> float:
+    return metrics.gc_time_ns / metrics.requests
+
+
+HITS = Measure("hit rate", "share", _hit_ratio, "more")
+GC_TIME = Measure("GC time / request", "ns", _gc_ns)
+ERASES = Measure("erases of a block, mean", "ratio", lambda m: m.erase_count.mean)
+
+
+def least(runs: Runs, experiment: str, line: str) -> Run:
+    """Return the run of a line with the shortest mean response."""
+    return min(runs.of(experiment, line), key=lambda run: MEAN.read(run.metrics) or 0.0)
+
+
+def only(runs: Runs, experiment: str, line: str = OP) -> Run:
+    """Return the run of OP-FCL, or of another line with a single run."""
+    (run,) = runs.of(experiment, line)
+    return run
+
+
+def excess(runs: Runs, experiment: str, over: str = FP, line: str = OP) -> float:
+    """Return the relative change of OP-FCL's mean response from that of the best fixed share."""
+    best = least(runs, experiment, over)
+    return change(MEAN.read(only(runs, experiment, line).metrics), MEAN.read(best.metrics)) or 0.0
+
+
+def late_ns(run: Run) -> float:
+    """Return the mean response of requests that arrive in the second half of the simulated time."""
+    series = run.result().series()
+    late = slice(len(series) // 2, None)
+    requests, means = series["requests"][late], series["response_mean_ns"][late]
+    answered = requests > 0
+    return float((means[answered] * requests[answered]).sum() / requests.sum())
+
+
+def late_excess(runs: Runs, experiment: str, line: str = OP) -> float:
+    """Return the same relative change over the second half of the simulated time."""
+    best = min(late_ns(run) for run in runs.of(experiment, FP))
+    return late_ns(only(runs, experiment, line)) / best - 1
+
+
+def sizes(run: Run) -> list[dict[str, Any]]:
+    """Return the sizes of its caches over time."""
+    samples: list[dict[str, Any]] = run.document["metrics"]["hybrid"]["sizes"]
+    return samples
+
+
+def settled(run: Run) -> list[float]:
+    """Return its caching space as a share of the flash, for the second half of the samples."""
+    samples = sizes(run)
+    flash_pages = run.metrics.hybrid.flash_pages
+    return [
+        (sample["read_limit_pages"] + sample["write_limit_pages"]) / flash_pages
+        for sample in samples[len(samples) // 2 :]
+    ]
+
+
+def best_partitions(runs: Runs) -> Grid:
+    """Compare OP-FCL with the best fixed shares, and count the workloads with the paper's margin."""
+    found = runs.experiments(BOTH)
+    rows = []
+    for experiment in found:
+        fixed = [least(runs, experiment.name, line) for line in (FP, RW)]
+        shares = [text for run in fixed for text in (CACHING_AXIS.text(run.case.at), MEAN.shown(run.metrics))]
+        for line in OURS:
+            run = only(runs, experiment.name, line)
+            changes = (show_change(one) for one in _excesses(runs, experiment.name, line))
+            settles = show(mean(settled(run)), "share")
+            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), *changes, _given_up(run)))
+            shares = [""] * len(shares)
+    for line in OURS:
+        near = zip(*(_excesses(runs, experiment.name, line) for experiment in found), strict=True)
+        counts = (f"{sum(one <= WITHIN for one in column)} of {len(column)}" for column in near)
+        rows.append((f"within {WITHIN:.0%}", "", "", "", "", line, "", "", *counts, ""))
+    columns = ("", "best FP-FCL", "response", "best RW-FCL", "response", "line", "settles at", "response")
+    above = ("over best FP-FCL", "over best RW-FCL", "over best FP-FCL, second half")
+    return Grid((*columns, *above, "of destaged pages, given up by resizing"), tuple(rows))
+
+
+def _excesses(runs: Runs, experiment: str, line: str) -> tuple[float, float, float]:
+    over_fp, over_rw = (excess(runs, experiment, over, line) for over in (FP, RW))
+    return over_fp, over_rw, late_excess(runs, experiment, line)
+
+
+def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
+    """Describe the same if no write waits for destaging, so that destages of a resize gain nothing."""
+    rows = []
+    for experiment in runs.experiments(names):
+        fixed = least(runs, experiment.name, FP)
+        shares = [CACHING_AXIS.text(fixed.case.at), MEAN.shown(fixed.metrics)]
+        for line in OURS:
+            run, above = only(runs, experiment.name, line), excess(runs, experiment.name, line=line)
+            settles = show(mean(settled(run)), "share")
+            rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), show_change(above)))
+            shares = [""] * len(shares)
+    return Grid(("", "best FP-FCL", "response", "line", "settles at", "response", "over best FP-FCL"), tuple(rows))
+
+
+def rivals(runs: Runs) -> Grid:
+    """Describe the gains of GC that drops clean pages, and of blocks that hold one class of pages."""
+    rows = []
+    for experiment in runs.experiments(BOTH):
+        name = experiment.name
+        pairs = [
+            (run, next(fixed for fixed in runs.of(name, FP) if fixed.case.at == run.case.at))
+            for line in (SILENT, FP_BY_CLASS)
+            for run in runs.of(with_rivals(name), line)
+        ]
+        pairs.append((only(runs, with_rivals(name), OP_BY_CLASS), only(runs, name, OP)))
+        for run, over in pairs:
+            share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
+            changes = (
+                show_change(change(measure.read(run.metrics), measure.read(over.metrics)))
+                for measure in (MEAN, ERASES, HITS)
+            )
+            rows.append((experiment.title, run.case.line, share, over.case.line, MEAN.shown(run.metrics), *changes))
+    columns = ("", "line", "caching space", "over", "response", "change", "erases, change", "hit rate, change")
+    return Grid(columns, tuple(rows))
+
+
+def _given_up(run: Run) -> str:
+    tier = run.metrics.hybrid
+    return show(tier.given_up_pages / tier.destages_pages, "share") if tier.destages_pages else ""
+
+
+def about_response(names: Sequence[str], runs: Runs) -> list[str]:
+    """Name the workloads with more than the paper's margin, and their differences."""
+    texts = []
+    for experiment in runs.experiments(names):
+        texts += _about_disks(runs, experiment)
+        above = excess(runs, experiment.name)
+        if above <= WITHIN:
+            continue
+        ours, best = only(runs, experiment.name), least(runs, experiment.name, FP)
+        texts.append(
+            f"With {experiment.title} OP-FCL is {above:.1%} slower than FP-FCL at {CACHING_AXIS.text(best.case.at)}: "
+            f"its hit rate is {HITS.shown(ours.metrics)} against {HITS.shown(best.metrics)}, its GC time a request "
+            f"{GC_TIME.shown(ours.metrics)} against {GC_TIME.shown(best.metrics)}, and dirty pages destaged for each "
+            f"thousand requests {_destages(ours):.0f} against {_destages(best):.0f}. In the second half of the run it "
+            f"is {show_change(late_excess(runs, experiment.name))} against what is best then; by measured costs, "
+            f"{show_change(excess(runs, experiment.name, line=MEASURED))} over all."
+        )
+    if not texts:
+        texts = [f"OP-FCL is within {WITHIN:.0%} of the best fixed share with each of them."]
+    return texts
+
+
+def _about_disks(runs: Runs, experiment: Experiment) -> list[str]:
+    """State whether requests arrive faster than the disks can serve them in the best run."""
+    if experiment.scenario.to_dict()["replay"]["mode"] != "open":
+        return []
+    idlest = min(
+        (run for run in runs.of(experiment.name)), key=lambda run: float(run.metrics.hybrid.disk_utilisation or 0.0)
+    )
+    busy = float(idlest.metrics.hybrid.disk_utilisation or 0.0)
+    if busy < OVERLOADED:
+        return []
+    return [
+        f"**With {experiment.title} requests come faster than the disks can serve them**: they are busy for {busy:.1%} "
+        "of the time, and with no partition for less. Then a mean response says how long the trace is, and not how "
+        "good a partition: replay it at a lower rate, or on more disks."
+    ]
+
+
+def _destages(run: Run) -> float:
+    return 1000 * float(run.metrics.hybrid.destages_pages) / run.metrics.requests
+
+
+def about_copies(names: Sequence[str], runs: Runs) -> list[str]:
+    """Compare garbage collection with the expectation of the cost model."""
+    texts = []
+    for experiment in runs.experiments(names):
+        run = least(runs, experiment.name, FP)
+        valid = costmodel.victim_utilisation(run.case.at / 100)
+        texts.append(
+            f"{copies_a_page(run):.2f} with {experiment.title} at {CACHING_AXIS.text(run.case.at)} "
+            f"({valid / (1 - valid):.2f})"
+        )
+    return [
+        "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
+        f"model expects there by equation 3: {', '.join(texts)}."
+    ]
+
+
+def copies_a_page(run: Run) -> float:
+    """Return the number of GC copies for each page put into flash."""
+    programs = run.metrics.programs_pages
+    put = programs.host + programs.evict
+    return run.metrics.gc_copies_pages / put if put else 0.0
+
+
+def about_erases(runs: Runs) -> list[str]:
+    """Describe the erases that OP-FCL saves."""
+    ratios = [
+        f"{erases_ratio(runs, experiment):.2f} and {_erases_ratio(least(runs, experiment.name, FP), runs):.2f} with "
+        f"{experiment.title}"
+        for experiment in runs.experiments(BOTH)
+    ]
+    return [
+        "FP-FCL's erases at its largest share over those of OP-FCL, and at the share that is fastest: "
+        f"{', '.join(ratios)}."
+    ]
+
+
+def erases_ratio(runs: Runs, experiment: Experiment) -> float:
+    """Return the erases of FP-FCL at its largest share over those of OP-FCL."""
+    return _erases_ratio(max(runs.of(experiment.name, FP), key=lambda run: run.case.at), runs)
+
+
+def _erases_ratio(fixed: Run, runs: Runs) -> float:
+    ours = only(runs, fixed.experiment.name).metrics.erases_blocks
+    return fixed.metrics.erases_blocks / ours if ours else 0.0
+
+
+def about_range(names: Sequence[str], runs: Runs) -> list[str]:
+    """Describe the effect of a parameter."""
+    texts = []
+    for experiment in runs.experiments(names):
+        values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name)]
+        texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}")
+    return [f"From least to most the mean response varies: {', '.join(texts)}."]
+
+
+def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:
+    """Draw the caches of OP-FCL over time, as shares of the flash."""
+    from matplotlib.figure import Figure
+
+    panels = runs.experiments(names)
+    canvas = Figure(figsize=(max(3.8, 2.7 * len(panels)), 2.5), layout="constrained")
+    several = canvas.subplots(1, len(panels), squeeze=False)[0]
+    for axes, experiment in zip(several, panels, strict=True):
+        _sizes_panel(axes, only(runs, experiment.name))
+        axes.set_title(experiment.title, fontsize=8)
+    several[0].set_ylabel("share of the flash (%)")
+    canvas.legend(*several[0].get_legend_handles_labels(), loc="outside upper center", ncols=5)
+    return canvas
+
+
+def _sizes_panel(axes: Axes, run: Run) -> None:
+    from coflash import palette
+    from coflash.figures.style import DASHES
+
+    samples, flash_pages = sizes(run), run.metrics.hybrid.flash_pages
+    hours = [sample["at_ns"] / 3.6e12 for sample in samples]
+    reads, writes = (
+        [100 * sample[f"{kind}_limit_pages"] / flash_pages for sample in samples] for kind in ("read", "write")
+    )
+    lines = {
+        "read cache": reads,
+        "write cache": writes,
+        "over-provisioned": [100 - read - write for read, write in zip(reads, writes, strict=True)],
+        "clean pages": [100 * sample["clean_pages"] / flash_pages for sample in samples],
+        "dirty pages": [100 * sample["dirty_pages"] / flash_pages for sample in samples],
+    }
+    for index, (label, values) in enumerate(lines.items()):
+        held = index >= 3  # in the colour of their cache
+        colour = palette.LINES[index - 3 if held else index]
+        axes.plot(hours, values, label=label, color=colour, linestyle=DASHES[2 if held else 0])
+    axes.set_xlabel("time (h)")
+    axes.set_ylim(0, 100)
+    axes.grid(axis="y")
+
+
+def table_of_sizes(names: Sequence[str], runs: Runs) -> Grid:
+    """Return the caches of OP-FCL at some moments."""
+    rows = []
+    for experiment in runs.experiments(names):
+        run = only(runs, experiment.name)
+        samples, flash_pages = sizes(run), run.metrics.hybrid.flash_pages
+        for quarter in range(5):
+            sample = samples[quarter * (len(samples) - 1) // 4]
+            reads, writes = sample["read_limit_pages"] / flash_pages, sample["write_limit_pages"] / flash_pages
+            moment = show(sample["at_ns"], "ns")
+            rows.append(
+                (experiment.title, moment, *(show(one, "share") for one in (reads, writes, 1 - reads - writes)))
+            )
+    return Grid(("", "at", "read cache", "write cache", "over-provisioned"), tuple(rows))
+
+
+def model_of_reads(_: Runs) -> Grid:
+    """Return the first example of the cost model."""
+    best = costmodel.Costs().best(costmodel.READS_EXAMPLE, 0.01)
+    return Grid(("", "paper", "here"), (("u of least cost", f"near {READS_U}", f"{best.u:.2f}"),))
+
+
+def model_of_both(_: Runs) -> Grid:
+    """Return the second example of the cost model."""
+    best = costmodel.Costs().best(costmodel.BOTH_EXAMPLE, 0.01)
+    there = costmodel.Costs().hybrid_us(costmodel.BOTH_EXAMPLE, BOTH_U, BOTH_R)
+    rows = (
+        ("u of least cost", str(BOTH_U), f"{best.u:.2f}"),
+        ("r of least cost", str(BOTH_R), f"{best.r:.2f}"),
+        ("cost at the paper's u and r over the least", "", show_change(there / best.cost_us - 1)),
+    )
+    return Grid(("", "paper", "here"), rows)
+
+
+def devices(runs: Runs) -> Grid:
+    """Describe the workloads and their devices."""
+    names = ("flash", "segment", "period", "requests", "pages read", "pages written", "past the cache", "issued")
+    columns: dict[str, tuple[str, ...]] = {}
+    for experiment in runs.experiments(BOTH):
+        metrics, values = only(runs, experiment.name).metrics, experiment.scenario.to_dict()
+        pages = metrics.host_reads_pages + metrics.host_writes_pages
+        passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
+        replay = values["replay"]
+        columns[experiment.title] = (
+            show(flash_bytes(experiment.scenario), "bytes"),
+            values["hybrid"]["segment"],
+            f"{values['hybrid']['period_requests']:,} requests",
+            f"{metrics.requests:,}",
+            f"{metrics.host_reads_pages:,}",
+            f"{metrics.host_writes_pages:,}",
+            show(passed / pages, "share"),
+            "at their times" if replay["mode"] == "open" else f"{replay['queue_depth']} at a time",
+        )
+    return Grid(("", *columns), tuple(zip(names, *columns.values(), strict=True)))
+
+
+def claims() -> Iterator[Claim]:
+    """Return the paper's numbers."""
+    for figure, what, number, of in (
+        ("figure-3", "u of least cost, reads only", READS_U, "u"),
+        ("figure-4", "u of least cost, reads and writes", BOTH_U, "u"),
+        ("figure-4", "r of least cost, reads and writes", BOTH_R, "r"),
+    ):
+        demand = costmodel.READS_EXAMPLE if figure == "figure-3" else costmodel.BOTH_EXAMPLE
+        yield Claim(figure, what, (), (number,), partial(_of_model, demand, of), is_change=False)
+    for figure, names in (("figure-6", CONFIG_1), ("figure-10", CONFIG_2)):
+        for what, above in (
+            ("mean response, OP-FCL against the best fixed share of FP-FCL", excess),
+            ("the same over the second half of the run", late_excess),
+        ):
+            yield Claim(
+                figure,
+                what,
+                names,
+                (WITHIN,),
+                partial(_above, above),
+                is_change=True,
+                said="about the same",
+                at_most=True,
+            )
+        for name in names:
+            if name in BEST_SHARES:
+                said = "0.70 to 0.80" if name in CONFIG_2 else ""
+                what = "best fixed share of FP-FCL"
+                yield Claim(figure, what, (name,), (BEST_SHARES[name],), _best_share, is_change=False, said=said)
+    yield Claim(
+        "figure-9",
+        "caching space that OP-FCL uses, second half, least and most",
+        ("financial",),
+        FINANCIAL_USE,
+        _used,
+        is_change=False,
+    )
+    yield Claim(
+        "figure-14",
+        "erases, FP-FCL at its largest share over OP-FCL, the most over the workloads",
+        (),
+        (ERASES_RATIO,),
+        lambda runs, _: (max(erases_ratio(runs, one) for one in runs.experiments(BOTH)),),
+        is_change=False,
+        said="up to 3",
+    )
+
+
+def _of_model(demand: costmodel.Demand, of: str, *_: Any) -> tuple[float, ...]:
+    return (getattr(costmodel.Costs().best(demand, 0.01), of),)
+
+
+def _above(by: Callable[[Runs, str], float], runs: Runs, experiment: str) -> tuple[float, ...]:
+    return (by(runs, experiment),)
+
+
+def _best_share(runs: Runs, experiment: str) -> tuple[float, ...]:
+    return (least(runs, experiment, FP).case.at / 100,)
+
+
+def _used(runs: Runs, experiment: str) -> tuple[float, ...]:
+    used = settled(only(runs, experiment))
+    return min(used), max(used)

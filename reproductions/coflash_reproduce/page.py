@@ -1,0 +1,193 @@
+"""The page of a reproduction: the paper's numbers beside ours, each figure with its numbers, and the differences.
+
+Every number of ours is computed from the runs when the page is written; none is typed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from coflash._core import __version__
+from coflash.quantity import change, show, show_change
+from coflash_reproduce.drawing import lines_of
+from coflash_reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Paper, Picture, Runs
+
+HOLDS, DIRECTION, FAILS = "holds", "direction holds", "does not hold"
+NEAR = 0.2
+"""A number of the paper holds if ours is within this share of it."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A claim compared with an experiment."""
+
+    claim: Claim
+    experiment: Experiment | None
+    """None if the claim is about all runs together."""
+    ours: tuple[float, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Whether it holds."""
+        pairs = list(zip(self.ours, self.claim.paper, strict=True))
+        if self.claim.at_most:
+            return HOLDS if all(ours <= paper for ours, paper in pairs) else FAILS
+        if all(abs(ours - paper) <= NEAR * abs(paper) for ours, paper in pairs):
+            return HOLDS
+        return DIRECTION if self.claim.is_change and all(ours * paper > 0 for ours, paper in pairs) else FAILS
+
+    def row(self) -> tuple[str, ...]:
+        """Return the cells of the table."""
+        deviations = [_deviation(self.claim, *pair) for pair in zip(self.ours, self.claim.paper, strict=True)]
+        return (
+            self.claim.exhibit.replace("-", " "),
+            f"{self.claim.what}, {self.experiment.title}" if self.experiment else self.claim.what,
+            self.claim.said or _numbers(self.claim, self.claim.paper),
+            _numbers(self.claim, self.ours),
+            " … ".join(deviations),
+            self.verdict,
+        )
+
+
+def judged(paper: Paper, runs: Runs) -> list[Judged]:
+    """Compare each claim with every experiment that it is about."""
+    return [
+        Judged(claim, experiment, claim.ours(runs, experiment.name if experiment else ""))
+        for claim in paper.claims
+        for experiment in (runs.experiments(claim.experiments) if claim.experiments else [None])
+    ]
+
+
+def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images: str) -> str:
+    """Write the page.
+
+    Args:
+        paper: The paper.
+        scale: The scale of the runs.
+        traces: The traces of the user.
+        runs: Its runs.
+        images: The folder of the images, as the page refers to it.
+    """
+    verdicts = judged(paper, runs)
+    hold, in_direction, fail = (sum(one.verdict == name for one in verdicts) for name in (HOLDS, DIRECTION, FAILS))
+    command = " ".join([f"coflash reproduce {paper.name} --scale {scale}", *(f"--trace {file}" for file in traces)])
+    different = {run.key: run for run in runs}.values()  # experiments may share runs
+    requests = sum(run.metrics.requests for run in different)
+    bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in paper.claims)
+    parts = [
+        f"# {paper.title}",
+        f"{paper.source}.",
+        paper.idea,
+        f"<!-- Written by `coflash reproduce {paper.name} --scale {scale}`; every number below comes from its runs. "
+        "-->",
+        f"`{command}` made this page (coflash {__version__}): {len(different)} runs, "
+        f"{requests:,} requests. {paper.scales[scale]}",
+        "## What holds",
+        f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
+        f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same "
+        f"sign.{bounds} Two numbers are the ends of a range.",
+        table(Grid(("", "", "paper", "here", "deviation", ""), tuple(one.row() for one in verdicts))),
+    ]
+    for exhibit in paper.exhibits:
+        parts.append(f"## {_heading(exhibit.name)}: {exhibit.title}")
+        if isinstance(exhibit, Figure):
+            parts.append(f"![{exhibit.title}]({images}/{paper.name}-{exhibit.name}.png)")
+            parts += _figure_tables(exhibit, runs)
+            parts.append(" ".join([exhibit.differs, *exhibit.notes(runs)]))
+        elif isinstance(exhibit, Picture):
+            parts.append(f"![{exhibit.title}]({images}/{paper.name}-{exhibit.name}.png)")
+            parts += [table(exhibit.grid(runs)), " ".join([exhibit.differs, *exhibit.notes(runs)])]
+        else:
+            parts += [table(exhibit.grid(runs)), exhibit.differs]
+    parts += ["## What the paper leaves open", "\n".join(f"- {question}" for question in paper.open_questions)]
+    return "\n\n".join(parts) + "\n"
+
+
+def figure_csv(figure: Figure, runs: Runs) -> str:
+    """Write the numbers of a figure as CSV: a row for each run, exactly as in the store."""
+    rows = [("experiment", "line", "at", figure.measure.label, "run")]
+    for experiment in runs.experiments(figure.experiments):
+        if figure.lines is not None:
+            lines = figure.lines(runs, experiment)
+            rows += [
+                (experiment.name, line.label, repr(at), repr(value), "") for line in lines for at, value in line.points
+            ]
+            continue
+        rows += [
+            (experiment.name, run.case.line, repr(run.case.at), repr(figure.measure.read(run.metrics)), run.key)
+            for run in runs.of(experiment.name)
+            if not figure.only or run.case.line in figure.only
+        ]
+    rows += [("", line.label, repr(at), repr(value), "") for line in figure.beside(runs) for at, value in line.points]
+    return _csv(rows)
+
+
+def exhibit_csv(exhibit: Exhibit | Picture, runs: Runs) -> str:
+    """Write a table as CSV, as it is shown."""
+    grid = exhibit.grid(runs)
+    return _csv([grid.columns, *grid.rows])
+
+
+def claims_csv(paper: Paper, runs: Runs) -> str:
+    """Write the paper's numbers beside ours as CSV, with all digits."""
+    rows: list[Sequence[str]] = [("exhibit", "what", "experiment", "paper", "here", "verdict")]
+    for one in judged(paper, runs):
+        for published, ours in zip(one.claim.paper, one.ours, strict=True):
+            numbers = (repr(published), repr(ours))
+            of = one.experiment.name if one.experiment else ""
+            rows.append((one.claim.exhibit, one.claim.what, of, *numbers, one.verdict))
+    return _csv(rows)
+
+
+def table(grid: Grid) -> str:
+    """Write a table in Markdown."""
+    rule = ["---"] * len(grid.columns)
+    return "\n".join(f"| {' | '.join(row)} |" for row in (grid.columns, rule, *grid.rows))
+
+
+def _figure_tables(figure: Figure, runs: Runs) -> Iterator[str]:
+    panels = runs.experiments(figure.experiments)
+    for experiment in panels:
+        if len(panels) > 1:
+            yield f"{figure.measure.label[0].upper()}{figure.measure.label[1:]}, {experiment.title}:"
+        yield table(_figure_grid(figure, runs, experiment))
+
+
+def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
+    lines = [*lines_of(runs, experiment, figure), *figure.beside(runs)]
+    values = {line.label: dict(line.points) for line in lines}
+    base = values.get(figure.baseline or "", {})
+    places = sorted({at for of in values.values() for at in of})
+    columns, rows = [figure.axis.label], [[figure.axis.text(at)] for at in places]
+    for label, of in values.items():
+        columns.append(label)
+        for row, at in zip(rows, places, strict=True):
+            row.append(show(of.get(at), figure.measure.unit))
+        if base and of is not base:
+            columns.append("change")
+            for row, at in zip(rows, places, strict=True):
+                row.append(show_change(change(of.get(at), base.get(at))))
+    return Grid(tuple(columns), tuple(map(tuple, rows)))
+
+
+def _heading(name: str) -> str:
+    return name.replace("-", " ").capitalize()
+
+
+def _numbers(claim: Claim, numbers: Sequence[float]) -> str:
+    return " … ".join(show_change(number) if claim.is_change else f"{number:.2f}" for number in numbers)
+
+
+def _deviation(claim: Claim, ours: float, paper: float) -> str:
+    if claim.is_change:
+        return f"{100 * (ours - paper):+.1f} points".replace("-", "−")
+    return show_change(ours / paper - 1)
+
+
+def _csv(rows: Sequence[Sequence[str]]) -> str:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()

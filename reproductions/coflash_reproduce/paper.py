@@ -1,0 +1,240 @@
+"""The definition of a paper: its experiments, its figures and tables, and the numbers that it published.
+
+A paper is a module that declares one [`Paper`][coflash_reproduce.paper.Paper]. It neither runs nor draws: `runs` does
+the experiments, `drawing` the figures, `page` the text. The terms:
+
+- an *experiment* is a scenario, a workload, and its cases;
+- a *case* is one run: its line in a figure, its place on the axis, and its changes to the scenario;
+- an *exhibit* is a figure or a table of the paper;
+- a *claim* is a number of the paper, and the computation of ours from the runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from coflash.measures.measure import Measure
+from coflash.measures.metrics import Metrics
+from coflash.quantity import change
+from coflash.results.result import FILES, Result
+from coflash.results.store import RunFolder
+from coflash.scenario import Scenario
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+
+@dataclass(frozen=True)
+class Case:
+    """One run of an experiment."""
+
+    line: str
+    """The line of the figure to which it belongs."""
+    at: float
+    """The place on the figure's axis, in the axis' unit."""
+    changes: Mapping[str, Any]
+    """The changes to the scenario, by key."""
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A scenario and its cases."""
+
+    name: str
+    title: str
+    """The title of its panel in a figure."""
+    scenario: Scenario
+    cases: tuple[Case, ...]
+    trace: tuple[str, ...] = ()
+    """The files of the trace to replay in place of the scenario's workload."""
+    footprint_bytes: int = 0
+    """The address space of its requests."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished case."""
+
+    experiment: Experiment
+    case: Case
+    key: str
+    """Its key in the store."""
+    files: RunFolder
+    document: Mapping[str, Any]
+
+    @cached_property
+    def metrics(self) -> Metrics:
+        """The metrics."""
+        return Metrics(self.document["metrics"])
+
+    @cached_property
+    def scenario(self) -> Scenario:
+        """The scenario of the run."""
+        return Scenario.from_dict(self.document["scenario"])
+
+    def result(self) -> Result:
+        """Load the whole result from the store."""
+        return Result.load(self.files.here(*sorted(FILES)))
+
+
+@dataclass(frozen=True)
+class Runs:
+    """All runs of a paper's experiments, in their order."""
+
+    runs: tuple[Run, ...]
+
+    def __iter__(self) -> Iterator[Run]:
+        return iter(self.runs)
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def of(self, experiment: str, line: str | None = None) -> list[Run]:
+        """Return the runs of an experiment, or of one of its lines; empty if it was not run."""
+        return [run for run in self.runs if run.experiment.name == experiment and line in (None, run.case.line)]
+
+    def at(self, experiment: str, line: str, at: float) -> Run | None:
+        """Return the run at a place of a line; None if there is none."""
+        return next((run for run in self.of(experiment, line) if run.case.at == at), None)
+
+    def experiments(self, names: Sequence[str]) -> list[Experiment]:
+        """Return those of these experiments that were run, in the order of the names."""
+        done = {run.experiment.name: run.experiment for run in self.runs}
+        return [done[name] for name in names if name in done]
+
+    def changes(self, experiment: str, line: str, baseline: str, measure: Measure) -> list[float]:
+        """Return the relative changes of a line from the baseline, at each place that both have."""
+        pairs = ((run, self.at(experiment, baseline, run.case.at)) for run in self.of(experiment, line))
+        found = (change(measure.read(run.metrics), measure.read(base.metrics)) for run, base in pairs if base)
+        return [relative for relative in found if relative is not None]
+
+
+@dataclass(frozen=True)
+class Axis:
+    """The axis of a figure."""
+
+    label: str
+    unit: str
+    """The unit of the places: "GiB", "%" or empty."""
+    logarithmic: bool = False
+
+    def text(self, at: float) -> str:
+        """Show a place with its unit."""
+        number = f"{at:.3g}" if at < 1000 else f"{at:,.0f}"
+        return f"{number} {self.unit}".strip()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line beside the runs, such as a theory."""
+
+    label: str
+    points: tuple[tuple[float, float], ...]
+    """Places and values."""
+
+
+Notes = Callable[[Runs], Sequence[str]]
+"""Conclusions from the numbers, in sentences that contain them."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: a measure over an axis, a panel for each experiment, a line for each line of the cases."""
+
+    name: str
+    title: str
+    measure: Measure
+    axis: Axis
+    experiments: tuple[str, ...]
+    """The names of the experiments, which are shown if they were run."""
+    differs: str
+    """What differs from the paper, in a sentence."""
+    baseline: str | None = None
+    """The line with which the others are compared."""
+    from_zero: bool = True
+    """Whether the axis of the measure begins at 0; otherwise the lines fill the panel."""
+    only: tuple[str, ...] = ()
+    """The lines to show; all of them if empty."""
+    lines: Callable[[Runs, Experiment], Sequence[Line]] | None = None
+    """The lines of a panel, if they are not those of its cases."""
+    across: tuple[str, ...] = ()
+    """Lines of a single run without a place on the axis, which are drawn across it."""
+    beside: Callable[[Runs], Sequence[Line]] = lambda _: ()
+    """Lines beside the runs."""
+    notes: Notes = lambda _: ()
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of texts."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Exhibit:
+    """A table of the paper, or one of ours."""
+
+    name: str
+    title: str
+    grid: Callable[[Runs], Grid]
+    differs: str
+    """What differs from the paper, or what it shows, in a sentence."""
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure of the paper that is not a measure over an axis."""
+
+    name: str
+    title: str
+    draw: Callable[[Runs], Canvas]
+    grid: Callable[[Runs], Grid]
+    """Its numbers."""
+    differs: str
+    """What differs from the paper, in a sentence."""
+    notes: Notes = lambda _: ()
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A number, or the two ends of a range, that the paper published."""
+
+    exhibit: str
+    """The name of its figure or table."""
+    what: str
+    experiments: tuple[str, ...]
+    """The experiments to compare with it, if they were run; empty if it is about all runs together."""
+    paper: tuple[float, ...]
+    ours: Callable[[Runs, str], tuple[float, ...]]
+    """The same numbers from an experiment, whose name is empty if the claim is about all runs together."""
+    is_change: bool
+    """Whether the numbers are relative changes; otherwise they are ratios."""
+    said: str = ""
+    """The paper's words if it gives no number; `paper` is then our reading of them."""
+    at_most: bool = False
+    """Whether the paper's number is an upper bound."""
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A paper."""
+
+    name: str
+    title: str
+    source: str
+    """The publication: authors, place, year."""
+    idea: str
+    """The idea, in a few sentences."""
+    scales: Mapping[str, str]
+    """The sizes of its experiments by name, each with an explanation of its scaling."""
+    experiments: Callable[[str, tuple[str, ...]], tuple[Experiment, ...]]
+    """The experiments of a scale, given the traces of the user."""
+    exhibits: tuple[Figure | Picture | Exhibit, ...]
+    claims: tuple[Claim, ...]
+    open_questions: tuple[str, ...] = field(default=())
+    """The questions that the paper leaves open, and our choices."""

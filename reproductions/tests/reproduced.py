@@ -1,0 +1,39 @@
+"""What the tests of all reproductions share: a scale that takes seconds, and what was written, read without coflash."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from coflash_reproduce.paper import Paper
+from coflash_reproduce.reproduction import Reproduction
+
+
+@contextmanager
+def tiny_scale(paper: Paper, workloads: ModuleType, scale: object, recorded: Path | None = None) -> Iterator[None]:
+    """A paper that has the scale "tiny", too; with another trace for the one that is shipped, which does not shrink."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(workloads.SCALES, "tiny", scale)
+        patch.setitem(paper.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
+        if recorded is not None:
+            patch.setattr(workloads, "find_trace", lambda: recorded)
+        yield
+
+
+def documents(done: Reproduction) -> dict[str, dict[str, Any]]:
+    """What each run was and counted, by its name in the store."""
+    runs = (done.page.parent / "store" / "runs").iterdir()
+    return {run.name: json.loads((run / "result.json").read_text("utf-8")) for run in runs}
+
+
+def rows(done: Reproduction, exhibit: str) -> list[dict[str, str]]:
+    """The table of an exhibit."""
+    with (done.page.parent / "tables" / f"{done.page.stem}-{exhibit}.csv").open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))

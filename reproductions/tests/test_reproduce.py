@@ -1,0 +1,224 @@
+"""The frame of reproductions, on the CDM paper at a scale that takes seconds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+from reproduced import documents, rows, tiny_scale
+
+from coflash import CoflashError, Scenario
+from coflash.cli import main
+from coflash.demo import find_trace
+from coflash.quantity import show, show_change
+from coflash_reproduce.cdm import PAPER, reading, workloads
+from coflash_reproduce.cdm.workloads import Scale
+from coflash_reproduce.page import DIRECTION, FAILS, HOLDS, Judged
+from coflash_reproduce.paper import Case, Claim, Experiment, Figure
+from coflash_reproduce.reproduction import PAPERS, Reproduction, reproduce
+from coflash_reproduce.runs import run_all
+from processes import coflash
+from sweeps import SMALL
+
+TINY = Scale(64, capacities_gib=(32, 64), random_percent=(0, 20, 100), cache_gib=(1, 4), rounds=2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tiny() -> Any:
+    with tiny_scale(PAPER, workloads, TINY):
+        yield
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce("cdm", "tiny", out=tmp_path_factory.mktemp("cdm") / "out")
+
+
+@pytest.fixture(scope="module")
+def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+    """What each run counted."""
+    return {name: document["metrics"] for name, document in documents(done).items()}
+
+
+def leaf(metrics: dict[str, Any], path: str) -> Any:
+    for step in path.split("."):
+        metrics = metrics[step]
+    return metrics
+
+
+MEASURED = {
+    "figure-1": ("WAF, by host writes", "waf_host"),
+    "figure-2": ("WAF, by host writes", "waf_host"),
+    "figure-6": ("pages copied by GC", "gc_copies_pages"),
+    "figure-7": ("WAF, by host writes", "waf_host"),
+    "figure-8": ("response, mean", "response_ns.all.mean"),
+    "figure-9": ("response, std. deviation", "response_ns.all.stddev"),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_every_figure_is_drawn_and_its_numbers_are_those_of_the_store(
+    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    images = done.page.parent / "images"
+    assert (images / f"cdm-{name}.png").read_bytes().startswith(b"\x89PNG")
+    assert (images / f"cdm-{name}.svg").read_bytes().startswith(b"<?xml")
+
+    figure = next(exhibit for exhibit in PAPER.exhibits if exhibit.name == name)
+    assert isinstance(figure, Figure)
+    experiments = workloads.experiments("tiny", ())
+    cases = [case for one in experiments if one.name in figure.experiments for case in one.cases]
+    found = [row for row in rows(done, name) if row["run"]]
+    assert [(row["line"], float(row["at"])) for row in found] == [(case.line, case.at) for case in cases]
+
+    page = done.page.read_text("utf-8")
+    section = re.split(r"^## ", page, flags=re.MULTILINE)
+    text = next(part for part in section if part.lower().startswith(name.replace("-", " ") + ":"))
+    label, path = MEASURED[name]
+    for row in found:
+        value = leaf(stored[row["run"]], path)
+        assert float(row[label]) == value
+        assert f"| {show(value, figure.measure.unit)} |" in text
+
+
+def test_the_papers_numbers_stand_beside_those_computed_from_the_store(
+    done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    claims = rows(done, "claims")
+    page = done.page.read_text("utf-8")
+    for experiment, figure in (("jedec", "figure-6"), ("oltp-like", "figure-8"), ("pgbench", "figure-9")):
+        path = MEASURED[figure][1]
+        of = {
+            (r["line"], r["at"]): leaf(stored[r["run"]], path)
+            for r in rows(done, figure)
+            if r["experiment"] == experiment
+        }
+        changes = [of["CDM", at] / of["NVM-basic", at] - 1 for _, at in of if _ == "CDM"]
+        assert len(changes) == len(TINY.cache_gib)
+        claim = next(row for row in claims if (row["exhibit"], row["experiment"]) == (figure, experiment))
+        assert float(claim["here"]) == pytest.approx(mean(changes), rel=1e-12)
+        assert f"| {show_change(float(claim['paper']))} | {show_change(mean(changes))} |" in page
+    assert {row["exhibit"] for row in claims} == {"figure-1", "figure-2", *list(MEASURED)[2:]}
+    assert all(len(row["verdict"]) > 0 for row in claims)
+
+
+def test_the_page_shows_only_images_that_are_there(done: Reproduction) -> None:
+    shown = re.findall(r"!\[[^]]*\]\(([^)]*)\)", done.page.read_text("utf-8"))
+    assert len(shown) == 6
+    assert all((done.page.parent / image).is_file() for image in shown)
+
+
+def test_again_runs_nothing_and_publishes_the_same_page(done: Reproduction, tmp_path: Path) -> None:
+    out = done.page.parent
+    before = {file: file.stat().st_mtime_ns for file in (out / "store").rglob("*")}
+    again = reproduce("cdm", "tiny", out=out, publish=tmp_path / "docs")
+    assert {file: file.stat().st_mtime_ns for file in (out / "store").rglob("*")} == before
+    assert (tmp_path / "docs" / "cdm.md").read_bytes() == again.page.read_bytes()
+    images = {file.name: file.read_bytes() for file in (tmp_path / "docs" / "images").iterdir()}
+    assert images == {file.name: file.read_bytes() for file in (out / "images").glob("*.png")}
+    assert {file.name for file in (tmp_path / "docs").iterdir()} == {"cdm.md", "images"}
+
+
+def test_unrepeated_random_writes_follow_the_closed_form(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(workloads.SCALES, "steady", Scale(32, capacities_gib=(48,)))
+    by_capacity = workloads.experiments("steady", ())[0]
+    alone = tuple(case for case in by_capacity.cases if case.line == workloads.INDEPENDENT)
+    (run,) = run_all((replace(by_capacity, cases=alone),), tmp_path, 1, None)
+    assert reading.in_the_long_run(run) == pytest.approx(reading.closed_form(run), rel=0.02)
+
+
+def test_scaling_keeps_the_papers_shares() -> None:
+    full, small = (workloads.experiments(scale, ())[2] for scale in ("full", "quick"))
+    assert full.name == small.name == "jedec"
+    paper = Scenario.load("cdm-64g")
+    assert full.scenario.to_dict()["flash"] == paper.to_dict()["flash"]
+    for one, other in zip(full.cases, small.cases, strict=True):
+        bytes_full, bytes_small = (int(case.changes["cache.size"].removesuffix("KiB")) for case in (one, other))
+        assert bytes_full == 16 * bytes_small
+    assert workloads.raw_pages(full.scenario) == 16 * workloads.raw_pages(small.scenario)
+    assert small.footprint_bytes == full.footprint_bytes // 16
+
+
+def test_a_trace_that_is_given_replaces_the_stand_ins(tmp_path: Path) -> None:
+    trace = tmp_path / "mine.iolog"
+    pages = "".join(f"{index * 100} d write {index * 4096} 4096\n" for index in range(100_000))
+    trace.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{pages}", encoding="utf-8")
+    *_, last = experiments = workloads.experiments("tiny", (str(trace),))
+    assert [one.name for one in experiments] == ["capacity", "random-share", "jedec", "oltp"]
+    assert last.trace == (str(trace),)
+    assert last.footprint_bytes == 100_000 * 4096
+    share = last.footprint_bytes / (workloads.raw_pages(last.scenario) * 4096)
+    assert share == pytest.approx(30.7e9 / 2**36, rel=0.02)  # as near as whole blocks in each plane come
+    whole = workloads.experiments("full", (str(trace),))[-1]
+    assert whole.scenario.to_dict()["flash"] == Scenario.load("cdm-64g").to_dict()["flash"]
+
+
+def test_a_trace_that_arrives_faster_than_the_device_answers_is_said(done: Reproduction, tmp_path: Path) -> None:
+    assert reading.about_load(done.runs) == [], "the stand-ins can be served"
+    of_disk = tmp_path / "fast.csv"
+    of_disk.write_text("".join(f"{place},W,{place * 7919 % 50_000},4096\n" for place in range(60_000)))
+    columns = {"workload.trace_options": {"columns": "time:us,op,offset:pages,size:bytes"}}
+    (*_, given) = workloads.experiments("tiny", (str(find_trace()),))
+    given = replace(given, scenario=given.scenario.with_(columns), trace=(str(of_disk),), cases=given.cases[:1])
+    (note,) = reading.about_load(run_all((given,), tmp_path / "out", 1, None))
+    assert note.startswith("OLTP (given trace) arrives faster than this device answers")
+
+
+def test_a_claim_holds_within_a_fifth_or_in_its_direction() -> None:
+    experiment = Experiment("x", "X", SMALL, ())
+
+    def verdict(ours: tuple[float, ...], paper: tuple[float, ...], is_change: bool = True) -> str:
+        claim = Claim("figure-1", "what", ("x",), paper, lambda *_: ours, is_change=is_change)
+        return Judged(claim, experiment, ours).verdict
+
+    assert verdict((-0.41,), (-0.5,)) == HOLDS
+    assert verdict((-0.39,), (-0.5,)) == DIRECTION
+    assert verdict((0.1,), (-0.5,)) == FAILS
+    assert verdict((-0.02, -0.1), (-0.02, -0.2)) == DIRECTION
+    assert verdict((0.001, -0.2), (-0.02, -0.2)) == FAILS
+    assert verdict((2.3,), (2.84,), is_change=False) == HOLDS
+    assert verdict((2.2,), (2.84,), is_change=False) == FAILS
+
+
+def test_a_run_that_fails_is_named(tmp_path: Path) -> None:
+    cases = (Case("good", 1, {"cache.size": "1MiB"}), Case("bad", 2, {"ftl.spare.share": "1%"}))
+    with pytest.raises(CoflashError, match=r"1 of 2 runs failed: .*too small"):
+        run_all((Experiment("x", "X", SMALL, cases),), tmp_path, 1, None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("cdn",), 'paper: "cdn" was given; did you mean "cdm"?'),
+        (("cdm", "--scale", "ful"), 'scale: "ful" was given; did you mean "full"? (allowed: quick, full'),
+        (("cdm", "--trace", "/nowhere"), "/nowhere"),
+        (("cdm", "--out", "/proc/nothing"), "/proc/nothing/images: cannot be written"),
+    ],
+)
+def test_what_cannot_be_used_is_said_in_a_line_and_exits_2(
+    arguments: tuple[str, ...], message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = coflash("reproduce", *arguments)
+    assert found.returncode == 2
+    (line,) = found.stderr.splitlines()
+    assert message in line
+
+
+def test_without_this_distribution_a_line_says_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
+    monkeypatch.setattr("sys.argv", ["coflash", "reproduce", "cdm", "--scale", "full"])
+    with pytest.raises(SystemExit, match="2"):
+        main()
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.endswith("coflash-reproduce is not installed; in a checkout of coflash: pip install ./reproductions")
+
+
+def test_every_paper_is_known_by_its_name() -> None:
+    assert all(name == paper.name for name, paper in PAPERS.items())

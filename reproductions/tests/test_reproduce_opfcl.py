@@ -1,0 +1,295 @@
+"""The OP-FCL paper at a scale that takes seconds: what is on its page is what the runs counted."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reproduced import documents, rows, tiny_scale
+
+from coflash._core import quantity
+from coflash.quantity import show, show_change
+from coflash.scenario import Scenario
+from coflash_reproduce.drawing import lines_of
+from coflash_reproduce.opfcl import PAPER, reading, workloads
+from coflash_reproduce.opfcl.workloads import FP, MEASURED, OP, OURS, RW, STEADY, Scale
+from coflash_reproduce.page import FAILS, HOLDS, Judged
+from coflash_reproduce.paper import Claim, Figure, Picture, Runs
+from coflash_reproduce.reproduction import Reproduction, reproduce
+
+TINY = Scale(
+    64,
+    caching_percent=(50, 90),
+    rivals_percent=(90,),
+    units_kib=(16, 128),
+    periods_log2=(14, 16),
+    segments_mib=(128, 256),
+)
+
+
+def trace_of(file: Path, pages: int) -> Path:
+    """Writes of single pages, all over so many, then reads of them."""
+    places = [(index * 7919) % pages for index in range(pages)]
+    requests = [(op, page) for op in ("write", "read") for page in places]
+    lines = [f"{at * 1000} d {op} {page * 4096} 4096" for at, (op, page) in enumerate(requests)]
+    file.write_text("\n".join(["fio version 3 iolog", "0 d add", "0 d open", *lines, ""]), encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    recorded = trace_of(tmp_path_factory.mktemp("trace") / "recorded.iolog", 30_000)
+    with tiny_scale(PAPER, workloads, TINY, recorded):
+        yield
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce("opfcl", "tiny", out=tmp_path_factory.mktemp("opfcl") / "out")
+
+
+@pytest.fixture(scope="module")
+def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+    """What each run counted."""
+    return {name: document["metrics"] for name, document in documents(done).items()}
+
+
+def section(done: Reproduction, name: str) -> str:
+    parts = re.split(r"^## ", done.page.read_text("utf-8"), flags=re.MULTILINE)
+    return next(part for part in parts if part.lower().startswith(name.replace("-", " ") + ":"))
+
+
+def test_every_figure_is_there(done: Reproduction) -> None:
+    images = done.page.parent / "images"
+    figures = [exhibit for exhibit in PAPER.exhibits if isinstance(exhibit, Figure | Picture)]
+    names = [figure.name.removeprefix("figure-") for figure in figures]
+    assert names == ["3", "4", "6", "7", "8", "9", "10", "11", "12", "13", "14", "15a", "15b", "further-1"]
+    for figure in figures:
+        assert (images / f"opfcl-{figure.name}.png").read_bytes().startswith(b"\x89PNG")
+        assert f"](images/opfcl-{figure.name}.png)" in section(done, figure.name)
+
+
+def hit_ratio(metrics: dict[str, Any]) -> float:
+    """By counting what the disks had to give, and what was new to the write cache."""
+    tier = metrics["hybrid"]
+    writes = metrics["host_writes_pages"] - tier["bypassed_writes_pages"]
+    write_hits = tier["write_hit_ratio"] * (writes + tier["read_hits_dirty_pages"]) if writes else 0
+    pages = metrics["host_reads_pages"] + metrics["host_writes_pages"]
+    return float((tier["read_hits_clean_pages"] + write_hits) / pages)
+
+
+COUNTED = {
+    "figure-6": ("response, mean", lambda m: m["response_ns"]["all"]["mean"]),
+    "figure-7": ("GC time / request", lambda m: m["gc_time_ns"] / m["requests"]),
+    "figure-8": ("hit rate", hit_ratio),
+    "figure-10": ("response, mean", lambda m: m["response_ns"]["all"]["mean"]),
+    "figure-14": ("erases of a block, mean", lambda m: m["erase_count"]["mean"]),
+    "figure-15b": ("response, mean", lambda m: m["response_ns"]["all"]["mean"]),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_the_numbers_of_a_figure_are_those_of_the_store(
+    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    label, measured = COUNTED[name]
+    found = rows(done, name)
+    assert found
+    figure = next(one for one in PAPER.exhibits if one.name == name)
+    assert isinstance(figure, Figure)
+    for row in found:
+        value = measured(stored[row["run"]])  # type: ignore[no-untyped-call]
+        assert float(row[label]) == pytest.approx(value, rel=1e-12)
+        assert f"| {show(float(row[label]), figure.measure.unit)} |" in section(done, name)
+
+
+def test_a_line_across_is_one_run_at_all_places(done: Reproduction) -> None:
+    figure = next(one for one in PAPER.exhibits if one.name == "figure-6")
+    assert isinstance(figure, Figure)
+    (experiment,) = done.runs.experiments(["financial"])
+    lines = {line.label: line.points for line in lines_of(done.runs, experiment, figure)}
+    assert list(lines) == [FP, RW, *OURS]
+    for label in OURS:
+        (run,) = done.runs.of("financial", label)
+        mean = run.metrics.response_ns.all.mean
+        assert lines[label] == tuple((at, mean) for at in TINY.caching_percent)
+    assert [at for at, _ in lines[FP]] == list(TINY.caching_percent)
+
+
+def test_op_fcl_is_held_against_the_best_fixed_share(done: Reproduction) -> None:
+    claims = [row for row in rows(done, "claims") if row["what"].startswith("mean response, OP-FCL")]
+    assert {row["experiment"] for row in claims} == {"financial", "home", "search", "pgbench", "exchange", "msn"}
+    for row in claims:
+        figure = "figure-10" if row["experiment"] in workloads.CONFIG_2 else "figure-6"
+        of = [
+            (r["line"], float(r["response, mean"])) for r in rows(done, figure) if r["experiment"] == row["experiment"]
+        ]
+        ours = next(value for line, value in of if line == OP)
+        best = min(value for line, value in of if line == FP)
+        assert float(row["here"]) == pytest.approx(ours / best - 1, abs=1e-12)
+        assert row["verdict"] == (HOLDS if ours <= 1.05 * best else FAILS)
+        assert f"| {show_change(ours / best - 1)} |" in done.page.read_text("utf-8")
+
+
+TITLES = {
+    "Financial-like": "oltp-like",
+    "Home-like": "hot-cold",
+    "Search-like": "'read_share': '100%'",
+    "pgbench (recorded)": "recorded",
+    "Exchange-like": "'read_share': '45%'",
+    "MSN-like": "'read_share': '67%'",
+}
+"""What tells each workload from the others, in its scenario."""
+
+
+def scheme_of(scenario: dict[str, Any]) -> tuple[str, bool, bool]:
+    """Its scheme, whether its costs are measured, and whether resizing yields."""
+    hybrid = scenario["hybrid"]
+    return (
+        hybrid["scheme"]["name"],
+        hybrid["scheme"].get("costs") == "measured",
+        hybrid["resizing"] == "yielding",
+    )
+
+
+SCHEMES = {OP: ("op-fcl", False, True), MEASURED: ("op-fcl", True, True), STEADY: ("op-fcl", False, False)}
+
+
+@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize(("exhibit", "destaging"), [("best-partitions", "foreground"), ("further-2", "background")])
+def test_the_best_partitions_are_found_again_in_the_store(
+    title: str, exhibit: str, destaging: str, done: Reproduction
+) -> None:
+    usual: dict[str, Any] = {"destaging": destaging, "active_blocks": "mixed"}
+    if not title.startswith("pgbench"):  # its device is as large as its trace needs
+        usual |= {"period_requests": 2**16 // TINY.divisor, "segment": "4MiB", "sequential_unit": "128KiB"}
+    of_this = [
+        one
+        for one in documents(done).values()
+        if TITLES[title] in str(one["scenario"]["workload"])
+        and all(one["scenario"]["hybrid"][key] == value for key, value in usual.items())
+    ]
+    means: dict[tuple[str, bool, bool], list[float]] = {}
+    for one in of_this:
+        means.setdefault(scheme_of(one["scenario"]), []).append(one["metrics"]["response_ns"]["all"]["mean"])
+    found = [row for row in rows(done, exhibit) if row[""] == title]
+    if destaging == "background" and title in ("Exchange-like", "MSN-like"):
+        assert not found
+        return
+    assert [row["line"] for row in found] == list(OURS)
+    best_fp = min(means["fp-fcl", False, True])
+    for row in found:
+        ours = means[SCHEMES[row["line"]]]
+        # Of columns of one name the last counts, which is that of the line.
+        shown = (row["response"], row["over best FP-FCL"])
+        assert shown in {(show(one, "ns"), show_change(one / best_fp - 1)) for one in ours}
+        if destaging == "foreground":
+            best_rw = min(means["rw-fcl", False, True])
+            assert row["over best RW-FCL"] in {show_change(one / best_rw - 1) for one in ours}
+
+
+@pytest.mark.parametrize("title", TITLES)
+def test_rivals_are_held_against_the_same_without_them(title: str, done: Reproduction) -> None:
+    """Each at the share that it was run at; of OP-FCL the paper's."""
+    counted: dict[tuple[str, str, str | None], set[float]] = {}
+    for document in documents(done).values():
+        if TITLES[title] in str(document["scenario"]["workload"]):
+            hybrid = document["scenario"]["hybrid"]
+            key = (hybrid["scheme"]["name"], hybrid["active_blocks"], hybrid["scheme"].get("caching"))
+            counted.setdefault(key, set()).add(document["metrics"]["erases_blocks"])
+    found = [row for row in rows(done, "rivals") if row[""] == title]
+    assert [row["over"] for row in found] == [FP, FP, OP]
+    ours = [("silent-eviction", "mixed", "90%"), ("fp-fcl", "by-class", "90%"), ("op-fcl", "by-class", None)]
+    for row, key in zip(found, ours, strict=True):
+        (erases,) = counted[key]
+        name = row["over"].lower()
+        over = counted[name, "mixed", "90%" if name == "fp-fcl" else None]
+        assert row["erases, change"] in {show_change(erases / one - 1) if one else "" for one in over}
+
+
+def test_workloads_within_the_bound_are_counted(done: Reproduction) -> None:
+    found = rows(done, "best-partitions")
+    for row in found[-len(OURS) :]:
+        of = [one for one in found[: -len(OURS)] if one["line"] == row["line"]]
+        assert len(of) == len(TITLES)
+        for column in ("over best FP-FCL", "over best RW-FCL", "over best FP-FCL, second half"):
+            near = sum(float(one[column].replace("−", "-").split()[0].rstrip("%")) <= 5 for one in of)
+            assert row[column] == f"{near} of {len(TITLES)}"
+
+
+def test_disks_that_do_not_keep_up_are_pointed_out(done: Reproduction) -> None:
+    assert "faster than the disks" not in done.page.read_text("utf-8")
+    runs = done.runs.of("financial")
+    busy = [replace(run, document=json.loads(json.dumps(run.document))) for run in runs]
+    for run in busy:
+        run.document["metrics"]["hybrid"]["disk_utilisation"] = 0.991
+    warned = reading.about_response(["financial"], Runs(tuple(busy)))[0]
+    assert "requests come faster than the disks can serve them" in warned
+    assert "99.1%" in warned
+
+
+def test_the_model_is_the_papers_and_the_sizes_sum_to_the_flash(done: Reproduction) -> None:
+    model = {row["what"]: float(row["here"]) for row in rows(done, "claims") if row["experiment"] == ""}
+    assert model["u of least cost, reads only"] == pytest.approx(0.92, abs=0.02)
+    assert model["u of least cost, reads and writes"] == pytest.approx(0.64, abs=0.02)
+    for name in ("figure-9", "figure-13"):
+        for row in rows(done, name):
+            shares = [float(row[key].split()[0]) for key in ("read cache", "write cache", "over-provisioned")]
+            assert sum(shares) == pytest.approx(100, abs=0.2)
+            assert shares[2] > 0
+
+
+def test_less_room_for_garbage_collection_costs_erases(done: Reproduction) -> None:
+    for name in ("financial", "home"):
+        roomy, tight = (done.runs.at(name, FP, at) for at in TINY.caching_percent)
+        assert roomy and tight
+        assert tight.metrics.erases_blocks > 1.5 * roomy.metrics.erases_blocks
+        assert reading.HITS.read(tight.metrics) > reading.HITS.read(roomy.metrics)  # type: ignore[operator]
+
+
+def test_a_bound_holds_from_below() -> None:
+    def verdict(ours: float) -> str:
+        claim = Claim("figure-6", "what", (), (0.05,), lambda *_: (ours,), is_change=True, at_most=True)
+        return Judged(claim, None, (ours,)).verdict
+
+    assert [verdict(ours) for ours in (-0.9, 0.05, 0.051)] == [HOLDS, HOLDS, FAILS]
+
+
+def test_scaling_keeps_the_papers_shares() -> None:
+    full, quick = (workloads.experiments(scale, ()) for scale in ("full", "quick"))
+    for one, other in zip(full, quick, strict=True):
+        if one.trace:
+            continue
+        values, scaled = one.scenario.to_dict(), other.scenario.to_dict()
+        config = 2 if one.name.split("-")[0] in workloads.CONFIG_2 else 1
+        assert values["flash"] == Scenario.load(f"opfcl-config{config}").to_dict()["flash"]
+        assert workloads.flash_bytes(one.scenario) == 16 * workloads.flash_bytes(other.scenario)
+        assert values["hybrid"]["period_requests"] == 16 * scaled["hybrid"]["period_requests"]
+        segments = [quantity(one["hybrid"]["segment"])[0] for one in (values, scaled)]
+        assert segments == [2**28, 2**24]
+
+
+def test_a_trace_that_is_given_replaces_the_stand_ins_of_configuration_1(tmp_path: Path) -> None:
+    trace = trace_of(tmp_path / "mine.iolog", 100_000)
+    names = [one.name for one in workloads.experiments("tiny", (str(trace),))]
+    assert names == [
+        "given",
+        "exchange",
+        "msn",
+        "given-by-unit",
+        "given-by-period",
+        "given-by-segment",
+        "given-background",
+        "given-rivals",
+        "exchange-rivals",
+        "msn-rivals",
+    ]
+    given = workloads.experiments("tiny", (str(trace),))[0]
+    assert workloads.flash_bytes(given.scenario) == pytest.approx(100_000 * 4096 / 2, rel=0.01)
+    assert given.trace == (str(trace),)
+    whole = workloads.experiments("full", (str(trace),))[0]
+    assert workloads.flash_bytes(whole.scenario) == 4 * workloads.GIB

@@ -1,0 +1,301 @@
+"""The reproduction of the ShadowGC paper, at a scale that takes seconds."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+from reproduced import documents, rows, tiny_scale
+
+from coflash import CoflashError, Scenario, trace
+from coflash.quantity import show, show_change
+from coflash_reproduce.reproduction import Reproduction, reproduce
+from coflash_reproduce.runs import run_all
+from coflash_reproduce.shadowgc import PAPER, reading, workloads
+from coflash_reproduce.shadowgc.workloads import SCHEMES, Scale
+
+HOST_MIB = (256, 1024, 32768)
+PERCENT = (100, 10, 1)
+TINY = Scale(
+    1,
+    6_000,
+    1,
+    HOST_MIB,
+    device_percent=(1,),
+    footprint_percent=PERCENT,
+    rates=(1000, 100_000),
+    blocks_per_plane=800,
+    pages_per_block=8,
+    paper_sized=False,
+)
+GENERATORS = ("jesd219-enterprise", "oltp-like", "zipf")
+VOLUMES = ("volume-10g", "volume-1g")
+
+
+def iolog(file: Path, seed: int, pause_us: int = 100, count: int = 3_000) -> Path:
+    """Writes of 16 KiB, most of them to a few pages."""
+    draw = random.Random(seed)
+    pages = (draw.randrange(40) if draw.random() < 0.8 else draw.randrange(1600) for _ in range(count))
+    lines = "".join(f"{index * pause_us} d write {page * 16384} 16384\n" for index, page in enumerate(pages))
+    file.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{lines}", encoding="utf-8")
+    return file
+
+
+@pytest.fixture(scope="module", autouse=True)
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    recorded = iolog(tmp_path_factory.mktemp("recorded") / "pgbench.iolog", 1)
+    with tiny_scale(PAPER, workloads, TINY, recorded):
+        yield recorded
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Reproduction:
+    return reproduce("shadowgc", "tiny", out=tmp_path_factory.mktemp("shadowgc") / "out")
+
+
+@pytest.fixture(scope="module")
+def stored(done: Reproduction) -> dict[str, dict[str, Any]]:
+    return documents(done)
+
+
+def to_the_device(metrics: dict[str, Any]) -> int:
+    buffer = metrics.get("host_buffer")
+    return int(buffer["written_pages"] if buffer else metrics["host_writes_pages"])
+
+
+MEASURED = {
+    "figure-2": ("WAF, by pages to the device", "ratio"),
+    "figure-6": ("WAF, by pages to the device", "ratio"),
+    "figure-7": ("GC time per page to the device", "ns"),
+    "device-buffer": ("WAF, by pages to the device", "ratio"),
+}
+SHOWN = {
+    "figure-2": ("GGC", "+ delay", "+ separation", "ZGC"),
+    "figure-6": ("GGC", "ZGC", "HGC", "DGC", "SGC"),
+    "figure-7": ("GGC", "ZGC", "HGC", "DGC", "SGC"),
+    "device-buffer": ("GGC", "DGC", "SGC"),
+}
+
+
+@pytest.mark.parametrize("name", MEASURED)
+def test_a_figures_numbers_are_those_of_the_runs_that_it_is_of(
+    name: str, done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    images = done.page.parent / "images"
+    assert (images / f"shadowgc-{name}.png").read_bytes().startswith(b"\x89PNG")
+    found = rows(done, name)
+    places = len(TINY.device_percent if name == "device-buffer" else HOST_MIB)
+    assert len(found) == (4 if name == "device-buffer" else 6) * len(SHOWN[name]) * places
+    label, unit = MEASURED[name]
+    page = done.page.read_text("utf-8")
+    for row in found:
+        run = stored[row["run"]]
+        metrics, scheme = run["metrics"], run["scenario"]["cooperation"]["name"]
+        assert row["line"] in SHOWN[name]
+        assert scheme == SCHEMES[row["line"]]
+        total = metrics["gc_time_ns"] if unit == "ns" else sum(metrics["programs_pages"].values())
+        assert float(row[label]) == total / to_the_device(metrics)
+        assert f"| {show(float(row[label]), unit)} |" in page  # type: ignore[arg-type]
+
+
+def test_buffers_have_the_papers_shares_of_the_flash() -> None:
+    for name in ("quick", "full"):
+        for one in workloads.experiments(name, ()):
+            flash = workloads.raw_bytes(one.scenario)
+            for case in one.cases:
+                host, device = (int(str(case.changes[key]).rstrip("KiB")) * 1024 for key in _BUFFERS)
+                if one.name.endswith("-alone"):
+                    assert host == 0
+                else:
+                    fixed = {"rate": 256, "room-plane": 64, "room-die": 64, "room-here": 64}
+                    fixed |= {workloads.HOT_COLD: 256, **{f"footprint-{mib}": mib for mib in (64, 256, 1024)}}
+                    mib = fixed.get(one.name, 256 if one.name.endswith("-device") else case.at)
+                    assert host == pytest.approx(flash * mib / 2**20, abs=8192)
+                percent = case.at if one.name.endswith(("-device", "-alone")) else 100 * 128 / 2**20
+                assert device == pytest.approx(flash * percent / 100, abs=8192)
+    full = {one.name: one.scenario.to_dict() for one in workloads.experiments("full", ())}
+    base, paper = (Scenario.load(f"shadowgc-{size}").to_dict() for size in ("64g", "1t"))
+    assert full["zipf"]["flash"] == base["flash"]
+    # Each plane is as large as the paper's: a block for shadows is one of as many spare ones.
+    assert base["flash"]["blocks_per_plane"] == paper["flash"]["blocks_per_plane"]
+
+
+_BUFFERS = ("host_buffer.size", "cache.size")
+
+
+def test_the_averages_beside_the_papers_leave_out_buffers_larger_than_its(done: Reproduction) -> None:
+    claims = rows(done, "claims")
+    page = done.page.read_text("utf-8")
+    assert len(claims) == 5 * 6
+    for experiment in ("pgbench", *GENERATORS, *VOLUMES):
+        waf = {
+            (row["line"], float(row["at"])): float(row["WAF, by pages to the device"])
+            for row in rows(done, "figure-6")
+            if row["experiment"] == experiment
+        }
+        change = mean(waf["SGC", at] / waf["GGC", at] - 1 for at in (256, 1024))
+        claim = next(row for row in claims if row["experiment"] == experiment and "WAF under SGC" in row["what"])
+        assert float(claim["here"]) == pytest.approx(change, rel=1e-12)
+        assert f"| {show_change(-0.162)} | {show_change(change)} |" in page
+
+
+def test_the_shares_of_shadows_are_those_that_gc_counted(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+    kinds = {"dirty in the host": "host", "dirty in the device": "device", "dirty in both": "twin"}
+    runs = {row["run"]: row for row in rows(done, "figure-6") if row["line"] == "SGC"}
+    expected = {}
+    for key, row in runs.items():
+        counted = stored[key]["metrics"]["shadows"]
+        moved = sum(counted[f"moved_{state}_pages"] for state in ("valid", "host", "device", "twin"))
+        for label, kind in kinds.items():
+            expected[row["experiment"], label, row["at"]] = counted[f"moved_{kind}_pages"] / moved
+    found = {(row["experiment"], row["line"], row["at"]): row["of the pages moved"] for row in rows(done, "figure-8")}
+    assert {key: float(value) for key, value in found.items()} == expected
+    assert max(expected.values()) > 0.01
+
+
+def test_the_footprint_is_that_of_the_trace(done: Reproduction, tiny: Path) -> None:
+    info = trace.info((tiny,), page="16KiB")
+    found = [row for row in rows(done, "figure-1") if row["experiment"] == "pgbench"]
+    assert (found[0]["at"], found[0]["written footprint"]) == ("0.0", "0.0")
+    assert float(found[-1]["written footprint"]) == info["footprint_pages"] * 16384
+    assert float(found[-1]["at"]) == round(3_000 * 16384 / 2**30, 2)
+
+
+def test_double_caching_sets_the_device_alone_beside_the_device_behind_a_host_buffer(
+    done: Reproduction, stored: dict[str, dict[str, Any]]
+) -> None:
+    found = {row[""]: row for row in rows(done, "double-caching")}
+    assert len(found) == 4
+    waf, written = {}, {}
+    for run in stored.values():
+        values, metrics = run["scenario"], run["metrics"]
+        made_up = values["workload"].get("synthetic") or {}
+        if made_up and values["cooperation"]["name"] == "ggc" and values["cache"]["size"] == "1MiB":
+            off = values.get("host_buffer", {}).get("size", "0B") == "0B"
+            assert off == (metrics.get("host_buffer") is None)
+            written[off] = to_the_device(metrics)
+            waf[off] = sum(metrics["programs_pages"].values()) / written[off]
+    zipf = found["Zipf"]
+    assert (zipf["GGC, off"], zipf["GGC, on"]) == (f"{waf[True]:.3f}", f"{waf[False]:.3f}")
+    assert zipf["absorbed by it"] == show(1 - written[False] / written[True], "share")
+    assert written[False] < written[True]
+
+
+def test_the_page_shows_every_figure_with_its_lines_alone(done: Reproduction) -> None:
+    page = done.page.read_text("utf-8")
+    images = re.findall(r"!\[[^]]*\]\(([^)]*)\)", page)
+    assert len(images) == 8
+    assert all((done.page.parent / image).is_file() for image in images)
+    for name in ("figure-2", "figure-6"):
+        _, *others = SHOWN[name]
+        assert f"| host buffer, on 1 TiB | GGC | {' | change | '.join(others)} | change |" in page
+
+
+def test_each_trace_that_is_given_is_a_workload_on_a_device_that_fits_it(tmp_path: Path) -> None:
+    files = [str(iolog(tmp_path / f"volume{number}.iolog", number)) for number in range(2)]
+    found = {one.name: one for one in workloads.experiments("tiny", tuple(files))}
+    assert [found[f"trace-{number + 1}"].title for number in range(2)] == ["volume0", "volume1"]
+    assert [found[f"trace-{number + 1}"].trace for number in range(2)] == [(file,) for file in files]
+    assert set(found) >= {"pgbench", *GENERATORS}
+    footprint = trace.info((files[0],), page="16KiB")["footprint_pages"] * 16384
+    flash = workloads.raw_bytes(found["trace-1"].scenario)
+    assert flash >= 4 * footprint
+    assert flash == workloads.raw_bytes(found["zipf"].scenario) or flash < 4 * footprint + 32 * 16384
+
+
+def test_a_generators_growth_is_that_of_its_requests(done: Reproduction) -> None:
+    for name, percent in {"zipf": None, "volume-10g": 1, "volume-1g": 0.1}.items():
+        found = [row for row in rows(done, "figure-1") if row["experiment"] == name]
+        assert float(found[-1]["at"]) == round(6_000 * 16384 / 2**30, 2)
+        distinct = float(found[-1]["written footprint"])
+        assert distinct <= 6_000 * 16384
+        if percent is not None:  # written so often that next to no page is left out
+            assert distinct == round(6400 * percent / 100) * 16384
+
+
+def test_the_change_by_footprint_is_that_of_the_runs(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+    waf = {}
+    usual = next(one for one in workloads.experiments("tiny", ()) if one.name == "zipf").scenario.to_dict()
+    for run in stored.values():
+        values, metrics = run["scenario"], run["metrics"]
+        made_up = values["workload"].get("synthetic") or {}
+        if made_up.get("generator", {}).get("name") == "zipf" and "host_buffer" in metrics:
+            key = made_up.get("space"), values["host_buffer"]["size"], values["cooperation"]["name"]
+            if values["cache"]["size"] == "16KiB" and made_up["arrival"] == usual["workload"]["synthetic"]["arrival"]:
+                waf[key] = sum(metrics["programs_pages"].values()) / to_the_device(metrics)
+    spaces = {100: None, 10: "10MiB", 1: "1MiB"}
+    compared = 0
+    for row in rows(done, "footprint"):
+        scheme = SCHEMES.get(row["line"])
+        if scheme is None:
+            assert (row["line"], row["change of WAF against GGC"]) == ("SGC, paper's mean", "-0.162")
+            continue
+        if row["experiment"] == workloads.HOT_COLD:
+            continue
+        host = int(row["experiment"].removeprefix("footprint-"))
+        space, size = spaces[round(float(row["at"]))], f"{max(1, round(6400 * host / 2**20)) * 16}KiB"
+        found = waf[space, size, scheme] / waf[space, size, "ggc"] - 1
+        assert float(row["change of WAF against GGC"]) == pytest.approx(found, rel=1e-12)
+        compared += 1
+    assert compared == 2 * len(PERCENT) * 4  # of the sizes, two are taken for the paper's
+
+
+def test_what_two_experiments_have_in_common_is_run_once(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+    keys = [run.key for run in done.runs]
+    assert len(set(keys)) == len(stored) < len(keys)
+
+
+def test_a_block_for_shadows_is_one_of_as_many_spare_blocks_as_the_device_has(done: Reproduction) -> None:
+    found = rows(done, "rooms")
+    assert [row["spare blocks of a pool"] for row in found] == ["13", "26", "52"]
+    for row in found:
+        change = float(row["WAF, + separation"]) / float(row["WAF, GGC"]) - 1
+        assert show_change(change)[0] == row["change"][0] or abs(change) < 0.002
+
+
+def test_a_trace_is_replayed_on_a_device_as_large_as_the_papers(tmp_path: Path) -> None:
+    file = str(iolog(tmp_path / "volume.iolog", 1))
+    found = {one.name: one for one in workloads.experiments("quick", (file,))}["trace-1"]
+    assert found.scenario.to_dict()["flash"] == Scenario.load("shadowgc-1t").to_dict()["flash"]
+    assert {case.changes["cache.size"] for case in found.cases} == {"131072KiB"}
+    assert {case.changes["host_buffer.size"] for case in found.cases} == {"65536KiB", "262144KiB", "1048576KiB"}
+
+
+def test_a_trace_that_comes_too_fast_or_is_too_short_is_pointed_out(tmp_path: Path) -> None:
+    files = [
+        iolog(tmp_path / "fast.iolog", 1, pause_us=10),
+        iolog(tmp_path / "slow.iolog", 1, pause_us=100_000),
+        iolog(tmp_path / "short.iolog", 1, pause_us=100_000, count=60),
+    ]
+    wanted = [one for one in workloads.experiments("tiny", tuple(map(str, files))) if one.name in workloads.GIVEN]
+    warned = reading.about_given(run_all(wanted, tmp_path / "store", 1, None))
+    assert [text.split("**")[1] for text in warned] == [
+        "fast: its requests come faster than the device serves them.",
+        "short is short.",
+    ]
+
+
+def test_the_device_is_the_papers_and_the_small_one_a_sixteenth_of_it() -> None:
+    paper, small = (Scenario.load(f"shadowgc-{size}") for size in ("1t", "64g"))
+    values = paper.to_dict()
+    assert workloads.raw_bytes(paper) == 2**40 == 16 * workloads.raw_bytes(small)
+    assert (values["flash"]["page_size"], values["flash"]["pages_per_block"]) == ("16KiB", 512)
+    times = [values["timing"][f"page_{name}"] for name in ("read", "program", "program_fast")]
+    assert times == ["120us", "600us", "300us"]
+    assert values["ftl"]["spare"] == {"share": "7%", "definition": "over_provisioning"}
+    assert values["ftl"]["refresh"] == {"fast_retention": "240h", "power_off": "72h", "retention": "8760h"}
+    assert values["gc"]["victim"]["name"] == "greedy"
+    assert (values["cache"]["size"], values["cache"]["volatile"]) == ("128MiB", True)
+    assert values["cache"]["page_read"] == values["cache"]["page_write"] == "20ns"
+    assert values["precondition"]["fill"] == "random"
+    for part in ("timing", "ftl", "gc", "cooperation"):
+        assert small.to_dict()[part] == values[part]
+
+
+def test_more_traces_than_there_is_room_for_are_refused() -> None:
+    with pytest.raises(CoflashError, match="17 traces were given; at most 16 are allowed"):
+        workloads.experiments("tiny", ("x",) * 17)
