@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-_SECONDS_TO_START = 60
+from processes import PATIENCE_S
+
 _BIN = Path(sys.executable).parent
 
 
@@ -49,7 +50,7 @@ def _begun(command: tuple[str, ...], told: str, environment: Mapping[str, str] |
         env={**os.environ, **(environment or {})},
         start_new_session=True,  # a group of its own, which can be killed as one
     )
-    alarm = threading.Timer(_SECONDS_TO_START, lambda: os.killpg(process.pid, signal.SIGKILL))
+    alarm = threading.Timer(PATIENCE_S, lambda: os.killpg(process.pid, signal.SIGKILL))
     alarm.start()
     try:
         assert process.stdout is not None

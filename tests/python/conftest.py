@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from coflash import Histogram, Result, Table
-from coflash.comparison import Case, Comparison
+from coflash.results.comparison import Case, Comparison
 
 MIB = 2**20
+
+# No test goes by the clock: how long an example takes is nobody's business.
+settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("without a clock")
 
 
 def response(mean: float) -> dict[str, float]:

@@ -21,14 +21,14 @@ SMALL = coflash.Scenario.load("demo").with_(
 )
 """Over in some milliseconds."""
 
-SLOW = {"flash.blocks_per_plane": "400", "workload.synthetic.requests": "400000"}
-"""What makes it last long enough to be stopped."""
+ENDLESS = "1000000000000"
+"""Requests of a run that will not be over."""
 
 
-def command(out: Path, *arguments: str, slow: bool = False) -> list[str]:
+def command(out: Path, *arguments: str) -> list[str]:
     """A `coflash sweep` of the scenario in another process."""
     file = out.parent / f"{out.name}.toml"
-    file.write_text(SMALL.set(list(SLOW.items()) if slow else []).to_toml(), encoding="utf-8")
+    file.write_text(SMALL.to_toml(), encoding="utf-8")
     return [sys.executable, "-m", "coflash", "sweep", str(file), "--out", str(out), *arguments]
 
 

@@ -1,8 +1,7 @@
 """The simulator against the closed forms: write amplification under uniform random writes.
 
 Times play no part in it. One die is one pool with one open block for all streams, so that nothing but the victim
-policy and the spare space decides. The devices are so large that the half block which ``analytic.usable`` leaves
-uncertain moves the amplification by less than 0.2 %.
+policy and the spare space decides. The spare space is reckoned to a part of a block, so that the devices may be small.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from coflash import Result, Scenario, analytic, run
 
 SEED = 2012
 OVER_PROVISIONING_PERCENT = (7, 10, 15, 20, 28, 50)
-BLOCKS_OF_PAGES_PER_BLOCK = {64: 8192, 256: 4096}
+BLOCKS_OF_PAGES_PER_BLOCK = {64: 4096, 256: 1024}
 
 Model = Callable[[float, int], float]
 """Write amplification, given alpha and the pages of a block."""
@@ -35,7 +34,7 @@ VICTIMS: dict[str, Any] = {
     "2-choices": {"name": "d-choices", "d": 2},
     "10-choices": {"name": "d-choices", "d": 10},
 }
-TOLERANCES = {"greedy": 0.003, "fifo": 0.005, "2-choices": 0.01, "10-choices": 0.01}
+TOLERANCES = {"greedy": 0.002, "fifo": 0.002, "2-choices": 0.006, "10-choices": 0.002}
 
 
 class Device(NamedTuple):
@@ -83,15 +82,20 @@ class Device(NamedTuple):
             }
         )
 
-    def usable_pages(self) -> float:
-        """T, by the rule of ``analytic.usable``."""
-        return analytic.usable(
-            self.blocks * self.pages_per_block, self.pages_per_block, reserve_blocks_per_pool=self.low_mark + 1
-        )
+    def usable_pages(self, amplification: float) -> float:
+        """T, which leaves out low_mark + 1 + 1/(2A) blocks.
 
-    def alpha_without(self, blocks: float) -> float:
-        """T / U where T leaves out so many blocks."""
-        return (self.blocks - blocks) * self.pages_per_block / self.logical_pages
+        GC goes on until low_mark + 1 blocks are free. The open block then holds the copies, 1 - 1/A of it, and host
+        writes fill the rest: on average over these, half of 1/A is missing.
+        """
+        return (self.blocks - self.low_mark - 1 - 0.5 / amplification) * self.pages_per_block
+
+    def expected(self, model: Callable[[float], float]) -> float:
+        """A where the model gives A for the T that A leaves."""
+        amplification = 1.0
+        for _ in range(100):
+            amplification = model(self.usable_pages(amplification))
+        return amplification
 
 
 class Comparison(NamedTuple):
@@ -131,12 +135,18 @@ def test_uniform_writes_amplify_as_the_model_of_the_victim_policy_says(victim: s
         Device(pages_per_block, BLOCKS_OF_PAGES_PER_BLOCK[pages_per_block], percent, victim)
         for percent in OVER_PROVISIONING_PERCENT
     ]
-    results = in_parallel(device.scenario(random_passes=3, measured_passes=4) for device in devices)
+    # Few random choices make noise: they take more writes to average out.
+    passes = (3, 4) if victim == "2-choices" else (2, 2)
+    results = in_parallel(device.scenario(*passes) for device in devices)
     comparisons = []
     for device, result in zip(devices, results, strict=True):
         assert result.workload["logical_bytes"] == device.logical_pages * 4096
         assert result.metrics.waf_host is not None
-        expected = MODELS[victim](device.usable_pages() / device.logical_pages, pages_per_block)
+
+        def model(usable: float, logical: int = device.logical_pages) -> float:
+            return MODELS[victim](usable / logical, pages_per_block)
+
+        expected = device.expected(model)
         what = f"{victim}, {device.over_provisioning_percent} %, {pages_per_block} pages"
         comparisons.append(Comparison(what, result.metrics.waf_host, expected))
     agree(comparisons, TOLERANCES[victim])
@@ -144,20 +154,17 @@ def test_uniform_writes_amplify_as_the_model_of_the_victim_policy_says(victim: s
 
 @pytest.mark.parametrize("low_mark", [1, 3])
 def test_open_and_reserve_blocks_cost_what_their_count_says(low_mark: int) -> None:
-    """On a small device, where a block matters: T leaves out low_mark + 1 + 1/(2A) blocks.
-
-    GC goes on until low_mark + 1 blocks are free. The open block then holds the copies, 1 - 1/A of it, and host writes
-    fill the rest: on average over these, half of 1/A is missing.
-    """
+    """On a small device, where a block matters most: as many as `Device.usable_pages` leaves out."""
     devices = [Device(64, 512, 7, victim, low_mark) for victim in ("greedy", "fifo", "10-choices")]
-    results = in_parallel(device.scenario(random_passes=6, measured_passes=60) for device in devices)
+    results = in_parallel(device.scenario(random_passes=6, measured_passes=30) for device in devices)
     comparisons = []
     for device, result in zip(devices, results, strict=True):
         measured = result.metrics.waf_host
         assert measured is not None
 
         def too_much(blocks: float, device: Device = device, measured: float = measured) -> float:
-            return MODELS[device.victim](device.alpha_without(blocks), device.pages_per_block) - measured
+            alpha = (device.blocks - blocks) * device.pages_per_block / device.logical_pages
+            return MODELS[device.victim](alpha, device.pages_per_block) - measured
 
         blocks = brentq(too_much, 0, device.blocks * 0.06)
         comparisons.append(Comparison(f"blocks lost, {device.victim}", blocks, low_mark + 1 + 0.5 / measured))
@@ -174,7 +181,7 @@ def test_a_cooperative_write_cache_saves_what_the_model_says(cached_percent: int
         for percent in (7, 28)
     ]
     results = in_parallel(
-        device.scenario(random_passes=1, measured_passes=skipped_passes + 4).with_(
+        device.scenario(random_passes=1, measured_passes=skipped_passes + 2).with_(
             cache__size=f"{cached_percent}%", cooperation="cdm"
         )
         for device in devices
@@ -194,13 +201,15 @@ def test_a_cooperative_write_cache_saves_what_the_model_says(cached_percent: int
             int(series[column][measured].sum())
             for column in ("host_writes_pages", "programs_evict_pages", "programs_gc_pages")
         )
-        expected = analytic.cdm(
-            device.usable_pages(), device.logical_pages, cache.capacity_pages, device.pages_per_block
-        )
+
+        def model(usable: float, device: Device = device, cached: int = cache.capacity_pages) -> Any:
+            return analytic.cdm(usable, device.logical_pages, cached, device.pages_per_block)
+
+        expected = model(device.usable_pages(device.expected(lambda usable: model(usable).waf_ftl)))
         what = f"{cached_percent} % cached, {device.over_provisioning_percent} %, {device.pages_per_block} pages"
         comparisons += [
             Comparison(f"{what}, pages reaching flash per page written", evicted / host, expected.flash_write_rate),
             Comparison(f"{what}, WAF by FTL writes", (evicted + copied) / evicted, expected.waf_ftl),
             Comparison(f"{what}, WAF by host writes", (evicted + copied) / host, expected.waf_host),
         ]
-    agree(comparisons, 0.01)
+    agree(comparisons, 0.003)

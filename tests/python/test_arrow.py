@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -105,28 +107,70 @@ def test_a_whole_trace_goes_there_and_back_and_runs(tmp_path: Path) -> None:
     ("change", "message"),
     [
         ({"op": [0, 9, 3, 2]}, ":2: op: 9 is not an operation"),
-        ({"time_ns": [5, 10, 9, 20]}, ":3: time_ns: time runs backwards"),
+        ({"time_ns": [5, 2_000_010, 9, 3_000_000]}, ":3: time_ns: time runs backwards"),
         ({"offset": [4096, -1, 0, 0]}, ":2: offset: -1 is not a number from 0"),
         ({"length": [512, None, 0, 8192]}, ":2: length: null, expected a number in every row"),
+        ({"op": [0, 2**40, 3, 2]}, ": op: Integer value 1099511627776 not in range"),
     ],
 )
 def test_a_wrong_row_is_named(change: dict[str, list[Any]], message: str, tmp_path: Path) -> None:
-    path = written(tmp_path / "t.arrow", table(ROWS | change))
-    with pytest.raises(coflash.CoflashError, match=message):
+    path = written(tmp_path / "t.arrow", table(ROWS | change, op=pa.int64()))
+    with pytest.raises(coflash.CoflashError, match=f"^{path}{message}"):
         trace.head(path)
+
+
+def test_a_result_names_the_file_that_was_given_and_its_digest(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.arrow", table())
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    entry = {"file": str(path), "bytes": path.stat().st_size, "sha256": digest}
+    result = coflash.run("demo", path)
+    assert result.workload["inputs"] == [entry]
+    assert result.workload["description"].startswith(f"trace {path}")
+    assert result.scenario.to_dict()["workload"]["trace"] == [str(path)]
+    like = coflash.run(coflash.Scenario.load("demo").with_(workload__trace=[], workload__like=[str(path)]))
+    assert like.workload["inputs"] == [entry]
+    swept = coflash.sweep("demo", {"cache.size": ["1MiB"]}, path, out=tmp_path / "sweep").results
+    assert swept[next(iter(swept))].workload["inputs"] == [entry]
+
+
+def test_whatever_is_written_may_be_arrow(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.arrow", table())
+    made = trace.generate("zipf", tmp_path / "zipf.feather", requests=100)
+    assert (made["format"], made["file"], made["requests"]) == ("arrow", str(tmp_path / "zipf.feather"), 100)
+    assert made["bytes"] == (tmp_path / "zipf.feather").stat().st_size
+    assert trace.like(path, tmp_path / "like.arrow")["written"]["format"] == "arrow"
+    assert trace.slice(path, tmp_path / "part", count=2, format="arrow")["requests"] == 2
+    assert read(tmp_path / "part")["offset"] == [4096, 8192]
+    trace.slice(path, path, count=3)  # over itself
+    assert read(path)["offset"] == [4096, 8192, 0]
+    with pytest.raises(coflash.CoflashError, match=r"^/nowhere/t\.arrow: cannot be written"):
+        trace.convert(path, "/nowhere/t.arrow")
+    with pytest.raises(coflash.CoflashError, match=f"^{tmp_path}/none.arrow: not written: no requests"):
+        trace.slice(path, tmp_path / "none.arrow", time_from="1s")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["like.arrow", "part", "t.arrow", "zipf.feather"]
+
+
+def test_a_damaged_file_exits_2_with_one_line(tmp_path: Path) -> None:
+    path = written(tmp_path / "t.arrow", table())
+    path.write_bytes(path.read_bytes()[:-40])
+    for command in (["trace", "info", str(path)], ["run", "demo", "--trace", str(path), "--quiet"]):
+        done = subprocess.run([sys.executable, "-m", "coflash", *command], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"error: {path}: cannot be read as Arrow")
+        assert done.stderr.count("\n") == 1
 
 
 def test_what_is_no_trace_is_said(tmp_path: Path) -> None:
     path = tmp_path / "t.arrow"
     for content, message in (
         (table().drop_columns(["op"]), 'no column "op" .given: time_ns, offset, length'),
-        (table(length=pa.float64()), 'column "length" is of type FloatingPoint, whole numbers expected'),
-        (table().set_column(1, "op", pa.array(["r"] * 4).dictionary_encode()), 'column "op" is of type a dictionary'),
+        (table(length=pa.float64()), 'column "length" is of type double, whole numbers expected'),
+        (table().set_column(1, "op", pa.array(["r"] * 4).dictionary_encode()), 'column "op" is of type dictionary'),
         (table({name: [] for name in ROWS}), "it has no requests"),
     ):
         with pytest.raises(coflash.CoflashError, match=message):
             trace.info(written(path, content))
     whole = written(path, table()).read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(coflash.CoflashError, match="the Arrow data ends early: the file is truncated"):
+    with pytest.raises(coflash.CoflashError, match="cannot be read as Arrow, perhaps it is truncated"):
         trace.info(path)

@@ -1,33 +1,21 @@
-"""The command line as its users meet it: another process, its output and its exit status."""
+"""The command line: what it writes where, and its exit status."""
 
 from __future__ import annotations
 
 import json
-import os
-import signal
+import re
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from coflash.demo import find_trace
-from coflash.result import Result
+from coflash.results.result import Result
+from processes import COFLASH_TELLING, await_line, begin, coflash, interrupt, process
 
 TRACE = str(find_trace())
-
-
-def coflash(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "coflash", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "COLUMNS": "200", **environment},
-        timeout=300,
-        check=False,
-    )
+SMALL = "fio version 3 iolog\n10 d read 4096 8192\n20 d write 1048576 4096\n"
 
 
 @pytest.mark.parametrize(
@@ -61,7 +49,7 @@ def test_what_cannot_be_used_is_said_in_a_line_and_exits_2(arguments: tuple[str,
 
 
 def test_a_run_writes_its_result_and_json_alone_to_standard_output(tmp_path: Path) -> None:
-    done = coflash("run", "demo", "--trace", TRACE, "--out", str(tmp_path / "run"), "--json", "-")
+    done = process("run", "demo", "--trace", TRACE, "--out", str(tmp_path / "run"), "--json", "-")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == Result.load(tmp_path / "run").document
     assert "WAF" in done.stderr
@@ -73,47 +61,47 @@ def test_a_run_writes_its_result_and_json_alone_to_standard_output(tmp_path: Pat
 
 def test_quiet_is_quiet(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    done = coflash("run", "demo", "--trace", TRACE, "--json", str(file), "--quiet")
+    done = process("run", "demo", "--trace", TRACE, "--json", str(file), "--quiet")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert json.loads(file.read_text(encoding="utf-8"))["metrics"]["requests"] == 400_000
 
 
 def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "coflash", "demo", "--out", str(tmp_path / "demo")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stderr is not None
-        # The first line is that of the first run: the second is under way.
-        assert "no cache" in process.stderr.readline()
-        time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
-        rest = process.stderr.read()
-        assert process.wait(30) == 130
-    assert "Traceback" not in rest
+    with begin(*COFLASH_TELLING, "demo", "--out", str(tmp_path / "demo")) as running:
+        await_line(running.stderr, "^2/.* replay ")
+        _, errors, _ = interrupt(running)
+    assert running.returncode == 130
+    assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.alone
-def test_control_c_while_python_loads_the_package_is_as_quiet(tmp_path: Path) -> None:
-    command = [str(Path(sys.executable).parent / "coflash"), "demo", "--out", str(tmp_path / "demo")]
-    # Python itself needs a moment before it runs anything that could catch this.
-    for delay in (0.06, 0.09, 0.12, 0.15, 0.2):
-        with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-            time.sleep(delay)
-            process.send_signal(signal.SIGINT)
-            said = process.communicate(timeout=30)
-            assert process.returncode == 130, (delay, said)
-        assert "Traceback" not in "".join(said), delay
+@pytest.mark.parametrize("modules", [1, 50, 150, 240])
+def test_control_c_while_python_loads_the_package_is_as_quiet(modules: int, tmp_path: Path) -> None:
+    """It tells of each module that it has loaded; the first is the one that sees to this."""
+    installed = str(Path(sys.executable).parent / "coflash")
+    with begin(sys.executable, "-X", "importtime", installed, "demo", "--out", str(tmp_path / "demo")) as running:
+        await_line(running.stderr, r"\| +coflash_command$")
+        for _ in range(modules):
+            await_line(running.stderr, r"^import time: .*\| ")
+        output, errors, _ = interrupt(running)
+    assert (running.returncode, output) == (130, "")
+    assert all(line.startswith("import time: ") for line in errors.splitlines()), errors
+    assert not re.search(r"\| +coflash\.cli$", errors), "the package was loaded already"
     assert list(tmp_path.iterdir()) == []
 
 
 def test_the_demo_leaves_a_folder_of_results_and_a_report(tmp_path: Path) -> None:
-    done = coflash("demo", "--quick", "--out", str(tmp_path / "demo"))
+    done = process("demo", "--quick", "--out", str(tmp_path / "demo"))
     assert done.returncode == 0, done.stderr
     for text in ("no cache", "none", "cdm", "change", "pages copied by GC", "response, p99.9"):
         assert text in done.stdout
     names = {entry.name for entry in (tmp_path / "demo").iterdir()}
     assert names == {"comparison.json", "runs.parquet", "runs", "report.html"}
-    assert coflash("demo", "--quick", "--out", str(tmp_path / "demo")).returncode == 0
+    # Again, into the same folder, and with another trace.
+    (tmp_path / "small.iolog").write_text(SMALL, encoding="utf-8")
+    again = coflash("demo", "--quick", "--out", str(tmp_path / "demo"), "--trace", str(tmp_path / "small.iolog"))
+    assert again.returncode == 0, again.stderr
+    assert Result.load(tmp_path / "demo" / "runs" / "no-cache").metrics.requests == 2
 
 
 def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:

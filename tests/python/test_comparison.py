@@ -7,8 +7,8 @@ from rich.console import Console
 
 from coflash import CoflashError, Result
 from coflash.cli.summary import comparison_table, run_table
-from coflash.comparison import REPORT, Comparison
-from coflash.measures import COPIED, DROPPED
+from coflash.measures.measure import COPIED, DROPPED
+from coflash.results.comparison import REPORT, Comparison
 
 MIB = 2**20
 

@@ -5,7 +5,7 @@ from collections import Counter
 from itertools import product
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from coflash import CoflashError
@@ -53,7 +53,7 @@ def test_values_are_lists_and_ranges(text: str, points: list[str]) -> None:
         ("k=1..8:1MiB", "unit of the ends"),
         ("k=1..8*1", "above 1"),
         ("k=0..8*2", "above 0"),
-        ("k=1Mib..2MiB", "did you mean 'MiB'"),
+        ("k=1Mib..2MiB", 'did you mean "MiB"'),
         ("k=64MiB..1GiB", "64MiB..1GiB*2"),
         ("k=0.1..0.5", "add a step"),
         ("k=1..9999999", "at most"),
@@ -73,7 +73,6 @@ def test_a_grid_is_every_combination_once(axes: list[Axis]) -> None:
 
 
 @given(AXES, st.integers(1, 40), st.integers(0, 3), st.sampled_from(["random", "lhs"]))
-@settings(deadline=None)  # SciPy is loaded at first use
 def test_drawn_points_lie_on_the_axes_and_follow_from_the_seed(
     axes: list[Axis], samples: int, seed: int, design: Design
 ) -> None:
@@ -115,7 +114,7 @@ def test_a_list_takes_values_side_by_side() -> None:
 def test_a_key_is_varied_once_and_a_design_has_a_name() -> None:
     with pytest.raises(CoflashError, match="varied twice"):
         assignments([axis("a=1,2"), axis("a=3")])
-    with pytest.raises(CoflashError, match="did you mean 'grid'"):
+    with pytest.raises(CoflashError, match='did you mean "grid"'):
         assignments([axis("a=1")], "gird")  # type: ignore[arg-type]
     with pytest.raises(CoflashError, match="at least 1"):
         assignments([axis("a=1")], "lhs", 0)

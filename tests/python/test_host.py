@@ -8,9 +8,9 @@ import pytest
 from rich.console import Console
 
 import coflash
-from coflash.catalogue import named
 from coflash.cli.summary import run_table
-from coflash.metrics import HostSide
+from coflash.measures.catalogue import named
+from coflash.measures.metrics import Host
 
 SMALL = coflash.Scenario.from_dict({
     "flash": {"channels": 2, "blocks_per_plane": 64},
@@ -31,9 +31,9 @@ def shown(result: coflash.Result) -> str:
 def test_what_the_link_costs_is_counted_and_shown() -> None:
     result = coflash.run(SMALL.with_({"cache.placement": "host"}))
     link = result.metrics.host
-    assert isinstance(link, HostSide)
-    assert set(link) == set(HostSide.__annotations__)
-    assert link.to_device.rides > 0 and link.to_device.messages == 0
+    assert isinstance(link, Host)
+    assert set(link) == set(Host.__annotations__)
+    assert link.to_device.carrying_commands > 0 and link.to_device.messages == 0
     assert link.messages == link.protect.messages > 0
     assert named("host.to_device.delay_mean").shown(result.metrics).endswith("s")
     assert "messages between cache and flash" in shown(result)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections import deque
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import pytest
 from rich.console import Console
 
 import coflash
-from coflash.cli import live
-from coflash.cli.live import View, sparkline, watched
+from coflash.cli import live_display
+from coflash.cli.live_display import View, displayed, sparkline
 
 SO_FAR = coflash.SoFar(
     {
@@ -40,7 +41,13 @@ def small(requests: int) -> coflash.Scenario:
 
 def test_a_run_tells_what_it_has_measured_so_far() -> None:
     seen: list[coflash.SoFar] = []
-    result = coflash.run(small(400_000), measured=seen.append)
+
+    def measured(so_far: coflash.SoFar) -> None:
+        seen.append(so_far)
+        time.sleep(0.1)  # longer than the core waits between two reports: it reports whenever it could
+
+    result = coflash.run(small(40_000), measured=measured)
+    assert len(seen) > 2
     assert seen[0].waf_host is None
     assert seen[0].response_p99_ns is None
     last = seen[-1]
@@ -48,7 +55,7 @@ def test_a_run_tells_what_it_has_measured_so_far() -> None:
     assert last.waf_host == pytest.approx(last.programs_pages / last.host_writes_pages)
     assert last.response_mean_ns is not None
     assert [one.simulated_ns for one in seen] == sorted(one.simulated_ns for one in seen)
-    assert coflash.run(small(400_000)).metrics == result.metrics
+    assert coflash.run(small(40_000)).metrics == result.metrics
 
 
 def test_what_a_callback_raises_ends_the_run() -> None:
@@ -74,9 +81,9 @@ def test_a_terminal_shows_pace_time_amplification_and_latency() -> None:
 
 
 def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(live, "_SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(live_display, "_SECONDS_BETWEEN_LINES", 0.0)
     written = io.StringIO()
-    with watched("small", Console(file=written, width=80)) as view:
+    with displayed("small", Console(file=written, width=80)) as view:
         view.progress("replay", 0.5, 1_000)
         view.measured(SO_FAR)
     (line,) = written.getvalue().splitlines()

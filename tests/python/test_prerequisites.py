@@ -10,9 +10,7 @@ SCRIPT = Path(__file__).parents[2] / "scripts" / "prerequisites"
 def run(path: Path) -> subprocess.CompletedProcess[str]:
     shell = shutil.which("sh")
     assert shell is not None
-    return subprocess.run(
-        [shell, str(SCRIPT)], env={"PATH": str(path)}, capture_output=True, text=True, check=False, timeout=60
-    )
+    return subprocess.run([shell, str(SCRIPT)], env={"PATH": str(path)}, capture_output=True, text=True, check=False)
 
 
 def test_an_empty_machine_is_told_everything_it_lacks(tmp_path: Path) -> None:

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import io
 import re
+from types import SimpleNamespace
 
 import pytest
 from rich.console import Console
 
-from coflash import progress
-from coflash.progress import Display
+from coflash.runs import progress
+from coflash.runs.progress import Display
+
+STANDING = SimpleNamespace(monotonic=lambda: 0.0)
+"""A clock that stands still."""
 
 
 def display(terminal: bool, runs: int) -> tuple[Display, io.StringIO]:
@@ -17,6 +21,7 @@ def display(terminal: bool, runs: int) -> tuple[Display, io.StringIO]:
 
 def test_a_log_gets_a_line_for_each_run_and_now_and_then_one_between(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "_SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(progress, "time", STANDING)
     shown, written = display(terminal=False, runs=2)
     with shown:
         for label in ("none", "cdm [x]"):
@@ -30,7 +35,8 @@ def test_a_log_gets_a_line_for_each_run_and_now_and_then_one_between(monkeypatch
     ]
 
 
-def test_a_terminal_gets_a_bar_that_fits_and_is_gone_in_the_end() -> None:
+def test_a_terminal_gets_a_bar_that_fits_and_is_gone_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "time", STANDING)
     shown, written = display(terminal=True, runs=9)
     with shown, shown.run("none, [128 MiB]") as report:
         report("fill", None, 0)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from coflash import CoflashError, Histogram, Result
-from coflash.comparison import Comparison
-from coflash.publication import Plan, Point, points, typical, write_figures
+from coflash.figures.publication import Plan, Point, points, typical, write_figures
 from coflash.report import Study
-from coflash.result import KINDS
+from coflash.results.comparison import Comparison
+from coflash.results.histogram import KINDS
 
 
 def study(comparison: Comparison) -> Study:

@@ -1,8 +1,13 @@
+"""Numbers as they are shown, and quantities of scenarios as they are read."""
+
 from __future__ import annotations
+
+from typing import Any
 
 import pytest
 
-from coflash.quantity import Unit, change, show, show_change
+from coflash.quantity import Unit, change, parsed, show, show_change, worths
+from coflash.results.varying_keys import varied_keys
 
 NBSP = "\N{NO-BREAK SPACE}"
 
@@ -37,3 +42,34 @@ def test_a_change_is_relative_and_nothing_where_there_is_no_reference() -> None:
     assert show_change(-0.2) == f"−20.0{NBSP}%"
     assert show_change(0.055) == f"+5.5{NBSP}%"
     assert show_change(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("64MiB", (2**26, "bytes")),
+        ("985MB", (985e6, "bytes")),
+        ("25us", (25e3, "ns")),
+        ("7.5%", (0.075, "share")),
+        (3, (3.0, "")),
+        ("greedy", None),
+        (True, None),
+        ("3 apples", None),
+    ],
+)
+def test_quantities_of_scenarios_are_numbers(text: Any, number: tuple[float, str] | None) -> None:
+    assert parsed(text) == number
+
+
+def test_every_unit_of_a_scenario_is_read_and_shown_as_it_is_worth() -> None:
+    for name, worth in worths().items():
+        found = parsed(f"1{name}")
+        assert found is not None
+        assert found[0] == worth, name
+
+
+@pytest.mark.parametrize(("texts", "unit"), [("1min,1h,30s", "ns"), ("2TB,1TB", "bytes"), ("20%,7%", "share")])
+def test_what_a_sweep_varies_in_any_unit_makes_an_axis_of_numbers(texts: str, unit: str) -> None:
+    (point,) = varied_keys([{"key": value} for value in texts.split(",")])
+    assert point.unit == unit
+    assert point.numbers == tuple(sorted(parsed(text)[0] for text in texts.split(",")))  # type: ignore[index]

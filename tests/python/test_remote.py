@@ -13,9 +13,9 @@ from fsspec.implementations.local import LocalFileSystem
 
 import coflash
 from coflash import CoflashError
-from coflash.store import store_at
+from coflash.results.store import store_at
+from processes import coflash as command_line
 from sweeps import SMALL
-from test_cli import coflash as command_line
 
 VARY = {"cache.size": "1MiB,2MiB", "ftl.spare.share": "1%,20%"}  # two succeed, two are too small
 

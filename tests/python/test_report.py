@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from coflash import CoflashError, Histogram, Result, Scenario, Table
-from coflash.catalogue import measure
-from coflash.comparison import Comparison
-from coflash.measures import HEADLINE
-from coflash.report import Study, palette, report_html
+from coflash import CoflashError, Histogram, Result, Scenario, Table, palette
+from coflash.measures.catalogue import measure
+from coflash.measures.measure import HEADLINE
+from coflash.report import Study, report_html
 from coflash.report.payload import erase_histogram, merged, payload, thinned
-from coflash.result import KINDS, Kind
-from coflash.varied import parsed, varied_keys
+from coflash.results.comparison import Comparison
+from coflash.results.histogram import KINDS, Kind
+from coflash.results.varying_keys import varied_keys
 
 
 def data_in(page: str) -> dict[str, Any]:
@@ -87,23 +87,6 @@ def test_values_of_several_kinds_are_words() -> None:
     (key,) = varied_keys([{"x": "5%"}, {"x": "64MiB"}, {"x": None}, {"x": [["gc"]]}, {"x": True}])
     assert key.numbers is None
     assert key.texts == ("5%", "64MiB", "–", "['gc']", "yes")
-
-
-@pytest.mark.parametrize(
-    ("text", "number"),
-    [
-        ("64MiB", (2**26, "bytes")),
-        ("985MB", (985e6, "bytes")),
-        ("25us", (25e3, "ns")),
-        ("7.5%", (0.075, "share")),
-        (3, (3.0, "")),
-        ("greedy", None),
-        (True, None),
-        ("3 apples", None),
-    ],
-)
-def test_quantities_are_numbers(text: Any, number: tuple[float, str] | None) -> None:
-    assert parsed(text) == number
 
 
 def test_the_report_fetches_nothing(comparison: Comparison) -> None:
@@ -188,7 +171,7 @@ def test_every_metric_has_a_name_and_a_unit() -> None:
     assert measure("waf_host") in HEADLINE
     assert measure("cache.hit_ratio").unit == "share"
     assert measure("simulated_ns").unit == "ns"
-    assert not measure("host_writes_pages").is_cost
+    assert measure("host_writes_pages").better == "neither"
 
 
 def test_every_colour_is_in_both_colour_schemes(comparison: Comparison) -> None:

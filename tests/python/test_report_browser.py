@@ -25,16 +25,19 @@ from selenium.webdriver.support.select import Select
 
 import coflash
 import systems
+from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Study, write_report
-from coflash.result import KINDS
-from coflash.sections import DEVICE_BUFFER, HOST_BUFFER, HYBRID, SHADOWS
+from coflash.results.histogram import KINDS
+from processes import PATIENCE_S
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (CHROMIUM and DRIVER),
-    reason="needs Chromium and its driver (Debian, Ubuntu: apt install chromium chromium-driver)",
-)
+pytestmark = [
+    pytest.mark.skipif(
+        not (CHROMIUM and DRIVER),
+        reason="needs Chromium and its driver (Debian, Ubuntu: apt install chromium chromium-driver)",
+    ),
+]
 
 FLAGS = (
     "--headless",
@@ -118,10 +121,15 @@ def look(browser: WebDriver, width: int, scheme: str = "light") -> None:
 
 
 def until(holds: Callable[[], Any]) -> None:
-    end = time.monotonic() + 10
+    end = time.monotonic() + PATIENCE_S
     while not holds():
-        assert time.monotonic() < end, "waited for ten seconds"
+        assert time.monotonic() < end, "it will never be"
         time.sleep(0.02)
+
+
+def tasks_s(browser: WebDriver) -> float:
+    metrics = browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
 
 
 def find(page: WebDriver | WebElement, selector: str) -> WebElement:
@@ -234,7 +242,7 @@ def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
 
 def test_seeds_are_replicates_with_a_confidence_interval(page: WebDriver, results: list[coflash.Result]) -> None:
     drawn = figure(page, "WAF, by host writes")
-    assert texts(page, "#explore figcaption p")[0] == "Mean over seeds; bars: 95 % confidence of the mean."
+    assert texts(page, "#explore figcaption p")[0].endswith("Mean over seeds; bars: 95 % confidence of the mean.")
     click(page, find(drawn, ".tools button:nth-last-child(1)"))
     rows = texts(page, "#explore figure:first-of-type .data tbody tr:first-child td")
     a, b = (result.metrics.waf_host or 0.0 for result in results[:2])
@@ -259,7 +267,7 @@ def test_tail_course_and_wear_of_the_runs_that_are_ticked(page: WebDriver) -> No
     for remove in range(3):
         assert len(texts(page, "#chips li")) == 3 - remove
         click(page, "#chips button")
-    assert texts(page, "#closer .empty")[0].startswith("No run is selected")
+    assert texts(page, "#run-details .empty")[0].startswith("No run is selected")
     assert complaints(page) == []
 
 
@@ -304,7 +312,12 @@ def test_two_runs_side_by_side_tell_what_differs(page: WebDriver) -> None:
     Select(find(page, "#run-a")).select_by_index(0)
     Select(find(page, "#run-b")).select_by_index(8)
     assert texts(page, "#differences tbody tr:first-child > *") == ["cache.size", '"1MiB"', '"2MiB"']
-    assert texts(page, "#differences tbody th") == ["cache.size", "cooperation.name", "cooperation.removable_weight"]
+    assert texts(page, "#differences tbody th") == [
+        "cache.size",
+        "cooperation.name",
+        "cooperation.removable_weight",
+        "cooperation.rewrite_stream",
+    ]
     row = texts(page, "#compared tbody tr:first-child > *")
     assert row[0] == "WAF, by host writes"
     assert row[3].replace("−", "-").startswith(f"{(number(row[2]) / number(row[1]) - 1) * 100:+.0f}"[:2])
@@ -362,14 +375,15 @@ def test_a_single_run_has_what_needs_no_other(
 ) -> None:
     write_report(Study(results[:1]), tmp_path / "one.html")
     browser.get((tmp_path / "one.html").as_uri())
-    assert texts(browser, "h2") == ["What was counted", "Where programs come from", "Run by run", "Run it again"]
-    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "Run it again"]
+    parts = ["What was counted", "Where programs come from", "Run by run", "Caches, buffers, disks", "Run it again"]
+    assert texts(browser, "h2") == parts
+    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "Caches, buffers, disks", "Run it again"]
     assert texts(browser, "#runs-table tbody tr:first-child > *")[0] == "WAF, by host writes"
     figure(browser, "Response times")
     assert complaints(browser) == []
 
 
-def test_a_thousand_runs_open_within_two_seconds(
+def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
     browser: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:
     many = []
@@ -380,15 +394,13 @@ def test_a_thousand_runs_open_within_two_seconds(
         many.append(coflash.Result(document, histograms, result.series(), result.erase_counts()))
     write_report(Study(many), tmp_path / "many.html")
     assert (tmp_path / "many.html").stat().st_size < 12e6
-    seconds = []
-    for _ in range(3):
-        browser.get((tmp_path / "many.html").as_uri())
-        assert run(browser, "return document.documentElement.dataset.ready") == "yes"
-        seconds.append(run(browser, "return performance.getEntriesByType('navigation')[0].loadEventEnd") / 1000)
-        if seconds[-1] <= 2:
-            break
-    print(f"1,000 runs: {seconds[-1]:.2f} s, {(tmp_path / 'many.html').stat().st_size / 1e6:.1f} MB")  # noqa: T201
-    assert min(seconds) <= 2
+    # Of the page's thread: it does not matter what else the machine does.
+    browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    before = tasks_s(browser)
+    browser.get((tmp_path / "many.html").as_uri())
+    assert run(browser, "return document.documentElement.dataset.ready") == "yes"
+    took_s = tasks_s(browser) - before
+    assert 0 < took_s < 2
     assert texts(browser, "#count") == ["1,000 runs"]
     assert complaints(browser) == []
 
@@ -403,17 +415,19 @@ def test_parts_that_only_some_systems_have_are_shown_for_these(
     look(browser, 1280)
     complaints(browser)
     browser.get(place.as_uri())
-    titles = [section.title for section in (HYBRID, HOST_BUFFER, DEVICE_BUFFER, SHADOWS)]
-    assert texts(browser, "#parts h3.sub") == titles
+    found, parts = SECTIONS["hybrid"], sections(result.metrics for result in study.results)
+    titles = [section.title for section in parts]
+    assert texts(browser, "#sections h3.sub") == titles
     row = "(row) => [...row.children].map((cell) => cell.firstChild?.textContent)"
-    table = dict(run(browser, f"return $$('tr', $('#parts .part tbody')).map({row})"))
-    for measure in HYBRID.measures:
+    body = f"$('tbody', $$('#sections .part')[{parts.index(found)}])"
+    table = dict(run(browser, f"return $$('tr', {body}).map({row})"))
+    for measure in found.measures:
         if measure.applies(hybrid.metrics):
-            shown = table[measure.label].replace("\N{NO-BREAK SPACE}", " ")
+            shown = table[measure.short].replace("\N{NO-BREAK SPACE}", " ")
             assert shown == measure.shown(hybrid.metrics).replace("\N{NO-BREAK SPACE}", " ")
     divided = figure(browser, f"How flash is divided: {study.labels[1]}")
     said = (find(divided, ".plot").get_attribute("aria-label") or "").replace("\N{NO-BREAK SPACE}", " ")
-    for course in HYBRID.courses(hybrid.metrics):
+    for course in found.courses(hybrid.metrics):
         assert f"{course.label} {course.shares[-1]:.1%}".replace("%", " %") in said
     assert len(run(browser, "return $$('.plot > svg path[fill-opacity]', arguments[0])", divided)) == 3
     figure(browser, "Shadows among the pages that were moved")
@@ -423,9 +437,10 @@ def test_parts_that_only_some_systems_have_are_shown_for_these(
 
 def test_a_plain_ssd_has_no_such_parts(browser: WebDriver, results: list[coflash.Result], tmp_path: Path) -> None:
     place = tmp_path / "plain.html"
-    write_report(Study(results[:2]), place)
+    bare = [coflash.run(result.scenario.with_(cache__size="0B")) for result in results[:2]]
+    write_report(Study(bare), place)
     browser.get(place.as_uri())
-    assert texts(browser, "#parts") == []
+    assert texts(browser, "#sections") == []
     assert "Caches, buffers, disks" not in texts(browser, "nav a")
 
 
@@ -438,6 +453,6 @@ def test_requests_that_all_take_the_same_are_told_in_words(
     place = tmp_path / "same.html"
     write_report(Study([same]), place)
     browser.get(place.as_uri())
-    run(browser, "$('#closer').scrollIntoView()")
-    until(lambda: texts(browser, "#closer .empty"))
-    assert "take the same: demo 20\N{NO-BREAK SPACE}ns." in texts(browser, "#closer .empty")[0]
+    run(browser, "$('#run-details').scrollIntoView()")
+    until(lambda: texts(browser, "#run-details .empty"))
+    assert "take the same: demo 20\N{NO-BREAK SPACE}ns." in texts(browser, "#run-details .empty")[0]

@@ -60,7 +60,7 @@ def test_what_is_wrong_is_named() -> None:
 
 
 def test_everything_that_ships_is_listed() -> None:
-    presets = coflash.presets()
+    presets = coflash.built_in_scenarios()
     assert "demo" in presets
     for name in presets:
         assert Scenario.load(name).name == name

@@ -7,15 +7,16 @@ from rich.console import Console
 
 import coflash
 import systems
-from coflash.catalogue import measure
-from coflash.cli.many import keys_left_out, runs_beside, runs_table
+from coflash.cli.run_tables import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
-from coflash.measures import CAUSES, Measure, causes
-from coflash.metrics import metric_names
+from coflash.measures.catalogue import measure, metric_names
+from coflash.measures.measure import CAUSES, Measure, causes
+from coflash.measures.sections import SECTIONS, Section, sections
 from coflash.report import Study
 from coflash.report.payload import divided, payload
 from coflash.scenario import flat
-from coflash.sections import DEVICE_BUFFER, HOST_BUFFER, HYBRID, SECTIONS, SHADOWS, Section, sections
+
+CACHE, HOST_BUFFER, HYBRID, SHADOWS = (SECTIONS[path] for path in ("cache", "host_buffer", "hybrid", "shadows"))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def printed(what: object, width: int = 100) -> str:
 
 
 def value(section: Section, label: str, result: coflash.Result) -> float:
-    found: Measure = next(one for one in section.measures if one.label == label)
+    found: Measure = next(one for one in section.measures if one.short == label)
     number = found.read(result.metrics)
     assert number is not None
     return number
@@ -46,7 +47,8 @@ def test_sections_are_those_of_the_system(
     hybrid: coflash.Result, shadow: coflash.Result, result: coflash.Result
 ) -> None:
     assert sections([hybrid.metrics]) == [HYBRID]
-    assert sections([shadow.metrics]) == [HOST_BUFFER, DEVICE_BUFFER, SHADOWS]
+    paths = [section.path for section in sections([shadow.metrics])]
+    assert paths == ["cache", "host_buffer", "shadows", "host", "host.to_device"]
     assert sections([result.metrics]) == []
     assert sections([result.metrics, hybrid.metrics]) == [HYBRID]
     assert "Flash cache before disks" in printed(run_table(hybrid))
@@ -55,14 +57,14 @@ def test_sections_are_those_of_the_system(
 
 
 def test_what_a_section_reads_is_measured() -> None:
-    paths = [each.path for section in SECTIONS for each in section.measures if each.path]
+    paths = [each.path for section in SECTIONS.values() for each in section.measures if each.path]
     assert set(paths) <= set(metric_names())
     assert all(measure(path).label for path in paths)
 
 
 def test_no_metric_has_the_path_of_a_key() -> None:
     """Tables of results have a column for each of both."""
-    for scenario in (*map(coflash.Scenario.load, coflash.presets()), systems.HYBRID, systems.SHADOW):
+    for scenario in (*map(coflash.Scenario.load, coflash.built_in_scenarios()), systems.HYBRID, systems.SHADOW):
         assert not {key for key, _ in flat(scenario.to_dict())} & set(metric_names())
 
 
@@ -85,20 +87,18 @@ def test_a_hybrid_accounts_for_its_pages(hybrid: coflash.Result) -> None:
 
 def test_write_buffers_account_for_their_pages(shadow: coflash.Result) -> None:
     metrics = shadow.metrics
-    reasons = ("buffer full", "dirty for long", "too much dirty", "flushed")
-    parts = sum(value(HOST_BUFFER, f"device writes, {reason}", shadow) for reason in reasons)
-    assert parts == value(HOST_BUFFER, "pages written to the device", shadow) > 0
-    assert value(HOST_BUFFER, "device writes, flushed", shadow) > 0
-    host = ("writes absorbed", "pages written to the device", "still dirty at the end")
-    assert sum(value(HOST_BUFFER, label, shadow) for label in host) == metrics.host_writes_pages
-    written = value(DEVICE_BUFFER, "pages written to it", shadow)
-    assert written == metrics.host_buffer.device_writes_pages
+    for section in (HOST_BUFFER, CACHE):
+        reasons = ("cache full", "dirty for long", "too much dirty", "flushed")
+        parts = sum(value(section, f"written back, {reason}", shadow) for reason in reasons)
+        assert parts == value(section, "pages written back", shadow) > 0
+        assert value(section, "written back, flushed", shadow) > 0
+    labels = ("writes absorbed", "pages written back", "still dirty at the end")
+    assert sum(value(HOST_BUFFER, label, shadow) for label in labels) == metrics.host_writes_pages
     # What became of each page that was dirty.
-    device = ("writes absorbed by the device", "pages evicted to flash", "pages flushed to flash")
-    became = sum(value(DEVICE_BUFFER, label, shadow) for label in device)
+    became = sum(value(CACHE, label, shadow) for label in labels)
     became += value(SHADOWS, "pages moved from the buffer", shadow)
     became += value(SHADOWS, "twins let go without a program", shadow)
-    assert became + value(DEVICE_BUFFER, "still dirty in the device at the end", shadow) == written
+    assert became == metrics.host_buffer.written_pages
     moved = value(SHADOWS, "pages moved", shadow)
     assert moved == metrics.programs_pages.gc + metrics.programs_pages.refresh > 0
     shares = [each.share(metrics) for each in SHADOWS.measures if each.label.startswith("pages moved, ")]
@@ -124,9 +124,9 @@ def test_runs_beside_each_other_have_the_sections_of_any(
     for title in (HYBRID.title, SHADOWS.title):
         assert title in text
     assert "waf_host" not in text
-    few = printed(runs_beside(found, ["hybrid", "shadow"], [measure("host_buffer.notices_posted")]), 120)
-    row = next(line for line in few.splitlines() if "notices to the device" in line)
-    assert row.split()[-2:] == ["–", f"{shadow.metrics.host_buffer.notices_posted:,}"]
+    few = printed(runs_beside(found, ["hybrid", "shadow"], [measure("host.to_device.posted")]), 120)
+    row = next(line for line in few.splitlines() if "notices, notices to the device" in line)
+    assert row.split()[-2:] == ["–", f"{shadow.metrics.host.to_device.posted:,}"]
     assert HYBRID.title not in few
     cells = next(line for line in text.splitlines() if line.strip().startswith("write hits")).split()
     assert cells[-1] == "–", "a write buffer's cache is no hybrid's"
@@ -144,7 +144,8 @@ def test_the_report_and_the_notebook_have_them(
     assert [section["title"] for section in data["sections"]] == [
         one.title for one in sections([hybrid.metrics, shadow.metrics])
     ]
-    hits = next(row for row in data["sections"][0]["measures"] if row["label"] == "read hits")
+    measures = next(part["measures"] for part in data["sections"] if part["title"] == HYBRID.title)
+    hits = next(row for row in measures if row["label"] == "read hits")
     assert hits["values"][0] is None and hits["values"][2] is None
     assert 0 < hits["values"][1] < 1
     assert "sections" in data and not payload(Study([result]))[0]["sections"]

@@ -3,9 +3,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import signal
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -16,17 +14,17 @@ from hypothesis import strategies as st
 
 import coflash
 from coflash import CoflashError, Sweep
-from coflash.catalogue import named
 from coflash.demo import find_trace
-from coflash.inputs import inputs_of
-from coflash.measures import HEADLINE
-from coflash.metrics import metric, metric_names
-from coflash.store import store_at
+from coflash.measures.catalogue import metric, metric_names, named
+from coflash.measures.measure import HEADLINE
+from coflash.results.estimate import estimate
+from coflash.results.store import store_at
+from coflash.runs.inputs import inputs_of
 from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
 from coflash.sweep.devices import Sharing
-from coflash.sweep.summary import estimate
-from sweeps import SMALL, command, start
+from processes import PATIENCE_S, interrupt
+from sweeps import ENDLESS, SMALL, command, start
 
 TRACE = str(find_trace())
 
@@ -336,7 +334,7 @@ def test_who_needs_a_device_meanwhile_waits_for_it_and_can_be_stopped() -> None:
 
     def slowly(*_: object) -> None:
         begun.set()
-        go_on.wait(30)
+        go_on.wait(PATIENCE_S)
 
     def is_new(progress: Any) -> bool:
         with kept.lent(SMALL, Sharing(SMALL.warm_key, 2), progress) as lent:
@@ -344,13 +342,13 @@ def test_who_needs_a_device_meanwhile_waits_for_it_and_can_be_stopped() -> None:
 
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(is_new, slowly)
-        assert begun.wait(30)
+        assert begun.wait(PATIENCE_S)
         second = pool.submit(is_new, None)
         with pytest.raises(Stopped):
             is_new(stop)
         go_on.set()
-        assert first.result(30)
-        assert not second.result(30)
+        assert first.result(PATIENCE_S)
+        assert not second.result(PATIENCE_S)
     assert len(kept) == 0
 
 
@@ -359,11 +357,11 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
         assert metric(name) == name
     assert metric("response.p99") == "response_ns.all.p99"
     assert metric("response.read.p99") == "response_ns.read.p99"
-    with pytest.raises(CoflashError, match=r"did you mean 'response\.p99'"):
+    with pytest.raises(CoflashError, match=r'did you mean "response\.p99"'):
         metric("respones.p99")
-    with pytest.raises(CoflashError, match=r"'hybrid\.disk_utilisation'\? \(allowed: hybrid\.\w+(, hybrid\.\w+)+\)$"):
+    with pytest.raises(CoflashError, match=r"\"hybrid\.disk_utilisation\"\? \(allowed: hybrid\.\w+(, hybrid\.\w+)+\)$"):
         metric("hybrid.utilisation")
-    with pytest.raises(CoflashError, match=r"\(allowed: requests, .*, hybrid\.…, .*simulated\)$"):
+    with pytest.raises(CoflashError, match=r"\(allowed: requests, .*simulated, .*, hybrid\.…, .*\)$"):
         metric("nothing like it")
     result = coflash.run(SMALL)
     for measure, name in zip(HEADLINE, ("waf_host", "waf_ftl", "gc_copies"), strict=False):
@@ -374,7 +372,7 @@ def test_a_metric_is_called_by_its_path_or_by_less() -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"engine": "lokal"}, "did you mean 'local'"),
+        ({"engine": "lokal"}, 'did you mean "local"'),
         ({"address": "tcp://x:1"}, "local has none"),
         ({"workers": 0}, "at least 1"),
         ({"seeds": 0}, "at least 1"),
@@ -390,38 +388,36 @@ def test_what_cannot_be_used_is_said(tmp_path: Path, given: dict[str, Any], mess
 
 def test_a_sweep_that_is_killed_leaves_what_it_had_done_and_goes_on_from_there(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    arguments = command(out, "--vary", "seed=1..8", "--workers", "2", slow=True)
-    with start(arguments) as process:
+    requests = "workload.synthetic.requests="
+    # One of two workers is in the middle of the second run whenever that is.
+    killed = command(out, "--vary", f"{requests}1000,{ENDLESS},2000,3000,4000", "--workers", "2")
+    with start(killed) as process:
         assert process.stderr is not None
         for _ in range(2):
-            assert "/8" in process.stderr.readline()
+            assert "/5" in process.stderr.readline()
         process.kill()
     done = len(coflash.results(out))
-    assert 2 <= done < 8
-    with start(arguments) as process:
+    assert 2 <= done <= 4
+    with start(command(out, "--vary", f"{requests}1000,2000,3000,4000,5000", "--workers", "2")) as process:
         stdout, stderr = process.communicate()
     assert process.returncode == 0, stderr
-    assert stderr.count("seed=") == 8 - done
-    assert f"8 runs, {done} of them from before" in stdout
+    assert stderr.count("requests=") == 5 - done
+    assert f"5 runs, {done} of them from before" in stdout
     results = coflash.results(out)
-    assert len(results) == 8
-    for run in results:
-        assert results[run].metrics.requests == 400_000
+    assert sorted(results[run].metrics.requests for run in results) == [1000, 2000, 3000, 4000, 5000]
 
 
 def test_control_c_keeps_what_is_done(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    with start(command(out, "--vary", "seed=1..50", slow=True)) as process:
+    with start(command(out, "--vary", f"workload.synthetic.requests=1000,{ENDLESS},2000")) as process:
         assert process.stderr is not None
-        process.stderr.readline()
-        process.send_signal(signal.SIGINT)
-        begun = time.monotonic()
-        rest = process.stderr.read()
-        assert process.wait(30) == 130
-    assert time.monotonic() - begun < 10
-    assert "Traceback" not in rest
-    assert "runs are done and kept" in rest
-    assert 1 <= len(coflash.results(out)) < 50
+        assert "/3" in process.stderr.readline()
+        _, errors, took_s = interrupt(process)
+    assert process.returncode == 130
+    assert took_s < 5
+    assert "Traceback" not in errors
+    assert "runs are done and kept" in errors
+    assert 1 <= len(coflash.results(out)) < 3
     assert all(not name.startswith(".") for name in names(out / "runs"))
 
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import signal
 import struct
 import subprocess
-import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,6 +18,8 @@ import pytest
 import coflash
 from coflash import trace
 from coflash.demo import find_trace
+from processes import COFLASH, await_idle, begin, interrupt, process
+from processes import coflash as command
 
 RECORDED = find_trace()
 SMALL = "fio version 3 iolog\n10 d read 4096 8192\n20 d write 1048576 512\n20 d sync 0 0\n30 d trim 0 8192\n"
@@ -31,19 +30,6 @@ def small(tmp_path: Path) -> Path:
     path = tmp_path / "small.iolog"
     path.write_text(SMALL)
     return path
-
-
-def coflash_cli(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "coflash", "trace", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "COLUMNS": "200"},
-        input=stdin,
-        timeout=300,
-        check=False,
-    )
 
 
 def columns(path: Path) -> dict[str, list[object]]:
@@ -95,7 +81,7 @@ def test_the_head_of_a_trace(small: Path) -> None:
     assert first["op"].tolist() == ["read", "write", "flush"]
     assert first["time_ns"].dtype == np.uint64
     assert len(trace.head(small, 0)) == 0
-    shown = coflash_cli("head", str(small), "-n", "2").stdout.splitlines()
+    shown = command("trace", "head", str(small), "-n", "2").stdout.splitlines()
     assert len(shown) == 3
     assert shown[1].split() == ["10000", "read", "4096", "8192"]
 
@@ -114,9 +100,9 @@ def test_a_slice_a_merge_and_a_remap(small: Path, tmp_path: Path) -> None:
 
 
 def test_traces_come_from_standard_input(tmp_path: Path) -> None:
-    done = coflash_cli("info", "-", "--json", stdin=SMALL)
+    done = process("trace", "info", "-", "--json", stdin=SMALL)
     assert json.loads(done.stdout)["requests"] == 4
-    done = coflash_cli("convert", "-", "-o", str(tmp_path / "t.iolog"), stdin=SMALL)
+    done = process("trace", "convert", "-", "-o", str(tmp_path / "t.iolog"), stdin=SMALL)
     assert done.returncode == 0, done.stderr
     assert "4 requests" in done.stdout
 
@@ -124,7 +110,7 @@ def test_traces_come_from_standard_input(tmp_path: Path) -> None:
 def test_options_say_how_to_read(tmp_path: Path) -> None:
     path = tmp_path / "t.trace"
     path.write_text("1 0 8 16 1\n2 0 24 8 0\n")
-    done = coflash_cli("head", str(path), "--option", "units.time=1us", "--option", "units.size=4KiB")
+    done = command("trace", "head", str(path), "--option", "units.time=1us", "--option", "units.size=4KiB")
     assert done.stdout.splitlines()[1].split() == ["1000", "read", "4096", "65536"]
     records = b"".join(
         struct.pack("<IIQQIIIIIHH", 0x65617407, 0, when, 8, 512, action, 1, 8 << 20, 0, 0, 0)
@@ -156,7 +142,7 @@ def test_options_say_how_to_read(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_used_exits_2(arguments: tuple[str, ...], message: str, small: Path, tmp_path: Path) -> None:
-    done = coflash_cli(*(a.format(small=small, folder=tmp_path) for a in arguments), stdin="")
+    done = command("trace", *(a.format(small=small, folder=tmp_path) for a in arguments))
     assert done.returncode == 2, done.stderr
     assert done.stdout == ""
     assert done.stderr.startswith("error: ")
@@ -174,24 +160,18 @@ def test_a_callback_that_raises_leaves_no_file(tmp_path: Path) -> None:
 
 
 def test_control_c_ends_a_conversion_even_while_it_waits(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "coflash", "trace", "convert", "-", "-o", str(tmp_path / "t.parquet")]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stderr=pipe, stdout=pipe, text=True) as process:
+    with begin(*COFLASH, "trace", "convert", "-", "-o", str(tmp_path / "t.parquet")) as process:
         assert process.stdin is not None
-        assert process.stderr is not None
         process.stdin.write(SMALL)
-        process.stdin.flush()
-        # It is under way once it waits for more.
-        time.sleep(2)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-        assert "Traceback" not in process.stderr.read()
+        await_idle(process)
+        _, errors, _ = interrupt(process)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
     assert list(tmp_path.iterdir()) == []
 
 
-def run_cli(*arguments: str, content: bytes) -> subprocess.CompletedProcess[bytes]:
-    command = [sys.executable, "-m", "coflash", "run", "demo", "--json", "-", "--quiet", *arguments]
-    return subprocess.run(command, input=content, capture_output=True, timeout=300, check=False)
+def run_cli(*arguments: str, content: bytes) -> subprocess.CompletedProcess[str]:
+    return process("run", "demo", "--json", "-", "--quiet", *arguments, stdin=content)
 
 
 def test_a_run_reads_the_standard_input_and_names_it_by_its_digest(tmp_path: Path) -> None:
@@ -227,43 +207,39 @@ def test_a_pipe_is_read_once_and_what_is_wrong_with_it_is_said(tmp_path: Path) -
     ):
         done = run_cli("--trace", "-", content=content)
         assert done.returncode == 2
-        assert done.stdout == b""
-        assert problem in done.stderr.decode()
+        assert done.stdout == ""
+        assert problem in done.stderr
     # One request is asked for, and the first file has it; what is read ahead ends with the second.
     small = tmp_path / "small.iolog"
     small.write_text(SMALL)
     cut = ["--set", "workload.requests_max=1"]
     done = run_cli("--trace", str(small), "--trace", str(small), "--trace", "-", *cut, content=SMALL.encode())
-    assert "the run ended before it was" in done.stderr.decode()
+    assert "the run ended before it was" in done.stderr
 
 
 def test_control_c_ends_a_run_that_waits_for_its_trace() -> None:
-    command = [sys.executable, "-m", "coflash", "run", "demo", "--trace", "-"]
-    pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdin=pipe, stderr=pipe, stdout=pipe) as process:
+    with begin(*COFLASH, "run", "demo", "--trace", "-") as process:
         assert process.stdin is not None
-        assert process.stderr is not None
-        requests = (f"{time_us} d write 0 4096\n" for time_us in range(50_000))
-        process.stdin.write("".join(["fio version 3 iolog\n", *requests]).encode())
-        process.stdin.flush()
-        time.sleep(3)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 130
-        assert b"Traceback" not in process.stderr.read()
+        process.stdin.write("fio version 3 iolog\n")
+        process.stdin.writelines(f"{time_us} d write 0 4096\n" for time_us in range(50_000))
+        await_idle(process)
+        _, errors, _ = interrupt(process)
+    assert process.returncode == 130
+    assert "Traceback" not in errors
 
 
 def test_columns_say_how_to_read_a_text_in_no_known_format(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("when;what;where;size\n5;R;8;4096\n15;W;16;512\n")
     columns = ["--columns", "time:us,op,offset:sectors,size:bytes", "--option", "header_lines=1"]
-    done = coflash_cli("head", str(path), *columns)
+    done = command("trace", "head", str(path), *columns)
     assert done.stdout.splitlines()[2].split() == ["10000", "write", "8192", "512"]
-    for command in ("info", "like"):
-        assert coflash_cli(command, str(path), *columns, "--json").returncode == 0
-    assert coflash_cli("convert", str(path), "-o", str(tmp_path / "t.parquet"), *columns).returncode == 0
+    for tool in ("info", "like"):
+        assert command("trace", tool, str(path), *columns, "--json").returncode == 0
+    assert command("trace", "convert", str(path), "-o", str(tmp_path / "t.parquet"), *columns).returncode == 0
     header = ["--set", "workload.trace_options.header_lines=1"]
     ran = run_cli("--trace", "-", *columns[:2], *header, content=path.read_bytes())
     assert json.loads(ran.stdout)["metrics"]["requests"] == 2
-    done = coflash_cli("head", str(path), "--columns", "time:us,opp,offset:sectors,size:bytes")
+    done = command("trace", "head", str(path), "--columns", "time:us,opp,offset:sectors,size:bytes")
     assert done.returncode == 2
     assert 'did you mean "op"?' in done.stderr

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import get_type_hints
 
 import pytest
 
-from coflash import CoflashError, trace, trace_figures
+from coflash import CoflashError, trace
 from coflash.demo import find_trace
-from coflash.metrics import Record, _kinds
-from coflash.workload_info import Distribution, Reuse, Spread, TraceInfo
+from coflash.figures import trace as trace_figures
+from coflash.measures.record import Record, kinds
+from coflash.trace.trace_info import Distribution, Reuse, Spread, TraceInfo
+from processes import coflash, process
 
 # Pages 0, 1, 2, 0, 1, 2, and 5 once: a cache of three has half of all but the last.
 SMALL = "fio version 3 iolog\n" + "".join(
@@ -34,19 +34,6 @@ def small(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def recorded() -> TraceInfo:
     return trace.info(find_trace())
-
-
-def coflash_cli(*arguments: str, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "coflash", "trace", "info", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        env={**os.environ, "COLUMNS": "200"},
-        input=stdin,
-        timeout=300,
-        check=False,
-    )
 
 
 def test_it_is_typed_all_the_way_down(small: Path) -> None:
@@ -75,7 +62,7 @@ def test_every_declared_field_is_there_and_no_other(recorded: TraceInfo) -> None
     def compare(record: Record, path: str) -> None:
         declared = {name for name in get_type_hints(type(record)) if not name.startswith("_")}
         assert set(record) == declared, path
-        for name, kind in _kinds(type(record)).items():
+        for name, kind in kinds(type(record)).items():
             if record[name] is not None:
                 assert type(record[name]) is kind
                 compare(record[name], f"{path}.{name}")
@@ -140,7 +127,7 @@ def test_what_means_nothing_is_refused(small: Path, given: dict[str, str], messa
 
 
 def test_the_table_says_what_is_known_and_how(small: Path) -> None:
-    done = coflash_cli(str(small))
+    done = coflash("trace", "info", str(small))
     assert done.returncode == 0, done.stderr
     lines = {line[:20].strip(): line[20:].strip() for line in done.stdout.splitlines()}
     assert lines["working set written"] == "12 KiB (3 pages)"
@@ -148,12 +135,12 @@ def test_the_table_says_what_is_known_and_how(small: Path) -> None:
     assert lines["LRU miss ratio"] == "4 KiB 87.5\N{NO-BREAK SPACE}% · 16 KiB 50.0\N{NO-BREAK SPACE}%"
     assert "exact" in done.stdout
     assert "histogram" not in done.stdout
-    sampled = coflash_cli(str(find_trace()), "--sample", "4096")
+    sampled = coflash("trace", "info", str(find_trace()), "--sample", "4096")
     assert re.search(r"sampled: [34],\d{3} pages followed, 1\.\d+ % of all", sampled.stdout), sampled.stdout
 
 
 def test_json_has_everything_also_from_standard_input(small: Path) -> None:
-    done = coflash_cli("-", "--json", "--page", "8KiB", stdin=SMALL)
+    done = process("trace", "info", "-", "--json", "--page", "8KiB", stdin=SMALL)
     expected = trace.info(small, page="8KiB").to_dict()
     assert json.loads(done.stdout) == expected
 
@@ -174,7 +161,7 @@ def test_a_picture_has_all_panels_and_is_the_same_each_time(
 
 
 def test_a_folder_gets_a_file_for_each_panel(small: Path, tmp_path: Path) -> None:
-    done = coflash_cli(str(small), "--plot", str(tmp_path / "figures"))
+    done = coflash("trace", "info", str(small), "--plot", str(tmp_path / "figures"))
     assert done.returncode == 0, done.stderr
     files = sorted((tmp_path / "figures").iterdir())
     assert {file.stem for file in files} == set(trace_figures.PANELS)
@@ -199,7 +186,7 @@ def test_a_trace_without_anything_to_show_is_drawn(tmp_path: Path) -> None:
 )
 def test_a_place_that_is_none_is_refused_before_the_trace_is_read(tmp_path: Path, place: str, message: str) -> None:
     (tmp_path / "small").touch()
-    done = coflash_cli("/nowhere/t.iolog", "--plot", str(tmp_path / place))
+    done = coflash("trace", "info", "/nowhere/t.iolog", "--plot", str(tmp_path / place))
     assert (done.returncode, done.stdout) == (2, "")
     assert f"error: {tmp_path}/{message}" in done.stderr
     assert [entry.name for entry in tmp_path.iterdir()] == ["small"]

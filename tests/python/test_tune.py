@@ -66,7 +66,7 @@ def test_trials_that_fail_are_counted_and_do_not_stop_the_search(tmp_path: Path)
     [
         ({}, "one of them"),
         ({"minimise": "waf_host", "maximise": "waf_ftl"}, "one of them"),
-        ({"minimise": "waf_hots"}, "did you mean 'waf_host'"),
+        ({"minimise": "waf_hots"}, 'did you mean "waf_host"'),
         ({"minimise": "waf_host", "trials": 0}, "at least 1"),
         ({"minimise": "waf_host", "over": {}}, "at least one key"),
     ],

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import numpy as np
 import pytest
 
 import coflash
+from processes import coflash as command
 
 CHANGES = {
     "flash.channels": 2,
@@ -102,16 +100,11 @@ def test_control_c_ends_warming_up() -> None:
         coflash.warm("demo", progress=stop)
 
 
-def test_the_command_line_warms_once_and_runs_from_it(scenario: coflash.Scenario, tmp_path: Path) -> None:
+def test_the_command_line_warms_once_and_runs_from_it(
+    scenario: coflash.Scenario, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "s.toml").write_text(scenario.to_toml(), encoding="utf-8")
-
-    def command(*arguments: str) -> subprocess.CompletedProcess[str]:
-        done = [sys.executable, "-m", "coflash", *arguments]
-        environment = {**os.environ, "COLUMNS": "200"}
-        return subprocess.run(
-            done, capture_output=True, text=True, encoding="utf-8", cwd=tmp_path, env=environment, check=False
-        )
-
+    monkeypatch.chdir(tmp_path)
     warmed = command("warm", "./s.toml", "--set", "seed=9", "-o", "device")
     assert warmed.returncode == 0, warmed.stderr
     assert scenario.with_(seed=9).warm_key in warmed.stdout

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from coflash import CoflashError, whole
+from coflash import CoflashError
+from coflash.files import atomic_write
 
 
 def names(place: Path) -> list[str]:
@@ -16,21 +17,21 @@ def names(place: Path) -> list[str]:
 
 def test_a_file_is_replaced_whole_and_nothing_is_left_beside_it(tmp_path: Path) -> None:
     file = tmp_path / "result.json"
-    whole.write_file(file, "old")
-    whole.write_file(file, "new µ")
+    atomic_write.write_file(file, "old")
+    atomic_write.write_file(file, "new µ")
     assert file.read_text(encoding="utf-8") == "new µ"
     assert names(tmp_path) == ["result.json"]
 
 
 def test_a_file_has_the_permissions_of_any_other(tmp_path: Path) -> None:
     (tmp_path / "ordinary").touch()
-    whole.write_file(tmp_path / "ours", "")
+    atomic_write.write_file(tmp_path / "ours", "")
     assert stat.S_IMODE((tmp_path / "ours").stat().st_mode) == stat.S_IMODE((tmp_path / "ordinary").stat().st_mode)
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path / "file")
-    whole.write_file(tmp_path / "link", "text")
+    atomic_write.write_file(tmp_path / "link", "text")
     assert (tmp_path / "link").is_symlink()
     assert (tmp_path / "file").read_text() == "text"
 
@@ -40,8 +41,8 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     try:
-        whole.check_file(pipe)
-        whole.write_file(pipe, "text")
+        atomic_write.check_file(pipe)
+        atomic_write.write_file(pipe, "text")
         assert os.read(reader, 100) == b"text"
         assert stat.S_ISFIFO(pipe.stat().st_mode)
     finally:
@@ -50,18 +51,18 @@ def test_a_pipe_is_written_to_and_not_replaced(tmp_path: Path) -> None:
 
 def test_a_folder_appears_at_the_end_or_not_at_all(tmp_path: Path) -> None:
     place, files = tmp_path / "deep" / "results", {"a.json", "b"}
-    with whole.folder(place, files) as new:
+    with atomic_write.folder(place, files) as new:
         (new / "a.json").write_text('{"coflash": 1}')
         assert not place.exists()
     assert names(place) == ["a.json"]
-    with pytest.raises(KeyboardInterrupt), whole.folder(place, files) as new:
+    with pytest.raises(KeyboardInterrupt), atomic_write.folder(place, files) as new:
         (new / "a.json").write_text("2")
         raise KeyboardInterrupt
-    with pytest.raises(CoflashError, match="No space left"), whole.folder(place, files) as new:
+    with pytest.raises(CoflashError, match="No space left"), atomic_write.folder(place, files) as new:
         (new / "a.json").write_text("2")
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     assert (place / "a.json").read_text() == '{"coflash": 1}'
-    with whole.folder(place, files) as new:
+    with atomic_write.folder(place, files) as new:
         (new / "b").write_text("3")
     assert names(place) == ["b"]
     assert names(place.parent) == ["results"]
@@ -70,32 +71,32 @@ def test_a_folder_appears_at_the_end_or_not_at_all(tmp_path: Path) -> None:
 def test_a_folder_with_anything_else_in_it_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").touch()
     with pytest.raises(CoflashError, match=r"thesis\.tex"):
-        whole.check_folder(tmp_path, {"a"})
-    with pytest.raises(CoflashError, match=r"thesis\.tex"), whole.folder(tmp_path, {"a"}):
+        atomic_write.check_folder(tmp_path, {"a"})
+    with pytest.raises(CoflashError, match=r"thesis\.tex"), atomic_write.folder(tmp_path, {"a"}):
         pytest.fail("nothing may be made first")
 
 
 def test_only_a_folder_that_coflash_wrote_is_replaced(tmp_path: Path) -> None:
-    whole.check_folder(tmp_path, {"result.json", "scenario.toml"})
+    atomic_write.check_folder(tmp_path, {"result.json", "scenario.toml"})
     (tmp_path / "scenario.toml").touch()
     for document in (None, "", "[]", "{}", '{"flash": 1}', "\xff"):
         if document is not None:
             (tmp_path / "result.json").write_text(document, encoding="latin-1")
         with pytest.raises(CoflashError, match="no result of coflash"):
-            whole.check_folder(tmp_path, {"result.json", "scenario.toml"})
+            atomic_write.check_folder(tmp_path, {"result.json", "scenario.toml"})
     (tmp_path / "result.json").write_text('{"coflash": "0.1.0"}')
-    whole.check_folder(tmp_path, {"result.json", "scenario.toml"})
+    atomic_write.check_folder(tmp_path, {"result.json", "scenario.toml"})
 
 
 def test_a_place_that_cannot_be_written_is_known_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    for check in (whole.check_file, lambda path: whole.check_folder(path, set())):
+    for check in (atomic_write.check_file, lambda path: atomic_write.check_folder(path, set())):
         with pytest.raises(CoflashError, match="cannot be written"):
             check(tmp_path / "file" / "below")
     with pytest.raises(CoflashError, match="cannot be written: No such file"):
-        whole.check_file(tmp_path / "absent" / "file")
+        atomic_write.check_file(tmp_path / "absent" / "file")
     with pytest.raises(CoflashError, match="is a folder"):
-        whole.check_file(tmp_path)
+        atomic_write.check_file(tmp_path)
     with pytest.raises(CoflashError, match="cannot be written"):
-        whole.check_folder(tmp_path / "file", set())
+        atomic_write.check_folder(tmp_path / "file", set())
     assert names(tmp_path) == ["file"]

@@ -1,0 +1,208 @@
+"""Scenarios of any small system that there is: what is chosen by name is drawn from what the core says there is."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from typing import Any
+
+import coflash
+
+PAGE_BYTES = 4096
+REQUESTS = 1_000
+ERASE_NS = 1_500_000
+
+FAMILIES = {family.key: family.policies for family in coflash.policies()}
+
+# Values of parameters of policies, where the default does not tell what is allowed.
+VALUES: dict[str, list[Any]] = {
+    "costs": ["constants", "measured"],
+    "hurst": [0.6, 0.9],
+    "removable_weight": [0.0, 0.5, 1.0, "adaptive", "by-age"],
+    "rewrite_stream": ["evict", "gc"],
+    "shadows": ["host", "device", "both"],
+    "sole_copies_max": ["10%", "50%"],
+    "tie": ["oldest", "newest", "highest-block"],
+    "twins_at_flush": ["durable", "discarded"],
+}
+
+CACHES = ("none", "cdm", "cdm-consistent")
+"""Cooperation schemes of a cache; the others are of a write buffer."""
+
+
+def scenario(rng: random.Random) -> dict[str, Any]:
+    """Any system: a quarter of them are hybrids. It may be refused, since its parts do not fit together."""
+    return _hybrid(rng) if rng.randrange(4) == 0 else _cached_device(rng)
+
+
+def _cached_device(rng: random.Random) -> dict[str, Any]:
+    """A device with a cache in it or in the host, or with a write buffer in it and perhaps one in the host."""
+    values = _flash(rng)
+    cooperation = _policy(rng, "cooperation")
+    buffers = cooperation["name"] not in CACHES
+    in_host = not buffers and rng.randrange(4) == 0
+    values["cooperation"] = cooperation
+    values["cache"] = {
+        "size": _share(rng, 0, 20),
+        "policy": _policy(rng, "cache.policy"),
+        "read_allocate": rng.random() < 0.8,
+        "write_allocate": rng.random() < 0.8,
+        "eviction": _word(rng, "cache.eviction"),
+        "placement": "host" if in_host else "in-storage",
+        "volatile": buffers,
+    }
+    if in_host:
+        values["host"] = {
+            "notices": _word(rng, "host.notices"),
+            "protecting": _word(rng, "host.protecting"),
+            "jitter": rng.choice(["0ns", "50us"]),
+        }
+    elif rng.random() < (0.7 if buffers else 0.2):
+        values["host_buffer"] = {
+            "size": _share(rng, 1, 20),
+            "policy": _policy(rng, "cache.policy"),
+            "read_allocate": rng.random() < 0.5,
+            "dirty_age_max": rng.choice(["30s", "20ms"]),
+            "dirty_share_max": _share(rng, 10, 100),
+            "notices": _word(rng, "host_buffer.notices"),
+        }
+    values["precondition"] = {
+        "fill": rng.choice(["sequential", "random", "mapped"]),
+        "random_passes": rng.choice([0, 1, "steady"]),
+    }
+    values["workload"] = {"synthetic": _synthetic(rng)}
+    return values
+
+
+def _hybrid(rng: random.Random) -> dict[str, Any]:
+    """A flash cache in front of disks."""
+    values = _flash(rng)
+    model = _policy(rng, "hybrid.disks.model")
+    if model["name"] == "constant":
+        model["capacity"] = "32MiB"
+    # What other policies would hit is found with many small caches, for which a whole drive is too large here.
+    policy = _policy(rng, "cache.policy") if model["name"] == "constant" else {"name": "lru"}
+    values["hybrid"] = {
+        "scheme": _policy(rng, "hybrid.scheme"),
+        "policy": policy,
+        **{key: _word(rng, f"hybrid.{key}") for key in ("active_blocks", "destaging", "resizing", "partial_writes")},
+        "segment": "64KiB",
+        "period_requests": rng.randint(100, 500),
+        "resize_pages": rng.randint(1, 8),
+        "destage_pages": rng.randint(1, 64),
+        "sequential_unit": rng.choice(["0B", "32KiB"]),
+        "disks": {
+            "count": rng.randint(1, 3),
+            "model": model,
+            "placement": _word(rng, "hybrid.disks.placement"),
+            "scheduler": _word(rng, "hybrid.disks.scheduler"),
+        },
+    }
+    values["precondition"] = {"fill": "none"}
+    values["workload"] = {"synthetic": {**_synthetic(rng), "space": rng.choice(["4MiB", "16MiB"])}}
+    return values
+
+
+def _flash(rng: random.Random) -> dict[str, Any]:
+    """What is below any cache."""
+    return {
+        "seed": rng.randrange(2**32),
+        "flash": {
+            "channels": rng.randint(1, 3),
+            "chips_per_channel": rng.randint(1, 2),
+            "planes_per_die": rng.randint(1, 2),
+            "blocks_per_plane": rng.randint(24, 48),
+            "pages_per_block": rng.randint(2, 32),
+            "page_size": f"{PAGE_BYTES}B",
+        },
+        "timing": {
+            "block_erase": f"{ERASE_NS}ns",
+            "page_program_fast": "100us",
+            "copy_back": rng.random() < 0.5,
+            "channel": _word(rng, "timing.channel"),
+            "planes": _word(rng, "timing.planes"),
+            "ecc_decode": rng.choice(["0ns", "5us"]),
+        },
+        "ftl": {
+            "spare": {"share": _share(rng, 45, 65), "definition": _word(rng, "ftl.spare.definition")},
+            **{key: _word(rng, f"ftl.{key}") for key in ("chips", "pools", "summary", "wear_levelling")},
+            "shared_streams": rng.choice([[], [["host", "evict"]], [["host", "evict", "gc"]], [["host", "gc"]]]),
+            "wear_gap": rng.randint(1, 4),
+            "refresh": rng.choice([{}, {}, {"retention": "100ms"}, {"fast_retention": "50ms"}]),
+        },
+        "gc": {
+            "victim": _policy(rng, "gc.victim"),
+            "low_mark": rng.randint(1, 5),
+            "trigger": _word(rng, "gc.trigger"),
+            "mode": _word(rng, "gc.mode"),
+            "steps_max": rng.randint(4, 16),
+        },
+        "link": {"lane_rate": rng.choice(["0B", "200MB"]), "per_command": "1us"},
+        "replay": {"mode": _word(rng, "replay.mode"), "queue_depth": rng.randint(1, 8)},
+    }
+
+
+def _synthetic(rng: random.Random) -> dict[str, Any]:
+    size = rng.choice([policy.name for policy in FAMILIES["workload.synthetic.size"]])
+    parameters: dict[str, dict[str, Any]] = {
+        "fixed": {"size": rng.choice(["4KiB", "12KiB"])},
+        "exponential": {"mean": "6KiB", "max": "32KiB"},
+        "choice": {"sizes": [{"size": "512B", "weight": 1}, {"size": "8KiB", "weight": 3}]},
+    }
+    return {
+        "generator": _policy(rng, "workload.synthetic.generator"),
+        "requests": REQUESTS,
+        "read_share": _share(rng, 0, 60),
+        "trim_share": _share(rng, 0, 10),
+        "flush_share": _share(rng, 0, 10),
+        "size": {"name": size, **parameters.get(size, {})},
+        "align": rng.choice(["512B", "4KiB"]),
+        "arrival": _policy(rng, "workload.synthetic.arrival"),
+    }
+
+
+def _policy(rng: random.Random, family: str) -> dict[str, Any]:
+    """Any policy of a family, with some of its parameters."""
+    policy = rng.choice(FAMILIES[family])
+    drawn = {"name": policy.name}
+    for each in policy.parameters:
+        if rng.random() < 0.5:
+            drawn |= _parameter(rng, each.name, json.loads(each.default or "null"))
+    return drawn
+
+
+def _parameter(rng: random.Random, name: str, default: Any) -> dict[str, Any]:
+    """A value of a policy's parameter; nothing where only its default is known."""
+    if name in VALUES:
+        return {name: rng.choice(VALUES[name])}
+    if isinstance(default, bool):
+        return {name: rng.random() < 0.5}
+    if isinstance(default, int):
+        return {name: rng.randint(1, 2 * default)}
+    if isinstance(default, float):
+        return {name: rng.uniform(0.5, 1.5) * default}
+    if isinstance(default, str) and default.endswith("%"):
+        return {name: _share(rng, 20, 90)}
+    return {}
+
+
+def _share(rng: random.Random, least: int, most: int) -> str:
+    return f"{rng.randint(least, most)}%"
+
+
+def _word(rng: random.Random, key: str) -> str:
+    """Any of the words that a key of the scenario may be."""
+    return rng.choice(_words(key))
+
+
+@cache
+def _words(key: str) -> list[str]:
+    schema = coflash.scenario_schema()
+    found: dict[str, Any] = schema
+    for part in key.split("."):
+        found = found["properties"][part]
+        for option in (found, *found.get("anyOf", ())):
+            if "$ref" in option:
+                found = schema["$defs"][option["$ref"].rpartition("/")[2]]
+    return [option["const"] for option in found["oneOf"]]

@@ -1,0 +1,41 @@
+"""Every diff of CONTRIBUTING.md applies to the tree."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+DIFFS = dict(re.findall(r"^### (.+)\n(?:(?!#).*\n)*?```diff\n((?:.*\n)*?)```$", TEXT, re.M))
+
+
+def refusal(diff: str) -> str:
+    """What git says against a diff: nothing if it applies."""
+    git = shutil.which("git")
+    if git is None:
+        pytest.skip("git is missing")
+    # Within a repository around the tree, git would skip every file.
+    outside = {**os.environ, "GIT_CEILING_DIRECTORIES": str(ROOT.parent)}
+    check = [git, "apply", "--check"]
+    return subprocess.run(check, input=diff, cwd=ROOT, env=outside, capture_output=True, text=True, check=False).stderr
+
+
+def test_there_is_a_diff_for_each_kind_of_addition() -> None:
+    assert list(DIFFS) == ["A measure", "A policy", "A cooperation scheme", "A level", "A trace format"]
+    assert len(DIFFS) == TEXT.count("```diff")
+
+
+@pytest.mark.parametrize("name", DIFFS)
+def test_a_diff_applies(name: str) -> None:
+    assert refusal(DIFFS[name]) == ""
+
+
+def test_a_diff_of_other_lines_is_refused() -> None:
+    diff = DIFFS["A measure"]
+    assert "patch does not apply" in refusal(diff.replace("nvm_writes_pages", "no_such_counter"))

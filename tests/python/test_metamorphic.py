@@ -1,0 +1,78 @@
+"""Pairs of scenarios whose results must agree, whatever the right result is."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+import coflash
+
+FAMILIES = {family.key: [policy.name for policy in family.policies] for family in coflash.policies()}
+
+DEVICE: dict[str, Any] = {
+    "flash": {"channels": 2, "blocks_per_plane": 40, "pages_per_block": 16},
+    "ftl": {"spare": {"share": "35%", "definition": "spare_of_physical"}},
+    "gc": {"low_mark": 2},
+    "cache": {"size": "10%"},
+    "precondition": {"random_passes": 1.0},
+    "workload": {
+        "synthetic": {
+            "generator": "zipf",
+            "requests": 4_000,
+            "read_share": "30%",
+            "trim_share": "3%",
+            "flush_share": "1%",
+            "arrival": {"name": "poisson", "mean": "400us"},
+        }
+    },
+}
+
+
+def counted(**changes: Any) -> dict[str, Any]:
+    return coflash.run(coflash.Scenario.from_dict(DEVICE).with_(**changes)).metrics.flat()
+
+
+@pytest.mark.parametrize("victim", FAMILIES["gc.victim"])
+@pytest.mark.parametrize("scheme", ["delay", "zgc"])
+def test_delay_changes_nothing_where_the_host_has_no_buffer(scheme: str, victim: str) -> None:
+    """Blocks with many host-shadows are put off, and there are none."""
+    greedy_only = counted(gc__victim=victim, cache__volatile=True, cooperation="ggc")
+    assert greedy_only["gc_copies_pages"] > 1_000
+    assert counted(gc__victim=victim, cache__volatile=True, cooperation=scheme) == greedy_only
+
+
+@pytest.mark.parametrize("scheme", ["separation", "hgc"])
+def test_blocks_for_host_shadows_change_nothing_where_the_host_has_no_buffer(scheme: str) -> None:
+    assert counted(cache__volatile=True, cooperation=scheme) == counted(cache__volatile=True, cooperation="ggc")
+
+
+@pytest.mark.parametrize("policy", FAMILIES["cache.policy"])
+def test_without_a_cache_cooperation_and_eviction_change_nothing(policy: str) -> None:
+    alone = counted(cache__size="0B")
+    cdm = counted(cache__size="0B", cache__policy=policy, cooperation="cdm")
+    assert alone["gc_copies_pages"] > 1_000
+    assert cdm.pop("sole_copies.peak_pages") == cdm.pop("sole_copies.cleaned_pages") == 0
+    assert cdm == alone
+
+
+@pytest.mark.parametrize("channel", ["private", "shared"])
+def test_a_device_twice_as_slow_takes_twice_as_long(channel: str) -> None:
+    """Where requests arrive half as fast, too."""
+    times_ns = {"page_read": 25_000, "page_program": 200_000, "block_erase": 1_500_000, "sector_transfer": 13_200}
+    cache_ns = {"page_read": 1_000, "page_write": 2_000}
+
+    def slowed(by: int) -> dict[str, Any]:
+        return counted(
+            timing={"channel": channel, **{key: f"{by * value}ns" for key, value in times_ns.items()}},
+            replay__time_scale=float(by),
+            **{f"cache__{key}": f"{by * value}ns" for key, value in cache_ns.items()},
+        )
+
+    fast, slow = slowed(1), slowed(2)
+    for name, value in fast.items():
+        if name.endswith("_ns") or re.search(r"_ns\..*(mean|stddev|max)$", name):
+            assert slow[name] == pytest.approx(2 * value, rel=1e-12), name
+        elif "response_ns" not in name or name.endswith("count"):
+            assert slow[name] == value, name
