@@ -10,6 +10,7 @@ DEV_TOOLS := $(VENV)/.dev-tools
 CORE := $(VENV)/.core
 OUT ?= results/demo
 CUTS ?= 1000000
+CRATES ?= ftl cache level hybrid
 
 # What the compiled core is made of, scenarios included: the presets are compiled in.
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml $(shell find crates scenarios -type f -name '*.rs' -o -type f -name '*.toml' 2>/dev/null)
@@ -25,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm bench golden generate format clean prerequisites rust-checks python-checks python-tests
+.PHONY: help demo test storm mutants bench golden generate docs format clean prerequisites rust-checks rustdoc python-checks python-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,7 +40,12 @@ test: ## Set up, and run all that is checked
 	@$(MAKE) --no-print-directory python-tests
 
 storm: prerequisites ## Cut power a million times under cdm-consistent and OP-FCL (CUTS=1000000)
-	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-controller -p coflash-hybrid --test crash
+	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
+
+# What survives is a finding and no failure: 2 is its exit code.
+mutants: prerequisites ## Break the levels in every place, one at a time, and list what no test notices; takes a night (CRATES="cache")
+	cargo mutants --version > /dev/null 2>&1 || cargo install cargo-mutants --locked
+	cargo mutants --jobs 1 --output results/mutants $(CRATES:%=--package coflash-%) || test $$? -eq 2
 
 bench: prerequisites ## Measure speed and memory; ROWS="standard LRU" for some rows only
 	cargo run --release --locked --quiet -p coflash-bench -- $(ROWS)
@@ -50,40 +56,59 @@ golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under 
 generate: $(CORE) ## Write the generated part of docs/reference anew
 	$(BIN)/python scripts/reference.py
 
+docs: $(DEV_TOOLS) $(CORE) rustdoc ## Write the documentation as one site, Rust's included: target/site/index.html
+	$(BIN)/python scripts/site_pages.py target/site-pages
+	scripts/node/install $(VENV)/node
+	cp $(VENV)/node/node_modules/iframe-worker/shim/index.js target/site-pages/assets/iframe-worker.js
+	$(BIN)/zensical build --strict
+	rm -rf target/site
+	cp -R target/site-html target/site
+	cp -R target/doc target/site/rust
+
 format: $(DEV_TOOLS) ## Format all code
 	cargo fmt --all
 	$(BIN)/ruff check --fix-only --quiet
 	$(BIN)/ruff format
 
 clean: ## Remove all that was built, the Python environment included
-	rm -rf $(VENV) target .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
-	find python scripts tests -name __pycache__ -prune -exec rm -rf {} +
+	rm -rf $(VENV) target .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
+	find python reproductions scripts tests -name __pycache__ -prune -exec rm -rf {} +
 
 rust-checks: $(BUILD_TOOLS)
 	$(ALONE) cargo fmt --all --check
 	$(ALONE) cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(ALONE) cargo test --locked --workspace --quiet
+	$(MAKE) --no-print-directory rustdoc
+
+rustdoc: $(BUILD_TOOLS)
+	$(ALONE) RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links" \
+		cargo doc --locked --workspace --no-deps --quiet
 
 python-checks: $(DEV_TOOLS) $(CORE)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo --no-cache
+	scripts/node/check $(VENV)/node
 	$(BIN)/python -m mypy.stubtest coflash._core
 	$(BIN)/python scripts/reference.py --check
 	$(BIN)/python scripts/golden.py --check
+	$(BIN)/python scripts/site_pages.py target/site-pages
+	$(BIN)/zensical build --strict
 
+# The tests of a module stay together: its runs are done once.
 python-tests: $(DEV_TOOLS) $(CORE)
-	$(BIN)/pytest -m alone
-	$(BIN)/pytest -m "not alone" --numprocesses=2 --dist=worksteal
+	$(BIN)/pytest --numprocesses=2 --dist=loadscope
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)
 
 # An order-only prerequisite: it always runs, and never makes anything stale.
-$(BUILD_TOOLS): pyproject.toml | prerequisites
+$(BUILD_TOOLS): pyproject.toml reproductions/pyproject.toml | prerequisites
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install pip==$(PIP_VERSION)
 	$(BIN)/python -m pip install --group build
+	$(BIN)/python -m pip install --no-deps --no-build-isolation --editable reproductions
 	@touch $@
 
 $(DEV_TOOLS): $(BUILD_TOOLS)
