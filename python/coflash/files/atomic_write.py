@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Set
@@ -77,11 +78,11 @@ def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
         make_folder(path.parent)
     else:
         check_folder(path, replaces)
-    with named(path, "written"):
-        new = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+    # The name comes first: an interrupt while the folder is made finds it, too.
+    new = path.parent / f".{path.name}.{secrets.token_hex(8)}"
     try:
         with named(path, "written"):
-            new.chmod(_mode(0o777))
+            new.mkdir()
             yield new
             for inner, _, files in os.walk(new):
                 for name in files:
