@@ -16,28 +16,35 @@ pub(crate) enum State {
     Victim,
 }
 
-/// The record of a block.
+/// The record of a block that changes with each of its pages: 16 bytes, so that the records of a device fit a CPU's cache.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Block {
-    /// The program count of the device when the block was sealed.
-    pub(crate) sealed_at: u64,
     /// The number of valid pages.
     pub(crate) valid: u32,
     /// The number of marked pages among them.
     pub(crate) marked: u32,
     /// The cost of cleaning it while it is sealed, in units of the FTL's scale.
     pub(crate) cost: u32,
-    pub(crate) erases: u32,
     pub(crate) state: State,
 }
 
+/// The record of a block that changes when it is sealed or erased.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct History {
+    /// The program count of the device when the block was sealed.
+    pub(crate) sealed_at: u64,
+    pub(crate) erases: u32,
+}
+
 impl Block {
-    pub(crate) const ERASED: Self =
-        Self { sealed_at: 0, valid: 0, marked: 0, cost: 0, erases: 0, state: State::Free };
+    pub(crate) const ERASED: Self = Self { valid: 0, marked: 0, cost: 0, state: State::Free };
 }
 
 /// All blocks.
 pub(crate) type Blocks = IdVec<BlockId, Block>;
+
+/// The histories of all blocks.
+pub(crate) type Histories = IdVec<BlockId, History>;
 
 /// Create `blocks` erased blocks.
 pub(crate) fn erased(blocks: u32) -> Blocks {

@@ -1,6 +1,6 @@
 //! The collector: the candidates of each pool, their costs, and the partly cleaned victim.
 
-use crate::block::{Block, Blocks, State};
+use crate::block::{Block, Blocks, Histories, State};
 use crate::config::{GcConfig, GcMode, Trigger};
 use crate::dimensions::Dimensions;
 use crate::ids::PoolId;
@@ -120,12 +120,17 @@ impl Collector {
         &mut self,
         pool: PoolId,
         blocks: &mut Blocks,
+        histories: &Histories,
         dims: &Dimensions,
         now: u64,
     ) -> Option<BlockId> {
-        let blocks_of_pool = &(**blocks)[dims.indices_of(pool)];
-        let candidates =
-            Candidates { blocks: blocks_of_pool, scale: &self.scale, pages: dims.data_pages_per_block, now };
+        let candidates = Candidates {
+            blocks: &(**blocks)[dims.indices_of(pool)],
+            histories: &(**histories)[dims.indices_of(pool)],
+            scale: &self.scale,
+            pages: dims.data_pages_per_block,
+            now,
+        };
         let local = self.pools[pool].victim.pick(candidates)?;
         let block = dims.block(pool, local);
         self.remove(pool, block, blocks[block].cost, dims);

@@ -170,7 +170,8 @@ impl Ftl {
         if !self.can_gain(pool) {
             return None;
         }
-        let block = self.collector.pick(pool, &mut self.blocks, &self.dims, self.sequence)?;
+        let block =
+            self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?;
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
     }
 
@@ -377,13 +378,13 @@ impl Ftl {
         self.refresh.erased(block);
         self.allocator.remove_valid(pool, known.valid);
         (known.valid, known.marked) = (0, 0);
-        known.erases += 1;
+        self.histories[block].erases += 1;
     }
 
     /// Return an erased block to its pool.
     pub(super) fn hand_back(&mut self, pool: PoolId, block: BlockId) {
         self.blocks[block].state = State::Free;
-        self.allocator.hand_back(pool, block, self.blocks[block].erases, &self.dims);
+        self.allocator.hand_back(pool, block, self.histories[block].erases, &self.dims);
     }
 
     /// Set the cost weights of marked pages and re-bucket all blocks.

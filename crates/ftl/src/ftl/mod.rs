@@ -14,7 +14,7 @@ mod refresh;
 mod snapshot;
 mod wear;
 
-use crate::block::{self, Blocks, State};
+use crate::block::{self, Blocks, Histories, History, State};
 use crate::config::{FreeMark, FtlConfig, GcConfig, Summary, Trigger};
 use crate::counters::{FtlCounters, Programs};
 use crate::dimensions::Dimensions;
@@ -25,7 +25,7 @@ use crate::page::{Coverage, PageRead, PageWrite};
 use crate::requirements::Requirements;
 use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
-use coflash_base::{Index, Lpn, Misfit, Seed};
+use coflash_base::{IdVec, Index, Lpn, Misfit, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
@@ -53,6 +53,7 @@ pub struct Ftl {
     summary: Summary,
     pages: Pages,
     blocks: Blocks,
+    histories: Histories,
     allocator: Allocator,
     collector: Collector,
     wear: Wear,
@@ -81,6 +82,7 @@ impl Ftl {
         Ok(Self {
             pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
             blocks: block::erased(geometry.blocks()),
+            histories: IdVec::filled(History::default(), geometry.blocks() as usize),
             allocator: Allocator::new(geometry, &dims, config.chips, config.wear_levelling),
             collector: Collector::new(geometry, &dims, gc, requirements, seed),
             wear: Wear::new(config, dims.pools(geometry)),
@@ -128,7 +130,7 @@ impl Ftl {
 
     /// The erase count of each block.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.blocks.iter().map(|block| block.erases)
+        self.histories.iter().map(|block| block.erases)
     }
 
     /// Whether some pool has at most `mark` free blocks.
@@ -147,6 +149,7 @@ impl Ftl {
     pub fn heap_bytes(&self) -> usize {
         self.pages.heap_bytes()
             + self.blocks.heap_bytes()
+            + self.histories.heap_bytes()
             + self.allocator.heap_bytes()
             + self.collector.heap_bytes()
             + self.wear.heap_bytes()
@@ -350,7 +353,7 @@ impl Ftl {
     fn open_block(&mut self, pool: PoolId) -> BlockId {
         let block = self.allocator.take_free(pool, &self.dims);
         self.blocks[block].state = State::Open;
-        self.refresh.opened(block, self.blocks[block].erases);
+        self.refresh.opened(block, self.histories[block].erases);
         block
     }
 
@@ -411,7 +414,7 @@ impl Ftl {
     fn seal(&mut self, pool: PoolId, block: BlockId) {
         let known = &mut self.blocks[block];
         known.state = State::Sealed;
-        known.sealed_at = self.sequence;
+        self.histories[block].sealed_at = self.sequence;
         known.cost = known.cost_on(self.collector.scale(), || self.pages.ages.of(block));
         self.collector.add(pool, block, known.cost, &self.dims);
     }

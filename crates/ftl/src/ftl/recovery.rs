@@ -153,7 +153,7 @@ impl Ftl {
         // The blocks filled first are sealed first: victim policies use that order and age.
         for &block in used.iter().rev() {
             self.seal(pool, block);
-            self.blocks[block].sealed_at = filled[block].newest;
+            self.histories[block].sealed_at = filled[block].newest;
             if filled[block].fast {
                 self.refresh.found_fast(block);
             }

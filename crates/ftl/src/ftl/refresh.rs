@@ -170,7 +170,7 @@ impl Ftl {
     /// Note that a page was programmed fast.
     pub(super) fn programmed_fast(&mut self, page: Ppn) {
         let block = self.geometry.block_of(page);
-        self.refresh.programmed_fast(block, self.blocks[block].erases);
+        self.refresh.programmed_fast(block, self.histories[block].erases);
     }
 
     /// Start the ageing of the data from warm-up, at the first request.
@@ -178,14 +178,14 @@ impl Ftl {
         self.refresh.now = Some(now);
         for block in self.blocks.ids() {
             if self.blocks[block].state != State::Free {
-                self.refresh.opened(block, self.blocks[block].erases);
+                self.refresh.opened(block, self.histories[block].erases);
             }
         }
     }
 
     fn refresh_due<M: Media, H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         while let Some(Entry { block, erases, .. }) = self.refresh.take_due(now) {
-            if self.blocks[block].erases == erases {
+            if self.histories[block].erases == erases {
                 self.refresh_block(block, erases, io)?;
             }
         }
@@ -193,7 +193,7 @@ impl Ftl {
         let mut next_due = Time::LAST;
         for queue in [fast_queue, queue] {
             if queue.entries.len() > *entries_max {
-                queue.entries.retain(|entry| self.blocks[entry.block].erases == entry.erases);
+                queue.entries.retain(|entry| self.histories[entry.block].erases == entry.erases);
             }
             next_due = next_due.min(queue.entries.front().map_or(Time::LAST, |entry| entry.due));
         }
@@ -214,7 +214,7 @@ impl Ftl {
         if self.collector.cleaning(pool).is_some() {
             self.clean_one(pool, io)?;
         }
-        if self.blocks[block].erases != erases {
+        if self.histories[block].erases != erases {
             return Ok(());
         }
         match self.blocks[block].state {

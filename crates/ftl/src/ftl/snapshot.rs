@@ -39,8 +39,8 @@ impl Ftl {
         write::<8>(out, [self.sequence, next_die.into()].into_iter())?;
         let turns = next_write.zip(self.collector.turns()).flat_map(|(write, &clean)| [write, clean]);
         write::<4>(out, turns.map(u64::from))?;
-        write::<4>(out, self.blocks.iter().map(|block| block.erases.into()))?;
-        write::<8>(out, self.blocks.iter().map(|block| block.sealed_at))?;
+        write::<4>(out, self.histories.iter().map(|block| block.erases.into()))?;
+        write::<8>(out, self.histories.iter().map(|block| block.sealed_at))?;
         let fill = |active: &Active| active.block.map_or(0, |_| u64::from(active.next) + 1);
         for pool in self.pools() {
             let free = u64::from(self.allocator.free_blocks(pool));
@@ -101,7 +101,7 @@ impl Ftl {
         let mut sealed_at = vec![0; self.blocks.len()];
         let past = |at| (at <= self.sequence).then_some(at);
         read::<8, _>(input, "sealing of block", &mut sealed_at, past)?;
-        for (block, (erases, sealed_at)) in self.blocks.iter_mut().zip(erases.into_iter().zip(sealed_at)) {
+        for (block, (erases, sealed_at)) in self.histories.iter_mut().zip(erases.into_iter().zip(sealed_at)) {
             (block.erases, block.sealed_at) = (erases, sealed_at);
         }
         Ok(())
@@ -164,7 +164,7 @@ impl Ftl {
                 self.allocator.set_active(pool, group, Active { block: Some(block), next });
             }
         }
-        let erased = blocks.iter().map(|&block| (block, self.blocks[block].erases));
+        let erased = blocks.iter().map(|&block| (block, self.histories[block].erases));
         self.allocator.set_free(pool, erased, &self.dims);
         let order: Vec<_> = rest.collect();
         for &block in &order {

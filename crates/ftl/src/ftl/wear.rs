@@ -60,14 +60,14 @@ impl Ftl {
     /// Move cold data to a block that GC has just erased, if it is worn enough. That needs no other free block.
     #[inline]
     pub(super) fn take_over_cold(&mut self, pool: PoolId, worn: BlockId) -> bool {
-        let erases = self.blocks[worn].erases;
+        let erases = self.histories[worn].erases;
         if !self.wear.is_static || erases <= self.wear.pools[pool].erases_min.saturating_add(self.wear.gap) {
             return false;
         }
         let Some(block) = self.coldest(pool) else {
             return false;
         };
-        if erases.saturating_sub(self.blocks[block].erases) <= self.wear.gap {
+        if erases.saturating_sub(self.histories[block].erases) <= self.wear.gap {
             return false;
         }
         self.seize(pool, block);
@@ -81,10 +81,10 @@ impl Ftl {
     fn coldest(&mut self, pool: PoolId) -> Option<BlockId> {
         let blocks = || self.dims.blocks_of(pool);
         // Erase counts only rise, so this bound stays valid.
-        self.wear.pools[pool].erases_min = blocks().map(|block| self.blocks[block].erases).min()?;
+        self.wear.pools[pool].erases_min = blocks().map(|block| self.histories[block].erases).min()?;
         blocks()
             .filter(|&block| self.blocks[block].state == State::Sealed)
-            .min_by_key(|&block| (self.blocks[block].erases, self.blocks[block].sealed_at))
+            .min_by_key(|&block| (self.histories[block].erases, self.histories[block].sealed_at))
     }
 
     /// Take the next page for cold data.

@@ -3,7 +3,7 @@
 use super::greedy::{GreedyConfig, Tie};
 use super::{Candidates, Pool, Victim, VictimConfig, d_choices::DChoicesConfig};
 use super::{greedy, windowed_greedy::WindowedGreedyConfig};
-use crate::block::Block;
+use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::{Scale, Weight, Weights};
 use coflash_base::Index;
@@ -110,12 +110,20 @@ impl Checked {
     fn pick(&mut self) -> Option<LocalBlock> {
         // Blocks that are no candidates look as cheap as possible.
         let mut blocks = vec![Block::ERASED; self.pool.blocks as usize];
+        let mut histories = vec![History::default(); self.pool.blocks as usize];
         for &Candidate { block, cost, sealed_at, .. } in &self.candidates {
-            blocks[block.index()] = Block { valid: cost, cost, sealed_at, ..Block::ERASED };
+            blocks[block.index()] = Block { valid: cost, cost, ..Block::ERASED };
+            histories[block.index()].sealed_at = sealed_at;
         }
         let pages = self.pool.cost_max;
         let scale = &Scale::new(1, Weights::all(Weight::FULL), pages);
-        let picked = self.victim.pick(Candidates { blocks: &blocks, scale, pages, now: self.now });
+        let picked = self.victim.pick(Candidates {
+            blocks: &blocks,
+            histories: &histories,
+            scale,
+            pages,
+            now: self.now,
+        });
         match self.expected() {
             Some(expected) => assert_eq!(picked, expected, "candidates: {:?}", self.candidates),
             None => assert!(
@@ -316,11 +324,14 @@ fn a_weight_changes_nothing_for_blocks_without_marked_pages() {
                     let valid = stream.random_range(0..=PAGES);
                     let cost = scale.cost(valid, 0, || [0; 2]);
                     victim.sealed(LocalBlock::new(number), cost);
-                    Block { valid, cost, sealed_at: u64::from(number), ..Block::ERASED }
+                    Block { valid, cost, ..Block::ERASED }
                 })
                 .collect();
+            let sealed = |number| History { sealed_at: number, erases: 0 };
+            let histories: Vec<_> = (0..u64::from(BLOCKS)).map(sealed).collect();
+            let now = u64::from(BLOCKS);
             let candidates =
-                Candidates { blocks: &blocks, scale: &scale, pages: PAGES, now: u64::from(BLOCKS) };
+                Candidates { blocks: &blocks, histories: &histories, scale: &scale, pages: PAGES, now };
             let pick = |_| {
                 let block = victim.pick(candidates).expect("there are candidates");
                 victim.removed(block, candidates.cost(block));

@@ -108,7 +108,7 @@ mod tests {
         }
         greedy.cost_changed(LocalBlock::new(1), 3, 2);
         let scale = &Scale::new(1, Weights::all(Weight::FULL), 4);
-        greedy.pick(Candidates { blocks: &[], scale, pages: 4, now: 0 }).map(LocalBlock::get)
+        greedy.pick(Candidates { blocks: &[], histories: &[], scale, pages: 4, now: 0 }).map(LocalBlock::get)
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Victim policies: the choice of the sealed block that GC cleans next. Each is one file and one line in the list
 //! below.
 
-use crate::block::Block;
+use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::Scale;
 use coflash_base::seed::RandomStream;
@@ -33,6 +33,7 @@ coflash_base::policy_family! { ($)
 #[derive(Clone, Copy)]
 pub struct Candidates<'a> {
     pub(crate) blocks: &'a [Block],
+    pub(crate) histories: &'a [History],
     pub(crate) scale: &'a Scale,
     /// The number of data pages of a block.
     pub(crate) pages: u32,
@@ -68,14 +69,14 @@ impl Candidates<'_> {
     #[inline(always)]
     #[must_use]
     pub fn age(&self, block: LocalBlock) -> u64 {
-        self.now - self.block(block).sealed_at
+        self.now - self.histories[block.index()].sealed_at
     }
 
     /// The erase count of a block.
     #[inline(always)]
     #[must_use]
     pub fn erases(&self, block: LocalBlock) -> u32 {
-        self.block(block).erases
+        self.histories[block.index()].erases
     }
 }
 
