@@ -45,17 +45,16 @@ def new_file(path: Path) -> Iterator[IO[bytes]]:
             with path.open("wb") as file:
                 yield file
             return
-        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        new = _beside(path)
         try:
-            with os.fdopen(descriptor, "wb") as file:
+            with new.open("xb") as file:
                 yield file
                 file.flush()
-                os.fsync(descriptor)
-            Path(name).chmod(_mode(0o666))
-            Path(name).replace(path)
+                os.fsync(file.fileno())
+            new.replace(path)
         except BaseException:
             with suppress(OSError):
-                Path(name).unlink()
+                new.unlink()
             raise
         _sync(path.parent)
 
@@ -78,8 +77,7 @@ def folder(path: Path, replaces: Set[str] | None) -> Iterator[Path]:
         make_folder(path.parent)
     else:
         check_folder(path, replaces)
-    # The name comes first: an interrupt while the folder is made finds it, too.
-    new = path.parent / f".{path.name}.{secrets.token_hex(8)}"
+    new = _beside(path)
     try:
         with named(path, "written"):
             new.mkdir()
@@ -183,6 +181,11 @@ def _put_first(new: Path, path: Path) -> None:
     _sync(path.parent)
 
 
+def _beside(path: Path) -> Path:
+    """Choose a temporary name, before anything has it: an interrupt while it is made can still remove it."""
+    return path.parent / f".{path.name}.{secrets.token_hex(8)}"
+
+
 def _is_special(path: Path) -> bool:
     return path.exists() and not path.is_file() and not path.is_dir()
 
@@ -193,10 +196,3 @@ def _sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def _mode(wanted: int) -> int:
-    """Return the mode that an ordinary new file would get; temporary files are private."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return wanted & ~mask
