@@ -11,14 +11,14 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from coflash._core import CoflashError
 from coflash.files import remote
+from coflash.files.atomic_write import new_file
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
@@ -68,7 +68,7 @@ class Input:
     def keep(self, content: bytes) -> None:
         """Puts what was shipped in its place."""
         if not self.kept.exists():
-            with _whole(self.kept) as file:
+            with new_file(self.kept) as file:
                 file.write(content)
 
 
@@ -140,7 +140,7 @@ def _digest(path: str) -> str:
 
 def _copy(url: str, to: Path) -> str:
     digest = hashlib.sha256()
-    with _opened(url) as source, _whole(to) as file:
+    with _opened(url) as source, new_file(to) as file:
         while chunk := _read(source, url):
             digest.update(chunk)
             file.write(chunk)
@@ -157,16 +157,3 @@ def _opened(place: str) -> IO[bytes]:
         return remote.opened(place)
     with remote.named(place, "read"):
         return remote.path_of(place).open("rb")
-
-
-@contextmanager
-def _whole(path: Path) -> Iterator[IO[bytes]]:
-    """A file that gets its name when it is complete; of two writers either may win, as both write the same."""
-    descriptor, name = tempfile.mkstemp(prefix=".", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            yield file
-        Path(name).replace(path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
