@@ -87,7 +87,7 @@ impl Driver {
         }
     }
 
-    /// The same after so many random operations.
+    /// The same after a number of random operations.
     pub(crate) fn after(mut self, operations: u64, stream: &mut RandomStream) -> Self {
         (0..operations).for_each(|_| self.operate(stream));
         self
@@ -260,7 +260,7 @@ impl Driver {
         }
     }
 
-    /// Lets an idle die do so many steps of GC.
+    /// Lets an idle die do a number of steps of GC.
     fn idle(&mut self, steps: u32) {
         for _ in 0..steps {
             let die = DieId::new(0);

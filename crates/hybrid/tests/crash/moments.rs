@@ -76,7 +76,7 @@ impl Ends {
         self.epoch += 1;
     }
 
-    /// So many operations end.
+    /// A number of operations end.
     pub(crate) fn pass(&mut self, operations: u64) {
         self.now = (self.now + Duration { ns: operations }).min(self.issued);
     }

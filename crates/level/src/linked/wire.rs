@@ -100,7 +100,7 @@ pub fn link_sections() -> [&'static SectionInfo; 6] {
 }
 
 impl Wire {
-    /// A wire under a cache of so many slots, or under none.
+    /// Create a wire under a cache of `slots` slots, or under no cache.
     pub(super) fn new(slots: Option<u32>, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
         let (is_used, slots) = (slots.is_some(), slots.unwrap_or(0));
         let notice_bytes = host.notice_size.count;

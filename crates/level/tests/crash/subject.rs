@@ -179,7 +179,7 @@ impl Subject {
         }
     }
 
-    /// Goes on as if there had been so many commits.
+    /// Goes on as after a number of commits.
     pub(crate) fn skip_to(&mut self, epoch: Epoch) {
         self.image().restart(|_| true);
         let mut words = self.image().words().to_vec();

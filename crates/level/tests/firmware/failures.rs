@@ -59,7 +59,7 @@ fn a_page_that_cannot_be_read_fails_its_read_and_nothing_else() {
         for operation in
             [Operation::Write(page), Operation::Read(page), Operation::Part(page), Operation::Flush]
         {
-            stack.apply(operation).expect("it is written anew");
+            stack.apply(operation).expect("it is written again");
         }
         stack.read_all().expect("every page can be read");
         stack.assert_invariants();
