@@ -179,9 +179,9 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     # what does not fit
     (
         (*trace("wide"), "--set", "workload.remap=none"),
-        ["1099511631872", "exports 29.91 MiB", "flash.blocks_per_plane"],
+        ["1099511631872", "exports 29.91 MiB", 'flash.exported to "1048577MiB"'],
     ),
-    ((*trace("long"), "--set", "workload.remap=none"), ["4611686018427387904", "exports", "flash.blocks_per_plane"]),
+    ((*trace("long"), "--set", "workload.remap=none"), ["4611686018427387904", "exports", "flash.exported"]),
     ((*trace("long"), "--set", "workload.remap=dense"), ["4194304.00 TiB long", "exports"]),
     ((*trace("long"), "--set", "workload.remap=modulo"), ["4194304.00 TiB long", "exports"]),
     ((*trace("long-trim"), "--set", "workload.remap=modulo"), ["4194304.00 TiB long", "exports"]),

@@ -49,6 +49,20 @@ impl Spare {
         };
         per_die as u64 * dies
     }
+
+    /// The number of pages of which this many can be exported: the inverse of [`logical_pages`](Self::logical_pages)
+    /// for one die.
+    #[must_use]
+    fn data_pages(&self, logical_pages: u64) -> u64 {
+        let one = u128::from(Share::ONE.ppb);
+        let (pages, ppb) = (u128::from(logical_pages), u128::from(self.share.ppb));
+        let data_pages = match self.definition {
+            // A share of 100% is refused when the device is built.
+            Provisioning::SpareOfPhysical => (pages * one).div_ceil(one.saturating_sub(ppb).max(1)),
+            Provisioning::OverProvisioning => (pages * (one + ppb)).div_ceil(one),
+        };
+        u64::try_from(data_pages).unwrap_or(u64::MAX)
+    }
 }
 
 /// The choice of the die for a write.
@@ -294,9 +308,26 @@ impl FtlConfig {
     /// The number of logical pages exported to the host (U).
     #[must_use]
     pub fn logical_pages(&self, geometry: &Geometry) -> u32 {
-        let data_pages = geometry.pages_per_block.saturating_sub(self.summary_pages());
-        let per_die = u64::from(geometry.blocks_per_die()) * u64::from(data_pages);
-        self.spare.logical_pages(per_die, u64::from(geometry.dies())) as u32
+        let dies = u64::from(geometry.dies());
+        if let Some(per_die) = geometry.exported_pages_per_die() {
+            return u32::try_from(per_die * dies).unwrap_or(u32::MAX);
+        }
+        let per_die = u64::from(geometry.blocks_per_die()) * self.data_pages_per_block(geometry);
+        self.spare.logical_pages(per_die, dies) as u32
+    }
+
+    /// The fewest blocks per plane that leave the spare space beside the capacity that the geometry says is exported;
+    /// `None` if it says nothing.
+    #[must_use]
+    pub fn blocks_per_plane(&self, geometry: &Geometry) -> Option<u32> {
+        let per_die = geometry.exported_pages_per_die()?;
+        let per_stripe = u64::from(geometry.planes_per_die) * self.data_pages_per_block(geometry);
+        let blocks = self.spare.data_pages(per_die).div_ceil(per_stripe.max(1));
+        Some(u32::try_from(blocks).unwrap_or(u32::MAX))
+    }
+
+    fn data_pages_per_block(&self, geometry: &Geometry) -> u64 {
+        u64::from(geometry.pages_per_block.saturating_sub(self.summary_pages()))
     }
 
     /// The number of pages of each block that hold no data.
@@ -314,5 +345,14 @@ mod tests {
         let spare = |definition| Spare { share: Share::percent(25), definition };
         assert_eq!(spare(Provisioning::SpareOfPhysical).logical_pages(1000, 2), 1500);
         assert_eq!(spare(Provisioning::OverProvisioning).logical_pages(1000, 2), 1600);
+        assert_eq!(spare(Provisioning::SpareOfPhysical).data_pages(750), 1000);
+        assert_eq!(spare(Provisioning::OverProvisioning).data_pages(800), 1000);
+        for definition in [Provisioning::SpareOfPhysical, Provisioning::OverProvisioning] {
+            for pages in 1..2000 {
+                let data_pages = spare(definition).data_pages(pages);
+                assert!(spare(definition).logical_pages(data_pages, 1) >= pages);
+                assert!(spare(definition).logical_pages(data_pages - 1, 1) < pages);
+            }
+        }
     }
 }

@@ -50,6 +50,9 @@ pub struct Geometry {
     pub page_size: Bytes,
     /// Size of a sector; a divisor of the page size.
     pub sector_size: Bytes,
+    /// Capacity that the host sees, rounded up to as many pages on each die. `blocks_per_plane` follows from it and from
+    /// `ftl.spare`: the fewest blocks with that spare space. Default: the capacity follows from `blocks_per_plane`.
+    pub exported: Option<Bytes>,
 }
 
 impl Default for Geometry {
@@ -63,6 +66,7 @@ impl Default for Geometry {
             pages_per_block: 64,
             page_size: Bytes { count: 4096 },
             sector_size: Bytes { count: 512 },
+            exported: None,
         }
     }
 }
@@ -107,6 +111,14 @@ impl Geometry {
             return Err(Misfit::new("page_size", format!("{page} B is too large: at most 16MiB")));
         }
         Ok(())
+    }
+
+    /// The number of pages that each die exports to the host, if `exported` fixes it.
+    #[must_use]
+    pub fn exported_pages_per_die(&self) -> Option<u64> {
+        // What has no pages or no dies is refused by `check`.
+        let [page, dies] = [self.page_size.count, u64::from(self.dies())].map(|divisor| divisor.max(1));
+        self.exported.map(|bytes| bytes.count.div_ceil(page).div_ceil(dies))
     }
 
     /// The number of dies of the device.

@@ -124,7 +124,17 @@ impl Scenario {
     }
 
     pub(crate) fn from_table(table: Table) -> Result<Self, ScenarioError> {
-        let scenario: Self = read_table(table)?;
+        let blocks_given = table.get("flash").and_then(|flash| flash.get("blocks_per_plane")).is_some();
+        let mut scenario: Self = read_table(table)?;
+        if let Some(blocks) = scenario.ftl.blocks_per_plane(&scenario.flash) {
+            let given = std::mem::replace(&mut scenario.flash.blocks_per_plane, blocks);
+            if blocks_given && given != blocks {
+                let problem = format!(
+                    "{given} was given; {blocks} follows from flash.exported and ftl.spare: leave out one of the keys"
+                );
+                return Err(ScenarioError::new("flash.blocks_per_plane", problem));
+            }
+        }
         scenario.check()?;
         Ok(scenario)
     }

@@ -16,6 +16,8 @@ impl Scenario {
         for (key, value) in assignments {
             assign(&mut table, key.as_ref(), parse_value(value.as_ref()))?;
         }
+        let is_set = |name: &str| assignments.iter().any(|(key, _)| key.as_ref() == name);
+        forget_what_follows(&mut table, is_set("flash.exported"), is_set("flash.blocks_per_plane"));
         Self::from_table(table)
     }
 }
@@ -35,6 +37,16 @@ where
         assign(&mut table, key.as_ref(), parse_value(value.as_ref()))?;
     }
     read_table(table)
+}
+
+/// Forget the number of blocks, which follows from the exported capacity; or the capacity, if only the blocks were set.
+fn forget_what_follows(root: &mut Table, exported_set: bool, blocks_set: bool) {
+    let Some(flash) = root.get_mut("flash").and_then(Value::as_table_mut) else { return };
+    if blocks_set && !exported_set {
+        flash.remove("exported");
+    } else if !blocks_set && flash.contains_key("exported") {
+        flash.remove("blocks_per_plane");
+    }
 }
 
 fn parse_value(text: &str) -> Value {

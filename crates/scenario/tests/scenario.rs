@@ -141,3 +141,25 @@ fn a_key_that_is_not_there_is_named_with_its_nearest() {
         error("gc.victim.d", "2")
     );
 }
+
+#[test]
+fn the_blocks_follow_from_the_exported_capacity_and_the_spare_space() {
+    let fixed = set(&[("flash.exported", "1GiB"), ("ftl.spare.share", "25%")]).unwrap();
+    let blocks_for = |share: &str| fixed.set(&[("ftl.spare.share", share)]).unwrap().flash.blocks_per_plane;
+    // 8 dies of 32,768 pages each, in blocks of 64, and a quarter more; rounded up to whole blocks.
+    assert_eq!(fixed.flash.blocks_per_plane, 640);
+    assert_eq!(["7%", "28%", "100%"].map(blocks_for), [548, 656, 1024]);
+    for share in ["0.1%", "7%", "28%"] {
+        let flash = fixed.set(&[("ftl.spare.share", share)]).unwrap();
+        assert_eq!(flash.ftl.logical_pages(&flash.flash), 1 << 18, "exactly what was asked for");
+    }
+    assert_eq!(Scenario::from_toml(&fixed.to_toml()), Ok(fixed.clone()), "written, it has both keys");
+
+    let by_blocks = fixed.set(&[("flash.blocks_per_plane", "100")]).unwrap();
+    assert_eq!((by_blocks.flash.exported, by_blocks.flash.blocks_per_plane), (None, 100));
+    let error = Scenario::from_toml("[flash]\nexported = \"1GiB\"\nblocks_per_plane = 100").unwrap_err().to_string();
+    assert!(error.starts_with("flash.blocks_per_plane: 100 was given; 589 follows from flash.exported"), "{error}");
+    for nothing in ["flash.channels", "flash.page_size", "flash.planes_per_die"] {
+        assert!(fixed.set(&[(nothing, "0")]).is_err(), "{nothing}");
+    }
+}

@@ -44,13 +44,13 @@ impl AddressMap {
                     .entry(page / CHUNK_PAGES)
                     .or_insert_with(|| Box::new([None; CHUNK_PAGES as usize]));
                 let entry = &mut chunk[(page % CHUNK_PAGES) as usize];
-                if entry.is_none() {
-                    if *touched < *logical_pages {
-                        *entry = Some(Lpn::from_index(*touched as usize));
-                    }
+                let lpn = *entry.get_or_insert_with(|| {
+                    let next = Lpn::from_index((*touched).min(*logical_pages) as usize);
                     *touched += 1;
-                }
-                *entry
+                    next
+                });
+                // Pages that the device has no room for are all numbered as the first of them.
+                (lpn.index() < *logical_pages as usize).then_some(lpn)
             }
         }
     }
@@ -79,5 +79,6 @@ mod tests {
         assert_eq!(dense.page(7), Some(Lpn::new(1)));
         assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
         assert_eq!((dense.page(8), dense.touched()), (None, Some(3)));
+        assert_eq!((dense.page(8), dense.touched()), (None, Some(3)), "each page is counted once");
     }
 }

@@ -28,7 +28,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
 fn device_bytes(scenario: &Scenario) -> u64 {
     let Scenario { flash, ftl, .. } = scenario;
     let [pages, blocks, dies] = [flash.pages(), flash.blocks(), flash.dies()].map(u64::from);
-    let logical_pages = ftl.spare.logical_pages(pages / dies, dies);
+    let logical_pages = u64::from(ftl.logical_pages(flash));
     let slots = scenario.cache.size.pages(flash.page_size.count, logical_pages).min(logical_pages);
     let requirements = scenario.cooperation.requirements();
     let pools = u64::from(flash.blocks() / ftl.pools.blocks(flash));

@@ -289,12 +289,13 @@ fn out_of_space<L: Level<M>, M: SimulatedMedia>(
         seen += batch.len() as u64;
     }
     let remap = scenario.workload.remap;
-    let needed = if longest > device && remap != Remap::None {
-        format!("a request of the workload is {} long", human(longest))
+    let (needed_bytes, needed) = if longest > device && remap != Remap::None {
+        (longest, format!("a request of the workload is {} long", human(longest)))
     } else if let Some(touched) = engine.pages_touched() {
-        format!("the workload touches {touched} pages, {}", human(touched * scenario.flash.page_size.count))
+        let bytes = touched * scenario.flash.page_size.count;
+        (bytes, format!("the workload touches {touched} pages, {}", human(bytes)))
     } else {
-        format!("the workload's addresses reach {} ({end} bytes)", human(end))
+        (end, format!("the workload's addresses reach {} ({end} bytes)", human(end)))
     };
     let otherwise = match remap {
         Remap::None => {
@@ -308,7 +309,8 @@ fn out_of_space<L: Level<M>, M: SimulatedMedia>(
             "the disks hold {room} ({device} bytes): give them more (hybrid.disks.model.capacity, hybrid.disks.count)"
         )
     } else {
-        format!("the device exports {room} ({device} bytes): give it more blocks (flash.blocks_per_plane)")
+        let enough_mib = needed_bytes.div_ceil(1 << 20);
+        format!("the device exports {room} ({device} bytes): set flash.exported to \"{enough_mib}MiB\" or more")
     };
     Ok(RunError::TooFar(format!("{needed}; {larger}{otherwise}")))
 }
