@@ -31,7 +31,7 @@ TINY = Scale(
     units_kib=(4, 16, 128),
     periods_log2=(12, 14, 16, 20),
     segments_mib=(128, 256),
-    requests_max=80_000,
+    requests_max=50_000,
 )
 
 

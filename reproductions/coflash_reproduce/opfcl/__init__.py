@@ -125,8 +125,8 @@ PAPER = Paper(
         "quick": "Flash, segment, period, address spaces and numbers of requests are a sixteenth of the paper's under "
         "Financial and Search, a 64th of them for all else; under pgbench flash is half of what its trace touches.",
         "full": "Financial and Search have 4 GiB of flash and one disk, as in the paper. Home, Exchange and MSN, which "
-        "have tens of millions of requests, have an eighth of the paper's flash, segment, period, address spaces and "
-        "requests; all beyond the main comparison has a 32nd of them. Under pgbench flash is half of what its "
+        "have tens of millions of requests, have a sixteenth of the paper's flash, segment, period, address spaces "
+        "and requests; all beyond the main comparison has a 64th of them. Under pgbench flash is half of what its "
         "trace touches.",
     },
     experiments=experiments,

@@ -65,7 +65,7 @@ class Scale:
     """The maximum of requests of a stand-in, or of a trace of the user; None for all."""
 
 
-SCALES = {"quick": Scale(16, 64, 64, requests_max=1_000_000), "full": Scale(1, 8, 32)}
+SCALES = {"quick": Scale(16, 64, 64, requests_max=1_000_000), "full": Scale(1, 16, 64)}
 _FIRST = ("financial", "home", "search")
 """The workloads of configuration 1 that have stand-ins."""
 
@@ -88,7 +88,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         given = [_given(scale, traces)]
         first, before_one_disk = given, given
     else:
-        rounds = 6 if scale.small == 1 else 1
+        rounds = 3 if scale.small == 1 else 1
         first = [*map(whole, _FIRST), _pgbench(scale, rounds)]
         before_one_disk = [*map(part, _FIRST), _pgbench(scale, math.ceil(rounds / 3))]
     parts = [*before_one_disk, *map(part, CONFIG_2)]
