@@ -146,6 +146,8 @@ class Costs:
     write_positioning_us: float = 4900.0
     bandwidth_bytes_per_s: int = 72_000_000
     page_bytes: int = 4096
+    write_through: bool = False
+    """Whether each write goes to the disk as well; otherwise pages of the write cache are destaged when they leave."""
 
     @cached_property
     def _core(self) -> _core.CostModel:
@@ -159,6 +161,7 @@ class Costs:
             write_positioning_us=self.write_positioning_us,
             bandwidth_bytes_per_s=self.bandwidth_bytes_per_s,
             page_bytes=self.page_bytes,
+            write_through=self.write_through,
         )
 
     def gc_us(self, u: float, worst: bool = False) -> float:

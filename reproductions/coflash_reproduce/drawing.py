@@ -13,6 +13,7 @@ from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Canvas
 
 FORMATS: tuple[Format, ...] = ("png", "svg")
 _PANEL_INCHES, _HEIGHT_INCHES = 2.7, 2.5
@@ -47,7 +48,7 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
     if isinstance(figure, Picture):
         with style():
             canvas = figure.draw(runs)
-            return {kind: picture(canvas, kind) for kind in FORMATS}
+            return _in_each_format(canvas)
     panels = runs.experiments(figure.experiments)
     with style():
         from matplotlib.figure import Figure as Canvas
@@ -71,7 +72,15 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
         if len(found) > 1:
             columns = len(found) if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
             canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
-        return {kind: picture(canvas, kind) for kind in FORMATS}
+        return _in_each_format(canvas)
+
+
+def _in_each_format(canvas: Canvas) -> dict[Format, bytes]:
+    drawn = {}
+    for kind in FORMATS:
+        drawn[kind] = picture(canvas, kind)
+        canvas.set_layout_engine("none")  # once is enough, and slow
+    return drawn
 
 
 def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[Line], styles: dict[str, int]) -> None:

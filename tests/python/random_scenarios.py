@@ -86,7 +86,10 @@ def _hybrid(rng: random.Random) -> dict[str, Any]:
     values["hybrid"] = {
         "scheme": _policy(rng, "hybrid.scheme"),
         "policy": policy,
-        **{key: _word(rng, f"hybrid.{key}") for key in ("active_blocks", "destaging", "resizing", "partial_writes")},
+        **{
+            key: _word(rng, f"hybrid.{key}")
+            for key in ("active_blocks", "destaging", "resizing", "partial_writes", "write_policy")
+        },
         "segment": "64KiB",
         "period_requests": rng.randint(100, 500),
         "resize_pages": rng.randint(1, 8),

@@ -45,6 +45,14 @@ def test_the_mean_is_that_of_its_parts() -> None:
     assert costs.hybrid_us(demand, u, r) == pytest.approx(0.3 * read + 0.7 * write)
 
 
+def test_written_through_each_write_goes_to_the_disk() -> None:
+    through, back = Costs(write_through=True), Costs()
+    both_us = 4900 + 4096 / 72 + through.write_us(0.8)
+    assert through.write_cache_us(0.0, 0.0, 0.8) == pytest.approx(both_us, rel=1e-6)
+    assert through.write_cache_us(1.0, 0.0, 0.8) == through.write_cache_us(0.0, 0.0, 0.8)
+    assert back.write_cache_us(1.0, 0.0, 0.8) == pytest.approx(back.write_us(0.8))
+
+
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(CoflashError, match=r"u is 1\.5; 0 to 1 is allowed"):
         costmodel.victim_utilisation(1.5)

@@ -126,6 +126,16 @@ impl SplitCache {
         self.pinned += 1;
     }
 
+    /// Unpin the page in `slot`, as just used: it may be a victim again. Panics if it is not pinned.
+    #[inline]
+    pub fn unpin(&mut self, slot: SlotId) {
+        assert!(self.table.is_pinned(slot), "{slot:?} is not pinned");
+        self.table.set_pinned(slot, false);
+        self.pinned -= 1;
+        let class = self.class(self.table.is_dirty(slot));
+        self.policies[class].inserted(slot, &self.table);
+    }
+
     /// Remove the page in `slot`.
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {
@@ -253,6 +263,7 @@ mod tests {
                     }
                     (Some(slot), 0) => cache.remove(slot),
                     (Some(slot), 1) if !cache.is_pinned(slot) => cache.pin(slot),
+                    (Some(slot), 1) => cache.unpin(slot),
                     (Some(slot), 2) => cache.write(slot),
                     (Some(slot), _) => cache.touch(slot),
                 }

@@ -71,6 +71,18 @@ pub enum PartialWrites {
     Disk,
 }
 
+/// When the disk gets a page that is written to the write cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WritePolicy {
+    /// When it leaves the cache. A write is answered when flash has it, which is not volatile.
+    #[default]
+    WriteBack,
+    /// At once. A write is answered when flash and then the disk have it, so that no page whose write was answered is
+    /// dirty. What leaves the write cache is not written again. Measures of dirty pages count those of the write cache.
+    WriteThrough,
+}
+
 /// A flash cache in front of disks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -99,6 +111,8 @@ pub struct HybridConfig {
     pub sequential_streams: u32,
     /// The number of dirty pages that are destaged together, as a group.
     pub destage_pages: u32,
+    /// When the disk gets a page that is written to the write cache.
+    pub write_policy: WritePolicy,
     /// Whether a write waits for the group that is destaged to make room.
     pub destaging: Destaging,
     /// The treatment of a partial write to a page that is not cached.
@@ -120,6 +134,7 @@ impl Default for HybridConfig {
             sequential_unit: Bytes { count: 128 << 10 },
             sequential_streams: 32,
             destage_pages: 64,
+            write_policy: WritePolicy::default(),
             destaging: Destaging::default(),
             partial_writes: PartialWrites::default(),
         }

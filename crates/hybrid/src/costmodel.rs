@@ -13,6 +13,7 @@ mod measured;
 
 pub use measured::{Cleaning, Measured, effective_utilisation};
 
+use crate::config::WritePolicy;
 use coflash_base::Duration;
 use coflash_media::disk::DiskCosts;
 use coflash_media::{Geometry, Timing};
@@ -165,6 +166,8 @@ pub struct Costs {
     pub flash: FlashCosts,
     /// The costs of a disk.
     pub disk: DiskCosts,
+    /// When the disk gets a page that is written.
+    pub write_policy: WritePolicy,
 }
 
 /// One step, two …, up to `most`, except for rounding.
@@ -211,6 +214,7 @@ impl Costs {
             bandwidth_bytes_per_s: 72_000_000,
             page_bytes: 4096,
         },
+        write_policy: WritePolicy::WriteBack,
     };
 
     /// Equation 5: C_HR, a request to the read cache with hit rate `hit_rate`. `write_ns` is C_PW.
@@ -221,11 +225,18 @@ impl Costs {
 
     /// C_HW, a request to the write cache: a miss destages a page to make room; a hit overwrites or, with probability
     /// h′, reads. `write_ns` is C_PW.
+    ///
+    /// Under write-through each write goes to the disk as well, and nothing is destaged (section 4.2 mentions it, without
+    /// an equation): then only reads gain from the write cache.
     #[must_use]
     pub fn write_ns(&self, hit_rate: f64, reads_of_hits: f64, write_ns: f64) -> f64 {
         let page_read = self.flash.page_read.ns as f64;
+        let (destage, write_ns) = match self.write_policy {
+            WritePolicy::WriteBack => (page_read + self.disk.write_ns(), write_ns),
+            WritePolicy::WriteThrough => (0.0, self.disk.write_ns() + write_ns),
+        };
         let hit = (1.0 - reads_of_hits) * write_ns + reads_of_hits * page_read;
-        (1.0 - hit_rate) * (page_read + self.disk.write_ns() + write_ns) + hit_rate * hit
+        (1.0 - hit_rate) * (destage + write_ns) + hit_rate * hit
     }
 
     /// Equation 6: C_HY(u, r), the mean cost of a page request.

@@ -24,10 +24,12 @@ coflash_base::measures! {
         overflowed_writes_pages: u64, "pages written past a full cache", pages, rare;
         /// Pages put into the read cache.
         fills_pages: u64, "pages put into the read cache", pages, untabled;
-        /// Clean pages evicted.
+        /// Clean pages evicted. Under write-through those of the write cache count.
         clean_evictions_pages: u64, "clean pages that gave way", pages, untabled;
         /// Dirty pages written from the write cache to disk, in groups, in the order of their addresses.
         destages_pages: u64, "pages destaged", pages, cost;
+        /// Pages written through to the disk, as well as to flash, for one write.
+        written_through_pages: u64, "pages written through", pages, rare;
         /// Groups of pages destaged.
         destage_groups: u64, "groups destaged";
         /// Pages destaged only because the write cache was being shrunk. No write waited for them.
@@ -97,7 +99,7 @@ coflash_base::measures! {
         at_ns: u64, "time", ns, untabled;
         /// Clean pages.
         clean_pages: u32, "clean pages", pages, untabled;
-        /// Dirty pages, including those being destaged.
+        /// Dirty pages, including those being destaged. Under write-through those of the write cache.
         dirty_pages: u32, "dirty pages", pages, untabled;
         /// The pages that the read cache may hold.
         read_limit_pages: u32, "limit of the read cache", pages, untabled;

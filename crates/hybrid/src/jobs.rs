@@ -14,8 +14,10 @@ pub(crate) enum Purpose {
     Fetch(Lpn),
     /// A group of dirty pages being destaged.
     Group(EvictionId),
-    /// Writes past the cache, with their eviction once they have begun.
-    Overwrite(Option<EvictionId>),
+    /// Writes past the cache.
+    Overwrite(EvictionId),
+    /// Writes through the cache.
+    Through(EvictionId),
     /// Nothing but the answer.
     Answer,
 }

@@ -1,6 +1,6 @@
 //! The tier as a level: it submits the disk transfers that the tier requests, and reports their ends.
 
-use crate::config::{ActiveBlocks, Destaging, HybridConfig};
+use crate::config::{ActiveBlocks, Destaging, HybridConfig, WritePolicy};
 use crate::costmodel::{Costs, FlashCosts};
 use crate::counters::{Sizes, TierSize};
 use crate::jobs::{Jobs, Purpose};
@@ -16,12 +16,23 @@ use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite, Wri
 use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Op};
 use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
+use std::collections::VecDeque;
+
+/// What the disk does with a run of pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Read,
+    /// A write past the cache.
+    Past,
+    /// A write through the cache.
+    Through,
+}
 
 /// A run of neighbouring pages of the request that the disk serves.
 #[derive(Clone, Copy, Debug)]
 struct Run<W> {
     job: u32,
-    direction: Direction,
+    kind: Kind,
     first: Lpn,
     pages: u32,
     after: W,
@@ -33,8 +44,12 @@ pub struct Hybrid<W> {
     tier: Tier,
     jobs: Jobs<W>,
     run: Option<Run<W>>,
+    /// Under write-through: writes that wait for flash, in their order, and whether each may begin. None may overtake
+    /// another, or the disk could be left with the older version of a page.
+    line: VecDeque<(u32, bool)>,
     disk_pages: u32,
     destaging: Destaging,
+    write_policy: WritePolicy,
     now: Time,
     sizes: SizesOverTime,
 }
@@ -80,14 +95,20 @@ impl<W: Copy> Hybrid<W> {
         }
         let flash = Ftl::new(geometry, ftl, gc, hybrid.active_blocks.requirements(), seed)?;
         let costs =
-            Costs { flash: FlashCosts::of(geometry, timing), disk: disks.costs(geometry.page_size.count) };
+            Costs {
+                flash: FlashCosts::of(geometry, timing),
+                disk: disks.costs(geometry.page_size.count),
+                write_policy: hybrid.write_policy,
+            };
         let tier = Tier::new(flash, geometry, ftl.summary, hybrid, costs, disk_pages);
         Ok(Self {
             tier: tier.map_err(|misfit| misfit.within("hybrid"))?,
             jobs: Jobs::new(),
             run: None,
+            line: VecDeque::new(),
             disk_pages,
             destaging: hybrid.destaging,
+            write_policy: hybrid.write_policy,
             now: Time::ZERO,
             sizes: SizesOverTime::new(hybrid.period_requests),
         })
@@ -124,14 +145,14 @@ impl<W: Copy> Hybrid<W> {
     /// Add a page to the run of pages that the disk serves. A page that is not adjacent begins a new run.
     fn extend<M: TierMedia<When = W>, H>(
         &mut self,
-        direction: Direction,
+        kind: Kind,
         page: Lpn,
         after: W,
         io: &mut Io<'_, M, H>,
     ) -> Result<W, M::Error> {
-        let most = if direction == Direction::Read { FETCH_PAGES } else { u32::MAX };
+        let most = if kind == Kind::Read { FETCH_PAGES } else { u32::MAX };
         let fits = |run: &Run<W>| {
-            run.direction == direction && run.pages < most && run.first.get() + run.pages == page.get()
+            run.kind == kind && run.pages < most && run.first.get() + run.pages == page.get()
         };
         match self.run.as_mut().filter(|run| fits(run)) {
             Some(run) => {
@@ -140,15 +161,12 @@ impl<W: Copy> Hybrid<W> {
             }
             None => {
                 self.end_run(io)?;
-                let job = self.jobs.begin(match direction {
-                    Direction::Read => Purpose::Read,
-                    Direction::Write => Purpose::Overwrite(None),
-                });
-                self.run = Some(Run { job, direction, first: page, pages: 1, after });
+                let job = self.jobs.begin(Purpose::Answer);
+                self.run = Some(Run { job, kind, first: page, pages: 1, after });
             }
         }
         let job = self.run.as_ref().expect("it has just been extended").job;
-        if direction == Direction::Write {
+        if kind != Kind::Read {
             io.media.to_disk(job, page, Place::Host);
         }
         Ok(self.wait_for(job, io.media))
@@ -162,29 +180,48 @@ impl<W: Copy> Hybrid<W> {
     }
 
     fn end_run<M: TierMedia<When = W>, H>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let Some(Run { job, direction, first, pages, after }) = self.run.take() else { return Ok(()) };
-        let (purpose, cause, ready) = match direction {
-            Direction::Read if self.tier.fetches() => {
+        let Some(Run { job, kind, first, pages, after }) = self.run.take() else { return Ok(()) };
+        let (purpose, cause, ready) = match kind {
+            Kind::Read if self.tier.fetches() => {
                 self.tier.fetch(job, first, pages);
                 (Purpose::Fetch(first), Cause::Evict, after)
             }
-            Direction::Read => (Purpose::Read, Cause::Host, after),
-            Direction::Write => {
+            Kind::Read => (Purpose::Read, Cause::Host, after),
+            Kind::Past => {
                 let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
                 let (id, ready) = self.tier.overwrite(first, pages, tier_io)?;
-                (Purpose::Overwrite(Some(id)), Cause::Host, io.media.both(ready, after))
+                (Purpose::Overwrite(id), Cause::Host, io.media.both(ready, after))
             }
+            Kind::Through => (Purpose::Through(self.tier.write_through(first, pages)), Cause::Destage, after),
         };
         self.jobs.get(job).purpose = purpose;
+        let direction = if kind == Kind::Read { Direction::Read } else { Direction::Write };
         let transfer = Transfer { direction, first: first.get().into(), pages, cause };
+        let in_line = kind != Kind::Read && self.write_policy == WritePolicy::WriteThrough;
         match io.media.known(ready) {
-            Some(at) => io.media.transfer(transfer, at, job),
-            None => {
+            Some(at) if !in_line || self.line.is_empty() => io.media.transfer(transfer, at, job),
+            _ => {
                 self.jobs.get(job).postponed = Some(transfer);
+                if in_line {
+                    self.line.push_back((job, false));
+                }
                 io.media.tell_level(ready, job);
             }
         }
         Ok(())
+    }
+
+    /// Begin the transfer of a job that waited for flash. In the line it goes when all before it have gone.
+    fn begin_postponed<M: TierMedia<When = W>>(&mut self, job: u32, at: Time, media: &mut M) {
+        let Self { jobs, line, .. } = self;
+        let mut transfer = |job| media.transfer(jobs.get(job).postponed.take().expect("it waits"), at, job);
+        let Some((_, may_begin)) = line.iter_mut().find(|(other, _)| *other == job) else {
+            return transfer(job);
+        };
+        *may_begin = true;
+        while let Some((job, _)) = line.pop_front_if(|(_, may_begin)| *may_begin) {
+            transfer(job);
+        }
     }
 
     /// Start the transfers of groups that are or will be in the buffer. Returns the last of their jobs.
@@ -250,9 +287,8 @@ impl<W: Copy> Hybrid<W> {
                 // Requests that wait for room need not wait for the journal.
                 self.tier.destaged(group, tier_io)?;
             }
-            Purpose::Overwrite(group) => {
-                answer = self.tier.overwritten(group.expect("it has begun"), tier_io)?;
-            }
+            Purpose::Overwrite(group) => answer = self.tier.overwritten(group, tier_io)?,
+            Purpose::Through(group) => self.tier.written_through(group, tier_io)?,
         }
         if io.media.known(answer).is_some() {
             for waiter in self.jobs.end(id).waiters {
@@ -300,7 +336,7 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         let tier_io = &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start };
         match self.tier.read(page, after, tier_io)? {
             Served::Flash(done) => Ok(Some(done)),
-            Served::Disk => self.extend(Direction::Read, page.lpn, after, io).map(Some),
+            Served::Disk => self.extend(Kind::Read, page.lpn, after, io).map(Some),
             Served::Joined(job) => {
                 let fetched = self.wait_for(job, io.media);
                 Ok(Some(io.media.both(fetched, after)))
@@ -319,14 +355,20 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         let served = self.tier.write(page, after, tier_io)?;
         let group = self.send_groups(io.media);
         match served {
-            Served::Flash(done) => match group.filter(|_| self.destaging == Destaging::Foreground) {
-                Some(group) => {
-                    let destaged = self.wait_for(group, io.media);
-                    Ok(io.media.both(destaged, done))
+            Served::Flash(done) => {
+                let done = match self.write_policy {
+                    WritePolicy::WriteBack => done,
+                    WritePolicy::WriteThrough => self.extend(Kind::Through, page.lpn, done, io)?,
+                };
+                match group.filter(|_| self.destaging == Destaging::Foreground) {
+                    Some(group) => {
+                        let destaged = self.wait_for(group, io.media);
+                        Ok(io.media.both(destaged, done))
+                    }
+                    None => Ok(done),
                 }
-                None => Ok(done),
-            },
-            Served::Disk => self.extend(Direction::Write, page.lpn, after, io),
+            }
+            Served::Disk => self.extend(Kind::Past, page.lpn, after, io),
             Served::Joined(_) => unreachable!("a write joins no fetch"),
         }
     }
@@ -371,13 +413,11 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
 
     fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.now = self.now.max(at);
-        match self.jobs.get(tag).postponed.take() {
-            Some(transfer) => {
-                io.media.transfer(transfer, at, tag);
-                Ok(())
-            }
-            None => self.go_on(tag, io),
+        if self.jobs.get(tag).postponed.is_some() {
+            self.begin_postponed(tag, at, io.media);
+            return Ok(());
         }
+        self.go_on(tag, io)
     }
 
     fn has_idle_work(&self, die: DieId) -> bool {

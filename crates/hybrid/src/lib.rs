@@ -33,7 +33,7 @@ mod store;
 mod tier;
 mod workload_tracker;
 
-pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites, Resizing};
+pub use config::{ActiveBlocks, Destaging, HybridConfig, PartialWrites, Resizing, WritePolicy};
 pub use counters::{MappingCounters, Sizes, TierCounters, TierSize};
 pub use level::{Hybrid, HybridParts};
 pub use mapping_manager::{Found, Layout};

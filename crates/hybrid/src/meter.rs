@@ -16,7 +16,7 @@ pub(crate) struct DiskUse {
     pub at: Time,
     /// Disk time of fetches for the read cache, summed over disks.
     pub fetched_ns: u64,
-    /// Disk time of groups.
+    /// Disk time of groups, and of pages written through.
     pub destaged_ns: u64,
     /// Disk time of transfers past the caches.
     pub past_ns: u64,
@@ -57,6 +57,7 @@ impl Meter {
             past_the_cache: 0.0,
             cleaning: Cleaning::default(),
             writes_wait: destaging == Destaging::Foreground,
+            write_policy: costs.write_policy,
             disks: 1.0,
             dies: f64::from(dies),
         };
@@ -88,7 +89,7 @@ impl Meter {
             disks,
             page_requests: tier.page_requests(),
             fetched: tier.read_misses_pages,
-            destaged: tier.destages_pages,
+            destaged: tier.destages_pages + tier.written_through_pages,
             puts: programs.host + programs.evict,
             copies: programs.gc,
             erases: flash.erases_blocks,
@@ -123,6 +124,7 @@ impl Meter {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::WritePolicy;
     use crate::costmodel::FlashCosts;
     use coflash_base::Duration;
     use coflash_media::disk::DiskCosts;
@@ -142,7 +144,7 @@ mod tests {
             bandwidth_bytes_per_s: 4_096_000_000,
             page_bytes: 4096,
         };
-        Costs { flash, disk }
+        Costs { flash, disk, write_policy: WritePolicy::WriteBack }
     }
 
     fn ftl(puts: u64, copies: u64, erases_blocks: u64) -> (FtlCounters, Programs) {

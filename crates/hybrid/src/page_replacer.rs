@@ -1,11 +1,14 @@
 //! Page Replacer: evictions from the caches. Dirty pages are destaged in groups, in the order of their addresses.
 
+use crate::config::WritePolicy;
 use crate::partition_resizer::Limits;
 use coflash_base::{IdVec, Lpn, id_type};
 use coflash_cache::{EvictionConfig, Orders, SlotId, SplitCache};
+use std::collections::BTreeSet;
 
 id_type!(
-    /// An eviction: pages that are removed together, as a group being destaged or as pages overwritten past the cache.
+    /// An eviction: pages that are removed together, as a group being destaged or as pages overwritten past the cache;
+    /// or pages that are written through and stay.
     EvictionId
 );
 
@@ -14,8 +17,10 @@ id_type!(
 pub(crate) struct Eviction {
     /// The slots of the pages. A page overwritten since then stays cached.
     pub(crate) slots: Vec<SlotId>,
-    /// The range of pages that a request overwrites past the cache; `None` for a group.
+    /// The range of pages that a request writes to the disk, past the cache or through it; `None` for a group.
     pub(crate) overwritten: Option<(Lpn, u32)>,
+    /// Whether the pages are written through, so that they stay.
+    pub(crate) stays: bool,
 }
 
 /// The page replacer.
@@ -29,6 +34,8 @@ pub(crate) struct PageReplacer {
     evictions: Vec<Option<Eviction>>,
     free: Vec<EvictionId>,
     group: Vec<(Lpn, SlotId)>,
+    /// The pages of the write cache that the disk may lack, except pinned ones; `None` for all.
+    lacking: Option<BTreeSet<SlotId>>,
 }
 
 /// The next page or group to evict so that the caches keep their limits.
@@ -48,6 +55,7 @@ impl PageReplacer {
         slots: u32,
         disk_pages: usize,
         group_pages: u32,
+        write_policy: WritePolicy,
     ) -> Self {
         Self {
             cache: SplitCache::new(config, slots, disk_pages, orders),
@@ -57,6 +65,7 @@ impl PageReplacer {
             evictions: Vec::new(),
             free: Vec::new(),
             group: Vec::with_capacity(group_pages as usize),
+            lacking: (write_policy == WritePolicy::WriteThrough).then(BTreeSet::new),
         }
     }
 
@@ -129,7 +138,7 @@ impl PageReplacer {
         }
         self.group.sort_unstable();
         let slots: Vec<_> = self.group.iter().map(|&(_, slot)| slot).collect();
-        let id = self.begin(Eviction { slots: slots.clone(), overwritten: None });
+        let id = self.begin(Eviction { slots: slots.clone(), ..Eviction::default() });
         (id, slots)
     }
 
@@ -157,6 +166,41 @@ impl PageReplacer {
         eviction
     }
 
+    /// Remove a page, which no longer belongs to an eviction.
+    pub(crate) fn remove(&mut self, slot: SlotId) {
+        self.keep(slot);
+        self.cache.remove(slot);
+        if let Some(lacking) = &mut self.lacking {
+            lacking.remove(&slot);
+        }
+    }
+
+    /// Whether the disk has the page in `slot`, which is in the write cache.
+    pub(crate) fn is_on_disk(&self, slot: SlotId) -> bool {
+        self.lacking.as_ref().is_some_and(|lacking| !lacking.contains(&slot))
+    }
+
+    /// Insert a page that was found after a power failure. The disk may lack it if it is dirty, even if it was written
+    /// through.
+    pub(crate) fn recover(&mut self, slot: SlotId, page: Lpn, dirty: bool) {
+        self.cache.insert_at(slot, page, dirty);
+        if let Some(lacking) = self.lacking.as_mut().filter(|_| dirty) {
+            lacking.insert(slot);
+        }
+    }
+
+    /// End a write through the cache. The pages that were not overwritten since then may be evicted from now on.
+    pub(crate) fn end_through(&mut self, id: EvictionId) -> Option<(Lpn, u32)> {
+        let Eviction { slots, overwritten, .. } = self.end(id);
+        for slot in slots {
+            self.cache.unpin(slot);
+            if let Some(lacking) = &mut self.lacking {
+                lacking.remove(&slot);
+            }
+        }
+        overwritten
+    }
+
     /// Take a page out of its eviction: it was overwritten or trimmed.
     #[inline]
     pub(crate) fn keep(&mut self, slot: SlotId) {
@@ -173,10 +217,10 @@ impl PageReplacer {
     /// cache since.
     pub(crate) fn is_outdated(&self, slot: SlotId) -> bool {
         let with = self.evicted_by[slot].and_then(|id| self.evictions[id.get() as usize].as_ref());
-        with.is_some_and(|eviction| eviction.overwritten.is_some())
+        with.is_some_and(|eviction| eviction.overwritten.is_some() && !eviction.stays)
     }
 
-    /// Whether a request under way overwrites the page past the cache.
+    /// Whether a request under way writes the page to the disk.
     pub(crate) fn is_overwritten(&self, page: Lpn) -> bool {
         let covers = |eviction: &Eviction| {
             eviction
@@ -204,7 +248,7 @@ mod tests {
 
     /// A cache of pages from 0 on: so many dirty ones, then clean ones.
     fn holding(orders: Orders, dirty: u32, clean: u32) -> PageReplacer {
-        let mut replacer = PageReplacer::new(&EvictionConfig::default(), orders, 32, 100, GROUP);
+        let mut replacer = PageReplacer::new(&EvictionConfig::default(), orders, 32, 100, GROUP, WritePolicy::WriteBack);
         for page in 0..dirty + clean {
             replacer.cache.insert(Lpn::new(page), page < dirty);
         }
@@ -277,7 +321,7 @@ mod tests {
         let mut replacer = holding(Orders::Own, 3, 0);
         let slot = SlotId::new(1);
         replacer.cache.pin(slot);
-        let id = replacer.begin(Eviction { slots: vec![slot], overwritten: Some((Lpn::new(1), 3)) });
+        let id = replacer.begin(Eviction { slots: vec![slot], overwritten: Some((Lpn::new(1), 3)), stays: false });
         let pages = || (0..6).map(Lpn::new);
         let overwritten: Vec<_> = pages().map(|page| replacer.is_overwritten(page)).collect();
         assert_eq!(overwritten, [false, true, true, true, false, false]);

@@ -256,6 +256,35 @@ fn a_write_waits_for_the_group_that_it_sends_only_in_the_foreground() {
 }
 
 #[test]
+fn a_write_through_waits_for_the_disk_and_what_leaves_does_not() {
+    let mut rig = Rig::new(groups_of_three(json!({ "write_policy": "write-through" })));
+    let apart = FOUR_WRITES.map(|(us, op, page, pages)| (us * 100, op, page, pages));
+    for took in rig.serve(&apart) {
+        assert!(took.abs_diff(WRITE + DESTAGE) <= 32, "{took} ns");
+    }
+    // Three gave way to the fourth, and the disk had them.
+    let names = ["written_through_pages", "destages_pages", "clean_evictions_pages", "disk_writes_pages"];
+    assert_eq!(rig.counts(names), [4, 0, 3, 4]);
+    // A read of the one that is left, and a write of neighbours, which is one transfer.
+    let took = rig.serve(&[(600_000, Op::Read, 50, 1), (700_000, Op::Write, 80, 2)]);
+    assert_eq!(took[0], READ);
+    assert!(took[1].abs_diff(2 * WRITE + DESTAGE + MORE) <= 32, "{} ns", took[1]);
+    assert_eq!(rig.counts(["disk_write_transfers", "disk_writes_pages"]), [5, 6]);
+    assert_eq!(rig.counts(["read_hits_dirty_pages", "destage_groups"]), [1, 0]);
+}
+
+#[test]
+fn writes_through_reach_the_disk_in_their_order() {
+    for channel in ["private", "shared"] {
+        let mut rig = Rig::on(json!({ "write_policy": "write-through" }), channel);
+        let twice = [(0, Op::Write, 7, 1), (1, Op::Write, 7, 1)];
+        let took = rig.serve(&twice);
+        assert!(took[1] > took[0] + DESTAGE - 10_000, "{channel}: {took:?}");
+        assert_eq!(rig.counts(["write_hits_pages", "disk_write_transfers"]), [1, 2], "{channel}");
+    }
+}
+
+#[test]
 fn what_is_overwritten_or_trimmed_before_its_turn_is_not_destaged() {
     for channel in ["private", "shared"] {
         for (op, page) in [Op::Write, Op::Trim].into_iter().flat_map(|op| [30, 31].map(|page| (op, page))) {

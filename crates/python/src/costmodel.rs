@@ -2,6 +2,7 @@
 
 use crate::refused;
 use coflash_base::Duration;
+use coflash_hybrid::WritePolicy;
 use coflash_hybrid::costmodel::{
     Costs, Demand, FlashCosts, HitCurve, Partition, effective_utilisation, victim_utilisation,
 };
@@ -58,7 +59,7 @@ pub(crate) struct CostModel(Costs);
 impl CostModel {
     #[new]
     #[pyo3(signature = (*, pages_per_block, page_program_us, page_read_us, page_copy_us, block_erase_us,
-        read_positioning_us, write_positioning_us, bandwidth_bytes_per_s, page_bytes))]
+        read_positioning_us, write_positioning_us, bandwidth_bytes_per_s, page_bytes, write_through))]
     #[allow(clippy::too_many_arguments, reason = "named ones, on the other side")]
     fn new(
         pages_per_block: u32,
@@ -70,6 +71,7 @@ impl CostModel {
         write_positioning_us: f64,
         bandwidth_bytes_per_s: u64,
         page_bytes: u64,
+        write_through: bool,
     ) -> PyResult<Self> {
         if pages_per_block == 0 {
             return Err(refused("pages_per_block is 0; at least 1 is allowed"));
@@ -90,7 +92,8 @@ impl CostModel {
             bandwidth_bytes_per_s,
             page_bytes,
         };
-        Ok(Self(Costs { flash, disk }))
+        let write_policy = if write_through { WritePolicy::WriteThrough } else { WritePolicy::WriteBack };
+        Ok(Self(Costs { flash, disk, write_policy }))
     }
 
     fn gc_us(&self, u: f64, worst: bool) -> PyResult<f64> {

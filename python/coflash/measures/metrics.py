@@ -370,10 +370,16 @@ class Hybrid(Record):
     """Pages put into the read cache."""
 
     clean_evictions_pages: int
-    """Clean pages evicted."""
+    """Clean pages evicted.
+
+    Under write-through those of the write cache count.
+    """
 
     destages_pages: int
     """Dirty pages written from the write cache to disk, in groups, in the order of their addresses."""
+
+    written_through_pages: int
+    """Pages written through to the disk, as well as to flash, for one write."""
 
     destage_groups: int
     """Groups of pages destaged."""

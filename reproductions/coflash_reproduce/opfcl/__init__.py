@@ -10,14 +10,19 @@ from functools import partial
 from coflash import costmodel
 from coflash.measures.measure import MEAN, Measure
 from coflash_reproduce.opfcl import reading
+from coflash_reproduce.opfcl.claims import claims
 from coflash_reproduce.opfcl.workloads import (
     BY_PERIOD,
     BY_SEGMENT,
     BY_UNIT,
     CONFIG_1,
     CONFIG_2,
+    DAYS,
     FP,
     OURS,
+    PERIOD_LOG2,
+    SENSITIVE,
+    UNIT_KIB,
     experiments,
     in_background,
     sensitivity,
@@ -41,14 +46,15 @@ def _by_share(
     )
 
 
-def _sizes(number: int, names: tuple[str, ...]) -> Picture:
+def _sizes(number: int, configuration: int, names: tuple[str, ...]) -> Picture:
     return Picture(
         f"figure-{number}",
-        f"OP-FCL's caches over time, configuration {1 if names is CONFIG_1 else 2}",
+        f"OP-FCL's caches over time, configuration {configuration}",
         partial(reading.draw_sizes, names),
         partial(reading.table_of_sizes, names),
-        "Full lines are what the caches may hold, dotted ones what they hold; a stand-in asks for the same all along, "
-        "so what moves here is OP-FCL's learning, where the paper's traces change.",
+        "Full lines are what the caches may hold, dotted ones what they hold. A stand-in for a trace asks for the same "
+        "all along, so what moves there is OP-FCL's learning; the four days have phases, half a day of writes and half "
+        "a day of reads, and the flash is divided by what went before.",
     )
 
 
@@ -60,9 +66,12 @@ _HITS = (
 
 _OPEN_QUESTIONS = (
     "**Traces.** Financial, Home, Search Engine, Exchange and MSN cannot be shipped. Financial-like is a generator in "
-    "the shape of Financial1; the others have the published mix of reads and writes as far as it is known to us, with "
-    "skew, spaces and times that are our choice. None was fitted to a result. pgbench was recorded for this project. "
-    "`--trace` replays a real one under configuration 1, in place of its stand-ins.",
+    "the shape of Financial1; the others have the published mix of reads and writes. Working sets (3.8, 16, 5, 74 and "
+    "36 GiB) and numbers of requests (5.3, 20, 1.03, 30 and 23 million) are those of the paper's table 1 as far as it "
+    "is known to us; skew, places and times are our choice. None was fitted to a result. pgbench was recorded for this "
+    "project. `--trace` replays a real one under configuration 1, in place of its stand-ins.",
+    "**Disks.** In the paper each volume of a server has a disk of its own. So here each of the three disks holds a "
+    "third of what is asked for.",
     "**What the model leaves out.** It takes it that pages die at random (equation 3) and that nothing waits. A cache "
     "in LRU order gives up pages in about the order in which they were written, so victims hold fewer valid pages than "
     "equation 3 says (figures 7 and 11 have both numbers): cleaning is cheaper than OP-FCL thinks, and it may "
@@ -113,10 +122,12 @@ PAPER = Paper(
     "cache, write cache and over-provisioned space as a cost model says. FP-FCL has one cache of a fixed share, RW-FCL "
     "a fixed share that the model divides between reads and writes.",
     scales={
-        "quick": "Flash, segment, period, address spaces and numbers of requests are a sixteenth of the paper's; under "
-        "pgbench flash is half of what its trace touches.",
-        "full": "4 GiB of flash and one disk, and 16 GiB and three disks, as in the paper; under pgbench flash is half "
-        "of what its trace touches.",
+        "quick": "Flash, segment, period, address spaces and numbers of requests are a sixteenth of the paper's under "
+        "Financial and Search, a 64th of them for all else; under pgbench flash is half of what its trace touches.",
+        "full": "Financial and Search have 4 GiB of flash and one disk, as in the paper. Home, Exchange and MSN, which "
+        "have tens of millions of requests, have a sixteenth of the paper's flash, segment, period, address spaces "
+        "and requests; all beyond the main comparison has a 64th of them. Under pgbench flash is half of what its "
+        "trace touches.",
     },
     experiments=experiments,
     exhibits=(
@@ -146,11 +157,11 @@ PAPER = Paper(
         _by_share(6, "Mean response", MEAN, CONFIG_1, _RESPONSE, partial(reading.about_response, CONFIG_1)),
         _by_share(7, "GC time", reading.GC_TIME, CONFIG_1, _GC, partial(reading.about_copies, CONFIG_1)),
         _by_share(8, "Hit rate", reading.HITS, CONFIG_1, _HITS),
-        _sizes(9, CONFIG_1),
+        _sizes(9, 1, (*CONFIG_1, DAYS[0])),
         _by_share(10, "Mean response", MEAN, CONFIG_2, _RESPONSE, partial(reading.about_response, CONFIG_2)),
         _by_share(11, "GC time", reading.GC_TIME, CONFIG_2, _GC, partial(reading.about_copies, CONFIG_2)),
         _by_share(12, "Hit rate", reading.HITS, CONFIG_2, _HITS),
-        _sizes(13, CONFIG_2),
+        _sizes(13, 2, (*CONFIG_2, DAYS[1])),
         Figure(
             "figure-14",
             "Erases",
@@ -164,21 +175,24 @@ PAPER = Paper(
         ),
         Figure(
             "figure-15a",
-            "OP-FCL's mean response by the sequential unit",
-            MEAN,
+            "OP-FCL's mean response by the sequential unit, over that with 128 KiB",
+            reading.RELATIVE,
             reading.UNIT_AXIS,
             sensitivity(BY_UNIT),
-            "The stand-ins have few sequential runs, so the unit matters only where it is near the size of a request.",
+            "The stand-ins have few sequential runs, so the unit matters only where it is near the size of a request. "
+            "With 4 KiB all that is asked for counts as sequential.",
+            lines=partial(reading.relative, UNIT_KIB),
             notes=partial(reading.about_range, sensitivity(BY_UNIT)),
         ),
         Figure(
             "figure-15b",
-            "OP-FCL's mean response by the period",
-            MEAN,
+            "OP-FCL's mean response by the period, over that with 2^16 requests",
+            reading.RELATIVE,
             reading.PERIOD_AXIS,
             sensitivity(BY_PERIOD),
             "The stand-ins do not change: a long period costs what is learnt late, a short one has caches resized more "
             "often, by what fewer requests say.",
+            lines=partial(reading.relative, 2.0 ** (PERIOD_LOG2 - 10)),
             notes=partial(reading.about_range, sensitivity(BY_PERIOD)),
         ),
         Figure(
@@ -186,7 +200,7 @@ PAPER = Paper(
             "OP-FCL's mean response by the size of a segment",
             MEAN,
             reading.SEGMENT_AXIS,
-            sensitivity(BY_SEGMENT),
+            tuple(f"{name}-{BY_SEGMENT}" for name in SENSITIVE),
             "Not in the paper, which has 256 MiB. A segment is the step in which flash is divided and in which hit "
             "rates are known: 256 MiB are a sixteenth of 4 GiB.",
         ),
@@ -200,14 +214,23 @@ PAPER = Paper(
         ),
         Exhibit(
             "rivals",
-            "silent eviction, and blocks by class",
+            "silent eviction, blocks by class, and write-through",
             reading.rivals,
-            "Not in the paper. Silent eviction (FlashTier) drops clean pages of GC's victims, for the disk holds them: "
-            "the hit rate pays for it. By class, clean pages and dirty ones have active blocks of their own, which GC "
-            "copies into, each page among its like.",
+            "Silent eviction (FlashTier) drops clean pages of GC's victims, for the disk holds them: the hit rate pays "
+            "for it. By class, clean pages and dirty ones have active blocks of their own, which GC copies into, each "
+            "page among its like. Neither is in the paper. Under write-through, which it mentions (section 4.2), a "
+            "write is answered when flash and then the disk have it, and what leaves the write cache costs nothing; in "
+            "the model only reads gain from that cache.",
+        ),
+        Exhibit(
+            "division",
+            "what dividing everything changes",
+            reading.divided,
+            "Flash, segment, period, address spaces and numbers of requests are divided alike, and requests come as "
+            "often. These runs were done both ways.",
         ),
         Exhibit("workloads", "what is asked of which device", reading.devices, "Counted in OP-FCL's runs."),
     ),
-    claims=tuple(reading.claims()),
+    claims=tuple(claims()),
     open_questions=_OPEN_QUESTIONS,
 )

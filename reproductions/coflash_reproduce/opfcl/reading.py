@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Sequence
 from statistics import mean
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +13,21 @@ from coflash.quantity import change, show, show_change
 from coflash_reproduce.opfcl.workloads import (
     CONFIG_1,
     CONFIG_2,
+    DAYS,
     FP,
     FP_BY_CLASS,
+    FP_THROUGH,
     MEASURED,
     OP,
     OP_BY_CLASS,
+    OP_THROUGH,
     OURS,
     RW,
     SILENT,
     flash_bytes,
     with_rivals,
 )
-from coflash_reproduce.paper import Axis, Claim, Experiment, Grid, Run, Runs
+from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,14 +41,8 @@ BOTH = (*CONFIG_1, *CONFIG_2)
 
 WITHIN = 0.05
 """The maximum by which OP-FCL may exceed the best fixed partition."""
-ERASES_RATIO = 3.0
-"""The largest reduction of erases."""
 OVERLOADED = 0.98
 """The utilisation from which on disks do not keep up."""
-FINANCIAL_USE = (0.5, 0.625)
-"""2 to 2.5 of 4 GB."""
-BEST_SHARES = {"financial": 0.6, "home": 0.5, "search": 0.95, "exchange": 0.75, "msn": 0.75}
-"""The fixed shares that the paper found best; 70 to 80 % for the last two."""
 READS_U, BOTH_U, BOTH_R = 0.92, 0.64, 0.25
 """The results of the model for the paper's two examples."""
 
@@ -109,14 +105,23 @@ def sizes(run: Run) -> list[dict[str, Any]]:
     return samples
 
 
-def settled(run: Run) -> list[float]:
-    """Return its caching space as a share of the flash, for the second half of the samples."""
-    samples = sizes(run)
+def caching(run: Run) -> list[float]:
+    """Return its caching space as a share of the flash, over time."""
     flash_pages = run.metrics.hybrid.flash_pages
-    return [
-        (sample["read_limit_pages"] + sample["write_limit_pages"]) / flash_pages
-        for sample in samples[len(samples) // 2 :]
-    ]
+    return [(sample["read_limit_pages"] + sample["write_limit_pages"]) / flash_pages for sample in sizes(run)]
+
+
+def settled(run: Run) -> list[float]:
+    """Return the same for the second half of the samples."""
+    shares = caching(run)
+    return shares[len(shares) // 2 :]
+
+
+def halves_of_days(run: Run) -> tuple[list[float], list[float]]:
+    """Return the caching space at the ends of the phases of writes and of those of reads, but for the first day."""
+    shares = caching(run)
+    ends = [shares[half * (len(shares) - 1) // 8] for half in range(3, 9)]
+    return ends[::2], ends[1::2]
 
 
 def best_partitions(runs: Runs) -> Grid:
@@ -161,16 +166,14 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
 
 
 def rivals(runs: Runs) -> Grid:
-    """Describe the gains of GC that drops clean pages, and of blocks that hold one class of pages."""
+    """Describe GC that drops clean pages, blocks that hold one class of pages, and writes that go through."""
     rows = []
-    for experiment in runs.experiments(BOTH):
+    for experiment in runs.experiments([with_rivals(name) for name in BOTH]):
         name = experiment.name
-        pairs = [
-            (run, next(fixed for fixed in runs.of(name, FP) if fixed.case.at == run.case.at))
-            for line in (SILENT, FP_BY_CLASS)
-            for run in runs.of(with_rivals(name), line)
-        ]
-        pairs.append((only(runs, with_rivals(name), OP_BY_CLASS), only(runs, name, OP)))
+        fixed = {run.case.at: run for run in runs.of(name, FP)}
+        lines = (SILENT, FP_BY_CLASS, FP_THROUGH)
+        pairs = [(run, fixed[run.case.at]) for line in lines for run in runs.of(name, line)]
+        pairs += [(only(runs, name, line), only(runs, name)) for line in (OP_BY_CLASS, OP_THROUGH)]
         for run, over in pairs:
             share = CACHING_AXIS.text(run.case.at) if over.case.line == FP else "its own"
             changes = (
@@ -180,6 +183,22 @@ def rivals(runs: Runs) -> Grid:
             rows.append((experiment.title, run.case.line, share, over.case.line, MEAN.shown(run.metrics), *changes))
     columns = ("", "line", "caching space", "over", "response", "change", "erases, change", "hit rate, change")
     return Grid(columns, tuple(rows))
+
+
+def divided(runs: Runs) -> Grid:
+    """Compare runs of the paper's size with those that have everything divided."""
+    rows = []
+    for experiment in runs.experiments(BOTH):
+        for run in runs.of(with_rivals(experiment.name)):
+            whole = runs.at(experiment.name, run.case.line, run.case.at)
+            if whole is None or whole.metrics.hybrid.flash_pages <= run.metrics.hybrid.flash_pages:
+                continue
+            at = "its own" if run.case.line == OP else CACHING_AXIS.text(run.case.at)
+            sizes_of_flash = (show(flash_bytes(one.scenario), "bytes") for one in (whole, run))
+            means = (MEAN.shown(one.metrics) for one in (whole, run))
+            changed = show_change(change(MEAN.read(run.metrics), MEAN.read(whole.metrics)))
+            rows.append((experiment.title, run.case.line, at, *sizes_of_flash, *means, changed))
+    return Grid(("", "line", "caching space", "flash", "flash, divided", "response", "response", "change"), tuple(rows))
 
 
 def _given_up(run: Run) -> str:
@@ -276,6 +295,16 @@ def _erases_ratio(fixed: Run, runs: Runs) -> float:
     return fixed.metrics.erases_blocks / ours if ours else 0.0
 
 
+RELATIVE = Measure("response over the usual one", "ratio", MEAN.read)
+"""The mean response over that at the paper's usual setting."""
+
+
+def relative(usual: float, runs: Runs, experiment: Experiment) -> list[Line]:
+    """Return OP-FCL's mean responses over that at this place of the axis."""
+    means = {run.case.at: MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name)}
+    return [Line(OP, tuple((at, mean / means[usual]) for at, mean in means.items()))] if usual in means else []
+
+
 def about_range(names: Sequence[str], runs: Runs) -> list[str]:
     """Describe the effect of a parameter."""
     texts = []
@@ -331,13 +360,12 @@ def table_of_sizes(names: Sequence[str], runs: Runs) -> Grid:
     for experiment in runs.experiments(names):
         run = only(runs, experiment.name)
         samples, flash_pages = sizes(run), run.metrics.hybrid.flash_pages
-        for quarter in range(5):
-            sample = samples[quarter * (len(samples) - 1) // 4]
+        moments = 8 if experiment.name in DAYS else 4
+        for moment in range(moments + 1):
+            sample = samples[moment * (len(samples) - 1) // moments]
             reads, writes = sample["read_limit_pages"] / flash_pages, sample["write_limit_pages"] / flash_pages
-            moment = show(sample["at_ns"], "ns")
-            rows.append(
-                (experiment.title, moment, *(show(one, "share") for one in (reads, writes, 1 - reads - writes)))
-            )
+            at = show(sample["at_ns"], "ns")
+            rows.append((experiment.title, at, *(show(one, "share") for one in (reads, writes, 1 - reads - writes))))
     return Grid(("", "at", "read cache", "write cache", "over-provisioned"), tuple(rows))
 
 
@@ -379,68 +407,3 @@ def devices(runs: Runs) -> Grid:
             "at their times" if replay["mode"] == "open" else f"{replay['queue_depth']} at a time",
         )
     return Grid(("", *columns), tuple(zip(names, *columns.values(), strict=True)))
-
-
-def claims() -> Iterator[Claim]:
-    """Return the paper's numbers."""
-    for figure, what, number, of in (
-        ("figure-3", "u of least cost, reads only", READS_U, "u"),
-        ("figure-4", "u of least cost, reads and writes", BOTH_U, "u"),
-        ("figure-4", "r of least cost, reads and writes", BOTH_R, "r"),
-    ):
-        demand = costmodel.READS_EXAMPLE if figure == "figure-3" else costmodel.BOTH_EXAMPLE
-        yield Claim(figure, what, (), (number,), partial(_of_model, demand, of), is_change=False)
-    for figure, names in (("figure-6", CONFIG_1), ("figure-10", CONFIG_2)):
-        for what, above in (
-            ("mean response, OP-FCL against the best fixed share of FP-FCL", excess),
-            ("the same over the second half of the run", late_excess),
-        ):
-            yield Claim(
-                figure,
-                what,
-                names,
-                (WITHIN,),
-                partial(_above, above),
-                is_change=True,
-                said="about the same",
-                at_most=True,
-            )
-        for name in names:
-            if name in BEST_SHARES:
-                said = "0.70 to 0.80" if name in CONFIG_2 else ""
-                what = "best fixed share of FP-FCL"
-                yield Claim(figure, what, (name,), (BEST_SHARES[name],), _best_share, is_change=False, said=said)
-    yield Claim(
-        "figure-9",
-        "caching space that OP-FCL uses, second half, least and most",
-        ("financial",),
-        FINANCIAL_USE,
-        _used,
-        is_change=False,
-    )
-    yield Claim(
-        "figure-14",
-        "erases, FP-FCL at its largest share over OP-FCL, the most over the workloads",
-        (),
-        (ERASES_RATIO,),
-        lambda runs, _: (max(erases_ratio(runs, one) for one in runs.experiments(BOTH)),),
-        is_change=False,
-        said="up to 3",
-    )
-
-
-def _of_model(demand: costmodel.Demand, of: str, *_: Any) -> tuple[float, ...]:
-    return (getattr(costmodel.Costs().best(demand, 0.01), of),)
-
-
-def _above(by: Callable[[Runs, str], float], runs: Runs, experiment: str) -> tuple[float, ...]:
-    return (by(runs, experiment),)
-
-
-def _best_share(runs: Runs, experiment: str) -> tuple[float, ...]:
-    return (least(runs, experiment, FP).case.at / 100,)
-
-
-def _used(runs: Runs, experiment: str) -> tuple[float, ...]:
-    used = settled(only(runs, experiment))
-    return min(used), max(used)

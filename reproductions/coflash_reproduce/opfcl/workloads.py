@@ -23,40 +23,51 @@ OURS = (OP, MEASURED, STEADY)
 """The schemes that divide all flash by themselves."""
 CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
+DAYS = ("days", "server-days")
+"""The workloads with phases, under configurations 1 and 2."""
 BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
 BACKGROUND, RIVALS = "background", "rivals"
 SILENT, FP_BY_CLASS, OP_BY_CLASS = "silent eviction", "FP-FCL, blocks by class", "OP-FCL, blocks by class"
 """Rivals: GC drops clean pages, since the disk holds them; clean and dirty pages have blocks of their own."""
-SENSITIVE = ("financial", "home", "search", "given")
-"""The workload of the sensitivity to the detector's unit, the resizer's period and its step."""
+FP_THROUGH, OP_THROUGH = "FP-FCL, write-through", "OP-FCL, write-through"
+"""Variants: the disk gets each write at once."""
+SENSITIVE = ("financial", "home", "search", *CONFIG_2, "given")
+"""The workloads of the sensitivity to the detector's unit and the resizer's period."""
 
 INITIAL_PERCENT = 95
 """The initial caching space of OP-FCL."""
 UNIT_KIB, PERIOD_LOG2, SEGMENT_MIB = 128, 16, 256
 FINANCIAL_REQUESTS = 5_334_987
-"""The mean interval of Financial1."""
+HALF_DAY_US = 12 * 3600 * 10**6
 
 
 @dataclass(frozen=True)
 class Scale:
-    """The size of the experiments."""
+    """The size of the experiments. A divisor is that of flash, segment, period, address spaces and requests."""
 
-    divisor: int
-    """The divisor of the paper's flash, segment and period, and of address spaces and requests."""
-    caching_percent: tuple[int, ...] = (40, 50, 60, 70, 80, 90, 95)
+    small: int
+    """The divisor of Financial and Search."""
+    large: int
+    """The divisor of Home, Exchange and MSN, which have tens of millions of requests."""
+    parts: int
+    """The divisor of all beyond the main comparison: phases, sensitivity, rivals, and destaging in the background."""
+    fp_percent: tuple[int, ...] = (40, 50, 60, 70, 80, 90, 95)
     """The fixed shares of caching space."""
+    rw_percent: tuple[int, ...] = (50, 60, 70, 80, 95)
     rivals_percent: tuple[int, ...] = (80, 95)
     """The shares at which the rivals are run."""
-    units_kib: tuple[int, ...] = (16, 32, 64, 128, 256, 512)
-    periods_log2: tuple[int, ...] = (12, 13, 14, 15, 16, 17, 18)
+    units_kib: tuple[int, ...] = (4, 16, 32, 64, 128, 256, 512)
+    periods_log2: tuple[int, ...] = (12, 13, 14, 15, 16, 17, 18, 19, 20)
     """The requests of a period as powers of two, before the division."""
     segments_mib: tuple[int, ...] = (64, 128, 256, 512)
     """The sizes of a segment, before the division."""
     requests_max: int | None = None
-    """The maximum of requests from a trace of the user; None for all."""
+    """The maximum of requests of a stand-in, or of a trace of the user; None for all."""
 
 
-SCALES = {"quick": Scale(16, requests_max=1_000_000), "full": Scale(1)}
+SCALES = {"quick": Scale(16, 64, 64, requests_max=1_000_000), "full": Scale(1, 16, 64)}
+_FIRST = ("financial", "home", "search")
+"""The workloads of configuration 1 that have stand-ins."""
 
 
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
@@ -66,16 +77,31 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         CoflashError: A trace cannot be read.
     """
     scale = SCALES[scale_name]
+
+    def whole(name: str) -> Experiment:
+        return _made_up(scale, name, scale.small if name in ("financial", "search") else scale.large)
+
+    def part(name: str) -> Experiment:
+        return _made_up(scale, name, scale.parts)
+
     if traces:
-        first = [_given(scale, traces)]
+        given = [_given(scale, traces)]
+        first, before_one_disk = given, given
     else:
-        first = [_made_up(scale, name, 1) for name in ("financial", "home", "search")] + [_pgbench(scale)]
-    second = [_made_up(scale, name, 2) for name in CONFIG_2]
-    sensitive = [_by_unit(scale, one) for one in first if one.name in SENSITIVE]
-    sensitive += [_by_period(scale, one) for one in first if one.name in SENSITIVE]
-    sensitive += [_by_segment(scale, one) for one in first if one.name in SENSITIVE]
-    background = [_in_background(one) for one in first]
-    return (*first, *second, *sensitive, *background, *(_with_rivals(scale, one) for one in (*first, *second)))
+        rounds = 3 if scale.small == 1 else 1
+        first = [*map(whole, _FIRST), _pgbench(scale, rounds)]
+        before_one_disk = [*map(part, _FIRST), _pgbench(scale, math.ceil(rounds / 3))]
+    parts = [*before_one_disk, *map(part, CONFIG_2)]
+    return (
+        *first,
+        *map(whole, CONFIG_2),
+        *map(part, DAYS),
+        *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
+        *(_by_period(scale, one) for one in parts if one.name in SENSITIVE),
+        *(_by_segment(scale, one) for one in before_one_disk if one.name in SENSITIVE),
+        *(_in_background(one) for one in before_one_disk),
+        *(_with_rivals(scale, one) for one in parts),
+    )
 
 
 def in_background(names: Sequence[str]) -> tuple[str, ...]:
@@ -107,48 +133,66 @@ _TITLES = {
     "search": "Search-like",
     "exchange": "Exchange-like",
     "msn": "MSN-like",
+    "days": "four days",
+    "server-days": "four days",
 }
+_SPACE_GIB = {"financial": 3.8, "home": 16, "search": 5, "exchange": 74, "msn": 36, "days": 12, "server-days": 36}
+_SMALLEST_BYTES = 64 * 2**20
+"""The least space of the preset of Financial."""
+
+
+def _space_bytes(name: str, divisor: int) -> int:
+    return max(_SMALLEST_BYTES, int(_SPACE_GIB[name] * GIB / divisor) // 2**20 * 2**20)
 
 
 def _workload(name: str, divisor: int) -> dict[str, Any]:
     """Return the stand-in for one of the paper's traces.
 
-    Shares of reads, sizes and numbers of requests are those of the published traces, as far as we know them; skew,
-    address spaces and times are our choice, made once and not fitted to a result.
+    Working sets, shares of reads, sizes and numbers of requests are those of the published traces, as far as we know
+    them; skew, places and times are our choice, made once and not fitted to a result.
     """
-
-    def space(gib: float) -> str:
-        return f"{int(gib * GIB / divisor) // 2**20 * 2**20}B"
-
+    space = f"{_space_bytes(name, divisor)}B"
+    if name in DAYS:
+        half_requests, size = (640_000, "4KiB") if name == "days" else (2_560_000, "8KiB")
+        return {"phases": _days(half_requests // divisor, space, size)}
     if name == "financial":
-        return {"preset": {"name": "oltp-like", "requests": FINANCIAL_REQUESTS // divisor, "space": space(16)}}
-    requests, gib, rest = {
-        # Writes to home directories: nine of ten go to a quarter of the space.
-        "home": (
-            8_000_000,
-            8,
+        preset = {"name": "oltp-like", "requests": FINANCIAL_REQUESTS // divisor, "space": space}
+        return {"phases": [{"preset": preset, "space": space}]}
+    if name == "home":
+        # Of 16 GiB 4.6 are written; nine of ten requests are for a quarter of the space.
+        zones = [{"traffic": f"{traffic}%", "space": f"{of}%"} for traffic, of in ((60, 5), (30, 20), (10, 75))]
+        written, read = (
             {
-                "generator": {"name": "hot-cold", "zones": _zones((60, 5), (30, 20), (10, 75))},
-                "read_share": "10%",
-                "arrival": {"name": "poisson", "mean": "8ms"},
-            },
-        ),
-        # WebSearch reads only, 15 KiB on average.
+                "space": share,
+                "synthetic": {
+                    "requests": requests // divisor,
+                    "generator": {"name": "hot-cold", "zones": zones},
+                    "read_share": read_share,
+                    "arrival": {"name": "poisson", "mean": mean},
+                },
+            }
+            for share, requests, read_share, mean in (
+                ("29%", 17_000_000, "5%", "9600us"),
+                ("71%", 3_000_000, "100%", "54400us"),
+            )
+        )
+        return {"phases": [{"space": space, "tenants": [written, read]}]}
+    requests, rest = {
+        # 15 KiB on average; the paper's hit rate is almost linear in the size of the cache (section 6.3).
         "search": (
-            4_000_000,
-            16,
+            1_030_000,
             {
-                "generator": {"name": "zipf", "exponent": 0.9, "scatter_block": "64KiB"},
-                "read_share": "100%",
+                "generator": "uniform",
+                "read_share": "99%",
                 "size": {"name": "fixed", "size": "16KiB"},
                 "align": "16KiB",
                 "arrival": {"name": "poisson", "mean": "12ms"},
             },
         ),
-        "exchange": (12_000_000, 48, _server("45%")),
-        "msn": (12_000_000, 36, _server("67%")),
+        "exchange": (30_000_000, _server("45%")),
+        "msn": (23_000_000, _server("59%")),
     }[name]
-    return {"synthetic": {"requests": requests // divisor, "space": space(gib), **rest}}
+    return {"synthetic": {"requests": requests // divisor, "space": space, **rest}}
 
 
 def _server(read_share: str) -> dict[str, Any]:
@@ -162,18 +206,47 @@ def _server(read_share: str) -> dict[str, Any]:
     }
 
 
-def _zones(*shares: tuple[int, int]) -> list[dict[str, str]]:
-    return [{"traffic": f"{traffic}%", "space": f"{space}%"} for traffic, space in shares]
+def _days(requests: int, space: str, size: str) -> list[dict[str, Any]]:
+    """Return four days: for half of each a third of the space is written, for the other half all of it is read."""
+
+    def half(read_share: str, share: str) -> dict[str, Any]:
+        synthetic = {
+            "requests": requests,
+            "generator": {"name": "zipf", "exponent": 0.9, "scatter_block": "64KiB"},
+            "read_share": read_share,
+            "size": {"name": "fixed", "size": size},
+            "align": size,
+            "arrival": {"name": "poisson", "mean": f"{HALF_DAY_US // requests}us"},
+        }
+        return {"space": space, "tenants": [{"space": share, "synthetic": synthetic}]}
+
+    return 4 * [half("20%", "33%"), half("95%", "100%")]
 
 
-def _device(configuration: int, divisor: float, workload: dict[str, Any], **tables: Any) -> Scenario:
-    """Return a configuration of the paper with flash, segment and period divided."""
+def _device(
+    configuration: int, divisor: float, workload: dict[str, Any], space_bytes: int | None = None, **tables: Any
+) -> Scenario:
+    """Return a configuration of the paper with flash, segment, period and disk divided.
+
+    Where the space of the workload is given, each of several disks holds an equal part of it, as each volume of the
+    paper's servers has a disk of its own.
+    """
     values = Scenario.load(f"opfcl-config{configuration}").to_dict()
     hybrid = {
         **values["hybrid"],
         "segment": f"{round(SEGMENT_MIB * 2**20 / divisor) // 4096 * 4096}B",
         "period_requests": round(2**PERIOD_LOG2 / divisor),
     }
+    disks = values["hybrid"]["disks"]
+    if space_bytes is not None and disks["count"] > 1:
+        capacity_bytes = math.ceil(space_bytes / disks["count"])
+    else:
+        capacity_bytes, _ = quantity(disks["model"]["capacity"])
+        capacity_bytes /= divisor
+    if divisor > 1:
+        # Whole requests of 8 KiB.
+        capacity = f"{math.ceil(capacity_bytes / 8192) * 8192}B"
+        hybrid["disks"] = {**disks, "model": {**disks["model"], "capacity": capacity}}
     flash = {**values["flash"], "blocks_per_plane": round(values["flash"]["blocks_per_plane"] / divisor)}
     return Scenario.from_dict({**values, "flash": flash, "hybrid": hybrid, "workload": workload, **tables})
 
@@ -182,8 +255,8 @@ def _partitions(scale: Scale) -> tuple[Case, ...]:
     """Return each scheme; OP-FCL has one run per line, since it chooses its own shares."""
     fixed = [
         Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}})
-        for line, name in ((FP, "fp-fcl"), (RW, "rw-fcl"))
-        for share in scale.caching_percent
+        for line, name, shares in ((FP, "fp-fcl", scale.fp_percent), (RW, "rw-fcl", scale.rw_percent))
+        for share in shares
     ]
     return (*fixed, *(Case(line, INITIAL_PERCENT, _op_fcl(line)) for line in OURS))
 
@@ -196,21 +269,24 @@ def _op_fcl(line: str = OP) -> dict[str, Any]:
     }
 
 
-def _made_up(scale: Scale, name: str, configuration: int) -> Experiment:
-    workload = {"remap": "none", **_workload(name, scale.divisor)}
-    scenario = _device(configuration, scale.divisor, workload)
-    return Experiment(name, _TITLES[name], scenario, _partitions(scale))
+def _made_up(scale: Scale, name: str, divisor: int) -> Experiment:
+    configuration = 2 if name in (*CONFIG_2, DAYS[1]) else 1
+    workload = {"remap": "none", **_workload(name, divisor)}
+    if name not in DAYS and scale.requests_max is not None:
+        workload["requests_max"] = scale.requests_max
+    scenario = _device(configuration, divisor, workload, _space_bytes(name, divisor))
+    cases = (Case(OP, INITIAL_PERCENT, _op_fcl()),) if name in DAYS else _partitions(scale)
+    return Experiment(name, _TITLES[name], scenario, cases)
 
 
-def _pgbench(scale: Scale) -> Experiment:
+def _pgbench(scale: Scale, rounds: int) -> Experiment:
     # Recorded on a faster device: its clients wait for answers here as they did there.
     replay = {"mode": "closed", "queue_depth": 8}
-    rounds = 2 if scale.divisor > 1 else 6
     return _fitted("pgbench", "pgbench (recorded)", scale, (str(find_trace()),), replay=replay, repeat=rounds)
 
 
 def _given(scale: Scale, traces: tuple[str, ...]) -> Experiment:
-    if scale.divisor > 1:
+    if scale.small > 1:
         return _fitted("given", "given trace", scale, traces, requests_max=scale.requests_max)
     scenario = _device(1, 1, {"remap": "dense"})
     return Experiment("given", "given trace", scenario, _partitions(scale), traces)
@@ -232,8 +308,13 @@ def _by_unit(scale: Scale, of: Experiment) -> Experiment:
 
 
 def _by_period(scale: Scale, of: Experiment) -> Experiment:
+    usual = of.scenario.to_dict()["hybrid"]["period_requests"]
     cases = tuple(
-        Case(OP, 2 ** (power - 10), {**_op_fcl(), "hybrid.period_requests": max(1, 2**power // scale.divisor)})
+        Case(
+            OP,
+            2.0 ** (power - 10),
+            {**_op_fcl(), "hybrid.period_requests": max(1, round(usual * 2.0 ** (power - PERIOD_LOG2)))},
+        )
         for power in scale.periods_log2
     )
     return Experiment(f"{of.name}-{BY_PERIOD}", of.title, of.scenario, cases)
@@ -262,12 +343,20 @@ def _in_background(of: Experiment) -> Experiment:
 
 
 def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
+    """Return variants of FP-FCL at some shares and of OP-FCL, beside both as they are."""
     by_class = {"hybrid.active_blocks": "by-class", "ftl.shared_streams": [["host", "gc"]]}
-    fixed = {SILENT: ("silent-eviction", {}), FP_BY_CLASS: ("fp-fcl", by_class)}
+    through = {"hybrid.write_policy": "write-through"}
+    fixed = {
+        FP: ("fp-fcl", {}),
+        SILENT: ("silent-eviction", {}),
+        FP_BY_CLASS: ("fp-fcl", by_class),
+        FP_THROUGH: ("fp-fcl", through),
+    }
     cases = [
         Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}, **more})
         for line, (name, more) in fixed.items()
         for share in scale.rivals_percent
     ]
-    cases.append(Case(OP_BY_CLASS, INITIAL_PERCENT, {**_op_fcl(), **by_class}))
+    ours: dict[str, dict[str, Any]] = {OP: {}, OP_BY_CLASS: by_class, OP_THROUGH: through}
+    cases += [Case(line, INITIAL_PERCENT, {**_op_fcl(), **more}) for line, more in ours.items()]
     return Experiment(with_rivals(of.name), of.title, of.scenario, tuple(cases), of.trace, of.footprint_bytes)

@@ -10,6 +10,7 @@
 //!   Work for which no request waits (a page put into the read cache) costs the time that others wait for it.
 
 use super::{Demand, FlashCosts, Partition, least, least_within, victim_utilisation};
+use crate::config::WritePolicy;
 
 /// The highest utilisation of a queue in the model, since waiting times grow without bound towards 1.
 const BUSY_MAX: f64 = 0.95;
@@ -91,7 +92,7 @@ pub struct Measured {
     pub pages_per_s: f64,
     /// Disk time of a fetched page.
     pub fetched_page_ns: f64,
-    /// Disk time of a destaged page.
+    /// Disk time of a page that is destaged or written through.
     pub destaged_page_ns: f64,
     /// The share of time that each disk serves transfers past the caches.
     pub past_the_cache: f64,
@@ -99,6 +100,8 @@ pub struct Measured {
     pub cleaning: Cleaning,
     /// Whether a write to a full write cache waits until a group is on the disk.
     pub writes_wait: bool,
+    /// When the disk gets a page that is written.
+    pub write_policy: WritePolicy,
     /// The number of disks that share the load.
     pub disks: f64,
     /// The number of dies that share the load.
@@ -124,20 +127,26 @@ impl Measured {
     /// put into flash. The utilisation of the disks is ρ = λ (m_R d_R + m_W d_W), and a disk page takes d / (1 − ρ). GC
     /// frees a block at a time for N_P pages, a burst of N_P g. A request that arrives meanwhile waits for the rest of
     /// it, on average λ p g × N_P g / 2 (Pollaczek–Khinchine formula), over 1 − ρ of the flash. With preemptive GC the
-    /// wait is shorter.
+    /// wait is shorter. Under write-through every write goes to the disk and waits for that, and m_W is 0.
     #[must_use]
     pub fn response_ns(&self, flash: &FlashCosts, demand: &Demand, partition: Partition, gc_ns: f64) -> f64 {
         let page_read = flash.page_read.ns as f64;
         let page_program = flash.page_program.ns as f64;
         let write_hits = demand.write_hits.at(partition.write_share());
         let fetches = demand.reads * (1.0 - demand.read_hits.at(partition.read_share()));
-        let destages = demand.writes * (1.0 - write_hits);
         let reads = demand.reads - fetches + demand.writes * write_hits * demand.reads_of_write_hits;
         let writes = demand.writes * (1.0 - write_hits * demand.reads_of_write_hits);
         let puts = fetches + writes;
+        let (destages, to_disk, writes_wait) = match self.write_policy {
+            WritePolicy::WriteBack => {
+                let destages = demand.writes * (1.0 - write_hits);
+                (destages, destages, self.writes_wait)
+            }
+            WritePolicy::WriteThrough => (0.0, writes, true),
+        };
 
         let a_disk = self.pages_per_s / 1e9 / self.disks;
-        let disk_ns = fetches * self.fetched_page_ns + destages * self.destaged_page_ns;
+        let disk_ns = fetches * self.fetched_page_ns + to_disk * self.destaged_page_ns;
         let disk_busy = self.past_the_cache + a_disk * disk_ns;
 
         let a_die = self.pages_per_s / 1e9 / self.dies;
@@ -146,7 +155,7 @@ impl Measured {
         let gc_wait_ns = with_wait(a_die * puts * gc_ns * burst_ns / 2.0, a_die * flash_ns);
 
         let answered_by_flash = reads * page_read + writes * (page_program + gc_ns);
-        let waited_for_ns = if self.writes_wait { disk_ns } else { fetches * self.fetched_page_ns };
+        let waited_for_ns = if writes_wait { disk_ns } else { fetches * self.fetched_page_ns };
         answered_by_flash + (reads + writes) * gc_wait_ns + with_wait(waited_for_ns, disk_busy)
     }
 

@@ -143,3 +143,23 @@ fn nothing_asked_for_needs_no_cache() {
         Demand { reads: 0.0, writes: 0.0, read_hits: none(), write_hits: none(), reads_of_write_hits: 0.0 };
     assert_eq!(Costs::CONFIG_1.best(&demand, 0.25, 1.0), Partition { caching: 0.25, read: 0.0 });
 }
+
+#[test]
+fn written_through_only_reads_gain_from_the_write_cache() {
+    let through = Costs { write_policy: WritePolicy::WriteThrough, ..Costs::CONFIG_1 };
+    let both_ns = Costs::CONFIG_1.disk.write_ns() + 300e3;
+    for hit_rate in [0.0, 0.5, 1.0] {
+        assert_near(through.write_ns(hit_rate, 0.0, 300e3), both_ns, 1e-6);
+        let read = hit_rate * 0.4;
+        assert_near(through.write_ns(hit_rate, 0.4, 300e3), (1.0 - read) * both_ns + read * 125e3, 1e-6);
+    }
+    let demand = |reads_of_write_hits| Demand {
+        reads: 0.2,
+        writes: 0.8,
+        read_hits: zipf(1.2, 120),
+        write_hits: zipf(1.4, 220),
+        reads_of_write_hits,
+    };
+    assert_eq!(through.best(&demand(0.0), 0.01, 1.0).read, 1.0, "no write cache");
+    assert!(through.best(&demand(0.2), 0.01, 1.0).read < 1.0);
+}

@@ -35,8 +35,7 @@ impl Tier {
     }
 
     fn release(&mut self, slot: SlotId) {
-        self.replacer.keep(slot);
-        self.replacer.cache.remove(slot);
+        self.replacer.remove(slot);
         self.ftl.invalidate(Lpn::new(slot.get()));
     }
 
@@ -46,13 +45,24 @@ impl Tier {
         self.release(slot);
     }
 
-    /// Begin to destage the next group: read it into the buffer, as a job for the disk.
-    pub(super) fn destage<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<EvictionId, M::Error> {
+    /// Begin to destage the next group: read it into the buffer, as a job for the disk. Returns `None` if the disk has all
+    /// of its pages: then they are gone.
+    pub(super) fn destage<M: TierMedia>(
+        &mut self,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<Option<EvictionId>, M::Error> {
         let Self { ftl, replacer, counters, .. } = self;
-        let (group, slots) = replacer.take_group(|slot| {
+        let (group, mut slots) = replacer.take_group(|slot| {
             counters.clean_evictions_pages += 1;
             ftl.invalidate(Lpn::new(slot.get()));
         });
+        let pages = slots.len();
+        slots.retain(|&slot| !replacer.is_on_disk(slot));
+        counters.clean_evictions_pages += (pages - slots.len()) as u64;
+        if slots.is_empty() {
+            self.evict(group, io)?;
+            return Ok(None);
+        }
         counters.destage_groups += 1;
         counters.destages_pages += slots.len() as u64;
         let job = io.jobs.begin_group(group);
@@ -65,7 +75,7 @@ impl Tier {
             io.media.to_disk(job, page, Place::Merged);
             io.jobs.add_page(job, page, read.expect("a dirty page is in flash"), io.media);
         }
-        Ok(group)
+        Ok(Some(group))
     }
 
     /// Whether a page still belongs to an eviction. A page that was overwritten since then must not reach the disk in
@@ -108,7 +118,7 @@ impl Tier {
                 None => {}
             }
         }
-        let id = self.replacer.begin(Eviction { slots, overwritten: Some((first, pages)) });
+        let id = self.replacer.begin(Eviction { slots, overwritten: Some((first, pages)), stays: false });
         let ready = self.forget(&gone, io)?;
         Ok((id, ready))
     }
@@ -123,8 +133,29 @@ impl Tier {
         self.evict(id, io)
     }
 
+    /// Begin to write pages from `first` on through to the disk, which have just been written to flash.
+    pub(crate) fn write_through(&mut self, first: Lpn, pages: u32) -> EvictionId {
+        self.counters.written_through_pages += u64::from(pages);
+        let range = (first.get()..first.get() + pages).map(Lpn::new);
+        let slots = range.map(|page| self.replacer.cache.lookup(page).expect("it is pinned")).collect();
+        self.replacer.begin(Eviction { slots, overwritten: Some((first, pages)), stays: true })
+    }
+
+    /// End a write through the cache whose pages are on the disk.
+    pub(crate) fn written_through<M: TierMedia>(
+        &mut self,
+        id: EvictionId,
+        io: &mut TierIo<'_, M>,
+    ) -> Result<(), M::Error> {
+        if let Some((first, pages)) = self.replacer.end_through(id) {
+            // A page that was trimmed meanwhile may be on its way to the read cache, in its older version.
+            self.fetches.cancel(first, pages);
+        }
+        self.keep_limits(0, io)
+    }
+
     fn evict<M: TierMedia>(&mut self, id: EvictionId, io: &mut TierIo<'_, M>) -> Result<M::When, M::Error> {
-        let Eviction { slots, overwritten } = self.replacer.end(id);
+        let Eviction { slots, overwritten, .. } = self.replacer.end(id);
         if let Some((first, pages)) = overwritten {
             // Fetches under way may have read the older data.
             self.fetches.cancel(first, pages);

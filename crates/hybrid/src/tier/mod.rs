@@ -8,6 +8,8 @@
 //!
 //! - A group is on the disk before the journal records the removal of its pages, and the journal is written before
 //!   flash may erase them.
+//! - A page that is written through is in flash, as a dirty one, before it is on the disk. When it leaves, the journal
+//!   records it as it does a destaged one. After a power failure it is destaged once more.
 //! - A page that is overwritten past the cache is removed from flash, by the journal. A clean copy is removed before
 //!   the disk is written, since it would then be out of date; a dirty copy after it, since it is the only copy until
 //!   then. Meanwhile a partial write does not go to that copy, but to the disk, after the first.
@@ -19,7 +21,7 @@ mod resizing;
 
 pub(crate) use fetching::FETCH_PAGES;
 
-use crate::config::{HybridConfig, PartialWrites};
+use crate::config::{HybridConfig, PartialWrites, WritePolicy};
 use crate::costmodel::Costs;
 use crate::counters::{MappingCounters, TierCounters};
 use crate::jobs::Jobs;
@@ -77,6 +79,7 @@ pub(crate) struct Tier {
     clean: Decision,
     costs: Costs,
     partial_writes: PartialWrites,
+    writes_through: bool,
     flash_pages: u32,
     slots: u32,
     step: f64,
@@ -141,6 +144,7 @@ impl Tier {
                 layout.slots,
                 disk_pages as usize,
                 config.destage_pages,
+                config.write_policy,
             ),
             detector: SequentialDetector::new(
                 config.sequential_streams,
@@ -158,6 +162,7 @@ impl Tier {
                 config.destage_pages,
             ),
             meter: Meter::new(&costs, geometry.dies(), config.destaging),
+            writes_through: config.write_policy == WritePolicy::WriteThrough,
             mapping: MappingManager::new(layout, disk_pages as usize),
             scheme,
             clean,
@@ -353,6 +358,10 @@ impl Tier {
             self.replacer.cache.insert(lpn, true)
         };
         let done = self.program(slot, from, page.cause, after, io)?;
+        if self.writes_through {
+            // It stays until the disk has it.
+            self.replacer.cache.pin(slot);
+        }
         // The page is dirty, so GC keeps it.
         self.keep_limits(0, io)?;
         Ok(Served::Flash(done))

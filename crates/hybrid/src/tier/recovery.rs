@@ -27,7 +27,7 @@ impl Tier {
         cached.sort_unstable();
         for (_, slot) in cached {
             let label = live[slot].expect("only live ones were kept");
-            self.replacer.cache.insert_at(slot, label.page, label.dirty);
+            self.replacer.recover(slot, label.page, label.dirty);
         }
         let start = io.start;
         let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);

@@ -61,7 +61,7 @@ impl Tier {
     pub(super) fn destage_to_shrink<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
         if self.shrinking_group.is_none() && self.resizer.shrinks_by_group(self.replacer.dirty_pages()) {
             let before = self.counters.destages_pages;
-            self.shrinking_group = Some(self.destage(io)?);
+            self.shrinking_group = self.destage(io)?;
             self.counters.given_up_pages += self.counters.destages_pages - before;
         }
         Ok(())

@@ -19,10 +19,11 @@ use std::collections::BTreeMap;
 const QUEUE_MAX: usize = 48;
 
 /// What has happened, and its counter.
-const COUNTERS: [(&str, &str); 9] = [
+const COUNTERS: [(&str, &str); 10] = [
     ("groups", "hybrid.destage_groups"),
     ("groups given up", "hybrid.given_up_pages"),
     ("fills", "hybrid.fills_pages"),
+    ("writes through", "hybrid.written_through_pages"),
     ("joined reads", "hybrid.joined_reads_pages"),
     ("overwrites", "hybrid.bypassed_writes_pages"),
     ("divisions", "hybrid.divisions"),
@@ -172,9 +173,10 @@ impl Driver {
     }
 
     /// Writes pages; of the first only a sector, where one is given. Of two writes at once that go past the cache either may be
-    /// the last, so they come one after the other.
+    /// the last, so they come one after the other. Under write-through the level keeps their order.
     pub(crate) fn write(&mut self, first: u32, pages: u32, part: Option<usize>) {
-        while !self.media.is_dead()
+        while !self.setup.writes_through()
+            && !self.media.is_dead()
             && (first..first + pages).any(|page| self.media.disk.is_held_back(Lpn::new(page)))
         {
             let event = self.media.possible().into_iter().find(|event| !matches!(event, Event::Disk(_)));
@@ -182,7 +184,7 @@ impl Driver {
         }
         self.request(Op::Write, (first, pages), |driver, lpn| {
             let written = driver.next_write(lpn, part.filter(|_| lpn.get() == first));
-            driver.media.host_writes = written;
+            driver.media.host_writes(written);
             let coverage = if written.only.is_none() { Coverage::Full } else { Coverage::Partial };
             let when = driver.act(|level, io| level.write(PageWrite::host(lpn, coverage), io.start, io))?;
             Ok(Some(Part { page: lpn, when, kind: Kind::Write(written) }))

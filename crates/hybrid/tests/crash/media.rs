@@ -56,9 +56,11 @@ pub(crate) struct Fragile {
     telling: Option<u32>,
     gives_way: Option<u32>,
     /// What the host writes, what it has read from flash, and what was read into the buffer.
-    pub(crate) host_writes: Written,
+    host_writes: Written,
     pub(crate) host_reads: Option<Data>,
     buffer: Data,
+    /// What was programmed of the host's page.
+    programmed: Option<Data>,
     /// For the page that is programmed next.
     label: Option<(SlotId, Label)>,
     words: Vec<u64>,
@@ -87,6 +89,7 @@ impl Fragile {
             host_writes: Written::default(),
             host_reads: None,
             buffer: Data::default(),
+            programmed: None,
             label: None,
             words: Vec::new(),
             fetched: None,
@@ -138,6 +141,11 @@ impl Fragile {
     /// What a read has brought from the disk that was done at this moment.
     pub(crate) fn brought(&self, when: When, page: Lpn) -> Option<Data> {
         self.ends.jobs_of(when).into_iter().find_map(|job| self.disk.brought(job, page))
+    }
+
+    /// The host writes this next.
+    pub(crate) fn host_writes(&mut self, written: Written) {
+        (self.host_writes, self.programmed) = (written, None);
     }
 
     /// What waits.
@@ -209,6 +217,9 @@ impl Fragile {
             Place::Merged => self.host_writes.over(base),
             Place::Slot(_) => unreachable!("the tier has no slots in memory"),
         };
+        if label.dirty {
+            self.programmed = Some(data);
+        }
         let dirty = label.dirty && self.sabotage != Sabotage::NoLabels;
         (data, [label.page.get().into(), dirty.into(), label.version])
     }
@@ -371,7 +382,8 @@ impl TierMedia for Fragile {
 
     fn to_disk(&mut self, tag: u32, page: Lpn, from: Place) {
         let written = match from {
-            Place::Host => self.host_writes,
+            // Written through, it goes to the disk as it is in flash.
+            Place::Host => self.programmed.map_or(self.host_writes, |data| Written { data, only: None }),
             _ => Written { data: self.buffer, only: None },
         };
         self.count("parts to the disk", u64::from(written.only.is_some()));

@@ -7,7 +7,7 @@ use coflash_cache::EvictionConfig;
 use coflash_ftl::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger,
 };
-use coflash_hybrid::{ActiveBlocks, Hybrid, HybridConfig, HybridParts, PartialWrites, SchemeConfig};
+use coflash_hybrid::{ActiveBlocks, Hybrid, HybridConfig, HybridParts, PartialWrites, SchemeConfig, WritePolicy};
 use coflash_media::disk::{Disks, SECTOR_BYTES};
 use coflash_media::{Geometry, Timing};
 use serde_json::json;
@@ -86,6 +86,16 @@ impl Setup {
         self
     }
 
+    /// With writes that go to the disk as well.
+    fn writing_through(mut self) -> Self {
+        self.hybrid.write_policy = WritePolicy::WriteThrough;
+        self
+    }
+
+    pub(crate) fn writes_through(&self) -> bool {
+        self.hybrid.write_policy == WritePolicy::WriteThrough
+    }
+
     pub(crate) fn all() -> Vec<Self> {
         let policies = ["fifo", "clock", "pt-lru", "fab"];
         let schemes = SchemeConfig::NAMES.iter().zip(policies).enumerate();
@@ -93,10 +103,11 @@ impl Setup {
             .flat_map(|(number, (scheme, policy))| {
                 let one = Self::new(scheme, 24, 5, 48, number);
                 let other = Self::new(scheme, 20, 6, 80, number + 1).under(policy);
+                let through = Self::new(scheme, 24, 5, 48, number + 2).writing_through();
                 if number % 2 == 0 {
-                    [one, other.with_parts_to_disk()]
+                    [one, other.with_parts_to_disk(), through.under(policy)]
                 } else {
-                    [one.with_parts_to_disk(), other]
+                    [one.with_parts_to_disk(), other, through.with_parts_to_disk()]
                 }
             })
             .collect()

@@ -24,6 +24,7 @@ fn measured(pages_per_s: f64) -> Measured {
         destaged_page_ns: 2e6,
         past_the_cache: 0.0,
         writes_wait: true,
+        write_policy: WritePolicy::WriteBack,
         cleaning: Cleaning::default(),
         disks: 1.0,
         dies: 1.0,
@@ -152,4 +153,24 @@ fn dear_disks_want_large_caches_and_dear_cleaning_small_ones() {
     assert!(best(&hard).caching < usual.caching);
     let reads = Measured { fetched_page_ns: 12e6, ..measured(100.0) };
     assert!(best(&reads).read > usual.read);
+}
+
+#[test]
+fn every_write_through_waits_for_the_disk() {
+    let flash = Costs::CONFIG_1.flash;
+    let of = |measured: &Measured, read, reads_of_write_hits| {
+        let demand = Demand { reads_of_write_hits, ..demand() };
+        measured.response_ns(&flash, &demand, Partition { caching: 0.5, read }, 0.0)
+    };
+    let through = |pages_per_s| Measured {
+        write_policy: WritePolicy::WriteThrough,
+        writes_wait: false,
+        ..measured(pages_per_s)
+    };
+    let reads_ns = |hits: f64| 0.4 * (hits * 125e3 + (1.0 - hits) * 4e6);
+    let hits = demand().read_hits.at(0.5);
+    assert_near(of(&through(0.0), 1.0, 0.25), reads_ns(hits) + 0.6 * (300e3 + 2e6));
+    assert_near(of(&through(0.0), 0.0, 0.0), reads_ns(0.0) + 0.6 * (300e3 + 2e6));
+    assert!(of(&through(0.0), 0.5, 0.25) < of(&through(0.0), 0.5, 0.0), "reads that hit save the disk");
+    assert!(of(&through(200.0), 0.5, 0.25) > of(&measured(200.0), 0.5, 0.25), "and all wait for each other");
 }

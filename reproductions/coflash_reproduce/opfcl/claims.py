@@ -1,0 +1,267 @@
+"""The statements of the OP-FCL paper, and the same numbers from the runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from statistics import mean
+from typing import Any
+
+from coflash import costmodel
+from coflash.measures.measure import MEAN, Measure
+from coflash.quantity import change
+from coflash_reproduce.opfcl.reading import (
+    BOTH,
+    BOTH_R,
+    BOTH_U,
+    ERASES,
+    GC_TIME,
+    HITS,
+    READS_U,
+    WITHIN,
+    erases_ratio,
+    excess,
+    halves_of_days,
+    late_excess,
+    least,
+    only,
+    settled,
+)
+from coflash_reproduce.opfcl.workloads import (
+    BY_PERIOD,
+    BY_UNIT,
+    CONFIG_1,
+    CONFIG_2,
+    DAYS,
+    FP,
+    OP,
+    OP_THROUGH,
+    PERIOD_LOG2,
+    RW,
+    UNIT_KIB,
+    sensitivity,
+    with_rivals,
+)
+from coflash_reproduce.paper import Claim, Runs
+
+ERASES_RATIO = 3.0
+"""The largest reduction of erases."""
+FINANCIAL_USE = (0.5, 0.625)
+"""2 to 2.5 of 4 GB."""
+BEST_SHARES = {
+    FP: {"financial": 0.6, "home": 0.5, "search": 0.95, "exchange": 0.7, "msn": 0.8},
+    RW: {"financial": 0.6, "home": 0.5, "search": 0.95, "exchange": 0.8, "msn": 0.8},
+}
+"""The fixed shares that the paper found best."""
+ERASES_AXES = {"financial": 14, "home": 80, "search": 5, "exchange": 120, "msn": 120}
+"""The ends of figure 14's axes: the most erases of a block are a little less."""
+MUCH = 0.8
+"""Our reading of "very poorly", "far less efficient" and "noticeable": a change by a fifth."""
+
+Number = Callable[[Runs, str], float]
+
+
+def claims() -> Iterator[Claim]:
+    """Return the paper's statements, in the order of its figures."""
+    yield from _of_the_model()
+    for figure, names in (("figure-6", CONFIG_1), ("figure-10", CONFIG_2)):
+        yield from _of_responses(figure, names)
+    for figure, measure, names in (
+        ("figure-7", GC_TIME, CONFIG_1),
+        ("figure-8", HITS, CONFIG_1),
+        ("figure-11", GC_TIME, CONFIG_2),
+        ("figure-12", HITS, CONFIG_2),
+    ):
+        what = f"{measure.label}, FP-FCL: the most by which it falls where the caching space grows"
+        yield _bound(figure, what, names, 0.0, partial(_fall, measure), said="rises all along", is_change=True)
+    yield from _of_sizes()
+    yield from _of_erases()
+    yield from _of_parameters()
+    yield _bound(
+        "rivals",
+        "mean response, OP-FCL, write-back over write-through",
+        [with_rivals(name) for name in BOTH],
+        MUCH,
+        partial(_over, OP, OP_THROUGH),
+        said="write-through is far less efficient",
+    )
+
+
+def _of_the_model() -> Iterator[Claim]:
+    for figure, what, number, of in (
+        ("figure-3", "u of least cost, reads only", READS_U, "u"),
+        ("figure-4", "u of least cost, reads and writes", BOTH_U, "u"),
+        ("figure-4", "r of least cost, reads and writes", BOTH_R, "r"),
+    ):
+        demand = costmodel.READS_EXAMPLE if figure == "figure-3" else costmodel.BOTH_EXAMPLE
+        yield _number(figure, what, (), number, partial(_least_cost, demand, of))
+
+
+def _of_responses(figure: str, names: Sequence[str]) -> Iterator[Claim]:
+    against = "mean response, OP-FCL against the best fixed share of"
+    for what, said, above in (
+        (f"{against} FP-FCL", "about the same", excess),
+        ("the same over the second half of the run", "about the same", late_excess),
+        (f"{against} RW-FCL", "almost the same", partial(excess, over=RW)),
+    ):
+        yield _bound(figure, what, names, WITHIN, above, said=said, is_change=True)
+    what = "mean response, the best RW-FCL against the best FP-FCL"
+    for of, most, rw_over_fp, said in (
+        (("financial", "home"), 0.0, _rw_over_fp, "lower"),
+        (("search", "msn"), WITHIN, lambda runs, name: abs(_rw_over_fp(runs, name)), "almost identical"),
+    ):
+        if among := [name for name in of if name in names]:
+            yield _bound(figure, what, among, most, rw_over_fp, said=said, is_change=True)
+    for line, shares in BEST_SHARES.items():
+        for name in names:
+            if name in shares:
+                yield _number(figure, f"best fixed share of {line}", (name,), shares[name], partial(_best_share, line))
+
+
+def _of_sizes() -> Iterator[Claim]:
+    yield Claim(
+        "figure-9",
+        "caching space that OP-FCL uses, second half, least and most",
+        ("financial",),
+        FINANCIAL_USE,
+        _used,
+        is_change=False,
+    )
+    yield _bound(
+        "figure-9",
+        "caching space that OP-FCL uses, second half, mean",
+        ("home",),
+        0.5,
+        lambda runs, name: mean(settled(only(runs, name))),
+        said="less than half",
+    )
+    yield _bound(
+        "figure-9",
+        "flash beyond the caching space of OP-FCL, second half, mean",
+        ("search",),
+        0.5,
+        lambda runs, name: 1 - mean(settled(only(runs, name))),
+        said="most is caching space",
+    )
+    for figure, name in zip(("figure-9", "figure-13"), DAYS, strict=True):
+        what = "caching space after half a day of writes over that after half a day of reads, OP-FCL"
+        yield _bound(figure, what, (name,), 1 - WITHIN, _swing, said="goes up and down with the workload")
+
+
+def _of_erases() -> Iterator[Claim]:
+    for name, end in ERASES_AXES.items():
+        what = "erases of a block, FP-FCL at its largest share"
+        yield _number("figure-14", what, (name,), end, _most_erases, said=f"axis to {end}")
+    writers = [name for name in BOTH if name != "search"]
+    what = "erases, FP-FCL: the rise up to 70 % of the flash, of that up to the largest share"
+    yield _bound("figure-14", what, writers, 0.25, _early_rise, said="slight up to 70 %, then sharp")
+    what = "erases, FP-FCL at 80 % over those at the smallest share"
+    yield _bound("figure-14", what, ("search",), MUCH, _dip, said="noticeable drop")
+    yield _number(
+        "figure-14",
+        "erases, FP-FCL at its largest share over OP-FCL, the most over the workloads",
+        (),
+        ERASES_RATIO,
+        lambda runs, _: max(erases_ratio(runs, one) for one in runs.experiments(BOTH)),
+        said="up to 3",
+    )
+
+
+def _of_parameters() -> Iterator[Claim]:
+    units, periods = sensitivity(BY_UNIT), sensitivity(BY_PERIOD)
+    usual = 2.0 ** (PERIOD_LOG2 - 10)
+    what = "mean response with a sequential unit of 128 KiB over that with 4 KiB"
+    yield _bound("figure-15a", what, units, MUCH, partial(_between, UNIT_KIB, 4), said="4 KiB: very poorly")
+    what = "mean response, the most over the least, 16 to 512 KiB"
+    yield _bound("figure-15a", what, units, 1 + WITHIN, partial(_spread, 16, 512), said="similar")
+    what = "mean response, the most over the least, periods of 2^14 to 2^16"
+    yield _bound("figure-15b", what, periods, 1 + WITHIN, partial(_spread, 16, 64), said="consistent")
+    what = "mean response with a period of 2^16 over that with 2^12"
+    yield _bound("figure-15b", what, (f"home-{BY_PERIOD}",), 1.0, partial(_between, usual, 4), said="2^12: worse")
+    what = "mean response with a period of 2^16 over that with 2^20"
+    servers = [f"{name}-{BY_PERIOD}" for name in CONFIG_2]
+    yield _bound("figure-15b", what, servers, 1.0, partial(_between, usual, 1024), said="2^20: degrades")
+
+
+def _number(figure: str, what: str, names: Sequence[str], paper: float, ours: Number, said: str = "") -> Claim:
+    return Claim(figure, what, tuple(names), (paper,), partial(_one, ours), is_change=False, said=said)
+
+
+def _bound(
+    figure: str, what: str, names: Sequence[str], most: float, ours: Number, *, said: str, is_change: bool = False
+) -> Claim:
+    return Claim(figure, what, tuple(names), (most,), partial(_one, ours), is_change=is_change, said=said, at_most=True)
+
+
+def _one(of: Number, runs: Runs, experiment: str) -> tuple[float, ...]:
+    return (of(runs, experiment),)
+
+
+def _least_cost(demand: costmodel.Demand, of: str, *_: Any) -> float:
+    return float(getattr(costmodel.Costs().best(demand, 0.01), of))
+
+
+def _rw_over_fp(runs: Runs, experiment: str) -> float:
+    rw, fp = (MEAN.read(least(runs, experiment, line).metrics) for line in (RW, FP))
+    return change(rw, fp) or 0.0
+
+
+def _best_share(line: str, runs: Runs, experiment: str) -> float:
+    return least(runs, experiment, line).case.at / 100
+
+
+def _fall(measure: Measure, runs: Runs, experiment: str) -> float:
+    values = [measure.read(run.metrics) or 0.0 for run in runs.of(experiment, FP)]
+    return max([0.0, *(1 - after / before for before, after in pairwise(values) if before)])
+
+
+def _used(runs: Runs, experiment: str) -> tuple[float, ...]:
+    used = settled(only(runs, experiment))
+    return min(used), max(used)
+
+
+def _swing(runs: Runs, experiment: str) -> float:
+    writes, reads = halves_of_days(only(runs, experiment))
+    return mean(writes) / mean(reads)
+
+
+def _erases(runs: Runs, experiment: str) -> dict[float, float]:
+    return {run.case.at: ERASES.read(run.metrics) or 0.0 for run in runs.of(experiment, FP)}
+
+
+def _most_erases(runs: Runs, experiment: str) -> float:
+    erases = _erases(runs, experiment)
+    return erases[max(erases)]
+
+
+def _early_rise(runs: Runs, experiment: str) -> float:
+    erases = _erases(runs, experiment)
+    first, until = erases[min(erases)], erases[max(at for at in erases if at <= 70)]
+    whole = erases[max(erases)] - first
+    return (until - first) / whole if whole else 0.0
+
+
+def _dip(runs: Runs, experiment: str) -> float:
+    erases = _erases(runs, experiment)
+    first = erases[min(erases)]
+    return erases[max(at for at in erases if at <= 80)] / first if first else 0.0
+
+
+def _means(runs: Runs, experiment: str) -> dict[float, float]:
+    return {run.case.at: MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment)}
+
+
+def _between(at: float, over: float, runs: Runs, experiment: str) -> float:
+    means = _means(runs, experiment)
+    return means[at] / means[over]
+
+
+def _spread(first: float, last: float, runs: Runs, experiment: str) -> float:
+    means = [mean for at, mean in _means(runs, experiment).items() if first <= at <= last]
+    return max(means) / min(means)
+
+
+def _over(line: str, other: str, runs: Runs, experiment: str) -> float:
+    one, over = (MEAN.read(only(runs, experiment, of).metrics) or 0.0 for of in (line, other))
+    return one / over
