@@ -428,6 +428,10 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         self.tier.work_idle(die, &mut TierIo { media: &mut *io.media, jobs: &mut self.jobs, start: io.start })
     }
 
+    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        unreachable!("a flash cache is recovered")
+    }
+
     fn report(&self, report: &mut Report) {
         Level::<M>::report(self.tier.ftl(), report);
         let counters = self.tier.counters();

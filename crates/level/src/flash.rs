@@ -83,6 +83,10 @@ impl<M: Media> Level<M> for Ftl {
         Self::work_idle(self, die, io)
     }
 
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        Self::restart(self, now, io)
+    }
+
     fn report(&self, report: &mut Report) {
         report.add(self.counters());
         report.add(self.programs());

@@ -129,6 +129,14 @@ pub trait Level<M: Media> {
     /// A flash operation failed.
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
 
+    /// Lose what is volatile, and go on with the rest: write buffers are empty, messages under way are lost, flash has no
+    /// marks, and its fast blocks are refreshed. Called between requests, after [`pass_time`](Self::pass_time). Levels
+    /// with non-volatile memory are rebuilt from it instead (`Device::recover`).
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+
     /// Add the counters of this level and of the levels below to a report.
     fn report(&self, report: &mut Report);
 

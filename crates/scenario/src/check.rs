@@ -23,6 +23,7 @@ impl Scenario {
         self.check_replay()?;
         self.check_workload()?;
         self.check_precondition()?;
+        self.check_restart()?;
         self.hybrid.as_ref().map_or(Ok(()), |hybrid| self.check_hybrid(hybrid))
     }
 
@@ -77,6 +78,22 @@ impl Scenario {
             return Err(Misfit::new("precondition.until_free", problem));
         }
         Ok(())
+    }
+
+    fn check_restart(&self) -> Result<(), Misfit> {
+        let is_empty = self.cache.size.pages(self.flash.page_size.count, 1 << 31) == 0;
+        let problem = if self.restart.at.is_empty() {
+            return Ok(());
+        } else if self.hybrid.is_some() {
+            "a restart is for flash without disks; with hybrid none is allowed"
+        } else if self.cache.placement != Placement::InStorage {
+            "a restart is for a cache in the device; with cache.placement \"host\" none is allowed"
+        } else if !self.cache.volatile && !is_empty {
+            "a restart is for volatile buffers; with cache.volatile = false none is allowed"
+        } else {
+            return Ok(());
+        };
+        Err(Misfit::new("restart.at", problem))
     }
 
     fn check_hybrid(&self, hybrid: &HybridConfig) -> Result<(), Misfit> {

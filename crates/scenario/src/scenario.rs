@@ -2,6 +2,7 @@
 
 use crate::precondition::PreconditionConfig;
 use crate::replay::ReplayConfig;
+use crate::restart::RestartConfig;
 use crate::workload::WorkloadConfig;
 use coflash_base::Seed;
 use coflash_ftl::{FtlConfig, GcConfig};
@@ -52,6 +53,8 @@ pub struct Scenario {
     pub workload: WorkloadConfig,
     /// Replay of the workload: open or closed loop.
     pub replay: ReplayConfig,
+    /// Restarts of host and device during the workload.
+    pub restart: RestartConfig,
 }
 
 impl Scenario {

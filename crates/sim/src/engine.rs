@@ -18,8 +18,12 @@ use coflash_scenario::Scenario;
 use coflash_workload::{Op, Request};
 use std::ops::Range;
 
+mod restart;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use restart::RestartCounters;
+use restart::Restarts;
 
 /// An outstanding request.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +93,7 @@ pub(crate) struct Engine<L, M> {
     finished: Vec<Finished>,
     flushed: Vec<When>,
     meters: Meters,
+    restarts: Restarts,
     erases_before: Vec<u32>,
 }
 
@@ -120,6 +125,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 series: Recorder::new(),
                 last_answer: Time::ZERO,
             },
+            restarts: Restarts::new(&scenario.restart),
             erases_before: level.erase_counts(),
             level,
             media,
@@ -167,15 +173,24 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Ok(None)
     }
 
-    /// Advance time to `until` and report each completion. Actions that a level has scheduled before then run at their
-    /// time.
+    /// Advance time to `until` and report each completion. Actions that a level has scheduled before then, and restarts
+    /// until then, run at their time.
     #[inline]
     pub(crate) fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) {
+        while let Some(at) = self.restarts.next_until(until) {
+            self.advance_levels(at, &mut answered);
+            self.restart(at);
+        }
+        self.advance_levels(until, &mut answered);
+    }
+
+    #[inline]
+    fn advance_levels(&mut self, until: Time, answered: &mut impl FnMut(Time)) {
         while let Some(due) = self.level.next_due().filter(|&due| due < until) {
-            self.advance_media(due, &mut answered);
+            self.advance_media(due, answered);
             certain(self.level.pass_time(due, &mut Self::io(&mut self.media, When::at(due))));
         }
-        self.advance_media(until, &mut answered);
+        self.advance_media(until, answered);
     }
 
     #[inline]
@@ -401,6 +416,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         report.add(&HostCounters { requests: read.count() + write.count() + other.count(), ..*host });
         self.level.report(&mut report);
         self.media.report(&mut report);
+        self.restarts.report(&mut report);
         report
     }
 

@@ -1,5 +1,6 @@
 //! The metrics of a result: those of the host's requests, and the tree of all metrics.
 
+use crate::engine::RestartCounters;
 use crate::latency::Latency;
 use coflash_base::measure::{Report, SectionInfo, Value, ratio};
 use coflash_ftl::{FtlCounters, Programs};
@@ -148,6 +149,7 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         HOST_BUFFER_INFO,
         &DeviceAmplification::INFO,
         &ShadowCounters::INFO,
+        &RestartCounters::INFO,
         &CommitCounters::INFO,
         &SoleCopyCounters::INFO,
     ];

@@ -546,6 +546,37 @@ class Shadows(Record):
     """Pages moved by GC and refresh."""
 
 
+class Restart(Record):
+    """Restarts of host and device.
+
+    All blocks with data of fast programs are refreshed at once then.
+    """
+
+    restarts: int
+    """Restarts.
+
+    Those scheduled for after the last request did not happen.
+    """
+
+    lost_host_pages: int
+    """Pages that were dirty in the host's buffer, and so lost."""
+
+    lost_device_pages: int
+    """Pages that were dirty in the device's buffer, and so lost."""
+
+    refreshed_pages: int
+    """Pages programmed by the refreshes."""
+
+    erases_blocks: int
+    """Blocks erased by the refreshes."""
+
+    die_time_ns: int
+    """Time that dies spent on the refreshes, summed over the dies."""
+
+    busy_max_ns: int
+    """The longest time from a restart until all dies were idle, operations under way included."""
+
+
 class Consistency(Record):
     """Commits and checkpoints.
 
@@ -704,6 +735,7 @@ class Metrics(Record):
     hybrid: Hybrid
     host_buffer: HostBuffer
     shadows: Shadows
+    restart: Restart
     consistency: Consistency
     sole_copies: SoleCopies
     host: Host

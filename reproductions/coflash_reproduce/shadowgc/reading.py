@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, partial
-from itertools import takewhile
 from pathlib import Path
 from statistics import mean
 from tempfile import TemporaryDirectory
@@ -17,38 +16,54 @@ from coflash.quantity import change, show, show_change
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Claim, Experiment, Grid, Line, Run, Runs
 from coflash_reproduce.shadowgc.workloads import (
+    AGE_LIMITS,
+    BUFFERED,
     COMPARED,
+    DELAY,
     DGC,
     GGC,
     GIVEN,
     HGC,
     HOST_MIB,
-    HOT_COLD,
+    LAYOUTS,
+    MOTIVATION,
     PAGE_BYTES,
+    RESTARTED,
     ROOMS,
     SCHEMES,
     SEPARATION,
     SGC,
+    SHUTDOWNS,
     SWEPT_MIB,
+    VOLUMES,
     WORKLOADS,
     ZGC,
     alone,
     by_device,
-    by_footprint,
+    in_layout,
     raw_bytes,
+    restarted,
 )
 
 HOST_AXIS = Axis("host buffer, on 1 TiB", "MiB", logarithmic=True)
 DEVICE_AXIS = Axis("device buffer, share of the flash", "%", logarithmic=True)
 WRITTEN_AXIS = Axis("written", "GiB")
 FOOTPRINT_AXIS = Axis("written to, share of the flash", "%", logarithmic=True)
-RATE_AXIS = Axis("requests in a second, on 1 TiB", "", logarithmic=True)
-FOOTPRINTS = (*map(by_footprint, SWEPT_MIB), HOT_COLD)
+PREFILL_AXIS = Axis("random overwrites of the prefill, device writes", "", logarithmic=True)
+FOOTPRINTS = tuple(in_layout("footprint", layout) for layout in LAYOUTS)
 """The experiments by written space."""
+PREFILLS = tuple(in_layout("prefill", layout) for layout in LAYOUTS)
+"""The experiments by prefill."""
+SWEPT = tuple(in_layout(name, layout) for layout in LAYOUTS for name in (*GIVEN, *VOLUMES))
+"""The experiments by the size of the host's buffer."""
 
 WAF_CHANGES = {ZGC: -0.009, HGC: -0.064, DGC: -0.023, SGC: -0.162}
 """The paper's measurements of each scheme against GGC, on average over its traces."""
 SGC_GC_TIME_CHANGE = -0.205
+SGC_LEAST, SGC_BEST = -0.006, -0.434
+"""The paper's smallest and largest change of WAF under SGC."""
+REFRESH_MAX = 0.01
+"""The paper's bound on refreshes, as a share of all programs."""
 
 KINDS = {"dirty in the host": "host", "dirty in the device": "device", "dirty in both": "twin"}
 """The kinds of shadows, by their counter."""
@@ -105,6 +120,20 @@ def _growth(scenario: Scenario, files: tuple[str, ...]) -> tuple[tuple[int, int]
     return tuple(zip(found["written_pages"], found["distinct_pages"], strict=True))
 
 
+def motivation(measure: Measure) -> Callable[[Runs, Experiment], list[Line]]:
+    """Return the lines of figure 2: its schemes, where the footprint is that of a volume."""
+
+    def lines(runs: Runs, experiment: Experiment) -> list[Line]:
+        found = []
+        for line in MOTIVATION:
+            places = (run for run in runs.of(experiment.name, line) if run.case.at in VOLUMES.values())
+            points = ((run.case.at, measure.read(run.metrics)) for run in places)
+            found.append(Line(line, tuple(sorted((at, value) for at, value in points if value is not None))))
+        return found
+
+    return lines
+
+
 def changes(runs: Runs, experiment: Experiment) -> list[Line]:
     """Return the lines of each scheme's change of write amplification from GGC, and of the paper's mean for SGC."""
     lines = []
@@ -112,7 +141,8 @@ def changes(runs: Runs, experiment: Experiment) -> list[Line]:
         points = ((run.case.at, _against_ggc(runs, run)) for run in runs.of(experiment.name, line))
         lines.append(Line(line, tuple(sorted((at, value) for at, value in points if value is not None))))
     places = sorted({at for line in lines for at, _ in line.points})
-    return [*lines, Line(PAPER_SGC, tuple((at, WAF_CHANGES[SGC]) for at in places))]
+    shown = [line for line in lines if line.points]
+    return [*shown, Line(PAPER_SGC, tuple((at, WAF_CHANGES[SGC]) for at in places))]
 
 
 PAPER_SGC = "SGC, paper's mean"
@@ -126,6 +156,7 @@ def _against_ggc(runs: Runs, run: Run, measure: Measure = WAF) -> float | None:
 def regimes(runs: Runs) -> Grid:
     """Tabulate the moved pages by written space, with one host buffer."""
     columns = (
+        "active blocks",
         "written to",
         "host buffer of it",
         "absorbed there",
@@ -134,28 +165,64 @@ def regimes(runs: Runs) -> Grid:
         "from the buffers",
     )
     rows = []
-    name = by_footprint(HOST_MIB)
-    for run in sorted(runs.of(name, SGC), key=lambda run: -run.case.at):
-        base = runs.at(name, GGC, run.case.at)
-        if base is None:
-            continue
-        programs, written = run.metrics.programs_pages, _written(run.metrics)
-        buffer, discarded = base.metrics["host_buffer"], run.metrics["shadows"]["discarded_twins_pages"]
-        footprint = run.case.at / 100 * raw_bytes(run.scenario) / PAGE_BYTES
-        rows.append(
-            (
-                FOOTPRINT_AXIS.text(run.case.at),
-                show(buffer["capacity_pages"] / footprint, "share"),
-                show(buffer["absorbed_pages"] / base.metrics.host_writes_pages, "share"),
-                WAF.shown(base.metrics),
-                WAF.shown(run.metrics),
-                f"{(programs.host + programs.evict) / written:.3f}",
-                show(discarded / written, "share"),
-                *(show(_moved(run.metrics, kind), "share") for kind in ("host", "device")),
+    for one in runs.experiments(FOOTPRINTS):
+        for run in sorted(runs.of(one.name, SGC), key=lambda run: -run.case.at):
+            base = runs.at(one.name, GGC, run.case.at)
+            if base is None:
+                continue
+            programs, written = run.metrics.programs_pages, _written(run.metrics)
+            buffer, discarded = base.metrics["host_buffer"], run.metrics["shadows"]["discarded_twins_pages"]
+            footprint = run.case.at / 100 * raw_bytes(run.scenario) / PAGE_BYTES
+            rows.append(
+                (
+                    one.title.removesuffix(" active blocks"),
+                    FOOTPRINT_AXIS.text(run.case.at),
+                    show(buffer["capacity_pages"] / footprint, "share"),
+                    show(buffer["absorbed_pages"] / base.metrics.host_writes_pages, "share"),
+                    WAF.shown(base.metrics),
+                    WAF.shown(run.metrics),
+                    f"{(programs.host + programs.evict) / written:.3f}",
+                    show(discarded / written, "share"),
+                    *(show(_moved(run.metrics, kind), "share") for kind in ("host", "device")),
+                )
             )
-        )
     moved = ("moved: dirty in the host", "dirty in the device")
     return Grid((*columns, "discarded", *moved), tuple(rows))
+
+
+def restarts(runs: Runs) -> Grid:
+    """Tabulate the cost of restarts, by what precedes them."""
+    rows = []
+    for one in runs.experiments(tuple(map(restarted, RESTARTED))):
+        base = runs.at(one.name, "no restart", 0)
+        for kind in list(SHUTDOWNS)[1:]:
+            run = runs.at(one.name, kind, 0)
+            if run is None or base is None:
+                continue
+            counted = run.metrics["restart"]
+            happened = counted["restarts"]
+            rows.append(
+                (
+                    one.title,
+                    kind,
+                    str(happened),
+                    *(show(counted[f"lost_{where}_pages"] / happened, "pages") for where in ("host", "device")),
+                    show(counted["refreshed_pages"] / happened, "pages"),
+                    show(_refreshed(run.metrics), "share"),
+                    show(counted["die_time_ns"] / happened, "ns"),
+                    show(counted["busy_max_ns"], "ns"),
+                    WAF.shown(run.metrics),
+                    show_change(change(WAF.read(run.metrics), WAF.read(base.metrics))),
+                )
+            )
+    columns = ("", "restart", "restarts", "lost by one in the host", "in the device", "refreshed", "of all programs")
+    return Grid((*columns, "dies busy with it", "until all are idle, at most", f"WAF, {SGC}", "change"), tuple(rows))
+
+
+def _refreshed(metrics: Metrics) -> float:
+    """Return the share of refreshes in all programs."""
+    programs = metrics.programs_pages
+    return float(programs.refresh / max(1, sum(programs.to_dict().values())))
 
 
 def rooms(runs: Runs) -> Grid:
@@ -179,41 +246,49 @@ def kinds(runs: Runs, experiment: Experiment) -> list[Line]:
 
 
 def _swept_changes(runs: Runs, experiment: str, line: str, measure: Measure) -> list[float]:
-    """Return a scheme's changes from GGC, at the sizes of the host's buffer that stand for the paper's.
+    """Return a scheme's changes from GGC, at the sizes of the host's buffer that stand for the paper's."""
+    swept = (run for run in runs.of(experiment, line) if run.case.at in SWEPT_MIB)
+    return [relative for run in swept if (relative := _against_ggc(runs, run, measure)) is not None]
+
+
+def _means(runs: Runs, names: Iterable[str], layout: str, line: str, measure: Measure) -> list[float]:
+    """Return a scheme's mean change from GGC for each of these workloads in which it was run.
 
     Raises:
         CoflashError: Nothing was written to the device, so that there is nothing to compare.
     """
-    swept = (run for run in runs.of(experiment, line) if run.case.at in SWEPT_MIB)
-    found = [relative for run in swept if (relative := _against_ggc(runs, run, measure)) is not None]
+    done = [one.name for one in runs.experiments([in_layout(name, layout) for name in names])]
+    found = [mean(changes) for name in done if (changes := _swept_changes(runs, name, line, measure))]
     if not found:
-        msg = f"{experiment}: with a host buffer of the paper's sizes next to nothing is written to the device"
+        msg = f"{', '.join(done)}: next to nothing is written to the device"
         raise CoflashError(msg)
     return found
 
 
 def by_scheme(runs: Runs) -> Grid:
-    """Return each scheme's change of write amplification: a row for each workload, then their mean and the paper's."""
+    """Return each scheme's change of write amplification: a row for each workload and layout, means, the paper's."""
     schemes = [scheme for scheme in SCHEMES if scheme != GGC]
-    changes = {
-        one.title: [mean(_swept_changes(runs, one.name, scheme, WAF)) for scheme in schemes]
-        for one in runs.experiments(WORKLOADS)
-    }
-    baselines = {
-        one.title: mean(WAF.read(run.metrics) or 0 for run in runs.of(one.name, GGC) if run.case.at in SWEPT_MIB)
-        for one in runs.experiments(WORKLOADS)
-    }
-    rows = [(title, f"{baselines[title]:.3f}", *map(show_change, row)) for title, row in changes.items()]
-    means = (mean(column) for column in zip(*changes.values(), strict=True))
-    rows.append(("mean", "", *map(show_change, means)))
-    rows.append(("paper, mean of 15 traces", "", *(show_change(WAF_CHANGES.get(scheme)) for scheme in schemes)))
-    return Grid(("", f"WAF, {GGC}", *schemes), tuple(rows))
+    rows = []
+    for layout in LAYOUTS:
+        for one in runs.experiments([in_layout(name, layout) for name in WORKLOADS]):
+            baseline = mean(WAF.read(run.metrics) or 0 for run in runs.of(one.name, GGC) if run.case.at in SWEPT_MIB)
+            found = [_swept_changes(runs, one.name, scheme, WAF) for scheme in schemes]
+            time = _swept_changes(runs, one.name, SGC, GC_TIME)
+            shown = (show_change(mean(values) if values else None) for values in (*found, time))
+            rows.append((one.title, f"{baseline:.3f}", *shown))
+        for group, names in GROUPS.items():
+            means = [mean(_means(runs, names, layout, scheme, WAF)) for scheme in schemes]
+            means.append(mean(_means(runs, names, layout, SGC, GC_TIME)))
+            rows.append((f"**mean, {group}, {layout}**", "", *map(show_change, means)))
+    paper = (*(WAF_CHANGES.get(scheme) for scheme in schemes), SGC_GC_TIME_CHANGE)
+    rows.append(("**paper, mean of 15 traces**", "", *map(show_change, paper)))
+    return Grid(("", f"WAF, {GGC}", *schemes, f"GC time, {SGC}"), tuple(rows))
 
 
 def double_caching(runs: Runs) -> Grid:
     """Return the same workload with and without the host's buffer."""
     rows = []
-    for one in runs.experiments(WORKLOADS):
+    for one in runs.experiments(BUFFERED):
         for off in runs.of(alone(one.name), GGC):
             at = off.case.at
             on = runs.at(by_device(one.name), GGC, at)
@@ -309,39 +384,35 @@ def about_regimes(runs: Runs) -> list[str]:
     texts = []
     for one in runs.experiments(FOOTPRINTS):
         sgc = next(line for line in changes(runs, one) if line.label == SGC)
-        reached = list(takewhile(lambda point: point[1] <= WAF_CHANGES[SGC], sgc.points))
-        least, smallest = min(value for _, value in sgc.points), sgc.points[0][0]
-        if reached:
-            texts.append(f"{one.title}, from {FOOTPRINT_AXIS.text(reached[-1][0])} of the flash down")
-        else:
-            texts.append(f"{one.title}, not at {FOOTPRINT_AXIS.text(smallest)} ({show_change(least)} at most)")
+        reached = [FOOTPRINT_AXIS.text(at) for at, value in sgc.points if value <= WAF_CHANGES[SGC]]
+        least = show_change(min(value for _, value in sgc.points))
+        texts.append(f"{one.title}, at {', '.join(reached)}" if reached else f"{one.title}, nowhere ({least} at most)")
     return [f"The paper's {show_change(WAF_CHANGES[SGC])} of {SGC} is reached: {'; '.join(texts)}.", _nearest(runs)]
 
 
 def _nearest(runs: Runs) -> str:
-    """Name the experiment that is nearest to the paper for HGC, DGC and SGC, by the sum of their deviations."""
+    """Name the experiment that is nearest to the paper for all schemes, by the sum of their deviations."""
     found = []
     for one in runs.experiments(FOOTPRINTS):
         lines = {line.label: dict(line.points) for line in changes(runs, one)}
         for at in lines[SGC]:
-            ours = {scheme: lines[scheme][at] for scheme in (HGC, DGC, SGC)}
+            ours = {scheme: lines[scheme][at] for scheme in WAF_CHANGES}
             off = sum(abs(value - WAF_CHANGES[scheme]) for scheme, value in ours.items())
             shown = ", ".join(f"{scheme} {show_change(value)}" for scheme, value in ours.items())
             found.append((off, f"{FOOTPRINT_AXIS.text(at)} of the flash, {one.title} ({shown})"))
-    paper = ", ".join(f"{scheme} {show_change(WAF_CHANGES[scheme])}" for scheme in (HGC, DGC, SGC))
+    paper = ", ".join(f"{scheme} {show_change(value)}" for scheme, value in WAF_CHANGES.items())
     return f"Together they are nearest to the paper's ({paper}) at {min(found)[1]}."
 
 
-def about_rates(runs: Runs) -> list[str]:
+def about_ages(runs: Runs) -> list[str]:
     """Describe the effect of the age limit on the host's buffer."""
     texts = []
-    for run in runs.of("rate", SGC):
-        buffer = run.metrics["host_buffer"]
-        aged = buffer["aged_pages"] / max(1, buffer["written_pages"])
-        refreshed = run.metrics.programs_pages.refresh / sum(run.metrics.programs_pages.to_dict().values())
-        texts.append(f"at {RATE_AXIS.text(run.case.at)} {show(aged, 'share')} and {show(refreshed, 'share')}")
-    of = "Of the pages written to the device, those whose age was reached, and of all programs, refresh"
-    return [f"{of}: {'; '.join(texts)}."]
+    for one in runs.experiments(tuple(AGE_LIMITS)):
+        for run in runs.of(one.name, SGC):
+            buffer = run.metrics["host_buffer"]
+            aged = buffer["aged_pages"] / max(1, buffer["written_pages"])
+            texts.append(f"{HOST_AXIS.text(run.case.at)}, {one.title.split(', ')[-1]}: {show(aged, 'share')}")
+    return [f"Of the pages written to the device, those whose age was reached: {'; '.join(texts)}."]
 
 
 def _spare_blocks(run: Run) -> float:
@@ -355,7 +426,7 @@ def about_kinds(runs: Runs) -> list[str]:
     """Describe the share of shadows among the moved pages."""
     swept = [
         sum(_moved(run.metrics, kind) for kind in KINDS.values())
-        for one in runs.experiments(WORKLOADS)
+        for one in runs.experiments(SWEPT)
         for run in runs.of(one.name, SGC)
         if run.case.at in SWEPT_MIB
     ]
@@ -370,7 +441,7 @@ def about_kinds(runs: Runs) -> list[str]:
 def about_device(runs: Runs) -> list[str]:
     """Describe the writes that a large device buffer saves."""
     texts = []
-    for one in runs.experiments(tuple(map(by_device, WORKLOADS))):
+    for one in runs.experiments(tuple(map(by_device, BUFFERED))):
         largest = max(runs.of(one.name, DGC), key=lambda run: run.case.at)
         saved = largest.metrics["shadows"]["from_buffer_pages"] / _written(largest.metrics)
         texts.append(f"{one.title} {show(saved, 'share')} and {show_change(_against_ggc(runs, largest)) or '–'}")
@@ -383,25 +454,71 @@ def about_device(runs: Runs) -> list[str]:
 def about_sizes(runs: Runs) -> list[str]:
     """Describe the changes at the smallest and the largest host buffer."""
     texts = []
-    for one in runs.experiments(WORKLOADS):
+    for one in runs.experiments(SWEPT):
         at = sorted({run.case.at for run in runs.of(one.name, SGC)})
         ends = [_change(runs, one.name, SGC, place) or "–" for place in (at[0], at[-1])]
         texts.append(f"{one.title} {ends[0]} and {ends[1]}")
     return [f"SGC against GGC with the smallest and with the largest host buffer: {'; '.join(texts)}."]
 
 
-def _mean_change(line: str, measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
-    return lambda runs, experiment: (mean(_swept_changes(runs, experiment, line, measure)),)
+def _mean_change(names: Iterable[str], layout: str, line: str, measure: Measure) -> Ours:
+    return lambda runs, _: (mean(_means(runs, names, layout, line, measure)),)
+
+
+def _sgc_range(layout: str) -> Ours:
+    def ours(runs: Runs, _: str) -> tuple[float, ...]:
+        found = _means(runs, WORKLOADS, layout, SGC, WAF)
+        return max(found), min(found)
+
+    return ours
+
+
+def _refresh_max(names: Iterable[str]) -> Ours:
+    return lambda runs, _: (max(_refreshed(run.metrics) for name in names for run in runs.of(name)),)
+
+
+def _new_pages(runs: Runs, experiment: str) -> tuple[float, ...]:
+    """Return the share of writes that go to pages not written before."""
+    (one,) = runs.experiments((experiment,))
+    written, distinct = growth(runs, one)[0].points[-1]
+    return (distinct / (written * 2**30),)
+
+
+Ours = Callable[[Runs, str], tuple[float, ...]]
+GROUPS: dict[str, tuple[str, ...]] = {"0.1 to 10 % of the flash": (*GIVEN, *VOLUMES), "all workloads": WORKLOADS}
+"""The workloads whose mean is held against the paper's mean."""
 
 
 def claims() -> Iterator[Claim]:
-    """Return the paper's numbers, of which we know only means over its traces."""
-    claim = partial(Claim, experiments=WORKLOADS, is_change=True)
-    for line, paper in WAF_CHANGES.items():
-        yield claim("figure-6", f"WAF under {line}, mean change", paper=(paper,), ours=_mean_change(line, WAF))
-    yield claim(
-        "figure-7",
-        f"GC time under {SGC}, mean change",
-        paper=(SGC_GC_TIME_CHANGE,),
-        ours=_mean_change(SGC, GC_TIME),
-    )
+    """Return the paper's numbers, of which we know only means over its traces, and what it says of figures 1 and 2."""
+    about_all = partial(Claim, experiments=(), is_change=True)
+    slow, linear = ("volume-10g", "volume-1g"), ("sequential",)
+    modest = tuple(name for name in WORKLOADS if name not in (*GIVEN, *slow, *linear))
+    classes = partial(Claim, "figure-1", ours=_new_pages, is_change=False)
+    share = "writes to pages not written before, of all writes"
+    yield classes(f"{share}, as src12", slow, (0.1,), said="very few (at most 0.1)", at_most=True)
+    yield classes(f"{share}, as prn1", modest, (0.6,), said="a modest share (at most 0.6)", at_most=True)
+    yield classes(f"{share}, as web2", linear, (1.0,), said="almost all (1)")
+    volumes = next(iter(GROUPS.values()))
+    for layout in LAYOUTS:
+        for figure, measure in (("figure-2a", WAF), ("figure-2b", GC_TIME)):
+            what = "WAF" if measure is WAF else "GC time"
+            for line, sign, said in ((DELAY, 0.01, "tends to degrade"), (SEPARATION, -0.05, "improves")):
+                ours = _mean_change(volumes, layout, line, measure)
+                yield about_all(figure, f"{what}, {line}, {layout}", paper=(sign,), ours=ours, said=said)
+    for layout in LAYOUTS:
+        for group, names in GROUPS.items():
+            of = f"mean change, {group}, {layout}"
+            for line, paper in WAF_CHANGES.items():
+                ours = _mean_change(names, layout, line, WAF)
+                yield about_all("figure-6", f"WAF under {line}, {of}", paper=(paper,), ours=ours)
+            ours = _mean_change(names, layout, SGC, GC_TIME)
+            yield about_all("figure-7", f"GC time under {SGC}, {of}", paper=(SGC_GC_TIME_CHANGE,), ours=ours)
+        extremes = (SGC_LEAST, SGC_BEST)
+        what = f"WAF under {SGC}, least and most change, {layout}"
+        yield about_all("figure-6", what, paper=extremes, ours=_sgc_range(layout))
+    refreshes = partial(about_all, "restart", paper=(REFRESH_MAX,), said="below 1 %", at_most=True)
+    every = tuple(in_layout(name, layout) for layout in LAYOUTS for name in WORKLOADS)
+    yield refreshes("refreshes, of all programs, at most", ours=_refresh_max(every))
+    often = _refresh_max(tuple(map(restarted, RESTARTED)))
+    yield refreshes("refreshes, of all programs, with restarts, at most", ours=often)

@@ -21,55 +21,74 @@ HOST_MIB = 256
 """The host's buffer outside sweeps, on the paper's device; its size is not stated."""
 SWEPT_MIB = (64, 256, 1024)
 """The sizes that stand for the paper's."""
+DEVICE_PERCENT = 100 * 128 * MIB_ON_1_TIB
+"""The paper's buffer in the device, as a share of the flash in percent."""
 
 GGC, SEPARATION, DELAY, ZGC, HGC, DGC, SGC = "GGC", "+ separation", "+ delay", "ZGC", "HGC", "DGC", "SGC"
 SCHEMES = {GGC: "ggc", DELAY: "delay", SEPARATION: "separation", ZGC: "zgc", HGC: "hgc", DGC: "dgc", SGC: "sgc"}
 """The schemes by their names in the paper."""
 COMPARED = (GGC, ZGC, HGC, DGC, SGC)
 """The schemes that the paper compares, the baseline first."""
+MOTIVATION = (GGC, DELAY, SEPARATION, ZGC)
+"""The schemes of figure 2, the baseline first."""
 DEVICE_SCHEMES = (GGC, DGC, SGC)
 """The schemes that depend on the device's buffer, and the baseline."""
 
-VOLUMES = {"volume-10g": 1.0, "volume-1g": 0.1}
+TWO, THREE = "two active blocks", "three active blocks"
+LAYOUTS = {TWO: [["host", "evict", "gc"]], THREE: [["host", "evict"]]}
+"""The active blocks: the paper's, and the variant in which GC's copies have one of their own."""
+
+VOLUMES = {"volume-100g": 10.0, "volume-10g": 1.0, "volume-1g": 0.1}
 """Workloads that write to as little as a volume of the paper's traces: the share of the flash, in percent."""
 GIVEN = tuple(f"trace-{number}" for number in range(1, 17))
-WORKLOADS = (*GIVEN, "pgbench", "jesd219-enterprise", "oltp-like", "zipf", *VOLUMES)
+GENERATED = ("jesd219-enterprise", "oltp-like", "zipf", "sequential")
+WORKLOADS = (*GIVEN, "pgbench", *GENERATED, *VOLUMES)
 TITLES = {
     "pgbench": "pgbench (trace)",
     "jesd219-enterprise": "JESD219",
     "oltp-like": "OLTP (generator)",
     "zipf": "Zipf",
+    "sequential": "sequential",
+    "volume-100g": "Zipf, 100 GiB",
     "volume-10g": "Zipf, 10 GiB",
     "volume-1g": "Zipf, 1 GiB",
 }
-HOT_COLD = "footprint-hot-cold"
-"""The experiment by written space in which nine writes of ten go to a tenth of that space."""
+BUFFERED = ("pgbench", "zipf", "volume-10g")
+"""The workloads of the experiments by the size of the device's buffer."""
+AGE_LIMITS = {"age-limit": "30s", "age-none": "1000h"}
+"""The experiments with the age at which the host writes a dirty page, and without one."""
 ROOMS = {
     "room-plane": "two planes of 512 blocks",
     "room-die": "the same, both planes one pool",
     "room-here": "a plane of 2,048 blocks, as here",
 }
 """Devices on which a block for shadows takes more and less of the spare space."""
+SHUTDOWNS = {"no restart": {}, **{kind: {"restart.shutdown": kind} for kind in ("sudden", "orderly")}}
+"""The restarts, by what precedes them."""
+RESTARTED = ("volume-100g", "volume-10g")
+"""The workloads with restarts."""
 
 
 @dataclass(frozen=True)
 class Scale:
     """The size of the experiments."""
 
-    planes: int | None
-    """The planes of the device, each a die of its own; None for those of `shadowgc-64g`."""
     requests: int
     """The requests of a generator."""
     rounds: int
     """The repetitions of the recorded trace."""
     host_mib: tuple[int, ...] = SWEPT_MIB
     """The sizes of the host's buffer, on the paper's device."""
-    device_percent: tuple[float, ...] = (0.01, 0.1, 1)
+    device_percent: tuple[float, ...] = (DEVICE_PERCENT, 1)
     """The sizes of the device's buffer, as shares of the flash."""
-    footprint_percent: tuple[float, ...] = (100, 30, 10, 3, 1, 0.3, 0.1)
+    footprint_percent: tuple[float, ...] = (100, 10, 3, 1, 0.3, 0.1)
     """The written spaces, as shares of the flash."""
-    rates: tuple[int, ...] = (10, 100, 1000, 10_000)
-    """The requests per second on the paper's device."""
+    unlimited_mib: tuple[int, ...] = (256, 1024, 16384)
+    """The sizes of the host's buffer with which the age limit is compared with none."""
+    passes: tuple[float, ...] = (0.02, 0.05, 0.2, 1, 3)
+    """The random overwrites of the prefill, in device writes."""
+    restart_hours: tuple[float, ...] = (1, 2, 3, 4, 5, 6)
+    """The times of the restarts."""
     blocks_per_plane: int = 2048
     pages_per_block: int = 512
     paper_sized: bool = True
@@ -79,16 +98,17 @@ class Scale:
 
 
 SCALES = {
-    "quick": Scale(1, 1_000_000, 2, requests_max=1_000_000),
-    "full": Scale(None, 3_000_000, 8),
+    "quick": Scale(250_000, 1, requests_max=1_000_000),
+    "full": Scale(750_000, 2),
 }
 
 
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return the experiments.
 
-    For each workload there is one by the size of either buffer and one without the host's; for Zipf's law also by
-    written space and by rate; and one on the cost of a block for shadows.
+    With either layout of active blocks there is one for each workload, one by written space, and one by prefill; with
+    the paper's also those by the size of the device's buffer, with and without an age limit, with restarts, and on the
+    cost of a block for shadows.
 
     Raises:
         CoflashError: A trace cannot be read, or there are too many.
@@ -97,22 +117,33 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     if len(traces) > len(GIVEN):
         msg = f"{len(traces)} traces were given; at most {len(GIVEN)} are allowed, each a workload of its own"
         raise CoflashError(msg)
-    done: list[Experiment] = []
-    for name, file in zip(GIVEN, traces, strict=False):
-        done += _of(scale, name, Path(file).stem, _given(scale, file), (file,))
     recorded = str(find_trace())
-    done += _of(scale, "pgbench", TITLES["pgbench"], _recorded(scale, recorded), (recorded,))
-    for name, workload in _made_up(scale).items():
-        done += _of(scale, name, TITLES[name], _device(scale, workload))
     zipf = _device(scale, _made_up(scale)["zipf"])
-    for name, percent in VOLUMES.items():
-        done.append(_by_host(scale, name, TITLES[name], zipf.with_(_within(zipf, percent))))
-    done += (_by_footprint(scale, by_footprint(mib), "Zipf", zipf, mib) for mib in scale.host_mib)
-    hot_cold = zipf.with_({"workload.synthetic.generator": "hot-cold"})
-    done.append(_by_footprint(scale, HOT_COLD, "hot and cold", hot_cold, HOST_MIB))
-    done.append(_by_rate(scale, zipf))
+    workloads: dict[str, tuple[str, Scenario, tuple[str, ...]]] = {
+        name: (Path(file).stem, _given(scale, file), (file,)) for name, file in zip(GIVEN, traces, strict=False)
+    }
+    workloads["pgbench"] = (TITLES["pgbench"], _recorded(scale, recorded), (recorded,))
+    workloads |= {name: (TITLES[name], _device(scale, made_up), ()) for name, made_up in _made_up(scale).items()}
+    workloads |= {name: (TITLES[name], zipf.with_(_within(zipf, share)), ()) for name, share in VOLUMES.items()}
+    done: list[Experiment] = []
+    for layout, streams in LAYOUTS.items():
+        shared = {"ftl.shared_streams": streams}
+        for name, (title, scenario, files) in workloads.items():
+            swept = scale.host_mib if name in (*GIVEN, *VOLUMES) else (HOST_MIB,)
+            done.append(_by_host(swept, in_layout(name, layout), title, scenario.with_(shared), files))
+        done.append(_by_footprint(scale, layout, zipf.with_(shared)))
+        done.append(_by_prefill(scale, layout, workloads["volume-10g"][1].with_(shared)))
+    for name in BUFFERED:
+        done += _by_device(scale, name, *workloads[name])
+    done += _by_age(scale, workloads["volume-100g"][1])
+    done += (_restarted(scale, name, *workloads[name][:2]) for name in RESTARTED)
     done += _rooms(scale)
     return tuple(done)
+
+
+def in_layout(experiment: str, layout: str) -> str:
+    """Return the name of an experiment with a layout of active blocks."""
+    return experiment if layout == TWO else f"{experiment}-three"
 
 
 def by_device(workload: str) -> str:
@@ -125,9 +156,9 @@ def alone(workload: str) -> str:
     return f"{workload}-alone"
 
 
-def by_footprint(host_mib: int) -> str:
-    """Return the name of the experiment by written space."""
-    return f"footprint-{host_mib}"
+def restarted(workload: str) -> str:
+    """Return the name of the experiment with restarts."""
+    return f"{workload}-restart"
 
 
 def raw_bytes(scenario: Scenario) -> int:
@@ -139,34 +170,34 @@ def raw_bytes(scenario: Scenario) -> int:
 
 
 def _device(scale: Scale, workload: Mapping[str, Any], flash: Mapping[str, Any] | None = None) -> Scenario:
-    """Return `shadowgc-64g`, or a number of its planes."""
+    """Return a plane of `shadowgc-64g`."""
     values = Scenario.load("shadowgc-64g").to_dict()
-    size = {"blocks_per_plane": scale.blocks_per_plane, "pages_per_block": scale.pages_per_block}
-    if scale.planes is not None:
-        size |= {"channels": scale.planes, "chips_per_channel": 1, "planes_per_die": 1}
+    size = {"channels": 1, "chips_per_channel": 1, "planes_per_die": 1}
+    size |= {"blocks_per_plane": scale.blocks_per_plane, "pages_per_block": scale.pages_per_block}
     return Scenario.from_dict({**values, "flash": {**values["flash"], **size, **(flash or {})}, "workload": workload})
 
 
 def _made_up(scale: Scale) -> dict[str, dict[str, Any]]:
     """Return generators over the whole device, with the request rate of `shadowgc-64g` for each GiB of flash."""
-    mean = _mean(_device(scale, {}), _RATE)
+    mean = _mean(_device(scale, {}))
     count = {"requests": scale.requests}
     poisson = {**count, "arrival": {"name": "poisson", "mean": mean}}
     return {
         "jesd219-enterprise": {"preset": {"name": "jesd219-enterprise", **poisson}},
         "oltp-like": {"preset": {"name": "oltp-like", **count, "interarrival": mean}},
         "zipf": {"synthetic": {"generator": {"name": "zipf", "exponent": 1.0}, **poisson, **_PAGES}},
+        "sequential": {"synthetic": {"generator": "sequential", **poisson, **_PAGES}},
     }
 
 
 _RATE = 2000
-"""The requests per second on 1 TiB outside sweeps."""
+"""The requests per second on 1 TiB."""
 _PAGES = {"size": {"name": "fixed", "size": "16KiB"}, "align": "16KiB"}
 
 
-def _mean(device: Scenario, rate: float) -> str:
-    """Return the interval between requests for a rate on 1 TiB."""
-    return f"{round(1e6 * 2**40 / (rate * raw_bytes(device)))}us"
+def _mean(device: Scenario) -> str:
+    """Return the interval between requests."""
+    return f"{round(1e6 * 2**40 / (_RATE * raw_bytes(device)))}us"
 
 
 def _within(scenario: Scenario, percent: float) -> dict[str, str]:
@@ -198,36 +229,59 @@ def _fitting(scale: Scale, file: str, workload: dict[str, Any]) -> Scenario:
     return _device(scale, workload, {"blocks_per_plane": math.ceil(scale.blocks_per_plane * larger)})
 
 
-def _of(scale: Scale, name: str, title: str, scenario: Scenario, files: tuple[str, ...] = ()) -> Sequence[Experiment]:
-    flash = raw_bytes(scenario)
-    host = _pages(flash, HOST_MIB * MIB_ON_1_TIB)
-    devices = [(percent, _pages(flash, percent / 100)) for percent in scale.device_percent]
+def _by_host(
+    host_mib: Sequence[int], name: str, title: str, scenario: Scenario, files: tuple[str, ...] = ()
+) -> Experiment:
+    cases = [_case(line, mib, *_buffers(scenario, mib)) for line in COMPARED for mib in host_mib]
+    if name.removesuffix("-three") in (*GIVEN, *VOLUMES):
+        cases += [_case(line, HOST_MIB, *_buffers(scenario, HOST_MIB)) for line in (DELAY, SEPARATION)]
+    return Experiment(name, title, scenario, tuple(cases), files)
+
+
+def _by_footprint(scale: Scale, layout: str, zipf: Scenario) -> Experiment:
+    buffers, places = _buffers(zipf, HOST_MIB), scale.footprint_percent
+    cases = [_case(line, at, *buffers, _within(zipf, at)) for line in COMPARED for at in places]
+    volumes = VOLUMES.values()
+    cases += [_case(line, at, *buffers, _within(zipf, at)) for line in (DELAY, SEPARATION) for at in volumes]
+    return Experiment(in_layout("footprint", layout), layout, zipf, tuple(cases))
+
+
+def _by_prefill(scale: Scale, layout: str, scenario: Scenario) -> Experiment:
+    buffers = _buffers(scenario, HOST_MIB)
+    prefill = {passes: {"precondition.random_passes": passes} for passes in scale.passes}
+    cases = (_case(line, at, *buffers, prefill[at]) for line in (GGC, SGC) for at in scale.passes)
+    return Experiment(in_layout("prefill", layout), f"Zipf, 10 GiB, {layout}", scenario, tuple(cases))
+
+
+def _by_device(
+    scale: Scale, name: str, title: str, scenario: Scenario, files: tuple[str, ...]
+) -> tuple[Experiment, ...]:
+    host, _ = _buffers(scenario, HOST_MIB)
+    devices = [(percent, _pages(raw_bytes(scenario), percent / 100)) for percent in scale.device_percent]
     by_size = [_case(line, at, host, size) for line in DEVICE_SCHEMES for at, size in devices]
     without = [_case(line, at, "0B", size) for line in (GGC, DGC) for at, size in devices]
     return (
-        _by_host(scale, name, title, scenario, files),
         Experiment(by_device(name), title, scenario, tuple(by_size), files),
         Experiment(alone(name), f"{title}, no host buffer", scenario, tuple(without), files),
     )
 
 
-def _by_host(scale: Scale, name: str, title: str, scenario: Scenario, files: tuple[str, ...] = ()) -> Experiment:
-    sizes = [(mib, *_buffers(scenario, mib)) for mib in scale.host_mib]
-    return Experiment(name, title, scenario, tuple(_case(line, *size) for line in SCHEMES for size in sizes), files)
+def _by_age(scale: Scale, scenario: Scenario) -> Iterator[Experiment]:
+    """Return the sizes of the host's buffer with and without a limit on the age of its dirty pages."""
+    for name, age in AGE_LIMITS.items():
+        sizes = [(mib, *_buffers(scenario, mib)) for mib in scale.unlimited_mib]
+        limit = {} if age == "30s" else {"host_buffer.dirty_age_max": age}
+        cases = (_case(line, *size, limit) for line in (GGC, ZGC, HGC, SGC) for size in sizes)
+        title = "Zipf, 100 GiB, " + (f"at most {age}" if age == "30s" else "no limit")
+        yield Experiment(name, title, scenario, tuple(cases))
 
 
-def _by_footprint(scale: Scale, name: str, title: str, scenario: Scenario, mib: int) -> Experiment:
-    buffers, places = _buffers(scenario, mib), scale.footprint_percent
-    cases = (_case(line, at, *buffers, _within(scenario, at)) for line in COMPARED for at in places)
-    return Experiment(name, f"{title}, host buffer {mib:,} MiB", scenario, tuple(cases))
-
-
-def _by_rate(scale: Scale, zipf: Scenario) -> Experiment:
-    where = _within(zipf, VOLUMES["volume-10g"])
-    pauses = {rate: {"workload.synthetic.arrival.mean": _mean(zipf, rate)} for rate in scale.rates}
-    buffers = _buffers(zipf, HOST_MIB)
-    cases = (_case(line, rate, *buffers, {**where, **pauses[rate]}) for line in COMPARED for rate in scale.rates)
-    return Experiment("rate", "Zipf, 10 GiB", zipf, tuple(cases))
+def _restarted(scale: Scale, name: str, title: str, scenario: Scenario) -> Experiment:
+    times = {"restart.at": [f"{round(3600 * hour)}s" for hour in scale.restart_hours]}
+    buffers = _buffers(scenario, HOST_MIB)
+    changes = {kind: {**times, **how} if how else {} for kind, how in SHUTDOWNS.items()}
+    cases = (Case(kind, 0, {**_case(SGC, 0, *buffers).changes, **more}) for kind, more in changes.items())
+    return Experiment(restarted(name), title, scenario, tuple(cases))
 
 
 def _rooms(scale: Scale) -> Iterator[Experiment]:
@@ -238,7 +292,7 @@ def _rooms(scale: Scale) -> Iterator[Experiment]:
     for (name, title), flash, pools in zip(
         ROOMS.items(), (narrow, narrow, wide), ("plane", "die", "plane"), strict=True
     ):
-        arrival = {"name": "poisson", "mean": _mean(_device(scale, {}, flash), _RATE)}
+        arrival = {"name": "poisson", "mean": _mean(_device(scale, {}, flash))}
         uniform = {"generator": "uniform", "requests": scale.requests, "arrival": arrival, **_PAGES}
         device = _device(scale, {"synthetic": uniform}, flash).with_({"ftl.pools": pools})
         buffers = _buffers(device, SWEPT_MIB[0])

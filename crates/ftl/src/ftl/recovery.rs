@@ -155,7 +155,7 @@ impl Ftl {
             self.seal(pool, block);
             self.histories[block].sealed_at = filled[block].newest;
             if filled[block].fast {
-                self.refresh.found_fast(block);
+                self.refresh.found_fast(block, 0);
             }
         }
     }

@@ -108,11 +108,11 @@ impl Refresh {
         }
     }
 
-    /// Add a block with fast data found after a restart: it is due at once.
-    pub(super) fn found_fast(&mut self, block: BlockId) {
+    /// Add a block with fast data found after a restart, with its erase count: it is due at once.
+    pub(super) fn found_fast(&mut self, block: BlockId, erases: u32) {
         let (word, bit) = Self::place(block);
         self.fast[word] |= bit;
-        self.fast_queue.entries.push_back(Entry { block, erases: 0, due: Time::ZERO });
+        self.fast_queue.entries.push_back(Entry { block, erases, due: Time::ZERO });
         self.next_due = Time::ZERO;
         self.ages = true;
     }
@@ -152,6 +152,30 @@ impl Ftl {
         let refreshed = self.refresh_due(now, io);
         self.has_failed = refreshed.is_err();
         refreshed
+    }
+
+    /// Go on after a restart that emptied the memories above: no page is marked, and all fast blocks are refreshed at
+    /// once, since the time without power is unknown. Map and validity are those of before, as recovery finds them.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub fn restart<M: Media, H: GcHook>(
+        &mut self,
+        now: Time,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<(), M::Error> {
+        self.refresh.fast_queue.entries.clear();
+        for block in self.blocks.ids() {
+            if self.blocks[block].marked > 0 {
+                self.pages.clear_marks(block);
+                self.blocks[block].marked = 0;
+                self.recount(self.dims.pool_of(block), block);
+            }
+            if self.refresh.is_fast(block) {
+                self.refresh.found_fast(block, self.histories[block].erases);
+            }
+        }
+        self.pass_time(now, io)
     }
 
     /// Whether there may be refreshes. Otherwise `pass_time` need not be called.

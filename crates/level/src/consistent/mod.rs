@@ -491,6 +491,10 @@ impl<M: Media> Level<M> for Consistent {
         flash.work_idle(die, &mut inner)
     }
 
+    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        unreachable!("a non-volatile cache is recovered")
+    }
+
     fn report(&self, report: &mut Report) {
         Level::<M>::report(&self.flash, report);
         report.add(&CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters });

@@ -371,6 +371,13 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         worked
     }
 
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        self.wire.restart();
+        let start = io.start;
+        let (below, mut inner) = self.descend(io, start);
+        below.restart(now, &mut inner)
+    }
+
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         if self.wire.is_used() {

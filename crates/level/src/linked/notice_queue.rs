@@ -216,6 +216,14 @@ impl<N> NoticeQueue<N> {
         self.depart(self.waiting_len, bytes, takes, now + takes, now + takes);
     }
 
+    /// Lose all notices that have not arrived. Waiting ones count as withdrawn.
+    pub(super) fn clear(&mut self) {
+        self.counters.withdrawn += u64::from(std::mem::take(&mut self.waiting_len));
+        self.first.0 += self.waiting.len() as u64;
+        self.waiting.clear();
+        self.under_way.clear();
+    }
+
     /// Take the next notice that has arrived by `now`.
     #[inline]
     pub(super) fn arrived(&mut self, now: Time) -> Option<N> {

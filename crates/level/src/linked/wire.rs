@@ -202,6 +202,16 @@ impl Wire {
         Some(time)
     }
 
+    /// Forget all that was said: host and device begin anew.
+    pub(super) fn restart(&mut self) {
+        self.to_device.clear();
+        self.to_host.clear();
+        for slot in self.said.ids() {
+            self.set(slot, Said::Unknown);
+            self.said[slot].last = None;
+        }
+    }
+
     pub(super) fn report(&self, report: &mut Report) {
         let (to_device, to_host) = (self.to_device.counters(), self.to_host.counters());
         let sum = |notices: fn(&NoticeCounters) -> u64, exchange: fn(&ExchangeCounters) -> u64| {

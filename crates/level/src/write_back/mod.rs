@@ -408,6 +408,18 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         below.work_idle(die, &mut inner)
     }
 
+    fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        assert!(self.options.is_volatile || self.cache.is_empty(), "a non-volatile cache is recovered");
+        for slot in self.cache.occupied().collect::<Vec<_>>() {
+            if self.cache.is_dirty(slot) {
+                self.became_clean(slot);
+            }
+            self.cache.remove(slot);
+        }
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.restart(now, &mut inner)
+    }
+
     fn report(&self, report: &mut Report) {
         self.below.report(report);
         let counters = CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters };

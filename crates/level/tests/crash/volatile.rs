@@ -65,6 +65,8 @@ enum Operation {
     Flush,
     /// The host flushes the device, and keeps what is dirty.
     Barrier,
+    /// Host and device restart.
+    Restart,
 }
 
 /// What a page may read as after a cut: what was promised, or anything written since.
@@ -82,6 +84,8 @@ struct Subject {
     setup: Setup,
     device: Checked<Device>,
     truth: Vec<Truth>,
+    /// What was found to be wrong after a restart with power.
+    problem: Option<String>,
 }
 
 impl Subject {
@@ -90,7 +94,7 @@ impl Subject {
         let device = Checked::new(setup.device(), media, setup.geometry.dies());
         let blank = Truth { may: vec![BLANK], trimmed: false, in_host: false };
         let truth = vec![blank; device.pages() as usize];
-        let mut subject = Self { setup: setup.clone(), device, truth };
+        let mut subject = Self { setup: setup.clone(), device, truth, problem: None };
         (0..subject.pages()).for_each(|page| subject.apply(Operation::Write(page)));
         subject.apply(Operation::Flush);
         subject
@@ -148,6 +152,10 @@ impl Subject {
                 self.barrier()?;
             }
             Operation::Barrier => self.barrier()?,
+            Operation::Restart => {
+                self.device.rig.restart()?;
+                self.problem = self.problem.take().or(self.look_around()?.err());
+            }
         }
         Ok(())
     }
@@ -189,6 +197,9 @@ impl Subject {
 
     /// Power is back: every page is one that it may be, unless it is cut again meanwhile.
     fn recover(&mut self) -> Result<(), String> {
+        if let Some(problem) = self.problem.take() {
+            return Err(problem);
+        }
         match self.device.restart(&self.setup) {
             _ if self.is_dead() => return Ok(()),
             Ok(()) => {}
@@ -197,21 +208,26 @@ impl Subject {
         }
         self.image().cut_after(u64::MAX);
         self.device.assert_invariants();
+        self.look_around().map_err(|error| format!("{error:?} with power"))?
+    }
+
+    /// After a restart every page is one that it may be.
+    fn look_around(&mut self) -> Result<Result<(), String>, ImageError> {
         for page in 0..self.pages() {
-            let found = self.device.look(lpn(page)).map_err(|error| format!("{error:?} with power"))?;
+            let found = self.device.look(lpn(page))?;
             let truth = &mut self.truth[page as usize];
             if !truth.trimmed && !truth.may.contains(&found) {
-                return Err(format!("page {page} is {found:?}, which is none of {:?}", truth.may));
+                return Ok(Err(format!("page {page} is {found:?}, which is none of {:?}", truth.may)));
             }
             // As found, and not promised: another cut may find it as it was.
             truth.may.push(found);
             truth.in_host = false;
         }
-        Ok(())
+        Ok(Ok(()))
     }
 }
 
-const OPERATIONS: [Operation; 8] = [
+const OPERATIONS: [Operation; 9] = [
     Operation::Write(0),
     Operation::Part(0),
     Operation::Dirty(0),
@@ -220,6 +236,7 @@ const OPERATIONS: [Operation; 8] = [
     Operation::Write(1),
     Operation::Dirty(1),
     Operation::Trim(0),
+    Operation::Restart,
 ];
 
 /// Every sequence of so many operations, cut at every step; then goes on and is flushed. Tells how many cuts there
@@ -295,6 +312,7 @@ fn storm(scheme: &str, seed: u64) -> Result<u64, String> {
                 20..28 => Operation::Dirty(page),
                 28 => Operation::Trim(page),
                 29 => Operation::Flush,
+                30 => Operation::Restart,
                 _ => Operation::Barrier,
             });
             if !subject.is_dead() {

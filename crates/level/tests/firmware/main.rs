@@ -10,6 +10,7 @@ mod host_buffer;
 mod lagging_states;
 mod link;
 mod media;
+mod restart;
 mod same_as_in_device;
 mod shadow_states;
 mod sole_copies;

@@ -115,6 +115,12 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
         self.request(Op::Flush, &[])
     }
 
+    /// Host and device lose what is volatile.
+    pub(crate) fn restart(&mut self) -> Result<(), M::Error> {
+        let now = self.now;
+        self.act(|level, io| level.pass_time(now, io).and_then(|()| level.restart(now, io)))
+    }
+
     /// Lets a die that is idle do one step; false where there is nothing to do.
     pub(crate) fn work_idle(&mut self, die: DieId) -> Result<bool, M::Error> {
         self.act(|level, io| level.work_idle(die, io))

@@ -150,6 +150,7 @@ impl<M: Media> Level<M> for Stack {
         fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
         fn has_idle_work(&self, die: DieId) -> bool;
         fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
         fn report(&self, report: &mut Report);
         fn erase_counts(&self) -> Vec<u32>;
         fn heap_bytes(&self) -> usize;

@@ -157,6 +157,10 @@ impl<M: SimulatedMedia> Level<M> for Script {
         unreachable!("it asked for nothing, and is told {tag}")
     }
 
+    fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        unreachable!("no restart is scheduled")
+    }
+
     fn has_idle_work(&self, _: DieId) -> bool {
         false
     }

@@ -42,6 +42,7 @@ impl Recipe {
             precondition,
             workload: _,
             replay: _,
+            restart: _,
         } = scenario;
         Self {
             seed: *seed,

@@ -104,6 +104,7 @@ fn every_page_written_is_accounted_for_in_either_buffer() {
         ("workload.synthetic.size.size", "24KiB"),
         ("workload.synthetic.align", "8KiB"),
         ("host_buffer.dirty_share_max", "80%"),
+        ("restart.at", r#"["20s", "50s", "100h"]"#),
     ];
     let mut seen = [0_u64; 3];
     for scheme in ["ggc", "separation", "delay", "zgc", "hgc", "dgc", "sgc"] {
@@ -116,7 +117,7 @@ fn every_page_written_is_accounted_for_in_either_buffer() {
             let buffer = |path: &str| {
                 ["absorbed_pages", "dropped_pages", "dirty_pages"].map(|name| of(&format!("{path}.{name}")))
             };
-            let mut written = of("host_writes_pages");
+            let mut written = of("host_writes_pages") - of("restart.lost_host_pages");
             if size != "0B" {
                 let kept = buffer("host_buffer");
                 let below = of("host_buffer.written_pages");
@@ -126,12 +127,68 @@ fn every_page_written_is_accounted_for_in_either_buffer() {
             }
             let kept = buffer("cache");
             let let_go = of("shadows.from_buffer_pages") + of("shadows.discarded_twins_pages");
-            let gone = kept.iter().sum::<u64>() + of("programs_pages.evict") + let_go;
+            let lost = of("restart.lost_device_pages");
+            let gone = kept.iter().sum::<u64>() + of("programs_pages.evict") + let_go + lost;
             assert_eq!(gone, written, "{}", what());
             seen = std::array::from_fn(|kind| seen[kind] + kept[kind]);
         }
     }
     assert!(seen.iter().all(|&pages| pages > 0), "absorbed, dropped, still dirty: {seen:?}");
+}
+
+/// What it costs to restart, by what precedes it.
+fn restarted(at: &str, shutdown: &str) -> Metrics {
+    measure(&[("cooperation", "sgc"), ("restart.at", at), ("restart.shutdown", shutdown)])
+}
+
+#[test]
+fn a_restart_loses_what_is_dirty_and_refreshes_what_was_programmed_fast() {
+    let until = measure(&[("cooperation", "sgc"), ("workload.requests_max", "20000")]);
+    let at = format!("[\"{}ns\"]", until.count("simulated_ns"));
+    let sudden = restarted(&at, "sudden");
+    let of = |path| sudden.count(path);
+    assert_eq!(of("restart.restarts"), 1);
+    assert_eq!(of("restart.lost_host_pages"), until.count("host_buffer.dirty_pages"));
+    assert_eq!(of("restart.lost_device_pages"), until.count("cache.dirty_pages"));
+    assert!(of("restart.refreshed_pages") > 0, "fast blocks hold valid pages");
+    assert_eq!(of("restart.refreshed_pages"), of("programs_pages.refresh"), "nothing else is due");
+    // Each refreshed page is read, corrected and programmed, and blocks are erased; GC makes room on the way.
+    let page_ns = 120_000 + 2 * 32 * 1_280 + 16_000 + 600_000;
+    let least = of("restart.refreshed_pages") * page_ns + of("restart.erases_blocks") * 5_000_000;
+    assert!(of("restart.die_time_ns") >= least, "{} ns, at least {least}", of("restart.die_time_ns"));
+    assert!(of("restart.busy_max_ns") * 2 >= of("restart.die_time_ns"), "two dies");
+}
+
+/// What was dirty in the host is in flash when an orderly restart comes, so that its shadows are out of date: less is
+/// left to refresh.
+#[test]
+fn an_orderly_restart_loses_nothing_and_has_less_to_refresh() {
+    let at = r#"["40s", "1m", "2m"]"#;
+    let [sudden, orderly] = ["sudden", "orderly"].map(|shutdown| restarted(at, shutdown));
+    let of = |metrics: &Metrics, name| metrics.count(&format!("restart.{name}"));
+    assert_eq!([&sudden, &orderly].map(|metrics| of(metrics, "restarts")), [3, 3]);
+    assert_eq!([of(&orderly, "lost_host_pages"), of(&orderly, "lost_device_pages")], [0, 0]);
+    let refreshed = [&sudden, &orderly].map(|metrics| of(metrics, "refreshed_pages"));
+    assert!(refreshed[1] < refreshed[0], "{refreshed:?}");
+    assert_eq!(orderly.count("flushes"), 0, "no request of the host");
+    assert!(orderly.count("host_buffer.flushed_pages") > 0);
+}
+
+/// Pages that GC reads from flash are corrected, those that it takes from the buffer are not.
+#[test]
+fn error_correction_is_for_pages_from_flash() {
+    for scheme in ["ggc", "sgc"] {
+        let with = |ecc| measure(&[("cooperation", scheme), ("timing.ecc_decode", ecc)]);
+        let (none, some) = (with("0ns"), with("16us"));
+        let copies = |metrics: &Metrics| {
+            metrics.count("gc_copies_pages") - metrics.count("shadows.from_buffer_pages")
+        };
+        assert_eq!(copies(&none), copies(&some), "{scheme}: the same pages");
+        assert_eq!(some.count("programs_pages.refresh"), 0, "{scheme}: GC moves all");
+        assert_eq!(some.count("shadows.from_buffer_pages") > 0, scheme == "sgc");
+        let longer = some.count("gc_time_ns") - none.count("gc_time_ns");
+        assert_eq!(longer, 16_000 * copies(&some), "{scheme}");
+    }
 }
 
 /// A flush is answered when all is in flash, what the host has written in the background included.

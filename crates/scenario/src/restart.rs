@@ -1,0 +1,28 @@
+//! Restarts of host and device in the course of a run.
+
+use coflash_base::Duration;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What precedes a restart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shutdown {
+    /// Nothing: power fails. What is dirty in volatile buffers is lost and counted; older data becomes valid again.
+    #[default]
+    Sudden,
+    /// A flush: everything is in flash.
+    Orderly,
+}
+
+/// Restarts of host and device. A restart falls between two requests and takes no time itself. Buffers are empty after
+/// it, no flash page is a shadow, and all blocks with data of fast programs are refreshed at once, since the time
+/// without power is unknown (ShadowGC).
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RestartConfig {
+    /// Times since the start of the workload, such as ["2h", "3h"]. Those after the last request do not happen.
+    pub at: Vec<Duration>,
+    /// What precedes each restart.
+    pub shutdown: Shutdown,
+}
