@@ -47,7 +47,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
             12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
         }
         // The age of each page, and a list of sole copies.
-        CooperationConfig::Cdm(_) => 9 * slots,
+        CooperationConfig::Cdm(_) | CooperationConfig::CdmRemovable(_) => 9 * slots,
         _ => 0,
     };
     4 * pages
