@@ -29,6 +29,7 @@ from coflash_reproduce.cdm.workloads import (
     PARTS,
     RANDOM,
     ROUNDS,
+    VARIED,
     raw_pages,
 )
 from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
@@ -94,10 +95,11 @@ def about_capacity(runs: Runs) -> list[str]:
     run = runs.of("capacity", RANDOM)[0]
     made_up = run.scenario.to_dict()["workload"]["synthetic"]
     untouched = math.exp(-made_up["requests"] / (quantity(made_up["space"])[0] / 4096))
+    repeated, once, independent = (mean_waf(runs, "capacity", line) for line in (RANDOM, ONCE, INDEPENDENT))
     return [
-        f"Over the capacities the mean for random writes is {mean_waf(runs, "capacity", RANDOM):.2f} for the same writes "
-        f"{run.scenario.to_dict()['workload']['repeat']} times, {mean_waf(runs, "capacity", ONCE):.2f} for them once and "
-        f"{mean_waf(runs, "capacity", INDEPENDENT):.2f} for as many that are never repeated; the paper has {RANDOM_WAF}.",
+        f"Over the capacities the mean for random writes is {repeated:.2f} for the same writes "
+        f"{run.scenario.to_dict()['workload']['repeat']} times, {once:.2f} for them once and {independent:.2f} for as "
+        f"many that are never repeated; the paper has {RANDOM_WAF}.",
         f"Repeating lowers it: {untouched:.0%} of the footprint is in none of the draws and is never written, and "
         "what is written together is overwritten together.",
     ]
@@ -215,7 +217,7 @@ def about_spared(runs: Runs) -> list[str]:
 def about_parts(runs: Runs) -> list[str]:
     """Describe each variant of CDM by its mean change of write amplification."""
     texts = []
-    for experiment in runs.experiments(CACHED):
+    for experiment in runs.experiments(VARIED):
         at = sorted({case.at for case in experiment.cases if case.line in PARTS})
         lines = [line for line in (CDM, *PARTS) if runs.of(experiment.name, line)]
         changes = []

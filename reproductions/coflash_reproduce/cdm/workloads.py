@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coflash import trace
@@ -36,6 +36,8 @@ JEDEC = ("jedec", "jedec-uniform")
 OLTP = ("oltp", "oltp-like", "pgbench")
 CACHED = (*JEDEC, *OLTP)
 BUFFERED = "host-buffer"
+VARIED = ("jedec-variants", "oltp-variants", "oltp", "pgbench")
+"""The experiments that have the variants of CDM."""
 
 _SCHEMES: dict[str, dict[str, Any]] = {
     BASELINE: {"name": "none"},
@@ -73,6 +75,8 @@ class Scale:
     """Those at which the variants of CDM are run."""
     buffer_gib: tuple[float, ...] = (0.25, 1)
     """The sizes of a write buffer in the host."""
+    small_divisor: int = 16
+    """The least divisor of experiments that are compared with themselves alone."""
     rounds: int = ROUNDS
     requests_max: int | None = None
     """The maximum of requests from a trace of the user; None for all."""
@@ -88,9 +92,16 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         CoflashError: A trace cannot be read.
     """
     scale = SCALES[scale_name]
-    oltp = [_given(scale, traces)] if traces else [_oltp_like(scale), _pgbench(scale)]
-    without_cache = (_by_capacity(scale), _live_by_capacity(scale), _by_random_share(scale))
-    return *without_cache, _jedec(scale), _jedec_uniform(scale), _host_buffer(scale), *oltp
+    small = replace(scale, divisor=max(scale.divisor, scale.small_divisor))
+    oltp = [_given(scale, traces)] if traces else [*_oltp_like(scale, small), _pgbench(scale)]
+    return (
+        _by_capacity(scale),
+        _live_by_capacity(small),
+        _by_random_share(scale),
+        *_jedec(scale, small),
+        _host_buffer(small),
+        *oltp,
+    )
 
 
 def _device(scale: Scale, capacity_gib: float, workload: dict[str, Any], **tables: Any) -> Scenario:
@@ -200,7 +211,14 @@ def _live(scale: Scale) -> dict[str, dict[str, Any]]:
 
 def _live_by_capacity(scale: Scale) -> Experiment:
     cases = [
-        Case(line, gib, {"workload": workload, "flash.blocks_per_plane": _blocks(gib / scale.divisor)})
+        Case(
+            line,
+            gib,
+            {
+                **{f"workload.{key}": value for key, value in workload.items()},
+                "flash.blocks_per_plane": _blocks(gib / scale.divisor),
+            },
+        )
         for line, workload in _live(scale).items()
         for gib in scale.live_gib
     ]
@@ -213,17 +231,22 @@ def _generated(name: str, title: str, scale: Scale, size: int, lines: Sequence[s
     return Experiment(name, title, scenario, cases, footprint_bytes=size // scale.divisor)
 
 
-def _jedec(scale: Scale) -> Experiment:
-    # It never reads: no clean pages are cached, so none is removable, and the weight has no effect.
-    return _generated("jedec", JEDEC_LIVE, scale, JEDEC_BYTES, (BASELINE, CDM), (CONSISTENT,))
+def _jedec(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
+    # They never read: no clean pages are cached, so none is removable, and the weight has no effect.
+    both, uniform_bytes = (BASELINE, CDM), UNIFORM_GIB * GIB
+    return (
+        _generated("jedec", JEDEC_LIVE, scale, JEDEC_BYTES, both, ()),
+        _generated("jedec-uniform", UNIFORM_LIVE, scale, uniform_bytes, both, ()),
+        _generated("jedec-variants", UNIFORM_LIVE, small, uniform_bytes, (), (*both, CONSISTENT)),
+    )
 
 
-def _jedec_uniform(scale: Scale) -> Experiment:
-    return _generated("jedec-uniform", UNIFORM_LIVE, scale, UNIFORM_GIB * GIB, (BASELINE, CDM), (CONSISTENT,))
-
-
-def _oltp_like(scale: Scale) -> Experiment:
-    return _generated("oltp-like", OLTP_LIVE, scale, OLTP_BYTES, (BASELINE, CDM, ADAPTIVE), PARTS)
+def _oltp_like(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
+    both = (BASELINE, CDM)
+    return (
+        _generated("oltp-like", OLTP_LIVE, scale, OLTP_BYTES, both, ()),
+        _generated("oltp-variants", OLTP_LIVE, small, OLTP_BYTES, (), (*both, ADAPTIVE, *PARTS)),
+    )
 
 
 def _host_buffer(scale: Scale) -> Experiment:
