@@ -245,7 +245,7 @@ def two_buffers(runs: Runs) -> Grid:
                 WAF_HOST.shown(m),
                 show_change(change(m.waf_host, b.waf_host)),
                 show_change(change(m.response_ns.read.mean, b.response_ns.read.mean)),
-                f"{m.shadows.fast_pages:,}",
+                f"{run.document['metrics'].get('shadows', {}).get('fast_pages', 0):,}",
             )
         )
     columns = ("host's buffer", "GC knows", "pages copied", "WAF", "change", "mean read", "fast programs")
@@ -293,7 +293,7 @@ def characteristics(runs: Runs) -> Grid:
     first = [runs.of(experiment.name)[0] for experiment in shown]
     caches = [[run.metrics.cache.capacity_pages * 4096 for run in runs.of(one.name, BASELINE)] for one in shown]
     values = [run.scenario.to_dict() for run in first]
-    rounds = [one["workload"]["repeat"] for one in values]
+    rounds = [one["workload"].get("repeat", 1) for one in values]
 
     def times(one: dict[str, Any]) -> str:
         return ", ".join(one["timing"][name] for name in ("page_read", "page_program", "block_erase"))
