@@ -79,7 +79,7 @@ def cache_device(seed: int, weights: tuple[float, ...] = (1.0, 1.0, 0.5, 0.3, 0.
 
 
 def test_cache_and_ftl(tmp_path: Path) -> None:
-    """Under `none`, `cdm` and its parts: every counter, erases of every block, and with private channels every response time."""
+    """Under `none`, `cdm` and its parts: every counter, erases of every block, and most response times."""
     met = compare(range(160), cache_device, tmp_path)
     at_least(10, met, [f"programs_pages.{cause}" for cause in ("host", "evict", "gc", "metadata")])
     at_least(10, met, ["gc_drops_pages", "drop_rewrites_pages", "sole_copies.cleaned_pages", "host_trims_pages"])

@@ -52,8 +52,9 @@ _OPEN_QUESTIONS = (
     "(`removable_weight = 1`); the further line learns the weight from what becomes of dropped pages. JEDEC never "
     "reads, so it has no removable pages.",
     "**Arrival times.** Those of the paper's traces are unknown. JEDEC and the workloads without a cache arrive at "
-    "intervals uniform in 0 to 1 ms, the uniform stand-in in 0 to 4 ms, the generator for OLTP at random with Financial1's mean of 8.19 ms, pgbench "
-    "from 8 clients that wait for answers. Response times and their changes depend on it.",
+    "intervals uniform in 0 to 1 ms, the uniform stand-in for JEDEC in 0 to 4 ms, the generator for OLTP at random "
+    "with Financial1's mean of 8.19 ms, pgbench from 8 clients that wait for answers. Response times and their changes "
+    "depend on it.",
     "**Capacities of figure 1.** Not known to us: 32 to 64 GiB in steps of 8 for (a) and (b), 36 to 128 GiB for (c) "
     "and (d).",
     "**NVM.** 1 µs for each page read or written; the paper's is not known to us.",
@@ -70,9 +71,9 @@ PAPER = Paper(
     scales={
         "quick": "Capacities, caches, address spaces and numbers of requests are a sixteenth of the paper's; all "
         "shares are kept. Capacities are called as in the paper. Under pgbench the device fits its trace.",
-        "full": "The device has 64 GiB of flash as in the paper; under pgbench it fits its trace. What is compared with "
-        "itself alone (figure 1 (c) and (d), the variants of CDM, the write buffer in the host) runs on a sixteenth of "
-        "it, with all shares kept.",
+        "full": "The device has 64 GiB of flash as in the paper; under pgbench it fits its trace. What is compared "
+        "with itself alone (figure 1 (c) and (d), the variants of CDM, the write buffer in the host) runs on a "
+        "sixteenth of it, with all shares kept.",
     },
     experiments=experiments,
     exhibits=(
@@ -88,13 +89,14 @@ PAPER = Paper(
             notes=reading.about_capacity,
         ),
         Figure(
-            "figure-1cd",
+            "figure-1-cd",
             "WAF of the stand-ins for JEDEC and OLTP by capacity, without a cache",
             WAF_HOST,
             reading.CAPACITY_AXIS,
             ("live-capacity",),
             "The paper's capacities are not known to us; the smallest here just holds JEDEC's address space. WAF is a "
             "matter of the share of the flash that is written to, and how evenly.",
+            notes=reading.about_live,
         ),
         Figure(
             "figure-2",
@@ -140,7 +142,8 @@ PAPER = Paper(
             "CDM against NVM-basic, means over several choices of cache sizes",
             reading.by_sizes,
             "The paper does not say which sizes its averages are over. Its savings of copies and of WAF together imply "
-            "sizes at whose upper end hardly any copies are left; the larger the caches, the nearer are ours.",
+            "sizes at whose upper end hardly any copies are left.",
+            notes=reading.about_by_sizes,
         ),
         Figure(
             "variants",
@@ -152,8 +155,8 @@ PAPER = Paper(
             "need not copy what is cached clean (“removable pages only”). “Invalid when cached” is what the paper "
             "argues against: each eviction is a write. “Consistent CDM” is the paper's model with commits and "
             "checkpoints; “weight 0” has a removable page cost a victim nothing, and the adaptive weight is what it is "
-            "expected to cost. Generated workloads are run on a sixteenth of the device here. JEDEC never reads, so that "
-            "its CDM is the first half.",
+            "expected to cost. Generated workloads are run on a sixteenth of the device here. JEDEC never reads, so "
+            "that its CDM is the first half.",
             baseline=BASELINE,
             only=(BASELINE, CDM, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT, WEIGHT_0, ADAPTIVE),
             notes=reading.about_parts,
@@ -164,8 +167,8 @@ PAPER = Paper(
             reading.spared,
             "Spared: pages of victims that were invalid only because the cache had announced newer data, and had not "
             "written it yet; without that they would have been copied. Dropped: removable pages of victims; those "
-            "that leave the cache unmodified are rewritten. Victims are emptier under CDM, so that it has fewer of "
-            "them: the difference of the copies is larger than what is spared and dropped.",
+            "that leave the cache unmodified are rewritten. Both are counted in the victims that CDM picks. They do "
+            "not add up to the difference of the copies: without the knowledge GC would pick other victims.",
             notes=reading.about_spared,
         ),
         Exhibit(
@@ -175,7 +178,9 @@ PAPER = Paper(
             "OLTP (generator) over a cache of 3.12 % of the flash, below a volatile write buffer in the host whose "
             "pages may stay dirty for any time. HGC knows what is dirty in the host, DGC what is dirty in the device, "
             "SGC both (its cache is volatile: another device), CDM what the cache holds; “CDM and HGC” knows both. "
-            "Changes are against NVM-basic.",
+            "Changes are against NVM-basic. Blocks for what is dirty in the host take an open block and one in reserve "
+            "of each plane from the spare space.",
+            notes=reading.about_buffers,
         ),
         Exhibit(
             "table-1",

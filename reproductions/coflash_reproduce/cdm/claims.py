@@ -132,12 +132,12 @@ def claims() -> Iterator[Claim]:
         is_change=False,
         said="near 1",
     )
-    for what, waf, ours in (
+    for what, waf, of_live in (
         ("greatest", GREATEST_WAF, _greatest_waf),
         ("mean", MEAN_WAF_LIVE, _mean_waf_live),
     ):
         title = f"WAF of JEDEC and OLTP, {what} over the capacities"
-        yield Claim("figure-1cd", title, ("live-capacity",), (waf,), ours, is_change=False)
+        yield Claim("figure-1-cd", title, ("live-capacity",), (waf,), of_live, is_change=False)
     for figure, what, average, measure in (
         ("figure-6", "pages copied", COPIES_MEAN, COPIED),
         ("figure-8", "mean response", RESPONSE_MEAN, MEAN),

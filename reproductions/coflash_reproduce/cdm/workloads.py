@@ -225,7 +225,9 @@ def _live_by_capacity(scale: Scale) -> Experiment:
     return Experiment("live-capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
 
 
-def _generated(name: str, title: str, scale: Scale, size: int, lines: Sequence[str], parts: Sequence[str]) -> Experiment:
+def _generated(
+    name: str, title: str, scale: Scale, size: int, lines: Sequence[str], parts: Sequence[str]
+) -> Experiment:
     scenario = _device(scale, CAPACITY_GIB, _live(scale)[title])
     cases = _cached(scale, scenario, lines, parts)
     return Experiment(name, title, scenario, cases, footprint_bytes=size // scale.divisor)
