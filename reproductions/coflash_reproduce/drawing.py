@@ -30,7 +30,7 @@ def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
     labels = dict.fromkeys(case.line for case in experiment.cases)
     places = sorted({case.at for case in experiment.cases if case.line not in figure.across})
     lines = []
-    for label in figure.only or labels:
+    for label in [label for label in figure.only if label in labels] or labels:
         values = ((run.case.at, figure.measure.read(run.metrics)) for run in runs.of(experiment.name, label))
         points = tuple(sorted((at, float(value)) for at, value in values if value is not None))
         if label in figure.across:

@@ -101,7 +101,7 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
             parts.append(f"![{exhibit.title}]({images}/{paper.name}-{exhibit.name}.png)")
             parts += [table(exhibit.grid(runs)), " ".join([exhibit.differs, *exhibit.notes(runs)])]
         else:
-            parts += [table(exhibit.grid(runs)), exhibit.differs]
+            parts += [table(exhibit.grid(runs)), " ".join([exhibit.differs, *exhibit.notes(runs)])]
     parts += ["## What the paper leaves open", "\n".join(f"- {question}" for question in paper.open_questions)]
     return "\n\n".join(parts) + "\n"
 

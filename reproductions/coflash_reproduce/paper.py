@@ -184,6 +184,7 @@ class Exhibit:
     grid: Callable[[Runs], Grid]
     differs: str
     """What differs from the paper, or what it shows, in a sentence."""
+    notes: Notes = lambda _: ()
 
 
 @dataclass(frozen=True)

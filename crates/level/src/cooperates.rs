@@ -28,12 +28,13 @@ pub trait Cooperates {
         let _ = page;
     }
 
-    /// Unmark a page whose clean copy is about to be evicted: flash holds the only copy again.
+    /// Unmark a page whose clean copy is about to be evicted, or was overwritten: flash no longer holds the same data as
+    /// the cache.
     fn unmark(&mut self, page: Cached) {
         let _ = page;
     }
 
-    /// Invalidate the flash copy, if any: the cached copy is newer. Called for each write to the cached copy.
+    /// Invalidate the flash copy, if any: the cached copy will be written. Called for each write to the cached copy.
     fn invalidate(&mut self, page: Cached) {
         let _ = page;
     }
@@ -114,7 +115,7 @@ impl Cooperates for Ftl {
 
     #[inline(always)]
     fn invalidate(&mut self, page: Cached) {
-        Self::invalidate(self, page.lpn);
+        self.supersede(page.lpn);
     }
 
     #[inline(always)]

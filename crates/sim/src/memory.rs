@@ -42,12 +42,18 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
     // The notified state of each page, and the queued notices.
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
+    // Where the superseded flash copy of each page lay.
+    let superseded = 4 * logical_pages;
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
-            12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
+            superseded + 12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
         }
         // The age of each page, and a list of sole copies.
-        CooperationConfig::Cdm(_) => 9 * slots,
+        CooperationConfig::Cdm(_)
+        | CooperationConfig::CdmOverwrites(_)
+        | CooperationConfig::CdmRemovable(_)
+        | CooperationConfig::CdmInvalidateOnCache(_)
+        | CooperationConfig::CdmHgc(_) => superseded + 9 * slots,
         _ => 0,
     };
     4 * pages

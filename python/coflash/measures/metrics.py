@@ -605,6 +605,9 @@ class SoleCopies(Record):
     cleaned_pages: int
     """Sole copies written to flash before their eviction, to stay within the bound."""
 
+    from_reads_pages: int
+    """Pages read into the cache whose flash copy was invalidated at once (`cdm-invalidate-on-cache`)."""
+
 
 class Host(Record):
     """Traffic across the link when a cache or write buffer is in the host."""
@@ -712,6 +715,9 @@ class Metrics(Record):
     gc_drops_pages: int
     """Valid pages dropped by GC without a copy, because another memory held their data."""
 
+    gc_spared_pages: int
+    """Pages of GC's victims that were invalid only because the cache had announced that it would write them anew, which it had not done yet: each is a copy spared."""
+
     gc_steps: int
     """Page copies and erases that GC did one by one, in idle time or between operations.
 
@@ -722,7 +728,7 @@ class Metrics(Record):
     """Erased blocks."""
 
     drop_rewrites_pages: int
-    """Unmodified pages written at their eviction only because GC had dropped their flash copy."""
+    """Unmodified pages written at their eviction only because GC had dropped their flash copy, or because it had been invalidated when they were cached."""
 
     gc_time_ns: int
     """Time that dies spent on GC, summed over the dies."""

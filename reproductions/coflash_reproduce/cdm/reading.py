@@ -1,45 +1,53 @@
-"""The analysis of the runs: the paper's numbers, closed forms, and conclusions."""
+"""The analysis of the runs: closed forms, tables and conclusions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Iterable
 from statistics import mean
 from typing import Any
 
 from coflash import analytic
 from coflash._core import quantity
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
-from coflash.quantity import PPB, show, show_change
+from coflash.quantity import PPB, change, show, show_change
+from coflash_reproduce.cdm.claims import (
+    COPIES_CHANGE,
+    LIVE,
+    MEAN_CHANGE,
+    MEAN_WAF_LIVE,
+    RANDOM_WAF,
+    STDDEV_CHANGE,
+    WAF_CHANGES,
+    mean_waf,
+)
 from coflash_reproduce.cdm.workloads import (
     ANYWHERE,
     BASELINE,
+    BUFFERED,
     CACHED,
+    CAPACITY_GIB,
     CDM,
+    CDM_HGC,
     INDEPENDENT,
+    JEDEC,
     JEDEC_REQUESTS,
     MIXED,
     OLTP,
+    OLTP_READS,
     OLTP_REQUESTS,
     ONCE,
+    PARTS,
     RANDOM,
     ROUNDS,
-    SEQUENTIAL,
+    VARIED,
     raw_pages,
 )
-from coflash_reproduce.paper import Axis, Claim, Grid, Line, Run, Runs
+from coflash_reproduce.paper import Axis, Experiment, Grid, Line, Run, Runs
 
 CAPACITY_AXIS = Axis("capacity", "GiB")
 CACHE_AXIS = Axis("cache, share of the flash", "%", logarithmic=True)
 
-RANDOM_WAF, SEQUENTIAL_WAF = 2.84, 1.0
-"""The paper's measurements without a cache, over its capacities."""
-COPIES_CHANGE = {"jedec": -0.483, "oltp": -0.544}
-WAF_CHANGES = {"jedec": (-0.021, -0.176), "oltp": (-0.043, -0.382)}
-MEAN_CHANGE = {"jedec": -0.097, "oltp": -0.203}
-STDDEV_CHANGE = {"jedec": -0.31, "oltp": -0.39}
-"""The paper's measurements of CDM against NVM-basic, over its cache sizes."""
 UNDER_WAY_MAX = 64
 """The number of parallel requests, eight for each element of the device, from which on a queue never empties."""
 
@@ -93,21 +101,30 @@ def against_theory(runs: Runs) -> Grid:
     return Grid(("capacity", "WAF, all writes", "WAF, second half", "theory", "deviation"), tuple(rows))
 
 
-def _mean_waf(runs: Runs, line: str) -> float:
-    return mean(run.metrics.waf_host or 0 for run in runs.of("capacity", line))
-
-
 def about_capacity(runs: Runs) -> list[str]:
     """Describe the effect of repeating the same writes."""
     run = runs.of("capacity", RANDOM)[0]
     made_up = run.scenario.to_dict()["workload"]["synthetic"]
     untouched = math.exp(-made_up["requests"] / (quantity(made_up["space"])[0] / 4096))
+    repeated, once, independent = (mean_waf(runs, "capacity", line) for line in (RANDOM, ONCE, INDEPENDENT))
     return [
-        f"Over the capacities the mean for random writes is {_mean_waf(runs, RANDOM):.2f} for the same writes "
-        f"{run.scenario.to_dict()['workload']['repeat']} times, {_mean_waf(runs, ONCE):.2f} for them once and "
-        f"{_mean_waf(runs, INDEPENDENT):.2f} for as many that are never repeated; the paper has {RANDOM_WAF}.",
+        f"Over the capacities the mean for random writes is {repeated:.2f} for the same writes "
+        f"{run.scenario.to_dict()['workload']['repeat']} times, {once:.2f} for them once and {independent:.2f} for as "
+        f"many that are never repeated; the paper has {RANDOM_WAF}.",
         f"Repeating lowers it: {untouched:.0%} of the footprint is in none of the draws and is never written, and "
         "what is written together is overwritten together.",
+    ]
+
+
+def about_live(runs: Runs) -> list[str]:
+    """Describe which capacities give the paper's mean."""
+    of = [run for line in LIVE for run in runs.of("live-capacity", line)]
+    places = sorted({run.case.at for run in of})
+    means = {least: mean(run.metrics.waf_host or 0 for run in of if run.case.at >= least) for least in places}
+    each = ", ".join(f"{waf:.2f} from {least:g} GiB on" for least, waf in means.items())
+    return [
+        f"The mean over workloads and capacities is {each}; an earlier version of the paper has {MEAN_WAF_LIVE}. The "
+        "smaller capacities give the paper's maximum, the larger ones its mean."
     ]
 
 
@@ -148,6 +165,154 @@ def about_sizes(runs: Runs) -> list[str]:
     return [f"CDM changes them by {', '.join(savings)}; a mean over cache sizes is a matter of which sizes."]
 
 
+SUBSETS_GIB = ((0.25, 0.5, 1, 2, 4), (0.5, 1, 2, 4, 8), (1, 2, 4, 8, 16))
+"""Fivefold choices of cache sizes, on 64 GiB."""
+
+
+def by_sizes(runs: Runs) -> Grid:
+    """Compare means over several choices of cache sizes."""
+    rows = []
+    for experiment in runs.experiments(CACHED):
+        for sizes in (*SUBSETS_GIB, ()):
+            at = [100 * gib / CAPACITY_GIB for gib in sizes] or sorted({case.at for case in experiment.cases})
+            found = [_changes_at(runs, experiment, at, measure) for measure in (COPIED, WAF_HOST, MEAN, STDDEV)]
+            if not all(found):
+                continue
+            copies, waf, response, deviation = found
+            rows.append(
+                (
+                    experiment.title,
+                    f"{at[0]:.2g} % to {at[-1]:.3g} %",
+                    show_change(mean(copies)),
+                    f"{show_change(max(waf))} … {show_change(min(waf))}",
+                    show_change(mean(response)),
+                    show_change(mean(deviation)),
+                )
+            )
+    columns = ("workload", "caches", "pages copied", "WAF", "mean response", "its std. deviation")
+    return Grid(columns, tuple(rows))
+
+
+def about_by_sizes(runs: Runs) -> list[str]:
+    """Name the sizes whose means are nearest to the paper's."""
+    texts = []
+    for experiment in runs.experiments(CACHED):
+        of = "jedec" if experiment.name in JEDEC else "oltp"
+        paper = {COPIED: COPIES_CHANGE[of], MEAN: MEAN_CHANGE[of], STDDEV: STDDEV_CHANGE[of]}
+
+        def distance(
+            sizes: tuple[float, ...], one: Experiment = experiment, goal: dict[Measure, float] = paper
+        ) -> float:
+            at = [100 * gib / CAPACITY_GIB for gib in sizes]
+            found = {measure: _changes_at(runs, one, at, measure) for measure in goal}
+            return sum((mean(found[measure]) / value - 1) ** 2 for measure, value in goal.items())
+
+        nearest = min(SUBSETS_GIB, key=distance)
+        texts.append(
+            f"{experiment.title} is nearest to the paper's three means with caches of {nearest[0]:g} to "
+            f"{nearest[-1]:g} GiB for 64 GiB of flash (root mean square of the relative errors "
+            f"{math.sqrt(distance(nearest) / 3):.0%})."
+        )
+    return texts
+
+
+def _changes_at(runs: Runs, experiment: Experiment, places: Iterable[float], measure: Measure) -> list[float]:
+    """Return the changes of CDM from the baseline at places that both have."""
+    pairs = ((runs.at(experiment.name, CDM, at), runs.at(experiment.name, BASELINE, at)) for at in places)
+    values = (change(measure.read(one.metrics), measure.read(other.metrics)) for one, other in pairs if one and other)
+    return [relative for relative in values if relative is not None]
+
+
+def spared(runs: Runs) -> Grid:
+    """Compare what early invalidation and removable pages spare under CDM."""
+    rows = []
+    for experiment in runs.experiments(CACHED):
+        for run in runs.of(experiment.name, CDM):
+            base = runs.at(experiment.name, BASELINE, run.case.at)
+            if base is None:
+                continue
+            m = run.metrics
+            rows.append(
+                (
+                    experiment.title,
+                    CACHE_AXIS.text(run.case.at),
+                    f"{base.metrics.gc_copies_pages:,}",
+                    f"{m.gc_copies_pages:,}",
+                    f"{m.gc_spared_pages:,}",
+                    f"{m.gc_drops_pages:,}",
+                    f"{m.drop_rewrites_pages:,}",
+                )
+            )
+    return Grid(
+        ("workload", "cache", "copies, NVM-basic", "copies, CDM", "spared", "dropped", "rewritten"), tuple(rows)
+    )
+
+
+def about_spared(runs: Runs) -> list[str]:
+    """Compare the two ways of saving."""
+    texts = []
+    for experiment in runs.experiments(OLTP):
+        of = [run.metrics for run in runs.of(experiment.name, CDM)]
+        early = sum(one.gc_spared_pages for one in of)
+        late = sum(one.gc_drops_pages - one.drop_rewrites_pages for one in of)
+        texts.append(
+            f"With {experiment.title} early invalidation spares {early:,} copies of victims, and drops less later "
+            f"rewrites {late:,}."
+        )
+    return texts
+
+
+def about_parts(runs: Runs) -> list[str]:
+    """Describe each variant of CDM by its mean change of write amplification."""
+    texts = []
+    for experiment in runs.experiments(VARIED):
+        at = sorted({case.at for case in experiment.cases if case.line in PARTS})
+        lines = [line for line in (CDM, *PARTS) if runs.of(experiment.name, line)]
+        changes = []
+        for line in lines:
+            pairs = ((runs.at(experiment.name, line, place), runs.at(experiment.name, BASELINE, place)) for place in at)
+            found = [change(one.metrics.waf_host, base.metrics.waf_host) for one, base in pairs if one and base]
+            changes.append(f"{show_change(mean(value for value in found if value is not None))} ({line})")
+        texts.append(f"Mean changes of WAF with {experiment.title}: {', '.join(changes)}.")
+    return texts
+
+
+def about_buffers(runs: Runs) -> list[str]:
+    """Say what the knowledge of the host's buffer adds to CDM."""
+    both = ((run, runs.at(BUFFERED, CDM, run.case.at)) for run in runs.of(BUFFERED, CDM_HGC))
+    changes = [
+        f"{show_change(change(run.metrics.waf_host, cdm.metrics.waf_host))} of WAF and "
+        f"{show_change(change(run.metrics.gc_copies_pages, cdm.metrics.gc_copies_pages))} of copies with a buffer of "
+        f"{CACHE_AXIS.text(run.case.at)}"
+        for run, cdm in both
+        if cdm
+    ]
+    return [f"Beside CDM the second knowledge changes {', '.join(changes)}."]
+
+
+def two_buffers(runs: Runs) -> Grid:
+    """Compare what GC gains by knowing the cache, the host's write buffer, or both."""
+    rows = []
+    for run in runs.of(BUFFERED):
+        base = runs.at(BUFFERED, BASELINE, run.case.at)
+        if base is None:
+            continue
+        m, b = run.metrics, base.metrics
+        rows.append(
+            (
+                CACHE_AXIS.text(run.case.at),
+                run.case.line,
+                f"{m.gc_copies_pages:,}",
+                WAF_HOST.shown(m),
+                show_change(change(m.waf_host, b.waf_host)),
+                show_change(change(m.response_ns.read.mean, b.response_ns.read.mean)),
+                f"{run.document['metrics'].get('shadows', {}).get('fast_pages', 0):,}",
+            )
+        )
+    columns = ("host's buffer", "GC knows", "pages copied", "WAF", "change", "mean read", "fast programs")
+    return Grid(columns, tuple(rows))
+
+
 def about_weight(runs: Runs) -> list[str]:
     """Describe the later rewrites of dropped pages."""
     texts = []
@@ -183,74 +348,13 @@ def _under_way(run: Run) -> float:
     return run.metrics.requests * (run.metrics.response_ns.all.mean or 0.0) / run.metrics.simulated_ns
 
 
-def _mean_waf_of(line: str, runs: Runs, _: str) -> tuple[float, ...]:
-    return (_mean_waf(runs, line),)
-
-
-def _mean_change(measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
-    return lambda runs, experiment: (mean(runs.changes(experiment, CDM, BASELINE, measure)),)
-
-
-def _range_of_changes(measure: Measure) -> Callable[[Runs, str], tuple[float, ...]]:
-    def ends(runs: Runs, experiment: str) -> tuple[float, ...]:
-        changes = runs.changes(experiment, CDM, BASELINE, measure)
-        return max(changes), min(changes)
-
-    return ends
-
-
-def _at_20_percent(runs: Runs, experiment: str) -> tuple[float, ...]:
-    by_share = {run.case.at: run.metrics.waf_host or 0 for run in runs.of(experiment, ANYWHERE)}
-    return (by_share[20] / by_share[100],)
-
-
-def claims() -> Iterator[Claim]:
-    """Return the paper's numbers."""
-    capacity, share = ("capacity",), ("random-share",)
-    # The paper may repeat the same writes or the same kind of writes.
-    for line in (RANDOM, INDEPENDENT):
-        yield Claim(
-            "figure-1",
-            f"WAF, mean over the capacities: {line}",
-            capacity,
-            (RANDOM_WAF,),
-            partial(_mean_waf_of, line),
-            is_change=False,
-        )
-    yield Claim(
-        "figure-1",
-        f"WAF, mean over the capacities: {SEQUENTIAL}",
-        capacity,
-        (SEQUENTIAL_WAF,),
-        partial(_mean_waf_of, SEQUENTIAL),
-        is_change=False,
-    )
-    yield Claim(
-        "figure-2",
-        "WAF with 20 % random writes over that with 100 %",
-        share,
-        (1.0,),
-        _at_20_percent,
-        is_change=False,
-        said="near 1",
-    )
-    for names, of in ((("jedec",), "jedec"), (OLTP, "oltp")):
-        for figure, what, paper, ours in (
-            ("figure-6", "pages copied, mean change", (COPIES_CHANGE[of],), _mean_change(COPIED)),
-            ("figure-7", "WAF, least and greatest change", WAF_CHANGES[of], _range_of_changes(WAF_HOST)),
-            ("figure-8", "mean response, mean change", (MEAN_CHANGE[of],), _mean_change(MEAN)),
-            ("figure-9", "its std. deviation, mean change", (STDDEV_CHANGE[of],), _mean_change(STDDEV)),
-        ):
-            yield Claim(figure, what, names, paper, ours, is_change=True)
-
-
 def characteristics(runs: Runs) -> Grid:
     """Return the paper's table of devices and workloads."""
     shown = runs.experiments(CACHED)
     first = [runs.of(experiment.name)[0] for experiment in shown]
     caches = [[run.metrics.cache.capacity_pages * 4096 for run in runs.of(one.name, BASELINE)] for one in shown]
     values = [run.scenario.to_dict() for run in first]
-    rounds = [one["workload"]["repeat"] for one in values]
+    rounds = [one["workload"].get("repeat", 1) for one in values]
 
     def times(one: dict[str, Any]) -> str:
         return ", ".join(one["timing"][name] for name in ("page_read", "page_program", "block_erase"))
@@ -277,7 +381,7 @@ def characteristics(runs: Runs) -> Grid:
             f"{OLTP_REQUESTS:,}",
             (f"{run.metrics.requests // times:,}" for run, times in zip(first, rounds, strict=True)),
         ),
-        row("operations", "89% write, 6% trim, 5% flush", "", map(operations, first)),
+        row("operations", "89% write, 6% trim, 5% flush", f"{OLTP_READS} read, 48% write", map(operations, first)),
         row("size", "31.2 GB", "30.7 GB", ("" for _ in shown)),
         row("address space or footprint", "", "", (show(one.footprint_bytes, "bytes") for one in shown)),
         row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from coflash import trace
@@ -20,20 +20,41 @@ ROUNDS = 10
 WRITES, FOOTPRINT_GIB = 5_000_000, 20
 """The workloads without a cache: the number of 4 KiB writes, and their address space."""
 JEDEC_REQUESTS, JEDEC_BYTES = 5_000_000, 31_200_000_000
-OLTP_REQUESTS, OLTP_BYTES = 9_034_179, 30_700_000_000
+OLTP_REQUESTS, OLTP_BYTES, OLTP_READS = 9_034_179, 30_700_000_000, "52%"
+UNIFORM_GIB = 14
+"""The live data of the second stand-in for JEDEC."""
 
 RANDOM, SEQUENTIAL = "random, repeated", "sequential, repeated"
 ONCE, INDEPENDENT = "random, once", "random, never repeated"
 ANYWHERE, MIXED = "runs that begin anywhere", "one stream, random writes in between"
-BASELINE, CDM, ADAPTIVE = "NVM-basic", "CDM", "CDM, adaptive weight"
+JEDEC_LIVE, UNIFORM_LIVE, OLTP_LIVE = "JEDEC (substitute)", "JEDEC (uniform)", "OLTP (generator)"
+BASELINE, CDM, ADAPTIVE, WEIGHT_0 = "NVM-basic", "CDM", "CDM, adaptive weight", "CDM, weight 0"
+OVERWRITES, REMOVABLE = "overwritten pages only", "removable pages only"
+ON_CACHE, CONSISTENT = "invalid when cached", "consistent CDM"
+HGC, DGC, SGC, CDM_HGC = "HGC", "DGC", "SGC, volatile cache", "CDM and HGC"
+JEDEC = ("jedec", "jedec-uniform")
 OLTP = ("oltp", "oltp-like", "pgbench")
-CACHED = ("jedec", *OLTP)
+CACHED = (*JEDEC, *OLTP)
+BUFFERED = "host-buffer"
+VARIED = ("jedec-variants", "oltp-variants", "oltp", "pgbench")
+"""The experiments that have the variants of CDM."""
 
 _SCHEMES: dict[str, dict[str, Any]] = {
     BASELINE: {"name": "none"},
     CDM: {"name": "cdm", "removable_weight": 1.0},
     ADAPTIVE: {"name": "cdm", "removable_weight": "adaptive"},
+    WEIGHT_0: {"name": "cdm", "removable_weight": 0.0},
+    OVERWRITES: {"name": "cdm-overwrites"},
+    REMOVABLE: {"name": "cdm-removable"},
+    ON_CACHE: {"name": "cdm-invalidate-on-cache"},
+    CONSISTENT: {"name": "cdm-consistent"},
+    HGC: {"name": "hgc"},
+    DGC: {"name": "dgc"},
+    SGC: {"name": "sgc"},
+    CDM_HGC: {"name": "cdm-hgc"},
 }
+PARTS = (WEIGHT_0, OVERWRITES, REMOVABLE, ON_CACHE, CONSISTENT)
+"""Variants of CDM, which are run at some cache sizes."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +64,19 @@ class Scale:
     divisor: int
     """The divisor of capacities, address spaces and requests; caches and spare space follow the capacity."""
     capacities_gib: tuple[int, ...] = (32, 40, 48, 56, 64)
-    """The capacities of figure 1, before the division."""
+    """The capacities of figure 1 (a) and (b), before the division."""
+    live_gib: tuple[int, ...] = (36, 40, 48, 64, 96, 128)
+    """Those of figure 1 (c) and (d): the smallest holds JEDEC's address space."""
     random_percent: tuple[int, ...] = (0, 5, 10, 20, 40, 60, 80, 100)
     """The shares of random writes of figure 2."""
-    cache_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4)
+    cache_gib: tuple[float, ...] = (0.25, 0.5, 1, 2, 4, 8, 16)
     """The cache sizes of figures 6 to 9, on a device of 64 GiB."""
+    parts_gib: tuple[float, ...] = (0.5, 2, 8)
+    """Those at which the variants of CDM are run."""
+    buffer_gib: tuple[float, ...] = (0.25, 1)
+    """The sizes of a write buffer in the host."""
+    small_divisor: int = 16
+    """The least divisor of experiments that are compared with themselves alone."""
     rounds: int = ROUNDS
     requests_max: int | None = None
     """The maximum of requests from a trace of the user; None for all."""
@@ -63,8 +92,16 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         CoflashError: A trace cannot be read.
     """
     scale = SCALES[scale_name]
-    oltp = [_given(scale, traces)] if traces else [_oltp_like(scale), _pgbench(scale)]
-    return _by_capacity(scale), _by_random_share(scale), _jedec(scale), *oltp
+    small = replace(scale, divisor=max(scale.divisor, scale.small_divisor))
+    oltp = [_given(scale, traces)] if traces else [*_oltp_like(scale, small), _pgbench(scale)]
+    return (
+        _by_capacity(scale),
+        _live_by_capacity(small),
+        _by_random_share(scale),
+        *_jedec(scale, small),
+        _host_buffer(small),
+        *oltp,
+    )
 
 
 def _device(scale: Scale, capacity_gib: float, workload: dict[str, Any], **tables: Any) -> Scenario:
@@ -128,42 +165,111 @@ def _by_random_share(scale: Scale) -> Experiment:
     return Experiment("random-share", "no cache, 32 GiB", _device(scale, 32, {}), (*runs, *mixed))
 
 
-def _cached(scale: Scale, scenario: Scenario, lines: Sequence[str]) -> tuple[Case, ...]:
+def _size(scenario: Scenario, gib: float) -> str:
+    """Write a size that has the same share of this device as so many GiB have of the paper's."""
+    return f"{round(raw_pages(scenario) * gib / CAPACITY_GIB) * 4}KiB"
+
+
+def _cached(scale: Scale, scenario: Scenario, lines: Sequence[str], parts: Sequence[str] = ()) -> tuple[Case, ...]:
     """Return each scheme with caches that have the same shares of the device as in the paper."""
-    pages = raw_pages(scenario)
+    places = [(line, gib) for line in lines for gib in scale.cache_gib]
+    places += [(line, gib) for line in parts for gib in scale.parts_gib]
     return tuple(
-        Case(
-            line,
-            100 * gib / CAPACITY_GIB,
-            {"cache.size": f"{round(pages * gib / CAPACITY_GIB) * 4}KiB", "cooperation": _SCHEMES[line]},
-        )
-        for line in lines
-        for gib in scale.cache_gib
+        Case(line, 100 * gib / CAPACITY_GIB, {"cache.size": _size(scenario, gib), "cooperation": _SCHEMES[line]})
+        for line, gib in places
     )
 
 
-def _jedec(scale: Scale) -> Experiment:
-    preset = {
+def _live(scale: Scale) -> dict[str, dict[str, Any]]:
+    """Return the stand-ins for the paper's traces that are generated."""
+    jedec = {
         "name": "jedec-client",
         "requests": JEDEC_REQUESTS // scale.divisor,
         "space": _space(JEDEC_BYTES / scale.divisor),
         "arrival": {"name": "uniform", "max": "1ms"},
     }
-    scenario = _device(scale, CAPACITY_GIB, {"preset": preset, "repeat": scale.rounds})
-    # It never reads: no clean pages are cached, so none is removable, and the weight has no effect.
-    cases = _cached(scale, scenario, (BASELINE, CDM))
-    return Experiment("jedec", "JEDEC (substitute)", scenario, cases, footprint_bytes=JEDEC_BYTES // scale.divisor)
-
-
-def _oltp_like(scale: Scale) -> Experiment:
-    preset = {
+    uniform = {
+        "generator": "uniform",
+        "requests": JEDEC_REQUESTS * scale.rounds // scale.divisor,
+        "space": _space(UNIFORM_GIB * GIB / scale.divisor),
+        "trim_share": "6%",
+        "flush_share": "5%",
+        "arrival": {"name": "uniform", "max": "4ms"},
+    }
+    oltp = {
         "name": "oltp-like",
         "requests": OLTP_REQUESTS // scale.divisor,
         "space": _space(OLTP_BYTES / scale.divisor),
+        "read_share": OLTP_READS,
     }
-    scenario = _device(scale, CAPACITY_GIB, {"preset": preset, "repeat": scale.rounds})
-    cases = _cached(scale, scenario, tuple(_SCHEMES))
-    return Experiment("oltp-like", "OLTP (generator)", scenario, cases, footprint_bytes=OLTP_BYTES // scale.divisor)
+    return {
+        JEDEC_LIVE: {"preset": jedec, "repeat": scale.rounds},
+        UNIFORM_LIVE: {"synthetic": uniform},
+        OLTP_LIVE: {"preset": oltp, "repeat": scale.rounds},
+    }
+
+
+def _live_by_capacity(scale: Scale) -> Experiment:
+    cases = [
+        Case(
+            line,
+            gib,
+            {
+                **{f"workload.{key}": value for key, value in workload.items()},
+                "flash.blocks_per_plane": _blocks(gib / scale.divisor),
+            },
+        )
+        for line, workload in _live(scale).items()
+        for gib in scale.live_gib
+    ]
+    return Experiment("live-capacity", "no cache", _device(scale, CAPACITY_GIB, {}), tuple(cases))
+
+
+def _generated(
+    name: str, title: str, scale: Scale, size: int, lines: Sequence[str], parts: Sequence[str]
+) -> Experiment:
+    scenario = _device(scale, CAPACITY_GIB, _live(scale)[title])
+    cases = _cached(scale, scenario, lines, parts)
+    return Experiment(name, title, scenario, cases, footprint_bytes=size // scale.divisor)
+
+
+def _jedec(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
+    # They never read: no clean pages are cached, so none is removable, and the weight has no effect.
+    both, uniform_bytes = (BASELINE, CDM), UNIFORM_GIB * GIB
+    return (
+        _generated("jedec", JEDEC_LIVE, scale, JEDEC_BYTES, both, ()),
+        _generated("jedec-uniform", UNIFORM_LIVE, scale, uniform_bytes, both, ()),
+        _generated("jedec-variants", UNIFORM_LIVE, small, uniform_bytes, (), (*both, CONSISTENT)),
+    )
+
+
+def _oltp_like(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
+    both = (BASELINE, CDM)
+    return (
+        _generated("oltp-like", OLTP_LIVE, scale, OLTP_BYTES, both, ()),
+        _generated("oltp-variants", OLTP_LIVE, small, OLTP_BYTES, (), (*both, ADAPTIVE, *PARTS)),
+    )
+
+
+def _host_buffer(scale: Scale) -> Experiment:
+    """Return a write buffer in the host over the device with 2 GiB of cache, and what GC knows of either."""
+    scenario = _device(scale, CAPACITY_GIB, _live(scale)[OLTP_LIVE])
+    # As long as a page may stay dirty, however slowly requests come.
+    scenario = scenario.with_({"cache.size": _size(scenario, 2), "host_buffer.dirty_age_max": "10000h"})
+    cases = [
+        Case(
+            line,
+            100 * gib / CAPACITY_GIB,
+            {
+                "host_buffer.size": _size(scenario, gib),
+                "cooperation": _SCHEMES[line],
+                "cache.volatile": line == SGC,
+            },
+        )
+        for line in (BASELINE, HGC, DGC, SGC, CDM, CDM_HGC)
+        for gib in scale.buffer_gib
+    ]
+    return Experiment(BUFFERED, OLTP_LIVE, scenario, tuple(cases), footprint_bytes=OLTP_BYTES // scale.divisor)
 
 
 def _pgbench(scale: Scale) -> Experiment:
@@ -192,5 +298,5 @@ def _replayed(
     capacity_gib = footprint_bytes / OLTP_BYTES * CAPACITY_GIB * scale.divisor if fitted else CAPACITY_GIB
     workload = {"remap": "dense", "repeat": scale.rounds, "requests_max": requests_max}
     scenario = _device(scale, capacity_gib, workload, replay=replay or {})
-    cases = _cached(scale, scenario, tuple(_SCHEMES))
+    cases = _cached(scale, scenario, (BASELINE, CDM, ADAPTIVE), PARTS)
     return Experiment(name, title, scenario, cases, traces, footprint_bytes)

@@ -1,4 +1,4 @@
-"""A device with a cache, under `none` and `cdm`: the cache is a dictionary in the order of use."""
+"""A device with a cache, under `none`, `cdm` and its parts: the cache is a dictionary in the order of use."""
 
 from __future__ import annotations
 
@@ -67,7 +67,8 @@ class Device:
 
     def is_removable(self, lpn: int) -> bool:
         """Cache and flash hold the same data, and flash knows that."""
-        return self.scheme["name"] == "cdm" and lpn in self.cache and lpn not in self.cache.dirty
+        has_removable = self.scheme["name"] in {"cdm", "cdm-removable"}
+        return has_removable and lpn in self.cache and lpn not in self.cache.dirty
 
     def is_at_bound(self) -> bool:
         return self.sole_copies_max is not None and len(self.cache.dirty) >= self.sole_copies_max
@@ -97,8 +98,10 @@ class Device:
 
     def host_wrote(self, lpn: int) -> None:
         """What flash holds of the page is out of date."""
-        if self.scheme["name"] == "cdm":
-            self.ftl.invalidate(lpn)
+        if self.scheme["name"] in {"cdm", "cdm-overwrites", "cdm-invalidate-on-cache"}:
+            self.ftl.supersede(lpn)
+        else:
+            self.ftl.weight_changed(lpn)
 
     def discards(self, lpn: int, *, in_flush: bool) -> bool:  # noqa: ARG002
         """Whether a dirty page that is about to be programmed need not be."""
@@ -132,6 +135,11 @@ class Device:
             self.make_room(start)
             self.cache.insert(lpn)
             self.counters["cache.nvm_writes_pages"] += 1
+            if self.scheme["name"] == "cdm-invalidate-on-cache":
+                self.ftl.supersede(lpn)
+                self.cache.orphans.add(lpn)
+                self.becomes_dirty(lpn)
+                self.counters["sole_copies.from_reads_pages"] += 1
             self.ftl.weight_changed(lpn)
         return done
 
@@ -230,7 +238,7 @@ class Device:
         self.counters["cache.nvm_reads_pages"] += 1
         if lpn in self.cache.orphans:
             self.counters["drop_rewrites_pages"] += 1
-            stream = self.scheme["rewrite_stream"]
+            stream = self.scheme.get("rewrite_stream", "evict")
         die = self.ftl.make_room(lpn, start)
         return self.ftl.write(die, lpn, stream, "evict", later(start, self.options["page_read"]))
 

@@ -33,15 +33,17 @@ class Drawn:
             cooperation["sole_copies_percent"] = 100
         self.requests = _requests(self, requests, whole_pages=whole_pages)
 
-    def use_cdm(self, weight: float) -> None:
+    def use_cdm(self, name: str, weight: float) -> None:
+        """Gives the device `cdm` or a part of it."""
         rng = self.rng
         self.reads = rng.choice([0.2, 0.5, 0.7])
-        self.options["cooperation"] = {
-            "name": "cdm",
+        parameters = {
             "removable_weight": weight,
             "rewrite_stream": rng.choice(["evict", "gc"]),
             "sole_copies_percent": rng.choice([100, 50, 30, 10]),
         }
+        has_parameters = name in {"cdm", "cdm-removable"}
+        self.options["cooperation"] = {"name": name, **(parameters if has_parameters else {})}
         self.options["cache"]["percent"] = rng.choice([2, 5, 10, 30, 60, 60])
 
     def use_shadows(self, cooperation: dict[str, Any]) -> None:

@@ -112,6 +112,8 @@ class Ftl:
         self.pool_pages_max = (pool_blocks - self.low_mark - groups - 1) * self.block_pages
 
         self.map: dict[int, tuple[Block, int]] = {}
+        self.superseded: dict[int, tuple[Block, int]] = {}
+        """Where the flash copy of each page lay that is invalid only because the cache is about to write it anew."""
         self.costs = count()
         self.programs = 0
         self.operations: list[Operation] = []
@@ -160,7 +162,15 @@ class Ftl:
         self.note_program(block, done)
         return done
 
+    def supersede(self, lpn: int) -> None:
+        """Invalidates the flash copy of a page before the cache writes it anew."""
+        if lpn in self.map:
+            place = self.map[lpn]
+            self.invalidate(lpn)
+            self.superseded[lpn] = place
+
     def invalidate(self, lpn: int) -> None:
+        self.superseded.pop(lpn, None)
         if lpn in self.map:
             block, place = self.map.pop(lpn)
             del block.valid[place]
@@ -265,6 +275,7 @@ class Ftl:
             move = self.cache.move(lpn)
             if move is None:
                 del self.map[lpn]
+                self.superseded.pop(lpn, None)
                 self.counters["gc_drops_pages"] += 1
                 continue
             group = self.group[move.stream]
@@ -280,6 +291,10 @@ class Ftl:
                 self.operate(block, (self.timing["page_read"], out_and_in_ns, program_ns), "gc", start)
             if self.seal_if_full(pool, group) and self.summary == "on":
                 self.note_program(block, self.write_summary(block, start))
+        spared = [lpn for lpn, (block, _) in self.superseded.items() if block is victim]
+        self.counters["gc_spared_pages"] += len(spared)
+        for lpn in spared:
+            del self.superseded[lpn]
         self.operate(victim, (0, 0, self.timing["block_erase"]), "gc", start)
         self.counters["erases_blocks"] += 1
         victim.valid.clear()

@@ -19,6 +19,8 @@ impl Ftl {
                 assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page mapped to it");
                 assert!(self.pages.valid.get(block, page), "{page:?} is mapped and so valid");
                 assert_ne!(self.blocks[block].state, State::Free, "{page:?} is mapped in an erased block");
+                let newer = self.pages.is_newer_in_host(lpn);
+                assert_eq!(self.pages.marks(block, page).host, newer, "{lpn:?}: newer in the host");
             }
         }
         let valid: u32 = self.blocks.iter().map(|block| block.valid).sum();

@@ -268,6 +268,9 @@ impl Ftl {
     ) -> Result<(), M::Error> {
         let Cleaning { block, cause, dropped } = cleaning;
         let after = if dropped { io.hook.before_erase(io.start, io.media) } else { io.start };
+        if cause == Cause::Gc {
+            self.count_spared(block);
+        }
         self.erase_for(cause, pool, block, after, io)?;
         if cause == Cause::WearLevelling {
             self.close_cold(pool);
@@ -331,6 +334,7 @@ impl Ftl {
             Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),
             Decision::Drop => {
                 self.pages.map[lpn] = None;
+                self.superseded.forget(lpn);
                 self.counters.gc_drops_pages += 1;
                 return Ok(decision);
             }

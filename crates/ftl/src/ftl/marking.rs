@@ -7,7 +7,7 @@ use coflash_base::Lpn;
 use coflash_media::{BlockId, Memory, Ppn};
 
 impl Ftl {
-    /// Allocate marks for the host's memory: one more bit per page.
+    /// Allocate marks for the host's memory: one more bit per physical page, and one per logical page.
     pub fn track_host(&mut self) {
         self.pages.track_host(&self.geometry);
     }
@@ -26,9 +26,13 @@ impl Ftl {
         self.set_mark(lpn, Memory::Device, false);
     }
 
-    /// Set whether a memory holds a copy of a page. Does nothing if flash has no copy.
+    /// Set whether a memory holds a copy of a page. If flash has no copy, what is said of the host's memory is kept for
+    /// the next one, which may be older data on its way from the device's cache.
     #[inline]
     pub fn set_mark(&mut self, lpn: Lpn, memory: Memory, marked: bool) {
+        if memory != Memory::Device {
+            self.pages.set_newer_in_host(lpn, marked);
+        }
         let Some(page) = self.pages.map[lpn] else { return };
         let block = self.geometry.block_of(page);
         let before = self.marks_of(block, page);

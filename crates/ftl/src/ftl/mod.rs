@@ -12,6 +12,7 @@ mod pages;
 mod recovery;
 mod refresh;
 mod snapshot;
+mod superseded;
 mod wear;
 
 use crate::block::{self, Blocks, Histories, History, State};
@@ -30,6 +31,7 @@ use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Pp
 use collector::Collector;
 use pages::Pages;
 use refresh::Refresh;
+use superseded::Superseded;
 use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.
@@ -44,14 +46,16 @@ pub struct Io<'a, M: Media, H> {
 
 /// The flash translation layer.
 ///
-/// Memory: 4 bytes per logical page, 4.25 per physical page (0.125 more if the host's memory is tracked, 0.25 and 8 per
-/// block more with age classes), and about 40 per block.
+/// Memory: 4 bytes per logical page (4 more if a cache announces newer data, 0.125 more if the host's memory is tracked),
+/// 4.25 per physical page (0.125 more if the host's memory is tracked, 0.25 and 8 per block more with age classes), and
+/// about 40 per block.
 #[derive(Clone)]
 pub struct Ftl {
     geometry: Geometry,
     dims: Dimensions,
     summary: Summary,
     pages: Pages,
+    superseded: Superseded,
     blocks: Blocks,
     histories: Histories,
     allocator: Allocator,
@@ -81,6 +85,7 @@ impl Ftl {
         let dims = Dimensions::new(geometry, config, gc, requirements)?;
         Ok(Self {
             pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
+            superseded: Superseded::none(),
             blocks: block::erased(geometry.blocks()),
             histories: IdVec::filled(History::default(), geometry.blocks() as usize),
             allocator: Allocator::new(geometry, &dims, config.chips, config.wear_levelling),
@@ -148,6 +153,7 @@ impl Ftl {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.pages.heap_bytes()
+            + self.superseded.heap_bytes()
             + self.blocks.heap_bytes()
             + self.histories.heap_bytes()
             + self.allocator.heap_bytes()
@@ -242,6 +248,9 @@ impl Ftl {
             old.into_iter().for_each(|old| self.validate_page(old));
         }
         let done = programmed?;
+        if cause == Cause::Host {
+            self.pages.set_newer_in_host(lpn, false);
+        }
         self.put(lpn, to, pool, Marks::NONE);
         if self.seal_if_full(pool, group, to) && self.summary != Summary::Off {
             // A failure of the summary does not fail the write.
@@ -272,10 +281,22 @@ impl Ftl {
         self.recount(pool, block);
     }
 
-    /// Invalidate the flash copy of a page, if any.
+    /// Forget a page: invalidate its flash copy, if any.
     #[inline]
     pub fn invalidate(&mut self, lpn: Lpn) {
+        self.superseded.forget(lpn);
+        self.pages.set_newer_in_host(lpn, false);
         if let Some(page) = self.pages.map[lpn].take() {
+            self.invalidate_page(page);
+        }
+    }
+
+    /// Invalidate the flash copy of a page, if any, before a cache writes the page anew: it holds newer data, or is to
+    /// hold the only copy.
+    #[inline]
+    pub fn supersede(&mut self, lpn: Lpn) {
+        if let Some(page) = self.pages.map[lpn].take() {
+            self.superseded.insert(lpn, page, self.dims.logical_pages);
             self.invalidate_page(page);
         }
     }
@@ -357,9 +378,11 @@ impl Ftl {
         block
     }
 
-    /// Enter a programmed page into the map. The cost of its block is computed when the block is sealed.
+    /// Enter a programmed page into the map, with the mark of the host's memory if that holds newer data. The cost of
+    /// its block is computed when the block is sealed.
     #[inline(always)]
     fn put(&mut self, lpn: Lpn, Taken { block, index, page }: Taken, pool: PoolId, marks: Marks) {
+        let marks = Marks { host: self.pages.is_newer_in_host(lpn), ..marks };
         self.pages.map[lpn] = Some(page);
         self.pages.owner[page] = Some(lpn);
         self.pages.valid.set_at(block, index);

@@ -4,7 +4,7 @@ use super::ages::AgeClasses;
 use super::bits::PageBits;
 use crate::marks::Marks;
 use crate::weight::AgeClass;
-use coflash_base::{IdVec, Lpn};
+use coflash_base::{IdVec, Index, Lpn};
 use coflash_media::{BlockId, Geometry, Memory, Ppn};
 
 /// The map of logical pages, and the states of physical pages. Counts are kept elsewhere.
@@ -16,6 +16,8 @@ pub(super) struct Pages {
     pub(super) valid: PageBits,
     marked_device: PageBits,
     marked_host: PageBits,
+    /// A bit for each logical page, mapped or not: the host's memory holds newer data. Empty unless that is tracked.
+    newer_in_host: Vec<u64>,
     pub(super) ages: AgeClasses,
 }
 
@@ -27,13 +29,28 @@ impl Pages {
             valid: PageBits::new(geometry),
             marked_device: PageBits::new(geometry),
             marked_host: PageBits::none(),
+            newer_in_host: Vec::new(),
             ages: AgeClasses::new(geometry, age_classes),
         }
     }
 
-    /// Allocate marks for the host's memory: one more bit per page.
+    /// Allocate marks for the host's memory: one more bit per physical page, and one per logical page.
     pub(super) fn track_host(&mut self, geometry: &Geometry) {
         self.marked_host = PageBits::new(geometry);
+        self.newer_in_host = vec![0; self.map.len().div_ceil(64)];
+    }
+
+    /// Whether the host's memory holds newer data of a logical page; false if that is not tracked.
+    #[inline(always)]
+    pub(super) fn is_newer_in_host(&self, lpn: Lpn) -> bool {
+        self.newer_in_host.get(lpn.index() / 64).is_some_and(|word| word >> (lpn.index() % 64) & 1 == 1)
+    }
+
+    #[inline(always)]
+    pub(super) fn set_newer_in_host(&mut self, lpn: Lpn, newer: bool) {
+        if let Some(word) = self.newer_in_host.get_mut(lpn.index() / 64) {
+            *word = *word & !(1 << (lpn.index() % 64)) | u64::from(newer) << (lpn.index() % 64);
+        }
     }
 
     /// The marks of a page.
@@ -93,6 +110,7 @@ impl Pages {
         self.valid.heap_bytes()
             + self.marked_device.heap_bytes()
             + self.marked_host.heap_bytes()
+            + self.newer_in_host.capacity() * size_of::<u64>()
             + self.ages.heap_bytes()
     }
 

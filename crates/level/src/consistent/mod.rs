@@ -163,7 +163,7 @@ impl Consistent {
         while let Some(slot) = self.scheme.uncommitted.back() {
             // S2, S4 → S3
             self.scheme.uncommitted.remove(slot);
-            self.flash.invalidate(self.cache.page_of(slot));
+            self.flash.supersede(self.cache.page_of(slot));
             if let Some(older) = self.scheme.older[slot].take() {
                 self.counters.absorbed_pages += 1;
                 self.free(older, media);

@@ -10,6 +10,19 @@
 //! S0 ─read→ S1 ─eviction→ S0         S0, S1 ─write→ S2 ─eviction→ S0         S1 ─GC erases the block→ S2, no copy
 //! ```
 //!
+//! CDM saves in two ways: an overwritten page is known to be invalid at once, and a page that is cached clean need not be
+//! copied. Two schemes have one of them each. A third is what the paper argues against (section 3.A): the flash copy is
+//! invalidated as soon as the page is cached. A fourth also knows what is dirty in a write buffer of the host, and treats
+//! that as `hgc` does: these pages go to blocks of their own, programmed fast.
+//!
+//! | | flash copy of an overwritten page | of a clean page | pages dirty in the host's buffer |
+//! |---|---|---|---|
+//! | `cdm` | invalid at once | removable | |
+//! | `cdm-overwrites` | invalid at once | valid | |
+//! | `cdm-removable` | valid until the page is written | removable | |
+//! | `cdm-invalidate-on-cache` | invalid at once | invalid at once | |
+//! | `cdm-hgc` | invalid at once | removable | apart and fast |
+//!
 //! A dropped page that is evicted unmodified must be written then. The paper leaves two choices open that decide
 //! whether small caches gain at all: the weight of a removable page in a victim's cost (`removable_weight`), and the
 //! write stream of that write (`rewrite_stream`). Such a page was not written while it was cached, so it is cold. In a
@@ -23,10 +36,12 @@
 //! copy.
 
 use super::rewrite_predictor::RewritePredictor;
+use super::shadow::ShadowCounters;
 use super::sole_copies::SoleCopies;
 use super::{CooperationScheme, Scheme, Setting};
 use crate::cooperates::{Cached, Cooperates};
 use coflash_base::measure::Report;
+use coflash_base::policy::NoParameters;
 use coflash_base::{Amount, Lpn, Misfit, Policy};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
@@ -35,6 +50,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
 use std::fmt;
+use std::marker::PhantomData;
 
 /// The weight of a removable page in a victim's cost.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,25 +144,92 @@ impl Default for CdmConfig {
     }
 }
 
-/// See the top of the file.
+/// A scheme of the table at the top of the file.
+pub trait Variant: Clone {
+    /// The parameters.
+    type Config: Clone
+        + fmt::Debug
+        + Default
+        + PartialEq
+        + Serialize
+        + serde::de::DeserializeOwned
+        + JsonSchema;
+    /// The name in scenarios.
+    const NAME: &'static str;
+    /// A summary in one sentence.
+    const SUMMARY: &'static str;
+    /// Whether the flash copy of an overwritten page is invalid at once.
+    const INVALIDATES_OVERWRITTEN: bool = true;
+    /// Whether a page that is cached clean is removable.
+    const REMOVES_CLEAN: bool = true;
+    /// Whether the flash copy of a page that is cached clean is invalid at once.
+    const INVALIDATES_CLEAN: bool = false;
+    /// Whether pages that are dirty in the host's write buffer go to blocks of their own.
+    const KNOWS_HOST: bool = false;
+    /// The parameters of `cdm` with which it works.
+    fn config(config: &Self::Config) -> CdmConfig;
+}
+
+macro_rules! variants {
+    ($($(#[$meta:meta])* $variant:ident($config:ty), $name:literal, $summary:literal, $given:expr, { $($body:item)* })*) => {
+        $($(#[$meta])*
+        #[derive(Clone, Copy, Debug)]
+        pub struct $variant;
+
+        impl Variant for $variant {
+            type Config = $config;
+            const NAME: &'static str = $name;
+            const SUMMARY: &'static str = $summary;
+            $($body)*
+            fn config(config: &$config) -> CdmConfig {
+                let given: fn(&$config) -> CdmConfig = $given;
+                given(config)
+            }
+        })*
+    };
+}
+
+variants! {
+    /// `cdm`
+    Whole(CdmConfig), "cdm", "A page with a cached copy is removable: GC drops it instead of copying it.", CdmConfig::clone, {}
+    /// `cdm-overwrites`
+    Overwrites(NoParameters), "cdm-overwrites",
+        "The first half of cdm: an overwritten page is invalid in flash at once; GC copies pages that are cached clean.",
+        |_| CdmConfig::default(), { const REMOVES_CLEAN: bool = false; }
+    /// `cdm-removable`
+    Removable(CdmConfig), "cdm-removable",
+        "The second half of cdm: GC drops pages that are cached clean; an overwritten page is valid in flash until it is written.",
+        CdmConfig::clone, { const INVALIDATES_OVERWRITTEN: bool = false; }
+    /// `cdm-invalidate-on-cache`
+    InvalidateOnCache(NoParameters), "cdm-invalidate-on-cache",
+        "A page is invalid in flash as soon as it is cached, so each eviction is a write.",
+        |_| CdmConfig::default(), { const REMOVES_CLEAN: bool = false; const INVALIDATES_CLEAN: bool = true; }
+    /// `cdm-hgc`
+    WithHgc(NoParameters), "cdm-hgc",
+        "cdm and hgc: pages that are dirty in the host's write buffer go to blocks of their own, programmed fast.",
+        |_| CdmConfig::default(), { const KNOWS_HOST: bool = true; }
+}
+
+/// Any of the schemes above.
 #[derive(Clone)]
-pub struct Cdm {
+pub struct Cdm<V> {
     rewrite_stream: WriteStream,
     weights: Weights,
     predictor: Option<RewritePredictor>,
     /// The cost of a drop, in copies, if the page is evicted unmodified.
     rewrite_copies: f64,
     sole_copies: SoleCopies,
+    shadows: ShadowCounters,
+    variant: PhantomData<V>,
 }
 
-impl Policy for Cdm {
-    type Config = CdmConfig;
-    const SUMMARY: &'static str =
-        "A page with a cached copy is removable: GC drops it instead of copying it.";
+impl<V: Variant> Policy for Cdm<V> {
+    type Config = V::Config;
+    const SUMMARY: &'static str = V::SUMMARY;
     const SOURCE: &'static str = "Lee, Kim, Bahn & Noh, MSST 2016, section 3";
 }
 
-impl Cdm {
+impl<V: Variant> Cdm<V> {
     /// Update the weights to the expected cost of a drop, where it has changed enough.
     fn update_weights(&mut self) {
         let Some(predictor) = &self.predictor else { return };
@@ -164,6 +247,17 @@ impl Cdm {
         self.predictor
             .as_ref()
             .is_none_or(|predictor| self.weights.0[predictor.class(slot).index()] < Weight::FULL)
+    }
+
+    /// S0 → S1: cache and flash hold the same data.
+    #[inline(always)]
+    fn entered_clean<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
+        if V::REMOVES_CLEAN {
+            below.mark(page);
+        }
+        if let Some(predictor) = &mut self.predictor {
+            predictor.entered(page.slot);
+        }
     }
 }
 
@@ -196,20 +290,28 @@ fn bound(config: &CdmConfig, setting: &Setting) -> Result<SoleCopies, Misfit> {
     Ok(if bounds { SoleCopies::bounded(max as u32, setting.slots) } else { SoleCopies::unbounded() })
 }
 
-impl CooperationScheme for Cdm {
-    fn requirements(config: &CdmConfig) -> Requirements {
+impl<V: Variant> CooperationScheme for Cdm<V> {
+    fn requirements(config: &V::Config) -> Requirements {
+        let config = V::config(config);
         let is_whole = matches!(config.removable_weight, RemovableWeight::Fixed(_))
             && [Weight::NONE, Weight::FULL].contains(&first_weight(config.removable_weight));
         Requirements {
             fractional_costs: !is_whole,
             age_classes: config.removable_weight == RemovableWeight::ByAge,
+            shadow_stream: V::KNOWS_HOST,
             ..Requirements::NONE
         }
     }
 
-    fn new(config: &CdmConfig, setting: &Setting) -> Result<Self, Misfit> {
+    fn new(config: &V::Config, setting: &Setting) -> Result<Self, Misfit> {
+        let config = V::config(config);
         if setting.is_volatile {
-            return Err(super::needs_durable("cdm"));
+            return Err(super::needs_durable(V::NAME));
+        }
+        if V::KNOWS_HOST && setting.memory == Memory::Host {
+            let problem = "\"host\" was given with a scheme for a cache in the device below a write buffer in the host \
+                           (host_buffer); with the cache in the host, cooperation \"none\" and \"cdm\" are allowed";
+            return Err(Misfit::new("cache.placement", problem));
         }
         let by_age = config.removable_weight == RemovableWeight::ByAge;
         if by_age && setting.memory == Memory::Host {
@@ -223,17 +325,19 @@ impl CooperationScheme for Cdm {
             weights: Weights::all(first_weight(config.removable_weight)),
             predictor: estimates.then(|| RewritePredictor::new(setting.slots, by_age)),
             rewrite_copies: 1.0,
-            sole_copies: bound(config, setting)?,
+            sole_copies: bound(&config, setting)?,
+            shadows: ShadowCounters::default(),
+            variant: PhantomData,
         })
     }
 }
 
-impl Scheme for Cdm {
+impl<V: Variant> Scheme for Cdm<V> {
     /// S1 → S2 without a copy; S0 is copied.
     #[inline(always)]
     fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, _: &mut M) -> Decision {
         if !marks.device {
-            return Decision::COPY;
+            return if V::KNOWS_HOST { self.shadows.copied_as_hgc(marks) } else { Decision::COPY };
         }
         let slot = cache.lookup(lpn).expect("a removable page is cached");
         if self.sole_copies.are_at_bound(cache) || !self.pays(slot) {
@@ -242,6 +346,12 @@ impl Scheme for Cdm {
         cache.orphan(slot);
         self.sole_copies.added(slot, cache);
         Decision::Drop
+    }
+
+    fn copies_unmarked(&mut self, pages: u32) {
+        if V::KNOWS_HOST {
+            self.shadows.copied_unmarked(pages);
+        }
     }
 
     fn weights(&mut self, cache: &Cache) -> Weights {
@@ -256,12 +366,15 @@ impl Scheme for Cdm {
         self.rewrite_copies = if apart { 2.0 } else { 1.0 };
     }
 
-    /// S0 → S1.
+    /// S0 → S1; → S2 if the flash copy is invalid at once.
     #[inline(always)]
-    fn cached_clean<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
-        below.mark(page);
-        if let Some(predictor) = &mut self.predictor {
-            predictor.entered(page.slot);
+    fn cached_clean<B: Cooperates>(&mut self, page: Cached, cache: &mut Cache, below: &mut B) {
+        if V::INVALIDATES_CLEAN {
+            below.invalidate(page);
+            cache.orphan(page.slot);
+            self.sole_copies.added_by_read(page.slot, cache);
+        } else {
+            self.entered_clean(page, below);
         }
     }
 
@@ -285,10 +398,18 @@ impl Scheme for Cdm {
         }
     }
 
-    /// S0, S1 → S2: the flash page is invalid at once. In S2 there is none.
+    /// S0, S1 → S2: the flash page is invalid at once, or a page like any other until the cached copy is written. In S2
+    /// there is none.
     #[inline(always)]
     fn written<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B) {
-        below.invalidate(page);
+        if V::INVALIDATES_OVERWRITTEN {
+            below.invalidate(page);
+        } else {
+            below.unmark(page);
+        }
+        if V::KNOWS_HOST {
+            below.shadow(page.lpn, Memory::Host, false);
+        }
         self.sole_copies.added(page.slot, cache);
     }
 
@@ -303,7 +424,7 @@ impl Scheme for Cdm {
         if let Some(predictor) = &mut self.predictor {
             predictor.evicted(page.slot, cache, below);
         }
-        if !cache.is_dirty(page.slot) {
+        if V::REMOVES_CLEAN && !cache.is_dirty(page.slot) {
             below.unmark(page);
         }
         self.sole_copies.removed(page.slot);
@@ -325,36 +446,55 @@ impl Scheme for Cdm {
     /// S2 → S1.
     fn cleaned<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
         self.sole_copies.cleaned(page.slot);
-        self.cached_clean(page, below);
+        self.entered_clean(page, below);
     }
 
     fn rewrite_stream(&self) -> WriteStream {
         self.rewrite_stream
     }
 
+    fn knows(&self) -> Marks {
+        Marks { host: V::KNOWS_HOST, device: false }
+    }
+
     fn report(&self, report: &mut Report) {
         report.add(self.sole_copies.counters());
+        if V::KNOWS_HOST {
+            report.add(&self.shadows);
+        }
     }
 
     fn heap_bytes(&self) -> usize {
         self.predictor.as_ref().map_or(0, RewritePredictor::heap_bytes) + self.sole_copies.heap_bytes()
     }
 
-    /// Every page is in S0, S1 or S2, or was never written.
+    /// Every page is in S0, S1 or S2, or was never written. Flash keeps old data only if it is not told.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {
             let lpn = cache.page_of(slot);
-            if cache.is_dirty(slot) {
-                assert_eq!(ftl.lookup(lpn), None, "{lpn:?} is cached dirty, so flash has no copy (S2)");
+            let removable = ftl.marks(lpn).map(|marks| marks.device);
+            if !cache.is_dirty(slot) {
+                assert!(!V::INVALIDATES_CLEAN, "{lpn:?} is cached, so it is the only copy");
+                let is = if V::REMOVES_CLEAN { "removable (S1)" } else { "valid" };
+                assert_eq!(
+                    removable,
+                    Some(V::REMOVES_CLEAN),
+                    "{lpn:?} is cached clean, so its flash copy is {is}"
+                );
+            } else if V::INVALIDATES_OVERWRITTEN {
+                assert_eq!(removable, None, "{lpn:?} is cached dirty, so flash has no copy (S2)");
             } else {
-                assert!(ftl.is_marked(lpn), "{lpn:?} is cached clean, so its flash copy is removable (S1)");
+                assert_ne!(removable, Some(true), "{lpn:?} is cached dirty, so its flash copy is not removable");
             }
         }
-        for lpn in ftl.mapped().filter(|&lpn| ftl.is_marked(lpn)) {
-            assert!(cache.lookup(lpn).is_some(), "{lpn:?} is removable, so it is cached (S1)");
+        for lpn in ftl.mapped() {
+            let marks = ftl.marks(lpn).expect("it is mapped");
+            assert!(!marks.device || cache.lookup(lpn).is_some(), "{lpn:?} is removable, so it is cached (S1)");
+            assert!(!marks.host || V::KNOWS_HOST, "{lpn:?}: dirty in the host");
         }
         let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
-        assert!(orphans <= ftl.counters().gc_drops_pages, "an orphan was dropped by GC");
+        let made = ftl.counters().gc_drops_pages + self.sole_copies.counters().from_reads_pages;
+        assert!(orphans <= made, "an orphan was dropped by GC, or made by a read");
         self.sole_copies.assert_invariants(cache);
         if let Some(predictor) = &self.predictor {
             predictor.assert_invariants(cache, ftl);
@@ -369,7 +509,7 @@ mod tests {
     #[test]
     fn only_fractions_need_fine_costs() {
         let fractional = |removable_weight| {
-            Cdm::requirements(&CdmConfig { removable_weight, ..CdmConfig::default() }).fractional_costs
+            Cdm::<Whole>::requirements(&CdmConfig { removable_weight, ..CdmConfig::default() }).fractional_costs
         };
         assert!(!fractional(RemovableWeight::Fixed(0.0)) && !fractional(RemovableWeight::Fixed(1.0)));
         assert!(

@@ -18,7 +18,11 @@ coflash_base::policy_family! { ($)
     /// How cache and flash cooperate.
     pub family Cooperation, config CooperationConfig, dispatch cooperation_dispatch, build cooperation_build {
         "none" => None(none::None),
-        "cdm" => Cdm(cdm::Cdm),
+        "cdm" => Cdm(cdm::Cdm<cdm::Whole>),
+        "cdm-overwrites" => CdmOverwrites(cdm::Cdm<cdm::Overwrites>),
+        "cdm-removable" => CdmRemovable(cdm::Cdm<cdm::Removable>),
+        "cdm-invalidate-on-cache" => CdmInvalidateOnCache(cdm::Cdm<cdm::InvalidateOnCache>),
+        "cdm-hgc" => CdmHgc(cdm::Cdm<cdm::WithHgc>),
         "cdm-consistent" => CdmConsistent(cdm_consistent::CdmConsistent),
         "ggc" => Ggc(shadow::Shadow<shadow::Ggc>),
         "separation" => Separation(shadow::Shadow<shadow::Separation>),
@@ -88,9 +92,9 @@ pub trait Scheme {
         let _ = ftl;
     }
 
-    /// A read miss was cached: cache and flash hold the same data.
-    fn cached_clean<B: Cooperates>(&mut self, page: Cached, below: &mut B) {
-        let _ = (page, below);
+    /// A read miss was cached: cache and flash hold the same data. The scheme may make the cached copy the only one.
+    fn cached_clean<B: Cooperates>(&mut self, page: Cached, cache: &mut Cache, below: &mut B) {
+        let _ = (page, cache, below);
     }
 
     /// A cached page was read.
@@ -206,7 +210,7 @@ impl Scheme for Cooperation {
         fn before_erase<M: Media>(&mut self, media: &mut M);
         fn weights(&mut self, cache: &Cache) -> Weights;
         fn attach(&mut self, ftl: &Ftl);
-        fn cached_clean<B: Cooperates>(&mut self, page: Cached, below: &mut B);
+        fn cached_clean<B: Cooperates>(&mut self, page: Cached, cache: &mut Cache, below: &mut B);
         fn used<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);
         fn overwritten(&mut self, slot: SlotId, cache: &Cache);
         fn written<B: Cooperates>(&mut self, page: Cached, cache: &Cache, below: &mut B);

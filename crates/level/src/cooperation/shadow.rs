@@ -241,7 +241,27 @@ coflash_base::measures! {
     }
 }
 
+/// GC's decision about a page that is dirty in the host's buffer, under `hgc`.
+const HGC_DECISION: Decision =
+    Decision::Copy { source: Source::Flash, stream: WriteStream::Shadow, mode: Mode::Fast };
+
 impl ShadowCounters {
+    /// Decide about a page that is not dirty in the device as `hgc` does, and count it.
+    #[inline(always)]
+    pub(super) fn copied_as_hgc(&mut self, marks: Marks) -> Decision {
+        *self.moved_mut(marks) += 1;
+        if !marks.host {
+            return Decision::COPY;
+        }
+        self.fast_pages += 1;
+        HGC_DECISION
+    }
+
+    /// Count pages that are dirty in no buffer.
+    pub(super) fn copied_unmarked(&mut self, pages: u32) {
+        self.moved_valid_pages += u64::from(pages);
+    }
+
     #[inline(always)]
     fn moved_mut(&mut self, marks: Marks) -> &mut u64 {
         match (marks.host, marks.device) {
@@ -332,7 +352,7 @@ impl<P: Variant> Scheme for Shadow<P> {
     }
 
     fn copies_unmarked(&mut self, pages: u32) {
-        self.counters.moved_valid_pages += u64::from(pages);
+        self.counters.copied_unmarked(pages);
     }
 
     #[inline(always)]

@@ -1,5 +1,5 @@
-//! A bound on sole copies: cached pages without a valid copy in flash, because the host wrote them or GC dropped the
-//! flash copy. If capacitors power the cache after a power loss, these are the pages to save in that time.
+//! A bound on sole copies: cached pages without a valid copy of their data in flash, because the host wrote them or GC
+//! dropped the flash copy. If capacitors power the cache after a power loss, these are the pages to save in that time.
 //!
 //! At the bound GC copies pages instead of dropping them, and a host write waits until the oldest sole copy is in
 //! flash. That page stays cached, clean.
@@ -15,6 +15,8 @@ coflash_base::measures! {
         peak_pages: u32, "sole copies, the most at any time", pages;
         /// Sole copies written to flash before their eviction, to stay within the bound.
         cleaned_pages: u64, "sole copies written ahead", pages;
+        /// Pages read into the cache whose flash copy was invalidated at once (`cdm-invalidate-on-cache`).
+        from_reads_pages: u64, "sole copies made by reads", pages, rare;
     }
 }
 
@@ -68,6 +70,12 @@ impl SoleCopies {
             }
             self.recent.push_front(slot);
         }
+    }
+
+    /// Add a slot that a read has filled and whose flash copy is invalidated.
+    pub(crate) fn added_by_read(&mut self, slot: SlotId, cache: &Cache) {
+        self.counters.from_reads_pages += 1;
+        self.added(slot, cache);
     }
 
     /// Remove a slot that was written to flash and stays cached.

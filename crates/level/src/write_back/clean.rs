@@ -7,7 +7,7 @@ use crate::level::Level;
 use coflash_base::Time;
 use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
-use coflash_media::{Media, Memory, Place};
+use coflash_media::{Media, Place};
 
 /// The reason for writing a dirty page below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -172,8 +172,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Ok(Some(written))
     }
 
-    /// Write the cached copy of a page below. A shadow of the host's buffer stays one: the new flash page is marked,
-    /// too.
+    /// Write the cached copy of a page below.
     #[inline]
     fn write_out<M: Media>(
         &mut self,
@@ -201,15 +200,11 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.drops.drop_rewrites_pages += 1;
             stream = self.scheme.rewrite_stream();
         }
-        let in_host = self.knows_host && self.below.shadows(lpn).host;
         let from = Place::Slot(self.place(slot));
         let write = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream };
         let (below, mut io) = self.descend(media, start);
         let done = below.write(write, after, &mut io)?;
         self.became_clean(slot);
-        if in_host {
-            self.below.shadow(lpn, Memory::Host, true);
-        }
         Ok(done)
     }
 }

@@ -196,7 +196,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             let slot = self.cache.insert(page.lpn, false);
             self.counters.nvm_writes_pages += 1;
             media.access(self.place(slot), Access::Fill { from: page.to }, after);
-            self.scheme.cached_clean(Cached { lpn: page.lpn, slot }, &mut self.below);
+            let page = Cached { lpn: page.lpn, slot };
+            self.scheme.cached_clean(page, &mut self.cache, &mut self.below);
         }
         Ok(Some(done))
     }

@@ -30,7 +30,14 @@ fn compare(setup: &Setup) -> u64 {
 fn free_messages_sent_at_once_give_what_one_controller_gives() {
     for protecting in [Protecting::Request, Protecting::Grants] {
         let mut drops = 0;
-        for scheme in ["\"none\"", "\"cdm\"", r#"{"name": "cdm", "removable_weight": 0}"#] {
+        for scheme in [
+            r#""none""#,
+            r#""cdm""#,
+            r#"{"name": "cdm", "removable_weight": 0}"#,
+            r#""cdm-overwrites""#,
+            r#""cdm-removable""#,
+            r#""cdm-invalidate-on-cache""#,
+        ] {
             for seed in 0..20 {
                 let slots = [1, 4, 9, 12][seed as usize % 4];
                 let mut setup = Setup::tiny(12, 5).with_slots(slots).with_scheme(scheme);

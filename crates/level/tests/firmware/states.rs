@@ -16,28 +16,48 @@ enum State {
     Nowhere,
     /// S0: in flash, not cached.
     Flash,
-    /// S1: in flash and cached clean; marked where flash knows of it.
+    /// S1: in flash and cached clean; marked where it is removable.
     Clean,
     /// S2: cached dirty, no flash copy.
     Sole,
-    /// S2 because GC dropped the flash copy.
+    /// S2 unmodified: GC dropped the flash copy, or the read that cached the page made it invalid.
     Orphan,
-    /// Cached dirty over an old flash copy that is still valid: without cooperation only.
+    /// Cached dirty over an old flash copy that is still valid: where flash is not told of overwrites.
     Stale,
 }
 
+/// Which states a scheme has.
+#[derive(Clone, Copy)]
+struct Scheme {
+    marks_clean: bool,
+    has_orphans: bool,
+    has_stale: bool,
+}
+
+fn scheme(name: &str) -> Scheme {
+    let [marks_clean, has_orphans, has_stale] = match name {
+        "none" => [false, false, true],
+        "cdm" => [true, true, false],
+        "cdm-overwrites" => [false, false, false],
+        "cdm-removable" => [true, true, true],
+        "cdm-invalidate-on-cache" => [false, true, false],
+        other => panic!("no table for {other}"),
+    };
+    Scheme { marks_clean, has_orphans, has_stale }
+}
+
 /// The state of a page; every combination that is not one of the scheme's states is refused.
-fn state(device: &Device, page: Lpn, cooperative: bool) -> State {
+fn state(device: &Device, page: Lpn, scheme: Scheme) -> State {
     let (cache, ftl) = (device.cache(), device.flash());
     let (mapped, marked) = (ftl.lookup(page).is_some(), ftl.is_marked(page));
     let cached = cache.lookup(page).map(|slot| (cache.is_dirty(slot), cache.is_orphan(slot)));
     match (mapped, marked, cached) {
         (false, false, None) => State::Nowhere,
         (true, false, None) => State::Flash,
-        (true, marked, Some((false, false))) if marked == cooperative => State::Clean,
+        (true, marked, Some((false, false))) if marked == scheme.marks_clean => State::Clean,
         (false, false, Some((true, false))) => State::Sole,
-        (false, false, Some((true, true))) if cooperative => State::Orphan,
-        (true, false, Some((true, false))) if !cooperative => State::Stale,
+        (false, false, Some((true, true))) if scheme.has_orphans => State::Orphan,
+        (true, false, Some((true, false))) if scheme.has_stale => State::Stale,
         illegal => panic!("{page:?} is (mapped, marked, cached (dirty, orphan)) = {illegal:?}"),
     }
 }
@@ -142,6 +162,31 @@ const NONE: &[Row] = &[
     (Stale, Gc, Stale, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs"),
 ];
 
+const COPIES_CLEAN: Row = (Clean, Gc, Clean, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs");
+
+/// The first half of cdm: a page that is cached clean is one like any other.
+fn overwrites() -> Vec<Row> {
+    let same = CDM.iter().filter(|row| row.0 != Orphan && !matches!(row, (Clean, Gc, ..)));
+    same.copied().chain([COPIES_CLEAN]).collect()
+}
+
+/// The second half: GC drops what is cached clean, and flash keeps what is overwritten as without cooperation.
+fn removable() -> Vec<Row> {
+    let dropped = CDM.iter().filter(|row| row.0 == Orphan || matches!(row, (Clean, Gc, ..)));
+    dropped.chain(NONE.iter().filter(|row| !matches!(row, (Clean, Gc, ..)))).copied().collect()
+}
+
+/// The flash copy is invalid as soon as the page is cached: there is no clean page, and each one that leaves is written.
+fn invalidate_on_cache() -> Vec<Row> {
+    let same = COMMON.iter().chain(CDM).filter(|row| ![row.0, row.2].contains(&Clean));
+    let rows = same.filter(|row| !matches!(row, (Orphan, Gc, ..))).copied();
+    rows.chain([
+        (Flash, Read, Orphan, "read X host", "read_misses nvm_writes flash_reads"),
+        (Orphan, Gc, Orphan, ERASES, "read_misses nvm_writes flash_reads erases"),
+    ])
+    .collect()
+}
+
 /// A device without a cache, whatever the scheme.
 const UNCACHED: &[Row] = &[
     (Nowhere, Read, Nowhere, "", "read_misses"),
@@ -192,25 +237,26 @@ const READ_AROUND: &[Row] = &[
     (Sole, Write, Sole, "", "write_hits nvm_writes absorbed"),
 ];
 
-/// A device, and whether its cache and flash cooperate.
-struct Scene(Checked<Device>, bool);
+/// A device, and the name of its scheme.
+struct Scene(Checked<Device>, &'static str);
 
 impl Scene {
     /// X lies in the first block, alone; Y, Z and W in later ones. No pool is low.
     fn new(setup: &Setup) -> Self {
         let mut device = Checked::device(setup);
         device.set_the_scene();
-        Self(device, setup.cooperation.name() == "cdm")
+        Self(device, setup.cooperation.name())
     }
 
     /// Every way to bring X into `from`.
-    fn routes(from: State) -> &'static [&'static [Event]] {
+    fn routes(from: State, scheme: &str) -> &'static [&'static [Event]] {
         match from {
             Nowhere => &[&[Trim], &[Read, Trim], &[Write, Trim]],
             Flash => &[&[]],
             Clean => &[&[Read]],
-            // Under cdm a write makes the flash copy invalid at once; without cooperation there must be none before.
+            // If flash is told of overwrites, a write makes its copy invalid at once; otherwise there must be none before.
             Sole => &[&[Trim, Write], &[Trim, Part], &[Write], &[Part], &[Read, Write], &[Read, Part]],
+            Orphan if scheme == "cdm-invalidate-on-cache" => &[&[Read]],
             Orphan => &[&[Read, Gc]],
             Stale => &[&[Write], &[Part], &[Read, Write]],
         }
@@ -255,7 +301,7 @@ impl Scene {
     }
 
     fn state(&self) -> State {
-        state(&self.0.level, X, self.1)
+        state(&self.0.level, X, scheme(self.1))
     }
 }
 
@@ -288,6 +334,9 @@ fn flash_operations(log: &[Done], skip: usize) -> String {
 
 const NO_COOPERATION: &str = "\"none\"";
 const PLAIN: &str = "\"cdm\"";
+const OVERWRITES: &str = "\"cdm-overwrites\"";
+const REMOVABLE: &str = "\"cdm-removable\"";
+const INVALIDATE: &str = "\"cdm-invalidate-on-cache\"";
 
 /// A cache of two slots; reads look whether GC is due, too.
 fn setup(scheme: &str) -> Setup {
@@ -299,7 +348,7 @@ fn setup(scheme: &str) -> Setup {
 fn check(table: &[Row], setup: &Setup) {
     for &(from, event, to, flash, counted) in table {
         let mut arranged = 0;
-        for route in Scene::routes(from) {
+        for route in Scene::routes(from, setup.cooperation.name()) {
             let mut scene = Scene::new(setup);
             scene.arrange(route);
             if scene.state() != from {
@@ -334,10 +383,62 @@ fn cdm_follows_its_table() {
 fn cdm_with_an_estimate_follows_its_table() {
     let mut table: Vec<Row> = [COMMON, CDM].concat().into_iter().filter(|row| row.0 != Orphan).collect();
     for row in table.iter_mut().filter(|row| matches!(row, (Clean, Gc, ..))) {
-        *row = (Clean, Gc, Clean, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs");
+        *row = COPIES_CLEAN;
     }
     for weight in ["adaptive", "by-age"] {
         check(&table, &setup(&format!(r#"{{"name": "cdm", "removable_weight": "{weight}"}}"#)));
+    }
+}
+
+#[test]
+fn each_half_of_cdm_follows_its_table() {
+    check(&[COMMON, &overwrites()].concat(), &setup(OVERWRITES));
+    for weight in ["0", "0.5", "1"] {
+        let scheme = format!(r#"{{"name": "cdm-removable", "removable_weight": {weight}}}"#);
+        check(&[COMMON, &removable()].concat(), &setup(&scheme));
+    }
+}
+
+#[test]
+fn what_is_invalid_when_it_is_cached_is_written_when_it_leaves() {
+    check(&invalidate_on_cache(), &setup(INVALIDATE));
+}
+
+/// X is overwritten in the cache, or read, and GC comes by: its invalid copy was spared if the cache has told of it and
+/// has not written it yet.
+#[test]
+fn a_copy_is_spared_where_flash_was_told_and_the_page_is_not_written_yet() {
+    for (scheme, route, spared, from_reads) in [
+        (PLAIN, &[Write][..], 1, 0),
+        (PLAIN, &[Read, Part], 1, 0),
+        (PLAIN, &[Write, Evict], 0, 0),
+        (PLAIN, &[Write, Trim], 0, 0),
+        (PLAIN, &[Trim, Write], 0, 0),
+        // Dropped, then overwritten: the drop counts.
+        (PLAIN, &[Read, Gc, Write], 0, 0),
+        (OVERWRITES, &[Write], 1, 0),
+        (OVERWRITES, &[Read], 0, 0),
+        (REMOVABLE, &[Write], 0, 0),
+        (REMOVABLE, &[Read], 0, 0),
+        (INVALIDATE, &[Read], 1, 1),
+        (INVALIDATE, &[Write], 1, 0),
+        (INVALIDATE, &[Read, Trim], 0, 1),
+        (NO_COOPERATION, &[Write], 0, 0),
+    ] {
+        let mut scene = Scene::new(&setup(scheme));
+        let before = scene.0.count("sole_copies.from_reads_pages");
+        scene.arrange(route);
+        let others = route.iter().map(|event| match event {
+            Evict => 2,
+            Gc => 1,
+            _ => 0,
+        });
+        let others = if scheme == INVALIDATE { others.sum() } else { 0 };
+        assert_eq!(scene.0.count("sole_copies.from_reads_pages") - before - others, from_reads, "{scheme} {route:?}");
+        scene.prepare(Gc);
+        let spared_before = scene.0.count("gc_spared_pages");
+        scene.apply(Gc);
+        assert_eq!(scene.0.count("gc_spared_pages") - spared_before, spared, "{scheme} {route:?}");
     }
 }
 
@@ -348,7 +449,7 @@ fn without_cooperation_flash_keeps_what_it_holds() {
 
 #[test]
 fn without_a_cache_all_schemes_are_the_same() {
-    for scheme in [NO_COOPERATION, PLAIN] {
+    for scheme in [NO_COOPERATION, PLAIN, OVERWRITES, REMOVABLE, INVALIDATE] {
         check(UNCACHED, &setup(scheme).with_slots(0));
     }
 }
@@ -380,11 +481,14 @@ fn every_hit_is_a_use() {
 /// The tables cover what they claim: all events in all states of every scheme.
 #[test]
 fn the_tables_are_complete() {
-    for (table, states) in
-        [(CDM, &[Nowhere, Flash, Clean, Sole, Orphan]), (NONE, &[Nowhere, Flash, Clean, Sole, Stale])]
-    {
-        let mut rows: Vec<_> =
-            COMMON.iter().chain(table).map(|row| format!("{:?} {:?}", row.0, row.1)).collect();
+    for (table, states) in [
+        ([COMMON, CDM].concat(), &[Nowhere, Flash, Clean, Sole, Orphan][..]),
+        ([COMMON, NONE].concat(), &[Nowhere, Flash, Clean, Sole, Stale]),
+        ([COMMON, &overwrites()].concat(), &[Nowhere, Flash, Clean, Sole]),
+        ([COMMON, &removable()].concat(), &[Nowhere, Flash, Clean, Sole, Orphan, Stale]),
+        (invalidate_on_cache(), &[Nowhere, Flash, Sole, Orphan]),
+    ] {
+        let mut rows: Vec<_> = table.iter().map(|row| format!("{:?} {:?}", row.0, row.1)).collect();
         let mut all = Vec::new();
         for state in states {
             all.extend(
@@ -410,6 +514,11 @@ fn illegal_states_are_refused() {
         (PLAIN, &[Write], write, "is cached dirty, so flash has no copy"),
         (PLAIN, &[Read], unmark, "is cached clean, so its flash copy is removable"),
         (PLAIN, &[Read], invalidate, "is cached clean, so its flash copy is removable"),
+        (OVERWRITES, &[Read], mark, "is cached clean, so its flash copy is valid"),
+        (OVERWRITES, &[Write], write, "is cached dirty, so flash has no copy"),
+        (REMOVABLE, &[Read], unmark, "is cached clean, so its flash copy is removable"),
+        (REMOVABLE, &[Write], mark, "is cached dirty, so its flash copy is not removable"),
+        (INVALIDATE, &[Read], write, "is cached dirty, so flash has no copy"),
         (NO_COOPERATION, &[Read], mark, "flash knows nothing of the cache"),
         (NO_COOPERATION, &[Read], invalidate, "is cached clean, so mapped"),
     ] {

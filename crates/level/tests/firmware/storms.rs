@@ -24,6 +24,11 @@ const SCHEMES: &[&str] = &[
     r#"{"name": "cdm", "removable_weight": "by-age"}"#,
     r#"{"name": "cdm", "removable_weight": 0, "sole_copies_max": "16B"}"#,
     r#"{"name": "cdm", "removable_weight": "adaptive", "rewrite_stream": "gc", "sole_copies_max": "64B"}"#,
+    r#""cdm-overwrites""#,
+    r#"{"name": "cdm-removable", "removable_weight": 0.5, "rewrite_stream": "gc"}"#,
+    r#"{"name": "cdm-removable", "removable_weight": "adaptive", "sole_copies_max": "64B"}"#,
+    r#""cdm-invalidate-on-cache""#,
+    r#""cdm-hgc""#,
     r#"{"name": "cdm-consistent", "commit_interval": "1us", "deletions_max": 2}"#,
     r#"{"name": "cdm-consistent", "low_watermark": "40%", "high_watermark": "50%"}"#,
     r#""ggc""#,
@@ -50,10 +55,12 @@ fn draw(
     let mut setup = Setup::draw(scheme, if consistent { slots.max(1) } else { slots }, stream);
     setup.cache.policy = EvictionConfig::by_name(policy).expect("a policy");
     setup.cache.placement = placement;
-    let is_for_buffers = !matches!(setup.cooperation.name(), "cdm" | "cdm-consistent");
+    let is_for_buffers = !setup.cooperation.name().starts_with("cdm");
     setup.cache.volatile |= is_for_buffers && placement == Placement::InStorage && stream.random();
     let in_host = placement == Placement::Host;
-    if in_host && (!matches!(setup.cooperation.name(), "none" | "cdm") || scheme.contains("by-age")) {
+    let in_device_only = is_for_buffers && setup.cooperation.name() != "none"
+        || ["consistent", "hgc", "by-age"].iter().any(|part| scheme.contains(part));
+    if in_host && in_device_only {
         return None;
     }
     if buffered {
@@ -103,7 +110,7 @@ fn assert_conserved(setup: &Setup, storm: &Checked<Stack>) {
     assert_requests(&report, "cache", reads, writes);
     let enters = setup.cache.write_allocate && count("cache.capacity_pages") > 0;
     let past = if enters { 0 } else { count("cache.write_misses") };
-    let drops = count("gc_drops_pages");
+    let drops = count("gc_drops_pages") + count("sole_copies.from_reads_pages");
     let written = written(&report, "cache") + count("sole_copies.cleaned_pages");
     let taken = count("shadows.from_buffer_pages") + count("shadows.discarded_twins_pages");
     let ended = past + written + taken + ended(&report, "cache");

@@ -136,6 +136,18 @@ fn the_transactions_have_the_published_shape() {
 }
 
 #[test]
+fn the_transactions_have_the_share_of_reads_that_is_asked_for() {
+    for percent in [0, 10, 23, 52, 100] {
+        let requests = of(&format!(
+            "preset = {{ name = \"oltp-like\", requests = 200_000, read_share = \"{percent}%\" }}"
+        ));
+        assert_eq!(requests.len(), 200_000);
+        let reads = share(&requests, |request| request.op == Op::Read);
+        assert_near(reads + 1.0, f64::from(percent) / 100.0 + 1.0, 0.004);
+    }
+}
+
+#[test]
 fn phases_follow_each_other_in_time() {
     let text = r#"
         [[phases]]
@@ -331,6 +343,10 @@ fn an_invalid_part_is_refused_with_its_full_key() {
         ),
         ("preset = { name = \"jesd219-enterprise\", align = \"0B\" }", "preset.align: 0B was given"),
         ("preset = { name = \"oltp-like\", requests = 10 }", "preset.requests: 10 was given; at least 1000"),
+        (
+            "preset = { name = \"oltp-like\", read_share = \"101%\" }",
+            "preset.read_share: 101% was given; from 0% to 100% is allowed",
+        ),
         (
             "preset = { name = \"oltp-like\", space = \"1MiB\" }",
             "preset.space: 1MiB was given; from 64MiB to",

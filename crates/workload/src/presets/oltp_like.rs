@@ -38,11 +38,14 @@ pub struct OltpLikeConfig {
     pub interarrival: Duration,
     /// Size of the used address range, at least 64 MiB; it begins at 0. Default: the whole device.
     pub space: Option<Bytes>,
+    /// Share of reads among all requests, from 0% to 100%. Writes of all units become reads, or reads writes, with the
+    /// same probability. Default: that of Financial1, about 23 %.
+    pub read_share: Option<Share>,
 }
 
 impl Default for OltpLikeConfig {
     fn default() -> Self {
-        Self { requests: 1_000_000, interarrival: Duration { ns: 8_190_000 }, space: None }
+        Self { requests: 1_000_000, interarrival: Duration { ns: 8_190_000 }, space: None, read_share: None }
     }
 }
 
@@ -119,6 +122,18 @@ const UNITS: [Unit; 8] = [
     Unit { name: "batch", traffic: 1, space: 5, reads: 0, zipf: None, runs: 0, sizes: &[(96, 1)] },
 ];
 
+impl OltpLikeConfig {
+    /// The share of reads of a unit, so that all units together have the share that is asked for.
+    fn read_share_of(&self, unit: &Unit) -> Share {
+        let one = u128::from(Share::ONE.ppb);
+        let all: u64 = UNITS.iter().map(|unit| unit.traffic * unit.reads).sum();
+        let (all, own) = (u128::from(all) * one / 10_000, u128::from(unit.reads) * one / 100);
+        let asked = self.read_share.map_or(all, |share| share.ppb.into());
+        let ppb = if asked < all { own * asked / all } else { own + (one - own) * (asked - all) / (one - all) };
+        Share { ppb: ppb as u64 }
+    }
+}
+
 impl Unit {
     fn tenant(&self, config: &OltpLikeConfig) -> Part {
         let sector = |count| Bytes { count: count * 512 };
@@ -140,7 +155,7 @@ impl Unit {
         let synthetic = SyntheticConfig {
             generator,
             requests: Share::percent(self.traffic).of(config.requests).max(1),
-            read_share: Share::percent(self.reads),
+            read_share: config.read_share_of(self),
             size: SizeConfig::Choice(ChoiceConfig { sizes: sizes.collect() }),
             align: sector(1),
             arrival: ArrivalConfig::Poisson(PoissonConfig { mean }),
@@ -160,7 +175,7 @@ impl PresetWorkload for OltpLike {
     }
 
     fn part(&self, space_bytes: u64) -> Result<Part, WorkloadError> {
-        let OltpLikeConfig { requests, interarrival, space } = self.0;
+        let OltpLikeConfig { requests, interarrival, space, read_share } = self.0;
         let refuse = |key, problem| Err(WorkloadError::Parameters { key, problem });
         if requests < 1000 {
             return refuse("preset.requests", format!("{requests} was given; at least 1000 is allowed"));
@@ -169,6 +184,9 @@ impl PresetWorkload for OltpLike {
         if interarrival == Duration::ZERO || interarrival > longest {
             let problem = format!("{interarrival} was given; from 1ns to {longest} is allowed");
             return refuse("preset.interarrival", problem);
+        }
+        if let Some(given) = read_share.filter(|&given| given > Share::ONE) {
+            return refuse("preset.read_share", format!("{given} was given; from 0% to 100% is allowed"));
         }
         let (least, most) = (Bytes { count: 64 << 20 }, Bytes { count: space_bytes });
         let space = space.unwrap_or(most);
