@@ -44,7 +44,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
-            12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
+            20 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
         }
         // The age of each page, and a list of sole copies.
         CooperationConfig::Cdm(_) => 9 * slots,

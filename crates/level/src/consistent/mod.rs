@@ -10,18 +10,23 @@
 //! | S2 | GC | S2 | the flash page is copied |
 //! | S2 | commit | S3 | protect, the flash page is invalid; no I/O |
 //! | S3 | write | S4 + S5 | copy on write into a new slot |
-//! | S3 | checkpoint | S1 → S0 | programmed and evicted at once, since it was chosen for eviction |
+//! | S3 | checkpoint | S1 | programmed; the copy stays cached as a clean one |
 //! | S4 + S5 | commit | S3 | S5's slot is free |
 //! | S4 + S5 | checkpoint | S2 | S5's data is programmed and its slot is free |
 //! | any | trim | deleted | an uncommitted deletion; the committed version goes at the commit |
 //!
+//! **Room.** The pages whose turn it is to leave are checkpointed ahead of that, between the watermarks, and stand by:
+//! they are clean, and leave at no cost when a slot is needed. A page that is used meanwhile stands by no more.
+//!
 //! **Order.** Before its data is touched, a slot gets a durable label with its new page and the uncommitted epoch: a
-//! crash in between leaves a void label. (The label of a clean page is void already.) A commit makes everything
+//! crash in between leaves a void label. (The label of a clean page is void already; that of a checkpointed page is made
+//! so, durably.) A commit makes everything
 //! durable, then stores one word, the committed epoch: this is the atomic switch for all pages. A slot is freed only
 //! after its replacement is durable.
 
 pub mod nvm;
 mod recovery;
+mod standby;
 
 use crate::config::CacheConfig;
 use crate::cooperates::{Cached, Cooperates};
@@ -36,6 +41,7 @@ use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite, WriteStream};
 use coflash_media::{Access, Cause, DieId, Media, Memory, Place, Slot};
 use nvm::{Epoch, Label, Layout};
+pub(crate) use standby::Standby;
 
 /// The crash-consistent cache and its FTL.
 #[derive(Clone)]
@@ -119,7 +125,7 @@ impl Consistent {
         match self.cache.lookup(lpn) {
             None if self.scheme.deletions.contains_key(&lpn) => return,
             None => {}
-            Some(slot) if self.cache.is_pinned(slot) => {
+            Some(slot) if self.scheme.uncommitted.contains(slot) => {
                 // S2, S4: the uncommitted version is freed at once, the committed one stays.
                 self.counters.dropped_pages += 1;
                 self.scheme.uncommitted.remove(slot);
@@ -271,7 +277,7 @@ impl Consistent {
 
     /// Take and label a slot for an uncommitted version, before its first byte is written.
     fn new_version<M: Media>(&mut self, lpn: Lpn, media: &mut M) -> SlotId {
-        let slot = self.cache.insert(lpn, true);
+        let slot = self.insert(lpn, true, media);
         self.scheme.label(slot, Label::Data(lpn, self.scheme.epoch()), media);
         media.fence();
         self.cache.pin(slot);
@@ -281,14 +287,15 @@ impl Consistent {
 
     /// Note a hit.
     fn touch(&mut self, slot: SlotId) {
-        if self.cache.is_pinned(slot) {
+        if self.scheme.uncommitted.contains(slot) {
             self.scheme.uncommitted.move_to_front(slot);
-        } else {
+        } else if !self.scheme.leave_standby(slot, &mut self.cache) {
             self.cache.touch(slot);
         }
     }
 
     fn free<M: Media>(&mut self, slot: SlotId, media: &mut M) {
+        self.scheme.standby.remove(slot);
         self.scheme.label(slot, Label::Free, media);
         self.cache.remove(slot);
     }
@@ -298,32 +305,46 @@ impl Consistent {
         self.commit(media);
     }
 
-    /// Free slots up to the high watermark if fewer than the low watermark are free, in the order of eviction: clean
-    /// pages are discarded, committed ones checkpointed. The host does not wait, since some slots are still free.
+    /// Keep slots ready, free or standing by: up to the high watermark if fewer than the low one are. Pages join those
+    /// that stand by in the order of eviction, committed ones by a checkpoint. The host does not wait.
     fn make_room<M: Media>(&mut self, start: M::When, media: &mut M) -> Result<(), M::Error> {
         let (low, high) = self.scheme.watermarks();
-        let free = |cache: &Cache| cache.capacity() - cache.len();
-        if free(&self.cache) >= low {
+        if self.ready_slots() >= low {
             return Ok(());
         }
-        while free(&self.cache) < high {
+        while self.ready_slots() < high {
             match self.cache.victim() {
                 Some(slot) if self.cache.is_dirty(slot) => self.checkpoint(slot, start, media)?,
-                Some(slot) => {
-                    self.counters.clean_evictions_pages += 1;
-                    let lpn = self.cache.page_of(slot);
-                    Cooperates::unmark(&mut self.flash, Cached { lpn, slot });
-                    self.free(slot, media);
-                }
-                // All remaining pages are uncommitted.
-                None if self.cache.is_empty() => break,
+                Some(slot) => self.stand_by(slot),
+                None if self.scheme.standby.len() == self.cache.len() => break,
+                // All other pages are uncommitted.
                 None => self.commit_early(media),
             }
         }
         Ok(())
     }
 
-    /// Write a committed version to flash: S3 → S0 (through S1), or S4 + S5 → S2.
+    fn ready_slots(&self) -> u32 {
+        self.cache.capacity() - self.cache.len() + self.scheme.standby.len()
+    }
+
+    fn stand_by(&mut self, slot: SlotId) {
+        self.cache.pin(slot);
+        self.scheme.standby.push(slot);
+    }
+
+    /// Put a page into a free slot. If there is none, the page leaves that has stood by for longest: S1 → S0.
+    fn insert<M: Media>(&mut self, lpn: Lpn, dirty: bool, media: &mut M) -> SlotId {
+        if self.cache.is_full() {
+            let slot = self.scheme.standby.oldest().expect("room was made");
+            self.counters.clean_evictions_pages += 1;
+            Cooperates::unmark(&mut self.flash, Cached { lpn: self.cache.page_of(slot), slot });
+            self.free(slot, media);
+        }
+        self.cache.insert(lpn, dirty)
+    }
+
+    /// Write a committed version to flash: S3 → S1, or S4 + S5 → S2.
     fn checkpoint<M: Media>(&mut self, slot: SlotId, start: M::When, media: &mut M) -> Result<(), M::Error> {
         let lpn = self.cache.page_of(slot);
         self.scheme.counters.checkpoints_pages += 1;
@@ -341,14 +362,20 @@ impl Consistent {
         };
         let (flash, mut io) = self.descend(media, start);
         flash.write(write, start, &mut io)?;
-        // The page is in flash: now recovery may find it there, and after that the slot may be freed.
+        // The page is in flash: now recovery may find it there, and only after that the slot may be used again.
         self.set_absent(lpn, false, media);
         media.fence();
         if self.cache.is_detached(slot) {
             let current = self.cache.lookup(lpn).expect("an S5 has its S4");
             self.scheme.older[current] = None;
+            self.free(slot, media);
+        } else {
+            self.cache.set_dirty(slot, false);
+            self.scheme.label(slot, Label::Clean(lpn), media);
+            media.fence();
+            Cooperates::mark(&mut self.flash, Cached { lpn, slot });
+            self.stand_by(slot);
         }
-        self.free(slot, media);
         Ok(())
     }
 
@@ -413,7 +440,7 @@ impl<M: Media> Level<M> for Consistent {
         let Some(done) = flash.read(page, after, &mut inner)? else { return Ok(None) };
         // The read succeeds even if no page can be evicted any more.
         if self.read_allocate && self.make_room(io.start, io.media).is_ok() {
-            let slot = self.cache.insert(page.lpn, false);
+            let slot = self.insert(page.lpn, false, io.media);
             self.counters.nvm_writes_pages += 1;
             self.scheme.label(slot, Label::Clean(page.lpn), io.media);
             io.media.fence();
@@ -436,7 +463,7 @@ impl<M: Media> Level<M> for Consistent {
         };
         self.counters.write_hits += 1;
         self.counters.nvm_writes_pages += 1;
-        if self.cache.is_pinned(slot) {
+        if self.scheme.uncommitted.contains(slot) {
             // S2, S4
             self.counters.absorbed_pages += 1;
             self.touch(slot);
@@ -445,6 +472,7 @@ impl<M: Media> Level<M> for Consistent {
         } else {
             // S1 → S2. After a crash the slot has one of two labels, both void.
             Cooperates::unmark(&mut self.flash, Cached { lpn: page.lpn, slot });
+            self.scheme.leave_standby(slot, &mut self.cache);
             self.scheme.label(slot, Label::Data(page.lpn, self.scheme.epoch()), io.media);
             self.cache.set_dirty(slot, true);
             self.cache.pin(slot);

@@ -10,11 +10,13 @@
 //! S5  the committed version of the same page, write-protected   detached dirty slot
 //! ```
 //!
-//! A slot with uncommitted data is *pinned*: the eviction policy does not see it. A page that was never committed has
+//! A slot with uncommitted data is *pinned*: the eviction policy does not see it. So is a clean slot that *stands by* to
+//! leave. A page that was never committed has
 //! an S4 without an S5. A deletion waits for its commit, too: until then the committed version stays in flash or in a
 //! *condemned* slot (detached and pinned). The transitions are in `consistent`.
 
 use super::{CooperationScheme, Scheme, Setting};
+use crate::consistent::Standby;
 use crate::consistent::nvm::{Epoch, Label, Layout};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, IdVec, List, Lpn, Misfit, Policy, Share, Time};
@@ -32,9 +34,9 @@ use std::num::NonZeroU16;
 pub struct CdmConsistentConfig {
     /// Simulated time between commits. A flush by the host commits, too.
     pub commit_interval: Duration,
-    /// Checkpointing begins when fewer slots than this share of the cache are free.
+    /// Checkpointing begins when fewer slots than this share of the cache are free, or hold clean pages about to leave.
     pub low_watermark: Share,
-    /// Checkpointing ends when this share of the cache is free.
+    /// Checkpointing ends when this share of the cache is free, or holds clean pages about to leave.
     pub high_watermark: Share,
     /// The number of trims that can wait for their commit, from 1 to 65535. One more causes an early commit.
     pub deletions_max: NonZeroU16,
@@ -82,6 +84,8 @@ pub struct CdmConsistent {
     pub(crate) committed: Epoch,
     /// Slots in S2 and S4, the most recently used at the front.
     pub(crate) uncommitted: List<SlotId>,
+    /// Slots in S1 whose turn to leave has come.
+    pub(crate) standby: Standby,
     /// The slot of the S5 that belongs to each S4.
     pub(crate) older: IdVec<SlotId, Option<SlotId>>,
     pub(crate) deletions: BTreeMap<Lpn, Deletion>,
@@ -108,7 +112,16 @@ impl CdmConsistent {
         media.store(self.layout.slot(slot.get()), label.encode());
     }
 
-    /// The numbers of free slots at which checkpointing begins and ends.
+    /// Let the eviction policy see a slot again as if its page were new, if it stood by. Returns whether it did.
+    pub(crate) fn leave_standby(&mut self, slot: SlotId, cache: &mut Cache) -> bool {
+        let stood_by = self.standby.remove(slot);
+        if stood_by {
+            cache.unpin(slot);
+        }
+        stood_by
+    }
+
+    /// The numbers of slots ready for new pages at which checkpointing begins and ends.
     pub(crate) fn watermarks(&self) -> (u32, u32) {
         let slots = u64::from(self.layout.slots);
         let low = (self.config.low_watermark.of(slots) as u32).max(2);
@@ -153,6 +166,7 @@ impl CooperationScheme for CdmConsistent {
             layout: Layout { slots, deletions, logical_pages },
             committed: Epoch(0),
             uncommitted: List::new(slots),
+            standby: Standby::new(slots),
             older: IdVec::filled(None, slots as usize),
             deletions: BTreeMap::new(),
             free_entries: (0..deletions).rev().collect(),
@@ -172,6 +186,7 @@ impl Scheme for CdmConsistent {
         let slot = cache.lookup(lpn).expect("a removable page is cached");
         media.fence();
         self.label(slot, Label::Data(lpn, self.committed), media);
+        self.leave_standby(slot, cache);
         cache.orphan(slot);
         Decision::Drop
     }
@@ -186,6 +201,7 @@ impl Scheme for CdmConsistent {
 
     fn heap_bytes(&self) -> usize {
         self.uncommitted.heap_bytes()
+            + self.standby.heap_bytes()
             + self.older.heap_bytes()
             + self.absent.capacity() * size_of::<u64>()
             + self.free_entries.capacity() * size_of::<u32>()
@@ -200,7 +216,8 @@ impl Scheme for CdmConsistent {
                 (cache.is_dirty(slot), cache.is_pinned(slot), cache.is_detached(slot));
             let mapped = ftl.lookup(lpn).is_some();
             if !dirty {
-                assert!(!pinned && !detached && ftl.is_marked(lpn), "{lpn:?} in S1: mapped and marked");
+                assert!(!detached && ftl.is_marked(lpn), "{lpn:?} in S1: mapped and marked");
+                assert_eq!(pinned, self.standby.contains(slot), "{lpn:?} in S1: who has pinned it");
             } else if detached {
                 assert!(!mapped, "{lpn:?} in S5, or condemned: no flash copy");
                 let current = cache.lookup(lpn).and_then(|current| self.older[current]);
@@ -227,9 +244,11 @@ impl Scheme for CdmConsistent {
                 "{lpn:?} is removable: cached clean"
             );
         }
-        let pinned =
-            cache.occupied().filter(|&slot| cache.is_pinned(slot) && !cache.is_detached(slot)).count();
-        assert_eq!(self.uncommitted.iter().count(), pinned, "uncommitted slots");
+        let pinned = cache.occupied().filter(|&slot| cache.is_pinned(slot) && !cache.is_detached(slot));
+        let (uncommitted, clean): (Vec<_>, Vec<_>) = pinned.partition(|&slot| cache.is_dirty(slot));
+        assert_eq!(self.uncommitted.iter().count(), uncommitted.len(), "uncommitted slots");
+        assert_eq!(self.standby.iter().count(), clean.len(), "slots that stand by");
+        assert_eq!(self.standby.len() as usize, clean.len(), "the count of slots that stand by");
         for (&lpn, deletion) in &self.deletions {
             assert!(cache.lookup(lpn).is_none(), "{lpn:?} is deleted and not cached");
             assert!(

@@ -109,8 +109,13 @@ impl Whereabouts {
         self.cached.is_some_and(|[dirty, ..]| !dirty)
     }
 
-    pub(crate) fn is_pinned(&self) -> bool {
-        self.cached.is_some_and(|[_, pinned, _]| pinned)
+    /// Clean, and about to leave.
+    pub(crate) fn stands_by(&self) -> bool {
+        self.cached.is_some_and(|[dirty, pinned, _]| !dirty && pinned)
+    }
+
+    pub(crate) fn is_uncommitted(&self) -> bool {
+        self.cached.is_some_and(|[dirty, pinned, _]| dirty && pinned)
     }
 
     /// In S3 because GC dropped the flash copy.
