@@ -216,6 +216,14 @@ impl<N> NoticeQueue<N> {
         self.depart(self.waiting_len, bytes, takes, now + takes, now + takes);
     }
 
+    /// Lose all notices that have not arrived.
+    pub(super) fn lose_all(&mut self) {
+        self.first.0 += self.waiting.len() as u64;
+        self.waiting.clear();
+        self.waiting_len = 0;
+        self.under_way.clear();
+    }
+
     /// Take the next notice that has arrived by `now`.
     #[inline]
     pub(super) fn arrived(&mut self, now: Time) -> Option<N> {

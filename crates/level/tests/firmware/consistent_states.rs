@@ -339,9 +339,9 @@ fn the_table_is_complete_and_followed() {
 #[test]
 fn illegal_states_are_refused() {
     type Force = fn(&mut Checked<Device, Tapped<Image, Noted>>);
-    let mark: Force = |device| device.level.flash_mut().mark(X);
-    let unmark: Force = |device| device.level.flash_mut().unmark(X);
-    let invalidate: Force = |device| device.level.flash_mut().invalidate(X);
+    let mark: Force = |device| device.level.below_mut().mark(X);
+    let unmark: Force = |device| device.level.below_mut().unmark(X);
+    let invalidate: Force = |device| device.level.below_mut().invalidate(X);
     let map: Force = |device| device.write_past_cache(X);
     for (route, force, problem) in [
         (&[][..], mark, "Lpn(0) is removable: cached clean"),

@@ -28,7 +28,7 @@ enum State {
 
 /// The state of a page; every combination that is not one of the scheme's states is refused.
 fn state(device: &Device, page: Lpn, cooperative: bool) -> State {
-    let (cache, ftl) = (device.cache(), device.flash());
+    let (cache, ftl) = (device.cache(), device.below());
     let (mapped, marked) = (ftl.lookup(page).is_some(), ftl.is_marked(page));
     let cached = cache.lookup(page).map(|slot| (cache.is_dirty(slot), cache.is_orphan(slot)));
     match (mapped, marked, cached) {
@@ -401,9 +401,9 @@ fn the_tables_are_complete() {
 #[test]
 fn illegal_states_are_refused() {
     type Force = fn(&mut Checked<Device>);
-    let mark: Force = |device| device.level.flash_mut().mark(X);
-    let unmark: Force = |device| device.level.flash_mut().unmark(X);
-    let invalidate: Force = |device| device.level.flash_mut().invalidate(X);
+    let mark: Force = |device| device.level.below_mut().mark(X);
+    let unmark: Force = |device| device.level.below_mut().unmark(X);
+    let invalidate: Force = |device| device.level.below_mut().invalidate(X);
     let write: Force = |device| device.write_past_cache(X);
     for (scheme, route, force, problem) in [
         (PLAIN, &[][..], mark, "is removable, so it is cached"),

@@ -53,7 +53,9 @@ fn draw(
     let is_for_buffers = !matches!(setup.cooperation.name(), "cdm" | "cdm-consistent");
     setup.cache.volatile |= is_for_buffers && placement == Placement::InStorage && stream.random();
     let in_host = placement == Placement::Host;
-    if in_host && (!matches!(setup.cooperation.name(), "none" | "cdm") || scheme.contains("by-age")) {
+    let fits =
+        matches!(setup.cooperation.name(), "none" | "cdm" | "cdm-consistent") && !scheme.contains("by-age");
+    if in_host && !fits {
         return None;
     }
     if buffered {
