@@ -20,9 +20,8 @@
 //!
 //! **Order.** Before its data is touched, a slot gets a durable label with its new page and the uncommitted epoch: a
 //! crash in between leaves a void label. (The label of a clean page is void already; that of a checkpointed page is made
-//! so, durably.) A commit makes everything
-//! durable, then stores one word, the committed epoch: this is the atomic switch for all pages. A slot is freed only
-//! after its replacement is durable.
+//! so, durably.) A commit makes everything durable, then stores one word, the committed epoch: this is the atomic switch
+//! for all pages. A slot is freed only after its replacement is durable.
 //!
 //! **Across a link** the slots, their labels and the committed epoch are in the host's memory, flash is in the device, and
 //! either may lose power alone. The host changes its memory first, durably, and speaks then. So every message but two

@@ -105,6 +105,12 @@ impl Subject {
         coflash_level::Level::pass_time(link, now, io).expect("it moves no page");
     }
 
+    /// What is on its way in either direction is lost.
+    fn lose_messages(&mut self) {
+        let flash = std::mem::replace(self.stack.level.flash_mut(), self.setup.flash());
+        self.stack.rig.level.below_mut().link.restart_device(flash);
+    }
+
     /// Power is gone and back.
     fn restart(&mut self, side: Side, survives: impl FnMut(usize) -> bool) {
         self.down = Some(match self.down {
@@ -286,9 +292,14 @@ fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<u64, String> {
     for cut in 0..cuts {
         let mut side = pick(&mut stream, &SIDES);
         subject.image().cut_side_after(side, stream.random_range(0..400));
+        let loses = stream.random::<bool>();
         while !subject.is_dead() {
             subject.apply(Operation::draw(&mut stream, subject.pages()));
-            if !subject.is_dead() {
+            if loses && stream.random_range(0..8_u32) == 0 {
+                subject.lose_messages();
+            }
+            // The link takes it amiss when a notice about a grant is lost; no page may be.
+            if !subject.is_dead() && !loses {
                 subject.stack.assert_invariants();
             }
         }
