@@ -4,6 +4,7 @@ use crate::Measured;
 use crate::{generating, parsing};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
+use coflash_hybrid::WritePolicy;
 use coflash_hybrid::costmodel::{Cleaning, Costs, Demand, HitCurve, Measured as CostsMeasured};
 use coflash_scenario::Scenario;
 use coflash_sim::{NoObserver, run};
@@ -111,6 +112,7 @@ fn decisions(by_measures: bool) -> Measured {
         past_the_cache: 0.0,
         cleaning: Cleaning::default(),
         writes_wait: true,
+        write_policy: WritePolicy::WriteBack,
         disks: 1.0,
         dies: 1.0,
     };

@@ -47,7 +47,7 @@ def test_a_cache_in_the_device_has_no_link_to_speak_of() -> None:
 
 
 def test_what_does_not_fit_is_refused_by_its_key() -> None:
-    with pytest.raises(coflash.CoflashError, match=r"^cache\.placement: .*\"none\" and \"cdm\" are allowed"):
-        coflash.run(SMALL.with_({"cache.placement": "host", "cooperation": {"name": "cdm-consistent"}}))
+    with pytest.raises(coflash.CoflashError, match=r"^cache\.placement: .*\"none\", \"cdm\" and"):
+        coflash.run(SMALL.with_({"cache.placement": "host", "cooperation": {"name": "sgc"}}))
     with pytest.raises(coflash.CoflashError, match=r"host\.notices: .*piggybacked"):
         SMALL.with_({"host.notices": "pigybacked"})

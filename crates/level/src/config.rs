@@ -38,7 +38,7 @@ pub enum Placement {
     #[default]
     InStorage,
     /// In the host. Accesses that miss the cache cross the link, and so do all messages between cache and flash; see
-    /// `[host]`. Not with `cdm-consistent`, and not with schemes for write buffers.
+    /// `[host]`. Not with schemes for write buffers.
     Host,
 }
 

@@ -44,6 +44,26 @@ pub trait Cooperates {
         let _ = page;
     }
 
+    /// Whether flash may hold a page, as far as is known without asking.
+    fn may_hold(&self, lpn: Lpn) -> bool {
+        let _ = lpn;
+        true
+    }
+
+    /// Note that the newest version of a page is in another slot now. What flash was told of the first holds for it.
+    fn moved(&mut self, page: Cached, to: SlotId) {
+        let _ = (page, to);
+    }
+
+    /// Whether flash may drop a page without asking.
+    fn is_granted(&self, page: Cached) -> bool {
+        let _ = page;
+        false
+    }
+
+    /// Forget all messages, and clear the marks: one side has restarted.
+    fn disconnect(&mut self) {}
+
     /// Whether flash holds the data of a clean copy and will keep it after the copy is evicted.
     fn keeps(&mut self, page: Cached) -> bool {
         let _ = page;
@@ -121,6 +141,18 @@ impl Cooperates for Ftl {
     #[inline(always)]
     fn keeps(&mut self, page: Cached) -> bool {
         self.lookup(page.lpn).is_some()
+    }
+
+    #[inline(always)]
+    fn may_hold(&self, lpn: Lpn) -> bool {
+        self.lookup(lpn).is_some()
+    }
+
+    fn disconnect(&mut self) {
+        let marked: Vec<Lpn> = self.mapped().filter(|&lpn| self.is_marked(lpn)).collect();
+        for lpn in marked {
+            self.set_mark(lpn, Memory::Device, false);
+        }
     }
 
     #[inline(always)]

@@ -1,9 +1,9 @@
-//! A device: an FTL and the cache of its cooperation scheme.
+//! A level under the cache of its cooperation scheme; over an FTL this is a device.
 
 use crate::config::CacheConfig;
 use crate::consistent::Consistent;
 use crate::cooperates::{Cached, Cooperates};
-use crate::cooperation::CooperationConfig;
+use crate::cooperation::{Cooperation, CooperationConfig, Setting};
 use crate::level::{Command, Level};
 use crate::recovery_error::RecoveryError;
 use crate::write_back::WriteBack;
@@ -40,25 +40,73 @@ impl DeviceConfig<'_> {
     }
 }
 
-/// A device.
+/// The cache of a cooperation scheme, over a level.
 #[derive(Clone)]
-pub enum Device {
-    /// With a write-back cache.
-    WriteBack(WriteBack<Ftl>),
-    /// With a crash-consistent cache.
-    Consistent(Consistent),
+pub enum CacheLevel<L> {
+    /// A write-back cache.
+    WriteBack(WriteBack<L>),
+    /// A crash-consistent cache.
+    Consistent(Consistent<L>),
 }
 
-macro_rules! device_dispatch {
+/// A device.
+pub type Device = CacheLevel<Ftl>;
+
+macro_rules! cache_level_dispatch {
     ($self:expr, $cache:pat => $call:expr) => {
         match $self {
-            Device::WriteBack($cache) => $call,
-            Device::Consistent($cache) => $call,
+            CacheLevel::WriteBack($cache) => $call,
+            CacheLevel::Consistent($cache) => $call,
         }
     };
 }
 
-impl Device {
+impl<L: Cooperates> CacheLevel<L> {
+    /// Put the empty cache of a scheme over a level.
+    ///
+    /// # Errors
+    /// A parameter that is not allowed, or surroundings that the scheme does not support.
+    pub fn with_scheme(
+        below: L,
+        config: &CacheConfig,
+        setting: &Setting,
+        cooperation: &CooperationConfig,
+    ) -> Result<Self, Misfit> {
+        Ok(match cooperation.build(setting)? {
+            Cooperation::CdmConsistent(scheme) => {
+                Self::Consistent(Consistent::over(below, config, setting, scheme))
+            }
+            scheme => Self::WriteBack(WriteBack::over(below, config, setting, scheme)),
+        })
+    }
+
+    /// The level below.
+    #[inline]
+    #[must_use]
+    pub fn below(&self) -> &L {
+        cache_level_dispatch!(self, cache => cache.below())
+    }
+
+    /// Convert into the level below, without the cache.
+    #[must_use]
+    pub fn into_below(self) -> L {
+        cache_level_dispatch!(self, cache => cache.into_below())
+    }
+
+    /// Mutable access to the level below, past the cache. For warming up.
+    pub fn below_mut(&mut self) -> &mut L {
+        cache_level_dispatch!(self, cache => cache.below_mut())
+    }
+
+    /// The cached pages.
+    #[must_use]
+    pub fn cache(&self) -> &Cache {
+        cache_level_dispatch!(self, cache => cache.cache())
+    }
+}
+
+/// A device.
+impl CacheLevel<Ftl> {
     /// Create an erased device with an empty cache.
     ///
     /// # Errors
@@ -72,13 +120,9 @@ impl Device {
     /// # Errors
     /// The first part that does not fit the others.
     pub fn over(flash: Ftl, config: &DeviceConfig<'_>) -> Result<Self, Misfit> {
-        let page_bytes = config.geometry.page_size.count;
-        match config.cooperation {
-            CooperationConfig::CdmConsistent(consistency) => {
-                Consistent::new(flash, page_bytes, config.cache, consistency).map(Self::Consistent)
-            }
-            scheme => WriteBack::in_device(flash, page_bytes, config.cache, scheme).map(Self::WriteBack),
-        }
+        let (page_bytes, pages) = (config.geometry.page_size.count, flash.logical_pages());
+        let setting = config.cache.setting(Memory::Device, page_bytes, pages, false)?;
+        Self::with_scheme(flash, config.cache, &setting, config.cooperation)
     }
 
     /// Recover a device after a power cut. With a volatile cache every page has the newest version in flash. With
@@ -112,43 +156,10 @@ impl Device {
         }
         Ok(device)
     }
-
-    /// The FTL.
-    #[inline]
-    #[must_use]
-    pub fn flash(&self) -> &Ftl {
-        match self {
-            Self::WriteBack(cache) => cache.below(),
-            Self::Consistent(cache) => cache.flash(),
-        }
-    }
-
-    /// Convert into the FTL, without the cache.
-    #[must_use]
-    pub fn into_flash(self) -> Ftl {
-        match self {
-            Self::WriteBack(cache) => cache.into_below(),
-            Self::Consistent(cache) => cache.into_flash(),
-        }
-    }
-
-    /// Mutable access to the FTL, past the cache. For warming up.
-    pub fn flash_mut(&mut self) -> &mut Ftl {
-        match self {
-            Self::WriteBack(cache) => cache.below_mut(),
-            Self::Consistent(cache) => cache.flash_mut(),
-        }
-    }
-
-    /// The cached pages.
-    #[must_use]
-    pub fn cache(&self) -> &Cache {
-        device_dispatch!(self, cache => cache.cache())
-    }
 }
 
-impl<M: Media> Level<M> for Device {
-    coflash_base::forward_to_variant! { device_dispatch as Level<M>;
+impl<M: Media, L: Level<M> + Cooperates> Level<M> for CacheLevel<L> {
+    coflash_base::forward_to_variant! { cache_level_dispatch as Level<M>;
         fn logical_pages(&self) -> u32;
         fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
         fn next_due(&self) -> Option<Time>;
@@ -170,8 +181,8 @@ impl<M: Media> Level<M> for Device {
 }
 
 /// Messages of a buffer in the host are for flash, as far as the scheme uses them.
-impl Cooperates for Device {
-    coflash_base::forward_to_variant! { device_dispatch;
+impl<L: Cooperates> Cooperates for CacheLevel<L> {
+    coflash_base::forward_to_variant! { cache_level_dispatch;
         fn announce(&mut self, page: Cached);
         fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
         fn shadows(&self, lpn: Lpn) -> Marks;
@@ -179,6 +190,6 @@ impl Cooperates for Device {
     }
 
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        look(self.flash())
+        self.below().with_flash(look)
     }
 }

@@ -4,10 +4,10 @@
 //! |---|---|
 //! | levels, and the life of a request | [`Level`] |
 //! | a write-back cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
-//! | the crash-consistent cache (`cdm-consistent`) and its recovery | [`Consistent`] |
+//! | the crash-consistent cache (`cdm-consistent`), in the device or in the host, and its recovery | [`Consistent`] |
 //! | a link, the notices that cross it, questions and grants | [`Linked`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
-//! | a device: an FTL under its cache | [`Device`] |
+//! | the cache of a scheme; over an FTL a device | [`CacheLevel`], [`Device`] |
 //! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
 //! | CDM, ShadowGC and their baselines | [`cooperation`], a file each |
 //! | CDM's states S0, S1, S2 | not stored: they follow from the map, the mark and the cache (`cooperation/cdm.rs`) |
@@ -41,7 +41,7 @@ pub use config::{CacheConfig, Eviction, Placement};
 pub use consistent::{Consistent, nvm};
 pub use cooperates::{Cached, Cooperates};
 pub use cooperation::{Cooperation, CooperationConfig};
-pub use device::{Device, DeviceConfig};
+pub use device::{CacheLevel, Device, DeviceConfig};
 pub use level::{Command, Level};
 pub use linked::{
     ExchangeCounters, HostConfig, LinkConfig, LinkCost, LinkCounters, Linked, NoticeCounters, NoticeKinds,

@@ -5,7 +5,8 @@
 //!
 //! **Power** can be cut after any step. A store of eight bytes or a fence is one step; a program or an erase takes two,
 //! and a cut between them leaves torn pages. After the cut, flash operations fail and stores do nothing until a
-//! [restart](Image::restart). Any subset of the stores since the last fence may survive.
+//! [restart](Image::restart). Any subset of the stores since the last fence may survive. Where the cache is in the host,
+//! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
 use crate::{Access, BlockId, Cause, Clock, DieId, Flash, Geometry, Memory, Nvm, Oob, Place, Ppn, Slot};
 use coflash_base::{Duration, Lpn, Time};
@@ -32,6 +33,31 @@ pub enum ImageError {
 
 /// Additional data of the writer in the spare area of a page. A copy keeps it.
 pub type Spare = [u64; 3];
+
+/// What loses power at a cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The host, with the slots and words of its cache.
+    Host,
+    /// The device, with its flash.
+    Device,
+    /// Both, or all there is where the cache is in the device.
+    Both,
+}
+
+impl Side {
+    /// Whether the host is cut.
+    #[must_use]
+    pub fn has_host(self) -> bool {
+        self != Self::Device
+    }
+
+    /// Whether the device is cut.
+    #[must_use]
+    pub fn has_device(self) -> bool {
+        self != Self::Host
+    }
+}
 
 /// A page of flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +107,8 @@ struct Power {
     durable: Cells,
     /// Stores since the last fence.
     undecided: Vec<Store>,
+    /// What is cut when no steps are left.
+    side: Side,
     steps_left: u64,
     steps: u64,
 }
@@ -138,7 +166,8 @@ impl Image {
     pub fn with_power_switch(mut self, words: u32) -> Self {
         self.cells.words = vec![0; words as usize];
         let durable = self.cells.clone();
-        self.power = Some(Power { durable, undecided: Vec::new(), steps_left: u64::MAX, steps: 0 });
+        self.power =
+            Some(Power { durable, undecided: Vec::new(), side: Side::Both, steps_left: u64::MAX, steps: 0 });
         self
     }
 
@@ -244,13 +273,13 @@ impl Image {
     }
 
     fn put(&mut self, page: Ppn, data: &[u8], content: Page) -> Result<(), ImageError> {
-        self.power_for_a_step()?;
+        self.step(Side::Device)?;
         let at = page.get() as usize;
         assert!(self.pages[at] == Page::Erased, "{page:?} is programmed twice without an erase");
         let is_first = page.get().is_multiple_of(self.geometry.pages_per_block);
         assert!(is_first || self.pages[at - 1] != Page::Erased, "{page:?} is programmed out of order");
         self.pages[at] = Page::Torn;
-        self.power_for_a_step()?;
+        self.step(Side::Device)?;
         self.pages[at] = content;
         let range = self.range(page.get());
         self.data[range].copy_from_slice(data);
@@ -300,15 +329,22 @@ impl Image {
 
 /// The power switch.
 impl Image {
-    /// Consume the power for one atomic step.
+    /// Consume the power for one atomic step of the cache.
     ///
     /// # Errors
     /// The power is off.
     pub fn power_for_a_step(&mut self) -> Result<(), ImageError> {
-        if let Some(power) = &mut self.power {
-            if power.steps_left == 0 {
-                return Err(ImageError::PowerCut);
-            }
+        self.step(Side::Host)
+    }
+
+    /// Consume the power for one atomic step of a side.
+    fn step(&mut self, side: Side) -> Result<(), ImageError> {
+        if self.is_cut(side) {
+            return Err(ImageError::PowerCut);
+        }
+        if let Some(power) = &mut self.power
+            && power.steps_left > 0
+        {
             power.steps_left -= 1;
             power.steps += 1;
         }
@@ -319,9 +355,15 @@ impl Image {
         self.power.as_mut().expect("this image has a power switch")
     }
 
-    /// Cut power after `steps` more steps.
+    /// Cut all power after `steps` more steps.
     pub fn cut_after(&mut self, steps: u64) {
-        self.switch().steps_left = steps;
+        self.cut_side_after(Side::Both, steps);
+    }
+
+    /// Cut the power of a side after `steps` more steps of both. The other goes on.
+    pub fn cut_side_after(&mut self, side: Side, steps: u64) {
+        let power = self.switch();
+        (power.side, power.steps_left) = (side, steps);
     }
 
     /// The number of steps taken with power.
@@ -335,10 +377,17 @@ impl Image {
         self.switch().steps = 0;
     }
 
-    /// Whether power is off.
+    /// Whether power is off, be it of one side.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.power.as_ref().is_some_and(|power| power.steps_left == 0)
+    }
+
+    /// Whether the power of a side is off.
+    #[must_use]
+    pub fn is_cut(&self, side: Side) -> bool {
+        let cut = self.power.as_ref().filter(|power| power.steps_left == 0).map(|power| power.side);
+        cut.is_some_and(|cut| cut == Side::Both || cut == side)
     }
 
     /// The number of stores that may or may not survive a cut here.
@@ -357,6 +406,12 @@ impl Image {
         }
         power.steps_left = u64::MAX;
         self.cells = self.switch().durable.clone();
+        self.next_spare = None;
+    }
+
+    /// Restart the device after it alone has lost power. The host's stores stay as they are.
+    pub fn restart_device(&mut self) {
+        self.switch().steps_left = u64::MAX;
         self.next_spare = None;
     }
 
@@ -396,7 +451,7 @@ impl Flash for Image {
 
     fn read(&mut self, page: Ppn, to: Place, cause: Cause, (): ()) -> Result<(), ImageError> {
         self.log.push(Done::Read(page, cause));
-        if self.is_dead() {
+        if self.is_cut(Side::Device) {
             return Err(ImageError::PowerCut);
         }
         let data = self.data(page).to_vec();
@@ -420,7 +475,7 @@ impl Flash for Image {
 
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, (): ()) -> Result<(), ImageError> {
         self.log.push(Done::Copy(from, to, oob, cause));
-        if self.is_dead() {
+        if self.is_cut(Side::Device) {
             return Err(ImageError::PowerCut);
         }
         let data = self.data(from).to_vec();
@@ -435,9 +490,9 @@ impl Flash for Image {
         self.log.push(Done::Erase(block, cause));
         let first = self.geometry.page(block, 0).get() as usize;
         let pages = first..first + self.geometry.pages_per_block as usize;
-        self.power_for_a_step()?;
+        self.step(Side::Device)?;
         self.pages[pages.clone()].fill(Page::Torn);
-        self.power_for_a_step()?;
+        self.step(Side::Device)?;
         self.pages[pages].fill(Page::Erased);
         Ok(())
     }

@@ -5,14 +5,16 @@ use crate::scenario::Scenario;
 use coflash_base::{Misfit, Seed};
 use coflash_ftl::Ftl;
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
-use coflash_level::{Announces, Cooperates, Device, HostConfig, Linked, Placement, Protecting, WriteBack};
+use coflash_level::{
+    Announces, CacheLevel, Cooperates, Device, HostConfig, Linked, Placement, Protecting, WriteBack,
+};
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, Memory, Timeline, When};
 
 /// A device behind a link that carries whole requests.
 pub type PlainStack = Linked<Device>;
 /// A cache in the host, above a link that carries pages.
-pub type HostCacheStack = WriteBack<Linked<Ftl>>;
+pub type HostCacheStack = CacheLevel<Linked<Ftl>>;
 /// A flash cache in front of disks.
 pub type HybridStack = Linked<Hybrid<When>>;
 /// The host's write buffer above another stack.
@@ -65,8 +67,8 @@ impl Stack {
     #[must_use]
     pub fn into_flash(self) -> Option<Ftl> {
         match self {
-            Self::Plain(link) => Some(link.into_below().into_flash()),
-            Self::BufferedPlain(buffer) => Some(buffer.into_below().into_below().into_flash()),
+            Self::Plain(link) => Some(link.into_below().into_below()),
+            Self::BufferedPlain(buffer) => Some(buffer.into_below().into_below().into_below()),
             Self::HostCache(cache) => Some(cache.into_below().into_below()),
             Self::BufferedHostCache(buffer) => Some(buffer.into_below().into_below().into_below()),
             Self::Hybrid(_) | Self::BufferedHybrid(_) => None,
@@ -126,7 +128,7 @@ impl Scenario {
     fn plain(&self, flash: Ftl) -> Result<Stack, Misfit> {
         let device = Device::over(flash, &self.device())?;
         if self.host_buffer.exists() {
-            let pages = device.flash().logical_pages();
+            let pages = device.below().logical_pages();
             return self
                 .buffered(pages, |slots| self.link_to_buffer(device, slots))
                 .map(Stack::BufferedPlain);
@@ -138,11 +140,8 @@ impl Scenario {
         let pages = flash.logical_pages();
         let grants = self.host.protecting == Protecting::Grants;
         let setting = self.cache.setting(Memory::Host, self.page_bytes(), pages, grants)?;
-        let scheme = self.cooperation.build(&setting)?;
-        let seed = Seed(self.seed);
-        let cost = self.link.cost();
-        let device = Linked::under_cache(flash, self.page_bytes(), &cost, setting.slots, &self.host, seed);
-        let cache = WriteBack::over(device, &self.cache, &setting, scheme);
+        let device = self.link_under(flash, Memory::Host, setting.slots, &self.host);
+        let cache = CacheLevel::with_scheme(device, &self.cache, &setting, &self.cooperation)?;
         if self.host_buffer.exists() {
             return self.buffered(pages, |_| cache).map(Stack::BufferedHostCache);
         }
@@ -180,6 +179,12 @@ impl Scenario {
     /// Create the link between a device and a write buffer of `slots` slots in the host.
     fn link_to_buffer<L>(&self, device: L, slots: u32) -> Linked<L> {
         let host = HostConfig { notices: self.host_buffer.notices, ..HostConfig::default() };
-        Linked::under_cache(device, self.page_bytes(), &self.link.cost(), slots, &host, Seed(self.seed))
+        self.link_under(device, Memory::HostBuffer, slots, &host)
+    }
+
+    /// Create the link between a device and a cache of `slots` slots in a memory of the host.
+    fn link_under<L>(&self, device: L, memory: Memory, slots: u32, host: &HostConfig) -> Linked<L> {
+        let (cost, seed) = (self.link.cost(), Seed(self.seed));
+        Linked::under_cache(device, self.page_bytes(), &cost, memory, slots, host, seed)
     }
 }

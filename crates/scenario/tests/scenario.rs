@@ -157,8 +157,12 @@ fn the_blocks_follow_from_the_exported_capacity_and_the_spare_space() {
 
     let by_blocks = fixed.set(&[("flash.blocks_per_plane", "100")]).unwrap();
     assert_eq!((by_blocks.flash.exported, by_blocks.flash.blocks_per_plane), (None, 100));
-    let error = Scenario::from_toml("[flash]\nexported = \"1GiB\"\nblocks_per_plane = 100").unwrap_err().to_string();
-    assert!(error.starts_with("flash.blocks_per_plane: 100 was given; 589 follows from flash.exported"), "{error}");
+    let error =
+        Scenario::from_toml("[flash]\nexported = \"1GiB\"\nblocks_per_plane = 100").unwrap_err().to_string();
+    assert!(
+        error.starts_with("flash.blocks_per_plane: 100 was given; 589 follows from flash.exported"),
+        "{error}"
+    );
     for nothing in ["flash.channels", "flash.page_size", "flash.planes_per_die"] {
         assert!(fixed.set(&[(nothing, "0")]).is_err(), "{nothing}");
     }

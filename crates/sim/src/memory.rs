@@ -46,7 +46,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let superseded = 4 * logical_pages;
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
-            superseded + 12 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
+            superseded + 20 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
         }
         // The age of each page, and a list of sole copies.
         CooperationConfig::Cdm(_)

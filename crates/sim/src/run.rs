@@ -310,7 +310,9 @@ fn out_of_space<L: Level<M>, M: SimulatedMedia>(
         )
     } else {
         let enough_mib = needed_bytes.div_ceil(1 << 20);
-        format!("the device exports {room} ({device} bytes): set flash.exported to \"{enough_mib}MiB\" or more")
+        format!(
+            "the device exports {room} ({device} bytes): set flash.exported to \"{enough_mib}MiB\" or more"
+        )
     };
     Ok(RunError::TooFar(format!("{needed}; {larger}{otherwise}")))
 }

@@ -1,4 +1,4 @@
-//! The cache of `cdm-consistent` over an FTL: writes are durable from their commit on.
+//! The cache of `cdm-consistent`, in the device or in the host: writes are durable from their commit on.
 //!
 //! | state | event | → | what happens |
 //! |---|---|---|---|
@@ -8,39 +8,68 @@
 //! | S1 | eviction | S0 | discard |
 //! | S2, S4 | write | same | in place |
 //! | S2 | GC | S2 | the flash page is copied |
-//! | S2 | commit | S3 | protect, the flash page is invalid; no I/O |
+//! | S2 | commit | S3 | protect, then the flash page is invalid; no I/O |
 //! | S3 | write | S4 + S5 | copy on write into a new slot |
-//! | S3 | checkpoint | S1 → S0 | programmed and evicted at once, since it was chosen for eviction |
+//! | S3 | checkpoint | S1 | programmed; the copy stays cached as a clean one |
 //! | S4 + S5 | commit | S3 | S5's slot is free |
 //! | S4 + S5 | checkpoint | S2 | S5's data is programmed and its slot is free |
 //! | any | trim | deleted | an uncommitted deletion; the committed version goes at the commit |
 //!
+//! **Room.** The pages whose turn it is to leave are checkpointed ahead of that, between the watermarks, and stand by:
+//! they are clean, and leave at no cost when a slot is needed. A page that is used meanwhile stands by no more.
+//!
 //! **Order.** Before its data is touched, a slot gets a durable label with its new page and the uncommitted epoch: a
-//! crash in between leaves a void label. (The label of a clean page is void already.) A commit makes everything
-//! durable, then stores one word, the committed epoch: this is the atomic switch for all pages. A slot is freed only
-//! after its replacement is durable.
+//! crash in between leaves a void label. (The label of a clean page is void already; that of a checkpointed page is made
+//! so, durably.) A commit makes everything durable, then stores one word, the committed epoch: this is the atomic switch
+//! for all pages. A slot is freed only after its replacement is durable.
+//!
+//! **Across a link** the slots, their labels and the committed epoch are in the host's memory, flash is in the device, and
+//! either may lose power alone. The host changes its memory first, durably, and speaks then. So every message but two
+//! may be late or lost:
+//!
+//! | event | what crosses | who waits | late or lost |
+//! |---|---|---|---|
+//! | → S1 | *cached* | nobody; under grants the copy is protected before | GC copies the page |
+//! | S1 → S2, S0 | *evicted*; under grants a revocation before | the slot, for the revocation | GC asks and is refused |
+//! | GC meets S1, by request | question; protect; answer | the erase, for the answer | without an answer GC copies |
+//! | GC meets S1, by grant | *used* | nobody | the revocation says it again |
+//! | S2 → S3 | *dirtied* | the next checkpoint of the page | GC copies the page |
+//! | S3, S4 + S5, checkpoint | the write; its completion | the slot, for the completion | the page stays in S3 |
+//! | a deletion is committed | the trim | nobody | `connect` repeats it |
+//!
+//! The two are the answers that a side acts on: to GC's question and to the revocation. *Dirtied* must not be overtaken
+//! by the next write of its page, or it would invalidate the new data: [`crate::Linked`] withdraws it or waits.
+//!
+//! | loses power | what is gone | what [`Consistent::connect`] does |
+//! |---|---|---|
+//! | the host | S1, S2, S4; what it had not sent | marks are cleared; pages in S3 are invalidated, absent ones trimmed |
+//! | the device | marks, invalidations and trims; older versions may be mapped again | the same; pages in S1 are marked again; a granted one is in S3, since its page may be erased |
+//! | both | both | both |
 
+mod commit;
 pub mod nvm;
 mod recovery;
+mod room;
+mod standby;
 
 use crate::config::CacheConfig;
 use crate::cooperates::{Cached, Cooperates};
-use crate::cooperation::{
-    CacheHook, CdmConsistent, CdmConsistentConfig, CooperationScheme, Deletion, Scheme,
-};
+use crate::cooperation::{CacheHook, CdmConsistent, Deletion, Scheme, Setting};
 use crate::level::{Command, Level};
 use crate::write_back::{CacheCounters, DropCounters};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Misfit, Time};
+use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite, WriteStream};
-use coflash_media::{Access, Cause, DieId, Media, Memory, Place, Slot};
-use nvm::{Epoch, Label, Layout};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_media::{Access, DieId, Media, Memory, Place, Slot};
+use nvm::Label;
+pub(crate) use standby::Standby;
 
-/// The crash-consistent cache and its FTL.
+/// The crash-consistent cache and the level below: the FTL, or a link to it.
 #[derive(Clone)]
-pub struct Consistent {
-    flash: Ftl,
+pub struct Consistent<L> {
+    below: L,
+    memory: Memory,
     cache: Cache,
     scheme: CdmConsistent,
     read_allocate: bool,
@@ -48,43 +77,36 @@ pub struct Consistent {
     drops: DropCounters,
 }
 
-impl Consistent {
-    /// Create an empty cache over an FTL.
-    ///
-    /// # Errors
-    /// The first part that does not fit the others.
-    pub fn new(
-        flash: Ftl,
-        page_bytes: u64,
-        config: &CacheConfig,
-        consistency: &CdmConsistentConfig,
-    ) -> Result<Self, Misfit> {
-        let setting = config.setting(Memory::Device, page_bytes, flash.logical_pages(), false)?;
-        Ok(Self {
-            scheme: CdmConsistent::new(consistency, &setting)?,
+impl<L: Cooperates> Consistent<L> {
+    /// Create an empty cache with its scheme over a level.
+    #[must_use]
+    pub fn over(below: L, config: &CacheConfig, setting: &Setting, scheme: CdmConsistent) -> Self {
+        Self {
+            below,
+            memory: setting.memory,
             cache: Cache::new(&config.policy, setting.slots, setting.logical_pages as usize),
+            scheme,
             read_allocate: config.read_allocate,
             counters: CacheCounters { capacity_pages: setting.slots, ..CacheCounters::default() },
             drops: DropCounters::default(),
-            flash,
-        })
+        }
     }
 
-    /// The FTL below.
+    /// The level below.
     #[must_use]
-    pub fn flash(&self) -> &Ftl {
-        &self.flash
+    pub fn below(&self) -> &L {
+        &self.below
     }
 
-    /// Convert into the FTL below, without the cache.
+    /// Convert into the level below, without the cache.
     #[must_use]
-    pub fn into_flash(self) -> Ftl {
-        self.flash
+    pub fn into_below(self) -> L {
+        self.below
     }
 
-    /// Mutable access to the FTL below, past the cache. For warming up.
-    pub fn flash_mut(&mut self) -> &mut Ftl {
-        &mut self.flash
+    /// Mutable access to the level below, past the cache. For warming up.
+    pub fn below_mut(&mut self) -> &mut L {
+        &mut self.below
     }
 
     /// The cached pages.
@@ -99,116 +121,173 @@ impl Consistent {
         &self.scheme
     }
 
-    /// Borrow the FTL, and the media with this cache as GC's hook.
+    /// Borrow the level below, and the media with this cache as GC's hook.
     #[inline(always)]
     fn descend<'s, M: Media>(
         &'s mut self,
         media: &'s mut M,
         start: M::When,
-    ) -> (&'s mut Ftl, Io<'s, M, CacheHook<'s, CdmConsistent>>) {
-        let Self { flash, cache, scheme, .. } = self;
-        let hook = CacheHook { scheme, cache, memory: Memory::Device };
-        (flash, Io { media, hook, start })
+    ) -> (&'s mut L, Io<'s, M, CacheHook<'s, CdmConsistent>>) {
+        let Self { below, cache, scheme, memory, .. } = self;
+        let hook = CacheHook { scheme, cache, memory: *memory };
+        (below, Io { media, hook, start })
     }
 
-    fn trim_page<M: Media>(&mut self, lpn: Lpn, media: &mut M) {
-        if self.scheme.free_entries.is_empty() {
-            self.commit_early(media);
+    fn place(&self, slot: SlotId) -> Slot {
+        Slot { memory: self.memory, number: slot.get() }
+    }
+
+    fn cached(&self, slot: SlotId) -> Cached {
+        Cached { lpn: self.cache.page_of(slot), slot }
+    }
+
+    /// Handle messages from flash after an operation below. The answer waits for the messages that it depends on.
+    fn settle<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
+        if !L::LAGS {
+            return done;
         }
-        let mut condemned = None;
-        match self.cache.lookup(lpn) {
-            None if self.scheme.deletions.contains_key(&lpn) => return,
-            None => {}
-            Some(slot) if self.cache.is_pinned(slot) => {
-                // S2, S4: the uncommitted version is freed at once, the committed one stays.
-                self.counters.dropped_pages += 1;
-                self.scheme.uncommitted.remove(slot);
-                condemned = self.scheme.older[slot].take();
-                self.free(slot, media);
-                if let Some(older) = condemned {
-                    self.cache.pin(older);
+        self.hear();
+        media.later(done, self.below.take_pending_wait())
+    }
+
+    /// S1 → S3, of pages that flash has dropped under grants.
+    fn hear(&mut self) {
+        while let Some(slot) = self.below.next_dropped(&self.cache) {
+            self.scheme.orphan(slot, &mut self.cache);
+        }
+    }
+
+    /// Unmark a clean page, which is about to be overwritten, deleted or evicted. Returns false if flash has dropped it
+    /// under a grant: it is in S3.
+    fn release(&mut self, slot: SlotId) -> bool {
+        let page = self.cached(slot);
+        let kept = self.below.keeps(page);
+        if kept {
+            self.below.unmark(page);
+        } else {
+            self.scheme.orphan(slot, &mut self.cache);
+        }
+        kept
+    }
+
+    /// Note a hit.
+    fn touch(&mut self, slot: SlotId) {
+        if self.scheme.uncommitted.contains(slot) {
+            self.scheme.uncommitted.move_to_front(slot);
+        } else if !self.scheme.leave_standby(slot, &mut self.cache) {
+            self.cache.touch(slot);
+        }
+    }
+
+    fn free<M: Media>(&mut self, slot: SlotId, media: &mut M) {
+        self.scheme.standby.remove(slot);
+        self.scheme.label(slot, Label::Free, media);
+        self.cache.remove(slot);
+    }
+}
+
+/// The path of a page.
+impl<L: Cooperates> Consistent<L> {
+    fn read_page<M: Media>(
+        &mut self,
+        page: PageRead,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<Option<M::When>, M::Error>
+    where
+        L: Level<M>,
+    {
+        if let Some(slot) = self.cache.lookup(page.lpn) {
+            self.counters.read_hits += 1;
+            self.counters.nvm_reads_pages += 1;
+            self.touch(slot);
+            return Ok(Some(media.access(self.place(slot), Access::Read { to: page.to }, after)));
+        }
+        self.counters.read_misses += 1;
+        if self.scheme.deletions.contains_key(&page.lpn) {
+            return Ok(None);
+        }
+        let (below, mut io) = self.descend(media, start);
+        let Some(done) = below.read(page, after, &mut io)? else { return Ok(None) };
+        // The read succeeds even if no page can be evicted any more.
+        if self.read_allocate && self.free_slot(start, media).is_ok() {
+            let slot = self.cache.insert(page.lpn, false);
+            self.counters.nvm_writes_pages += 1;
+            self.scheme.label(slot, Label::Clean(page.lpn), media);
+            media.fence();
+            media.access(self.place(slot), Access::Fill { from: page.to }, after);
+            if self.scheme.protects_ahead {
+                self.scheme.protect(page.lpn, slot, media);
+                media.fence();
+            }
+            self.below.mark(Cached { lpn: page.lpn, slot });
+        }
+        Ok(Some(done))
+    }
+
+    fn write_page<M: Media>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        start: M::When,
+        media: &mut M,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        self.make_room(start, media)?;
+        let older = loop {
+            match self.cache.lookup(page.lpn) {
+                // S2, S4
+                Some(slot) if self.scheme.uncommitted.contains(slot) => {
+                    self.counters.write_hits += 1;
+                    self.counters.nvm_writes_pages += 1;
+                    self.counters.absorbed_pages += 1;
+                    self.touch(slot);
+                    return Ok(media.access(self.place(slot), Access::Write { from: page.from }, after));
                 }
+                Some(slot) if !self.cache.is_dirty(slot) && self.release(slot) => {
+                    self.counters.write_hits += 1;
+                    return Ok(self.overwrite_clean(page, slot, after, media));
+                }
+                // In S0, or S3: another slot is needed. The page itself may be checkpointed for it, or leave.
+                older if !self.cache.is_full() => break older,
+                _ => self.free_slot(start, media)?,
             }
-            Some(slot) if self.cache.is_dirty(slot) => {
-                // S3
-                self.cache.detach(slot);
-                self.cache.pin(slot);
-                condemned = Some(slot);
+        };
+        match older {
+            Some(older) => {
+                self.counters.write_hits += 1;
+                self.counters.nvm_writes_pages += 1;
+                Ok(self.copy_on_write(page, older, after, media))
             }
-            Some(slot) => {
-                // S1
-                Cooperates::unmark(&mut self.flash, Cached { lpn, slot });
-                self.free(slot, media);
+            None => {
+                self.counters.write_misses += 1;
+                self.write_new(page, after, start, media)
             }
-        }
-        if condemned.is_some() || self.flash.lookup(lpn).is_some() {
-            let entry = self.scheme.free_entries.pop().expect("there is one, or a commit has freed them all");
-            let deleted = Label::Deleted(lpn, self.scheme.epoch());
-            media.store(self.scheme.layout.deletion(entry), deleted.encode());
-            self.scheme.deletions.insert(lpn, Deletion { entry, condemned });
         }
     }
 
-    /// Commit: makes all writes and trims so far durable at one moment.
-    fn commit<M: Media>(&mut self, media: &mut M) {
-        if self.scheme.uncommitted.front().is_none() && self.scheme.deletions.is_empty() {
-            return;
+    /// S1 → S2.
+    fn overwrite_clean<M: Media>(
+        &mut self,
+        page: PageWrite,
+        slot: SlotId,
+        after: M::When,
+        media: &mut M,
+    ) -> M::When {
+        self.counters.nvm_writes_pages += 1;
+        self.scheme.leave_standby(slot, &mut self.cache);
+        self.scheme.label(slot, Label::Data(page.lpn, self.scheme.epoch()), media);
+        // Otherwise both labels that the slot may have after a crash are void.
+        if self.scheme.protects_ahead {
+            media.fence();
         }
-        self.scheme.counters.commits += 1;
-        let epoch = self.scheme.epoch();
-        media.fence();
-        media.store(Layout::COMMITTED, u64::from(epoch.0));
-        media.fence();
-        self.scheme.committed = epoch;
-        while let Some(slot) = self.scheme.uncommitted.back() {
-            // S2, S4 → S3
-            self.scheme.uncommitted.remove(slot);
-            self.flash.supersede(self.cache.page_of(slot));
-            if let Some(older) = self.scheme.older[slot].take() {
-                self.counters.absorbed_pages += 1;
-                self.free(older, media);
-            }
-            self.cache.unpin(slot);
-        }
-        self.carry_out_deletions(media);
-        self.renumber_if_last(media);
-    }
-
-    fn carry_out_deletions<M: Media>(&mut self, media: &mut M) {
-        let deletions = std::mem::take(&mut self.scheme.deletions);
-        for (&lpn, deletion) in &deletions {
-            self.set_absent(lpn, true, media);
-            self.flash.invalidate(lpn);
-            if let Some(slot) = deletion.condemned {
-                self.counters.dropped_pages += 1;
-                self.free(slot, media);
-            }
-        }
-        // Absence must be durable before the deletion is erased.
-        media.fence();
-        for deletion in deletions.into_values() {
-            self.forget_deletion(deletion.entry, media);
-        }
-    }
-
-    fn forget_deletion<M: Media>(&mut self, entry: u32, media: &mut M) {
-        media.store(self.scheme.layout.deletion(entry), Label::Free.encode());
-        self.scheme.free_entries.push(entry);
-    }
-
-    /// Reset all committed slots to the first epoch when epochs have run out. Nothing is uncommitted at that moment.
-    fn renumber_if_last<M: Media>(&mut self, media: &mut M) {
-        if self.scheme.committed < Epoch::MAX {
-            return;
-        }
-        // The commit has erased all older versions, so that no label of an earlier epoch can be mistaken.
-        for slot in self.cache.occupied().filter(|&slot| self.cache.is_dirty(slot)) {
-            self.scheme.label(slot, Label::Data(self.cache.page_of(slot), Epoch(0)), media);
-        }
-        media.fence();
-        self.scheme.committed = Epoch(0);
-        media.store(Layout::COMMITTED, 0);
-        media.fence();
+        self.cache.set_dirty(slot, true);
+        self.cache.pin(slot);
+        self.scheme.uncommitted.push_front(slot);
+        media.access(self.place(slot), Access::Write { from: page.from }, after)
     }
 
     /// Write a page that is not cached: S0 → S2, or to S4 if the page was never committed.
@@ -218,7 +297,10 @@ impl Consistent {
         after: M::When,
         start: M::When,
         media: &mut M,
-    ) -> Result<M::When, M::Error> {
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
         let deleted = self.scheme.deletions.remove(&page.lpn);
         let slot = self.new_version(page.lpn, media);
         if let Some(Deletion { entry, condemned }) = deleted {
@@ -230,9 +312,9 @@ impl Consistent {
         }
         let (mut ready, mut access) = (after, Access::WriteNew { from: page.from });
         if page.coverage == Coverage::Partial && deleted.is_none() {
-            let rest = PageRead { lpn: page.lpn, to: Place::Slot(place(slot)), cause: page.cause };
-            let (flash, mut io) = self.descend(media, start);
-            let filled = flash.read(rest, after, &mut io);
+            let rest = PageRead { lpn: page.lpn, to: Place::Slot(self.place(slot)), cause: page.cause };
+            let (below, mut io) = self.descend(media, start);
+            let filled = below.read(rest, after, &mut io);
             if filled.is_err() {
                 self.scheme.uncommitted.remove(slot);
                 self.free(slot, media);
@@ -244,7 +326,7 @@ impl Consistent {
             }
         }
         self.counters.nvm_writes_pages += 1;
-        Ok(media.access(place(slot), access, ready))
+        Ok(media.access(self.place(slot), access, ready))
     }
 
     /// S3 → S4 + S5.
@@ -263,10 +345,10 @@ impl Consistent {
         if page.coverage == Coverage::Partial {
             self.counters.nvm_reads_pages += 1;
             self.counters.nvm_writes_pages += 1;
-            let whole = Access::WriteNew { from: Place::Slot(place(older)) };
-            ready = media.access(place(slot), whole, after);
+            let whole = Access::WriteNew { from: Place::Slot(self.place(older)) };
+            ready = media.access(self.place(slot), whole, after);
         }
-        media.access(place(slot), Access::Write { from: page.from }, ready)
+        media.access(self.place(slot), Access::Write { from: page.from }, ready)
     }
 
     /// Take and label a slot for an uncommitted version, before its first byte is written.
@@ -278,119 +360,34 @@ impl Consistent {
         self.scheme.uncommitted.push_front(slot);
         slot
     }
-
-    /// Note a hit.
-    fn touch(&mut self, slot: SlotId) {
-        if self.cache.is_pinned(slot) {
-            self.scheme.uncommitted.move_to_front(slot);
-        } else {
-            self.cache.touch(slot);
-        }
-    }
-
-    fn free<M: Media>(&mut self, slot: SlotId, media: &mut M) {
-        self.scheme.label(slot, Label::Free, media);
-        self.cache.remove(slot);
-    }
-
-    fn commit_early<M: Media>(&mut self, media: &mut M) {
-        self.scheme.counters.early_commits += 1;
-        self.commit(media);
-    }
-
-    /// Free slots up to the high watermark if fewer than the low watermark are free, in the order of eviction: clean
-    /// pages are discarded, committed ones checkpointed. The host does not wait, since some slots are still free.
-    fn make_room<M: Media>(&mut self, start: M::When, media: &mut M) -> Result<(), M::Error> {
-        let (low, high) = self.scheme.watermarks();
-        let free = |cache: &Cache| cache.capacity() - cache.len();
-        if free(&self.cache) >= low {
-            return Ok(());
-        }
-        while free(&self.cache) < high {
-            match self.cache.victim() {
-                Some(slot) if self.cache.is_dirty(slot) => self.checkpoint(slot, start, media)?,
-                Some(slot) => {
-                    self.counters.clean_evictions_pages += 1;
-                    let lpn = self.cache.page_of(slot);
-                    Cooperates::unmark(&mut self.flash, Cached { lpn, slot });
-                    self.free(slot, media);
-                }
-                // All remaining pages are uncommitted.
-                None if self.cache.is_empty() => break,
-                None => self.commit_early(media),
-            }
-        }
-        Ok(())
-    }
-
-    /// Write a committed version to flash: S3 → S0 (through S1), or S4 + S5 → S2.
-    fn checkpoint<M: Media>(&mut self, slot: SlotId, start: M::When, media: &mut M) -> Result<(), M::Error> {
-        let lpn = self.cache.page_of(slot);
-        self.scheme.counters.checkpoints_pages += 1;
-        self.counters.dirty_evictions_pages += 1;
-        self.counters.nvm_reads_pages += 1;
-        if self.cache.is_orphan(slot) {
-            self.drops.drop_rewrites_pages += 1;
-        }
-        let write = PageWrite {
-            lpn,
-            coverage: Coverage::Full,
-            from: Place::Slot(place(slot)),
-            cause: Cause::Evict,
-            stream: WriteStream::Evict,
-        };
-        let (flash, mut io) = self.descend(media, start);
-        flash.write(write, start, &mut io)?;
-        // The page is in flash: now recovery may find it there, and after that the slot may be freed.
-        self.set_absent(lpn, false, media);
-        media.fence();
-        if self.cache.is_detached(slot) {
-            let current = self.cache.lookup(lpn).expect("an S5 has its S4");
-            self.scheme.older[current] = None;
-        }
-        self.free(slot, media);
-        Ok(())
-    }
-
-    fn set_absent<M: Media>(&mut self, lpn: Lpn, absent: bool, media: &mut M) {
-        let (word, bit) = self.scheme.layout.absence(lpn);
-        let entry = &mut self.scheme.absent[(lpn.get() / 64) as usize];
-        let changed = if absent { *entry | bit } else { *entry & !bit };
-        if changed != *entry {
-            *entry = changed;
-            media.store(word, changed);
-        }
-    }
 }
 
-fn place(slot: SlotId) -> Slot {
-    Slot { memory: Memory::Device, number: slot.get() }
-}
-
-impl<M: Media> Level<M> for Consistent {
+impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     fn logical_pages(&self) -> u32 {
-        self.flash.logical_pages()
+        self.below.logical_pages()
     }
 
     /// Commit if a commit is due.
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        let (flash, mut inner) = self.descend(&mut *io.media, io.start);
-        Level::pass_time(flash, now, &mut inner)?;
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.pass_time(now, &mut inner)?;
+        self.hear();
         if now >= self.scheme.next_commit {
-            self.commit(io.media);
+            self.commit(io.start, io.media);
             let interval = self.scheme.config.commit_interval.ns.max(1);
             self.scheme.next_commit = Time { ns: (now.ns / interval + 1).saturating_mul(interval) };
         }
         Ok(())
     }
 
-    /// None: a commit may wait for the next request.
+    /// The level below's: a commit may wait for the next request.
     fn next_due(&self) -> Option<Time> {
-        None
+        self.below.next_due()
     }
 
-    fn begin<H: GcHook>(&mut self, _: &Command, io: &mut Io<'_, M, H>) -> M::When {
-        io.start
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.begin(&command.page_by_page(), &mut inner)
     }
 
     fn read<H: GcHook>(
@@ -399,28 +396,8 @@ impl<M: Media> Level<M> for Consistent {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
-        if let Some(slot) = self.cache.lookup(page.lpn) {
-            self.counters.read_hits += 1;
-            self.counters.nvm_reads_pages += 1;
-            self.touch(slot);
-            return Ok(Some(io.media.access(place(slot), Access::Read { to: page.to }, after)));
-        }
-        self.counters.read_misses += 1;
-        if self.scheme.deletions.contains_key(&page.lpn) {
-            return Ok(None);
-        }
-        let (flash, mut inner) = self.descend(&mut *io.media, io.start);
-        let Some(done) = flash.read(page, after, &mut inner)? else { return Ok(None) };
-        // The read succeeds even if no page can be evicted any more.
-        if self.read_allocate && self.make_room(io.start, io.media).is_ok() {
-            let slot = self.cache.insert(page.lpn, false);
-            self.counters.nvm_writes_pages += 1;
-            self.scheme.label(slot, Label::Clean(page.lpn), io.media);
-            io.media.fence();
-            io.media.access(place(slot), Access::Fill { from: page.to }, after);
-            Cooperates::mark(&mut self.flash, Cached { lpn: page.lpn, slot });
-        }
-        Ok(Some(done))
+        let done = self.read_page(page, after, io.start, io.media)?;
+        Ok(done.map(|done| self.settle(done, io.media)))
     }
 
     fn write<H: GcHook>(
@@ -429,28 +406,8 @@ impl<M: Media> Level<M> for Consistent {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        self.make_room(io.start, io.media)?;
-        let Some(slot) = self.cache.lookup(page.lpn) else {
-            self.counters.write_misses += 1;
-            return self.write_new(page, after, io.start, io.media);
-        };
-        self.counters.write_hits += 1;
-        self.counters.nvm_writes_pages += 1;
-        if self.cache.is_pinned(slot) {
-            // S2, S4
-            self.counters.absorbed_pages += 1;
-            self.touch(slot);
-        } else if self.cache.is_dirty(slot) {
-            return Ok(self.copy_on_write(page, slot, after, io.media));
-        } else {
-            // S1 → S2. After a crash the slot has one of two labels, both void.
-            Cooperates::unmark(&mut self.flash, Cached { lpn: page.lpn, slot });
-            self.scheme.label(slot, Label::Data(page.lpn, self.scheme.epoch()), io.media);
-            self.cache.set_dirty(slot, true);
-            self.cache.pin(slot);
-            self.scheme.uncommitted.push_front(slot);
-        }
-        Ok(io.media.access(place(slot), Access::Write { from: page.from }, after))
+        let done = self.write_page(page, after, io.start, io.media)?;
+        Ok(self.settle(done, io.media))
     }
 
     fn trim<H: GcHook>(
@@ -459,36 +416,42 @@ impl<M: Media> Level<M> for Consistent {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
-        self.trim_page(lpn, io.media);
-        Ok(after)
+        self.trim_page(lpn, io.start, io.media);
+        Ok(self.settle(after, io.media))
     }
 
     /// Commit: a few stores and no flash operation.
     fn flush<H: GcHook>(
         &mut self,
-        _: M::When,
+        after: M::When,
         io: &mut Io<'_, M, H>,
-        _: &mut Vec<M::When>,
+        parts: &mut Vec<M::When>,
     ) -> Result<(), M::Error> {
-        self.commit(io.media);
+        self.commit(io.start, io.media);
+        if L::LAGS {
+            parts.push(self.settle(after, io.media));
+        }
         Ok(())
     }
 
-    fn end<H: GcHook>(&mut self, _: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
-        Ok(Duration::ZERO)
+    fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        let tail = below.end(&mut inner)?;
+        Ok(tail + self.below.take_pending_wait())
     }
 
-    fn told<H: GcHook>(&mut self, tag: u32, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        unreachable!("the cache asks for no moment, and {tag} has come")
+    fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.told(tag, at, &mut inner)
     }
 
     fn has_idle_work(&self, die: DieId) -> bool {
-        self.flash.has_idle_work(die)
+        self.below.has_idle_work(die)
     }
 
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
-        let (flash, mut inner) = self.descend(&mut *io.media, io.start);
-        flash.work_idle(die, &mut inner)
+        let (below, mut inner) = self.descend(&mut *io.media, io.start);
+        below.work_idle(die, &mut inner)
     }
 
     fn restart<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
@@ -496,30 +459,31 @@ impl<M: Media> Level<M> for Consistent {
     }
 
     fn report(&self, report: &mut Report) {
-        Level::<M>::report(&self.flash, report);
+        self.below.report(report);
         report.add(&CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters });
         report.add(&self.drops);
         self.scheme.report(report);
     }
 
     fn erase_counts(&self) -> Vec<u32> {
-        self.flash.erase_counts().collect()
+        self.below.erase_counts()
     }
 
     fn heap_bytes(&self) -> usize {
-        self.flash.heap_bytes() + self.cache.heap_bytes() + self.scheme.heap_bytes()
+        self.below.heap_bytes() + self.cache.heap_bytes() + self.scheme.heap_bytes()
     }
 
     fn assert_invariants(&self) {
-        self.flash.assert_invariants();
+        self.below.assert_invariants();
         self.cache.assert_invariants();
-        self.scheme.assert_invariants(&self.cache, &self.flash);
+        self.scheme.assert_cache(&self.cache);
+        self.below.assert_agrees(&self.cache, |cache, flash| self.scheme.assert_invariants(cache, flash));
     }
 }
 
 /// The scheme uses no messages of a buffer in the host.
-impl Cooperates for Consistent {
+impl<L: Cooperates> Cooperates for Consistent<L> {
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
-        look(&self.flash)
+        self.below.with_flash(look)
     }
 }

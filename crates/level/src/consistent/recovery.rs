@@ -2,15 +2,17 @@
 
 use super::Consistent;
 use super::nvm::{Epoch, Label, Layout};
+use crate::cooperates::Cooperates;
 use crate::cooperation::CdmConsistent;
+use crate::level::Level;
 use crate::recovery_error::RecoveryError;
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::{Cache, SlotId};
-use coflash_ftl::{GcHook, Io};
+use coflash_ftl::{Ftl, GcHook, Io};
 use coflash_media::{Media, Oob, Ppn};
 use std::collections::BTreeMap;
 
-impl Consistent {
+impl Consistent<Ftl> {
     /// Recover an empty cache over an erased FTL after a power cut; see [`Device::recover`](crate::Device::recover).
     pub(crate) fn recover<M: Media, H: GcHook>(
         &mut self,
@@ -18,14 +20,66 @@ impl Consistent {
         pages: impl Iterator<Item = (Ppn, Option<Oob>)>,
         io: &mut Io<'_, M, H>,
     ) -> Result<(), RecoveryError<M::Error>> {
-        let Self { flash, cache, scheme, .. } = self;
-        let found = scheme.read_words(words).map_err(|problem| Misfit::new("cache", problem))?;
-        flash.recover(pages, |lpn| !found.versions.contains_key(&lpn) && !scheme.is_absent(lpn));
-        scheme.restore(&found, cache, io.media);
-        // The power cut may have prevented the renumbering after the last epoch.
-        self.renumber_if_last(io.media);
+        let found = self.read_words(words)?;
+        let Self { below, scheme, .. } = self;
+        below.recover(pages, |lpn| !found.versions.contains_key(&lpn) && !scheme.is_absent(lpn));
+        self.restore(&found, io.media);
         let (flash, mut inner) = self.descend(&mut *io.media, io.start);
         flash.finish_gc(&mut inner).map_err(RecoveryError::Flash)
+    }
+}
+
+impl<L: Cooperates> Consistent<L> {
+    /// Recover an empty cache in the host after the host has lost power. [`connect`](Self::connect) follows.
+    ///
+    /// # Errors
+    /// Words that no cache of this size wrote.
+    pub fn recover_host<M: Media>(&mut self, words: &[u64], media: &mut M) -> Result<(), Misfit> {
+        let found = self.read_words(words)?;
+        self.restore(&found, media);
+        Ok(())
+    }
+
+    /// The handshake of host and device after either has restarted, as the module says.
+    ///
+    /// # Errors
+    /// A message was not answered.
+    pub fn connect<M: Media, H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<(), M::Error>
+    where
+        L: Level<M>,
+    {
+        // Flash may have dropped a granted page and erased it. In its place a device that restarts finds an older version.
+        for slot in self.cache.occupied().collect::<Vec<_>>() {
+            if self.below.is_granted(self.cached(slot)) {
+                self.scheme.orphan(slot, &mut self.cache);
+            }
+        }
+        self.below.disconnect();
+        // It finds trimmed pages again, too.
+        let absent = (0..self.scheme.layout.logical_pages).map(Lpn::new);
+        for lpn in absent.filter(|&lpn| self.scheme.is_absent(lpn)).collect::<Vec<_>>() {
+            let (below, mut inner) = self.descend(&mut *io.media, io.start);
+            below.trim(lpn, io.start, &mut inner)?;
+        }
+        for slot in self.cache.occupied().collect::<Vec<_>>() {
+            let page = self.cached(slot);
+            if !self.cache.is_dirty(slot) {
+                self.below.mark(page);
+            } else if !self.scheme.uncommitted.contains(slot) {
+                self.below.invalidate(page);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_words(&mut self, words: &[u64]) -> Result<Found, Misfit> {
+        self.scheme.read_words(words).map_err(|problem| Misfit::new("cache", problem))
+    }
+
+    fn restore<M: Media>(&mut self, found: &Found, media: &mut M) {
+        self.scheme.restore(found, &mut self.cache, media);
+        // The power cut may have prevented the renumbering after the last epoch.
+        self.renumber_if_last(media);
     }
 }
 

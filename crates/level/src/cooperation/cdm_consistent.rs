@@ -10,11 +10,13 @@
 //! S5  the committed version of the same page, write-protected   detached dirty slot
 //! ```
 //!
-//! A slot with uncommitted data is *pinned*: the eviction policy does not see it. A page that was never committed has
+//! A slot with uncommitted data is *pinned*: the eviction policy does not see it. So is a clean slot that *stands by* to
+//! leave. A page that was never committed has
 //! an S4 without an S5. A deletion waits for its commit, too: until then the committed version stays in flash or in a
 //! *condemned* slot (detached and pinned). The transitions are in `consistent`.
 
 use super::{CooperationScheme, Scheme, Setting};
+use crate::consistent::Standby;
 use crate::consistent::nvm::{Epoch, Label, Layout};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, IdVec, List, Lpn, Misfit, Policy, Share, Time};
@@ -32,9 +34,9 @@ use std::num::NonZeroU16;
 pub struct CdmConsistentConfig {
     /// Simulated time between commits. A flush by the host commits, too.
     pub commit_interval: Duration,
-    /// Checkpointing begins when fewer slots than this share of the cache are free.
+    /// Checkpointing begins when fewer slots than this share of the cache are free, or hold clean pages about to leave.
     pub low_watermark: Share,
-    /// Checkpointing ends when this share of the cache is free.
+    /// Checkpointing ends when this share of the cache is free, or holds clean pages about to leave.
     pub high_watermark: Share,
     /// The number of trims that can wait for their commit, from 1 to 65535. One more causes an early commit.
     pub deletions_max: NonZeroU16,
@@ -79,9 +81,15 @@ coflash_base::measures! {
 pub struct CdmConsistent {
     pub(crate) config: CdmConsistentConfig,
     pub(crate) layout: Layout,
+    /// Whether GC asks across a link, so that the answer must be durable.
+    is_in_host: bool,
+    /// Whether clean copies are write-protected from the start, since flash may drop their pages without asking.
+    pub(crate) protects_ahead: bool,
     pub(crate) committed: Epoch,
     /// Slots in S2 and S4, the most recently used at the front.
     pub(crate) uncommitted: List<SlotId>,
+    /// Slots in S1 whose turn to leave has come.
+    pub(crate) standby: Standby,
     /// The slot of the S5 that belongs to each S4.
     pub(crate) older: IdVec<SlotId, Option<SlotId>>,
     pub(crate) deletions: BTreeMap<Lpn, Deletion>,
@@ -108,7 +116,28 @@ impl CdmConsistent {
         media.store(self.layout.slot(slot.get()), label.encode());
     }
 
-    /// The numbers of free slots at which checkpointing begins and ends.
+    /// Write-protect a clean copy as committed data. The label is durable at the next fence.
+    pub(crate) fn protect<M: Media>(&self, lpn: Lpn, slot: SlotId, media: &mut M) {
+        media.fence();
+        self.label(slot, Label::Data(lpn, self.committed), media);
+    }
+
+    /// S1 → S3: flash has dropped the page of a protected copy.
+    pub(crate) fn orphan(&mut self, slot: SlotId, cache: &mut Cache) {
+        self.leave_standby(slot, cache);
+        cache.orphan(slot);
+    }
+
+    /// Let the eviction policy see a slot again as if its page were new, if it stood by. Returns whether it did.
+    pub(crate) fn leave_standby(&mut self, slot: SlotId, cache: &mut Cache) -> bool {
+        let stood_by = self.standby.remove(slot);
+        if stood_by {
+            cache.unpin(slot);
+        }
+        stood_by
+    }
+
+    /// The numbers of slots ready for new pages at which checkpointing begins and ends.
     pub(crate) fn watermarks(&self) -> (u32, u32) {
         let slots = u64::from(self.layout.slots);
         let low = (self.config.low_watermark.of(slots) as u32).max(2);
@@ -123,11 +152,6 @@ impl CooperationScheme for CdmConsistent {
 
     fn new(config: &CdmConsistentConfig, setting: &Setting) -> Result<Self, Misfit> {
         let Setting { slots, logical_pages, .. } = *setting;
-        if setting.memory == Memory::Host {
-            let problem = "\"host\" was given with cooperation \"cdm-consistent\", whose commits and recovery need the device's map \
-                           and labels at hand; with the cache in the host, \"none\" and \"cdm\" are allowed";
-            return Err(Misfit::new("cache.placement", problem));
-        }
         if setting.is_volatile {
             return Err(super::needs_durable("cdm-consistent"));
         }
@@ -151,8 +175,11 @@ impl CooperationScheme for CdmConsistent {
         Ok(Self {
             config: config.clone(),
             layout: Layout { slots, deletions, logical_pages },
+            is_in_host: setting.memory == Memory::Host,
+            protects_ahead: setting.grants,
             committed: Epoch(0),
             uncommitted: List::new(slots),
+            standby: Standby::new(slots),
             older: IdVec::filled(None, slots as usize),
             deletions: BTreeMap::new(),
             free_entries: (0..deletions).rev().collect(),
@@ -170,9 +197,11 @@ impl Scheme for CdmConsistent {
             return Decision::COPY;
         }
         let slot = cache.lookup(lpn).expect("a removable page is cached");
-        media.fence();
-        self.label(slot, Label::Data(lpn, self.committed), media);
-        cache.orphan(slot);
+        self.protect(lpn, slot, media);
+        if self.is_in_host {
+            media.fence();
+        }
+        self.orphan(slot, cache);
         Decision::Drop
     }
 
@@ -186,6 +215,7 @@ impl Scheme for CdmConsistent {
 
     fn heap_bytes(&self) -> usize {
         self.uncommitted.heap_bytes()
+            + self.standby.heap_bytes()
             + self.older.heap_bytes()
             + self.absent.capacity() * size_of::<u64>()
             + self.free_entries.capacity() * size_of::<u32>()
@@ -193,55 +223,68 @@ impl Scheme for CdmConsistent {
             + 2 * self.deletions.len() * size_of::<(Lpn, Deletion)>()
     }
 
+    /// What concerns the map; `assert_cache` has checked the rest.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {
             let lpn = cache.page_of(slot);
-            let (dirty, pinned, detached) =
-                (cache.is_dirty(slot), cache.is_pinned(slot), cache.is_detached(slot));
             let mapped = ftl.lookup(lpn).is_some();
-            if !dirty {
-                assert!(!pinned && !detached && ftl.is_marked(lpn), "{lpn:?} in S1: mapped and marked");
-            } else if detached {
+            if !cache.is_dirty(slot) {
+                assert!(ftl.is_marked(lpn), "{lpn:?} in S1: mapped and marked");
+            } else if cache.is_detached(slot) {
                 assert!(!mapped, "{lpn:?} in S5, or condemned: no flash copy");
-                let current = cache.lookup(lpn).and_then(|current| self.older[current]);
-                let condemned = self.deletions.get(&lpn).and_then(|deletion| deletion.condemned);
-                assert_eq!(
-                    if pinned { condemned } else { current },
-                    Some(slot),
-                    "{lpn:?}: who holds {slot:?}"
-                );
-            } else if pinned {
-                assert!(self.uncommitted.contains(slot), "{lpn:?} in S2 or S4: listed");
-                assert!(
-                    !mapped || self.older[slot].is_none(),
-                    "{lpn:?} in S2: the committed version is in flash"
-                );
+            } else if cache.is_pinned(slot) {
+                let is_s2 = !mapped || self.older[slot].is_none();
+                assert!(is_s2, "{lpn:?} in S2: the committed version is in flash");
                 assert!(!ftl.is_marked(lpn), "{lpn:?} in S2: not removable");
             } else {
                 assert!(!mapped, "{lpn:?} in S3: no flash copy");
             }
         }
-        for lpn in ftl.mapped().filter(|&lpn| ftl.is_marked(lpn)) {
-            assert!(
-                cache.lookup(lpn).is_some_and(|slot| !cache.is_dirty(slot)),
-                "{lpn:?} is removable: cached clean"
-            );
+        for lpn in ftl.mapped() {
+            let is_clean = cache.lookup(lpn).is_some_and(|slot| !cache.is_dirty(slot));
+            assert!(is_clean || !ftl.is_marked(lpn), "{lpn:?} is removable: cached clean");
+            assert!(!self.is_absent(lpn), "{lpn:?} is noted as absent, and mapped");
         }
-        let pinned =
-            cache.occupied().filter(|&slot| cache.is_pinned(slot) && !cache.is_detached(slot)).count();
-        assert_eq!(self.uncommitted.iter().count(), pinned, "uncommitted slots");
         for (&lpn, deletion) in &self.deletions {
-            assert!(cache.lookup(lpn).is_none(), "{lpn:?} is deleted and not cached");
             assert!(
                 deletion.condemned.is_some() || ftl.lookup(lpn).is_some(),
                 "{lpn:?} is deleted: its committed version is in flash or condemned"
             );
         }
+    }
+}
+
+impl CdmConsistent {
+    /// Panic unless cache and scheme agree. For tests.
+    pub(crate) fn assert_cache(&self, cache: &Cache) {
+        let (mut uncommitted, mut clean) = (0, 0);
+        for slot in cache.occupied() {
+            let lpn = cache.page_of(slot);
+            let (dirty, pinned, detached) =
+                (cache.is_dirty(slot), cache.is_pinned(slot), cache.is_detached(slot));
+            if !dirty {
+                assert!(!detached, "{lpn:?} in S1: found by lookups");
+                assert_eq!(pinned, self.standby.contains(slot), "{lpn:?} in S1: who has pinned it");
+                clean += u32::from(pinned);
+            } else if detached {
+                let current = cache.lookup(lpn).and_then(|current| self.older[current]);
+                let condemned = self.deletions.get(&lpn).and_then(|deletion| deletion.condemned);
+                let holder = if pinned { condemned } else { current };
+                assert_eq!(holder, Some(slot), "{lpn:?}: who holds {slot:?}");
+            } else if pinned {
+                assert!(self.uncommitted.contains(slot), "{lpn:?} in S2 or S4: listed");
+                uncommitted += 1;
+            }
+        }
+        assert_eq!(self.uncommitted.iter().count(), uncommitted, "uncommitted slots");
+        assert_eq!(self.standby.iter().count() as u32, clean, "slots that stand by");
+        assert_eq!(self.standby.len(), clean, "the count of slots that stand by");
+        assert!(
+            self.deletions.keys().all(|&lpn| cache.lookup(lpn).is_none()),
+            "a deleted page is not cached"
+        );
         let deletions = self.deletions.len() + self.free_entries.len();
         assert_eq!(deletions, self.layout.deletions as usize, "deletions noted and free");
-        for lpn in ftl.mapped() {
-            assert!(!self.is_absent(lpn), "{lpn:?} is noted as absent, and mapped");
-        }
         for slot in self.older.ids().filter(|&slot| self.older[slot].is_some()) {
             assert!(self.uncommitted.contains(slot), "{slot:?} is no S4 and has an S5");
         }

@@ -312,7 +312,7 @@ impl<P: Variant> CooperationScheme for Shadow<P> {
         if setting.memory == Memory::Host {
             let problem = "\"host\" was given with a scheme for write buffers, which works between two of them: one in the device \
                            (cache.volatile) and one in the host (host_buffer); with the cache in the host, cooperation \
-                           \"none\" and \"cdm\" are allowed";
+                           \"none\", \"cdm\" and \"cdm-consistent\" are allowed";
             return Err(Misfit::new("cache.placement", problem));
         }
         if !(0.0..=15.0).contains(&features.lambda) {

@@ -73,17 +73,18 @@ impl<L> Linked<L> {
         Self { below, page_bytes, wire: Wire::new(None, &HostConfig::default(), cost, Seed(0)) }
     }
 
-    /// Create a link over a device, under a cache of `slots` slots in the host.
+    /// Create a link over a device, under a cache of `slots` slots in a memory of the host.
     #[must_use]
     pub fn under_cache(
         below: L,
         page_bytes: u64,
         cost: &LinkCost,
+        memory: Memory,
         slots: u32,
         host: &HostConfig,
         seed: Seed,
     ) -> Self {
-        Self { below, page_bytes, wire: Wire::new(Some(slots), host, cost, seed) }
+        Self { below, page_bytes, wire: Wire::new(Some((memory, slots)), host, cost, seed) }
     }
 
     /// The device below.
@@ -101,6 +102,12 @@ impl<L> Linked<L> {
     /// The device below.
     pub fn below_mut(&mut self) -> &mut L {
         &mut self.below
+    }
+
+    /// Replace the device by itself after a restart. Messages on their way are lost.
+    pub fn restart_device(&mut self, device: L) {
+        self.below = device;
+        self.wire.lose_messages();
     }
 }
 
@@ -188,9 +195,11 @@ impl<L: Cooperates> Linked<L> {
     }
 
     /// The slot of the cache above that a page is written from, if any.
-    fn slot_of(page: &PageWrite, above: &impl GcHook) -> Option<SlotId> {
-        let slot = above.cached_at(page.lpn)?;
-        (page.from == Place::Slot(slot)).then(|| SlotId::new(slot.number))
+    fn slot_of(&self, page: &PageWrite) -> Option<SlotId> {
+        match page.from {
+            Place::Slot(slot) if Some(slot.memory) == self.wire.above => Some(SlotId::new(slot.number)),
+            _ => None,
+        }
     }
 
     /// The command for one page.
@@ -274,7 +283,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         if !self.wire.is_used() {
             return self.below.write(page, after, io);
         }
-        let slot = Self::slot_of(&page, &io.hook);
+        let slot = self.slot_of(&page);
         let mut crossing = Duration::ZERO;
         if let Some(ticket) = slot.and_then(|slot| self.withdraw(slot))
             && self.wire.waits()
@@ -372,7 +381,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     }
 
     fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
-        self.wire.restart();
+        self.wire.disconnect();
         let start = io.start;
         let (below, mut inner) = self.descend(io, start);
         below.restart(now, &mut inner)
@@ -429,6 +438,19 @@ impl<L: Cooperates> Cooperates for Linked<L> {
     fn forget(&mut self, page: Cached) {
         self.settle(page.slot);
         self.wire.set(page.slot, Said::Unknown);
+    }
+
+    fn moved(&mut self, page: Cached, to: SlotId) {
+        self.wire.said[to] = std::mem::take(&mut self.wire.said[page.slot]);
+    }
+
+    fn is_granted(&self, page: Cached) -> bool {
+        self.wire.said[page.slot].said == Said::Granted
+    }
+
+    fn disconnect(&mut self) {
+        self.wire.disconnect();
+        self.below.disconnect();
     }
 
     /// Revoke the grant of a page. The question goes with a command that has already crossed, if there is one.

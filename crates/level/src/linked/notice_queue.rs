@@ -217,7 +217,7 @@ impl<N> NoticeQueue<N> {
     }
 
     /// Lose all notices that have not arrived. Waiting ones count as withdrawn.
-    pub(super) fn clear(&mut self) {
+    pub(super) fn lose_all(&mut self) {
         self.counters.withdrawn += u64::from(std::mem::take(&mut self.waiting_len));
         self.first.0 += self.waiting.len() as u64;
         self.waiting.clear();

@@ -8,6 +8,7 @@ use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Duration, IdVec, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Ftl, Weight, Weights};
+use coflash_media::Memory;
 
 /// The state of a copy according to the last notice about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,8 +53,9 @@ pub(super) struct Wire {
     pub(super) cost: LinkCost,
     notice_bytes: u64,
     answer_time: Duration,
-    /// Whether a cache above, be it of no pages, lets through only some pages: else whole requests cross.
-    is_used: bool,
+    /// The memory of the cache above. It lets through only some pages, even if it has no slots; without one, whole
+    /// requests cross.
+    pub(super) above: Option<Memory>,
     pub(super) said: IdVec<SlotId, SlotSaid>,
     pub(super) grants_left: u32,
     /// The cost weights of marked pages, as the device knows them.
@@ -100,9 +102,9 @@ pub fn link_sections() -> [&'static SectionInfo; 6] {
 }
 
 impl Wire {
-    /// Create a wire under a cache of `slots` slots, or under no cache.
-    pub(super) fn new(slots: Option<u32>, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
-        let (is_used, slots) = (slots.is_some(), slots.unwrap_or(0));
+    /// Create a wire under a cache of so many slots in a memory, or under no cache.
+    pub(super) fn new(cache: Option<(Memory, u32)>, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
+        let slots = cache.map_or(0, |(_, slots)| slots);
         let notice_bytes = host.notice_size.count;
         let jittered = |stream| cost.clone().with_jitter(host.jitter, seed, stream);
         Self {
@@ -112,7 +114,7 @@ impl Wire {
             cost: cost.clone(),
             notice_bytes,
             answer_time: host.answer_time,
-            is_used,
+            above: cache.map(|(memory, _)| memory),
             said: IdVec::filled(SlotSaid::default(), slots as usize),
             grants_left: host.grants.of(u64::from(slots)) as u32,
             weights: Weights::all(Weight::FULL),
@@ -135,13 +137,28 @@ impl Wire {
 
     #[inline(always)]
     pub(super) fn is_used(&self) -> bool {
-        self.is_used
+        self.above.is_some()
     }
 
     pub(super) fn pass_time(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.to_device.pass_time(self.now);
         self.to_host.pass_time(self.now);
+    }
+
+    /// Lose the messages that have not arrived.
+    pub(super) fn lose_messages(&mut self) {
+        self.to_device.lose_all();
+        self.to_host.lose_all();
+    }
+
+    /// Forget what was said.
+    pub(super) fn disconnect(&mut self) {
+        self.lose_messages();
+        for slot in self.said.ids() {
+            self.set(slot, Said::Unknown);
+            self.said[slot].last = None;
+        }
     }
 
     pub(super) fn begin_request(&mut self) {
@@ -200,16 +217,6 @@ impl Wire {
         self.protected.bytes += 2 * there;
         self.protected.time_ns += time.ns;
         Some(time)
-    }
-
-    /// Forget all that was said: host and device begin anew.
-    pub(super) fn restart(&mut self) {
-        self.to_device.clear();
-        self.to_host.clear();
-        for slot in self.said.ids() {
-            self.set(slot, Said::Unknown);
-            self.said[slot].last = None;
-        }
     }
 
     pub(super) fn report(&self, report: &mut Report) {

@@ -4,27 +4,10 @@ use super::ageing::Ageing;
 use super::{Announces, CacheCounters, DropCounters, HOST_BUFFER, Options, WriteBack, WriteBufferConfig};
 use crate::config::{CacheConfig, Eviction, slots};
 use crate::cooperates::Cooperates;
-use crate::cooperation::{Cooperation, CooperationConfig, Scheme, Setting};
+use crate::cooperation::{Cooperation, Scheme, Setting};
 use coflash_base::{Misfit, Share, Time};
 use coflash_cache::{Cache, EvictionConfig};
-use coflash_ftl::Ftl;
 use coflash_media::{Cause, Memory};
-
-impl WriteBack<Ftl> {
-    /// Create an empty cache in the device, over an FTL that was made for the scheme.
-    ///
-    /// # Errors
-    /// The first part that does not fit the others.
-    pub fn in_device(
-        ftl: Ftl,
-        page_bytes: u64,
-        config: &CacheConfig,
-        cooperation: &CooperationConfig,
-    ) -> Result<Self, Misfit> {
-        let setting = config.setting(Memory::Device, page_bytes, ftl.logical_pages(), false)?;
-        Ok(Self::over(ftl, config, &setting, cooperation.build(&setting)?))
-    }
-}
 
 impl<L: Cooperates> WriteBack<L> {
     /// Create an empty cache with its scheme over a level.

@@ -95,15 +95,16 @@ fn reach(ready: &Subject, state: impl Fn(&Subject) -> bool) -> (Subject, Vec<Ope
 type Check = fn(&Subject) -> bool;
 
 /// Where page 0 may be that three operations on a full device do not bring it to.
-const DEEP: [(&str, Check); 8] = [
+const DEEP: [(&str, Check); 9] = [
     ("S1", |subject| subject.page_0().is_clean()),
+    ("S1, as it stands by to leave", |subject| subject.page_0().stands_by()),
     ("S1, not durable yet, and GC's next victim", |subject| subject.drops_page_0_in(Operation::Read(lpn(1)))),
-    ("S2", |subject| subject.page_0().is_pinned() && subject.page_0().mapped),
+    ("S2", |subject| subject.page_0().is_uncommitted() && subject.page_0().mapped),
     ("S3 as GC dropped it", |subject| subject.page_0().is_orphan()),
     ("S4 alone", |subject| {
-        subject.page_0().is_pinned() && !subject.page_0().mapped && subject.page_0().older.is_none()
+        subject.page_0().is_uncommitted() && !subject.page_0().mapped && subject.page_0().older.is_none()
     }),
-    ("S4 and S5", |subject| subject.page_0().is_pinned() && subject.page_0().older == Some(false)),
+    ("S4 and S5", |subject| subject.page_0().is_uncommitted() && subject.page_0().older == Some(false)),
     ("deleted, with a condemned slot", |subject| subject.page_0().older == Some(true)),
     ("deleted, with the committed version in flash", |subject| {
         subject.device.model[0] == BLANK && subject.page_0().mapped && !subject.page_0().is_cached()

@@ -3,10 +3,12 @@
 use crate::support::{Call, Checked, Operation, PAGE_BYTES, Page, PastCache, Setup, Tap, Tapped, Then, lpn};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{GcMode, Trigger};
-use coflash_level::nvm::{Epoch, Layout};
+use coflash_level::nvm::{Epoch, Label, Layout};
 use coflash_level::{Device, RecoveryError};
-use coflash_media::image::{Image, ImageError};
+use coflash_media::image::{Image, ImageError, Side};
 use coflash_media::{Access, Nvm};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// A mistake that a correct test must catch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,6 +20,18 @@ pub(crate) enum Sabotage {
     CommitOvertakes,
     /// No fence has an effect.
     NoFences,
+    /// The label that protects a copy is not stored.
+    NoProtection,
+    /// Across the link: GC drops marked pages without asking.
+    TrustMarks,
+    /// Grants are not revoked.
+    NoRevocation,
+    /// Granted pages are taken to be in flash after the device has restarted.
+    TrustGrants,
+    /// The message that flash is out of date is overtaken by the write that brings it up to date.
+    LateInvalidate,
+    /// Nobody says anything after a restart.
+    NoHandshake,
 }
 
 /// Listens to commits, and to fences, which it may sabotage.
@@ -27,22 +41,46 @@ pub(crate) struct Commits {
     /// By sabotage, a fence that was called is carried out only at the next store (other than a commit's).
     late_fence: bool,
     /// Commits whose word was stored, and how many of those are fenced.
-    stored: usize,
-    fenced: usize,
+    pub(crate) stored: usize,
+    pub(crate) fenced: usize,
+    /// The committed epoch.
+    committed: u64,
+    /// Whether the host has used its cache without power.
+    pub(crate) host_is_cut: Rc<Cell<bool>>,
+}
+
+impl Commits {
+    pub(crate) fn new(sabotage: Sabotage) -> Self {
+        Self { sabotage, late_fence: false, stored: 0, fenced: 0, committed: 0, host_is_cut: Rc::default() }
+    }
+
+    /// Goes on after a restart as if all that was stored had been fenced.
+    pub(crate) fn settle(&mut self) {
+        (self.fenced, self.late_fence) = (self.stored, false);
+    }
 }
 
 impl Tap<Image> for Commits {
     fn hear(&mut self, call: Call, image: &mut Image) -> Then<ImageError> {
-        if image.is_dead() {
+        if image.is_cut(Side::Host) {
+            let is_the_hosts = matches!(call, Call::Store(..) | Call::Fence | Call::Access(..));
+            self.host_is_cut.set(self.host_is_cut.get() || is_the_hosts);
             return Then::Goes;
         }
         let is_commit = matches!(call, Call::Store(Layout::COMMITTED, _));
         self.stored += usize::from(is_commit);
+        if let Call::Store(Layout::COMMITTED, epoch) = call {
+            self.committed = epoch;
+        }
         match (call, self.sabotage) {
-            (Call::Fence, Sabotage::None) => self.fenced = self.stored,
-            (Call::Fence, sabotage) => {
-                self.late_fence = sabotage != Sabotage::NoFences;
+            (Call::Fence, Sabotage::EraseBeforeProtect | Sabotage::CommitOvertakes | Sabotage::NoFences) => {
+                self.late_fence = self.sabotage != Sabotage::NoFences;
                 image.power_for_a_step().expect("it is not dead");
+                return Then::IsLost;
+            }
+            (Call::Fence, _) => self.fenced = self.stored,
+            (Call::Store(_, label), Sabotage::NoProtection) if matches!(Label::decode(label), Some(Label::Data(_, epoch)) if u64::from(epoch.0) <= self.committed) =>
+            {
                 return Then::IsLost;
             }
             (Call::Store(word, value), Sabotage::CommitOvertakes) if is_commit => {
@@ -84,7 +122,7 @@ pub(crate) fn draw(stream: &mut RandomStream) -> Setup {
 }
 
 /// The scheme with its watermarks in percent.
-fn scheme(deletions: u32, (low, high): (u32, u32)) -> String {
+pub(crate) fn scheme(deletions: u32, (low, high): (u32, u32)) -> String {
     format!(
         r#"{{"name": "cdm-consistent", "deletions_max": {deletions}, "commit_interval": "1us",
              "low_watermark": "{low}%", "high_watermark": "{high}%"}}"#
@@ -109,8 +147,13 @@ impl Whereabouts {
         self.cached.is_some_and(|[dirty, ..]| !dirty)
     }
 
-    pub(crate) fn is_pinned(&self) -> bool {
-        self.cached.is_some_and(|[_, pinned, _]| pinned)
+    /// Clean, and about to leave.
+    pub(crate) fn stands_by(&self) -> bool {
+        self.cached.is_some_and(|[dirty, pinned, _]| !dirty && pinned)
+    }
+
+    pub(crate) fn is_uncommitted(&self) -> bool {
+        self.cached.is_some_and(|[dirty, pinned, _]| dirty && pinned)
     }
 
     /// In S3 because GC dropped the flash copy.
@@ -130,7 +173,7 @@ pub(crate) struct Subject {
 
 impl Subject {
     pub(crate) fn new(setup: &Setup, sabotage: Sabotage) -> Self {
-        let tap = Commits { sabotage, late_fence: false, stored: 0, fenced: 0 };
+        let tap = Commits::new(sabotage);
         let media = Tapped { inner: setup.image().with_power_switch(setup.layout().words()), tap };
         let device = Checked::new(setup.device(), media, setup.geometry.dies());
         Self { commits: vec![device.model.clone()], device, setup: setup.clone() }
@@ -258,8 +301,7 @@ impl Subject {
     fn take_for_true(&mut self, found: Vec<Page>) {
         self.device.model.clone_from(&found);
         self.commits = vec![found];
-        let tap = &mut self.device.rig.media.tap;
-        (tap.fenced, tap.late_fence) = (tap.stored, false);
+        self.device.rig.media.tap.settle();
     }
 }
 

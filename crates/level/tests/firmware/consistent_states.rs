@@ -142,8 +142,10 @@ enum Event {
     Flush,
     /// Time for a commit.
     Time,
-    /// Reads of Y, Z and W, which a cache of four slots makes room for: X leaves, or its S5.
+    /// Reads of Y, Z and W, for which a cache of four slots makes room: X is checkpointed, or its S5.
     Press,
+    /// Reads of V, too: X leaves.
+    Leave,
     /// Writes of Y, Z and W, for which it cannot without a commit.
     Crowd,
     /// GC of the oldest block, where X lies if it is in flash, before a read of Y.
@@ -152,11 +154,11 @@ enum Event {
     Crash,
 }
 
-use Event::{Crash, Crowd, Flush, Gc, Part, Press, Read, Time as Tick, Trim, Write};
+use Event::{Crash, Crowd, Flush, Gc, Leave, Part, Press, Read, Time as Tick, Trim, Write};
 
 const STATES: [State; 12] =
     [Nowhere, S0, S1, S2, S3, S3Absent, Dropped, S4, S4S5, S4Dropped, Deleted, Condemned];
-const EVENTS: [Event; 10] = [Read, Write, Part, Trim, Flush, Tick, Press, Crowd, Gc, Crash];
+const EVENTS: [Event; 11] = [Read, Write, Part, Trim, Flush, Tick, Press, Leave, Crowd, Gc, Crash];
 
 /// Every way to bring X into `from`; none leaves another page in the cache.
 fn routes(from: State) -> &'static [&'static [Event]] {
@@ -231,6 +233,7 @@ impl Scene {
             Flush => vec![Operation::Flush],
             Tick => vec![Operation::Wait(Duration { ns: 1000 })],
             Press => others(Operation::Read),
+            Leave => [Y, Z, W, V].map(Operation::Read).to_vec(),
             Crowd => others(Operation::Write),
             Gc => vec![Operation::Read(Y)],
             Crash => return self.crash(),
@@ -280,7 +283,7 @@ impl Scene {
         match (mapped, marked, deleted, cache.lookup(X).map(flags), older.map(flags)) {
             (false, false, false, None, None) => Nowhere,
             (true, false, false, None, None) => S0,
-            (true, true, false, Some((false, false, false)), None) => S1,
+            (true, true, false, Some((false, _, false)), None) => S1,
             (true, false, false, Some((true, true, false)), None) => S2,
             (false, false, false, Some((true, false, false)), None) => {
                 let (word, bit) = noted.layout.absence(X);
@@ -336,9 +339,9 @@ fn the_table_is_complete_and_followed() {
 #[test]
 fn illegal_states_are_refused() {
     type Force = fn(&mut Checked<Device, Tapped<Image, Noted>>);
-    let mark: Force = |device| device.level.flash_mut().mark(X);
-    let unmark: Force = |device| device.level.flash_mut().unmark(X);
-    let invalidate: Force = |device| device.level.flash_mut().invalidate(X);
+    let mark: Force = |device| device.level.below_mut().mark(X);
+    let unmark: Force = |device| device.level.below_mut().unmark(X);
+    let invalidate: Force = |device| device.level.below_mut().invalidate(X);
     let map: Force = |device| device.write_past_cache(X);
     for (route, force, problem) in [
         (&[][..], mark, "Lpn(0) is removable: cached clean"),

@@ -257,7 +257,7 @@ fn illegal_states_are_refused() {
         ("dgc", S001, Memory::HostBuffer, true, "host-shadow"),
     ] {
         let mut scene = Scene::new(scheme, state);
-        let flash = scene.device.level.flash_mut();
+        let flash = scene.device.level.below_mut();
         flash.track_host();
         flash.set_mark(X, memory, marked);
         assert_refused(|| scene.device.assert_invariants(), problem);

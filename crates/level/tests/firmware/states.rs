@@ -48,7 +48,7 @@ fn scheme(name: &str) -> Scheme {
 
 /// The state of a page; every combination that is not one of the scheme's states is refused.
 fn state(device: &Device, page: Lpn, scheme: Scheme) -> State {
-    let (cache, ftl) = (device.cache(), device.flash());
+    let (cache, ftl) = (device.cache(), device.below());
     let (mapped, marked) = (ftl.lookup(page).is_some(), ftl.is_marked(page));
     let cached = cache.lookup(page).map(|slot| (cache.is_dirty(slot), cache.is_orphan(slot)));
     match (mapped, marked, cached) {
@@ -162,7 +162,8 @@ const NONE: &[Row] = &[
     (Stale, Gc, Stale, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs"),
 ];
 
-const COPIES_CLEAN: Row = (Clean, Gc, Clean, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs");
+const COPIES_CLEAN: Row =
+    (Clean, Gc, Clean, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs");
 
 /// The first half of cdm: a page that is cached clean is one like any other.
 fn overwrites() -> Vec<Row> {
@@ -434,7 +435,11 @@ fn a_copy_is_spared_where_flash_was_told_and_the_page_is_not_written_yet() {
             _ => 0,
         });
         let others = if scheme == INVALIDATE { others.sum() } else { 0 };
-        assert_eq!(scene.0.count("sole_copies.from_reads_pages") - before - others, from_reads, "{scheme} {route:?}");
+        assert_eq!(
+            scene.0.count("sole_copies.from_reads_pages") - before - others,
+            from_reads,
+            "{scheme} {route:?}"
+        );
         scene.prepare(Gc);
         let spared_before = scene.0.count("gc_spared_pages");
         scene.apply(Gc);
@@ -505,9 +510,9 @@ fn the_tables_are_complete() {
 #[test]
 fn illegal_states_are_refused() {
     type Force = fn(&mut Checked<Device>);
-    let mark: Force = |device| device.level.flash_mut().mark(X);
-    let unmark: Force = |device| device.level.flash_mut().unmark(X);
-    let invalidate: Force = |device| device.level.flash_mut().invalidate(X);
+    let mark: Force = |device| device.level.below_mut().mark(X);
+    let unmark: Force = |device| device.level.below_mut().unmark(X);
+    let invalidate: Force = |device| device.level.below_mut().invalidate(X);
     let write: Force = |device| device.write_past_cache(X);
     for (scheme, route, force, problem) in [
         (PLAIN, &[][..], mark, "is removable, so it is cached"),

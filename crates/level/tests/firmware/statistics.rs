@@ -29,7 +29,7 @@ impl Uniform {
         setup.ftl.spare = spare(SPARE_BLOCKS, BLOCKS);
         assert_eq!(setup.logical_pages(), LOGICAL_PAGES);
         let mut device = setup.device();
-        device.flash_mut().map_all();
+        device.below_mut().map_all();
         let mut uniform = Self { rig: Rig::new(device, Untimed), stream: Seed(5).stream("uniform") };
         let _ = uniform.write(WARM_WRITES, Coverage::Full);
         uniform

@@ -59,7 +59,7 @@ fn draw(
     setup.cache.volatile |= is_for_buffers && placement == Placement::InStorage && stream.random();
     let in_host = placement == Placement::Host;
     let in_device_only = is_for_buffers && setup.cooperation.name() != "none"
-        || ["consistent", "hgc", "by-age"].iter().any(|part| scheme.contains(part));
+        || ["hgc", "by-age"].iter().any(|part| scheme.contains(part));
     if in_host && in_device_only {
         return None;
     }

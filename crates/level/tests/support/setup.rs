@@ -10,8 +10,8 @@ use coflash_ftl::{
 };
 use coflash_level::nvm::Layout;
 use coflash_level::{
-    Announces, CacheConfig, Cooperates, CooperationConfig, Device, DeviceConfig, Eviction, HostConfig,
-    LinkCost, Linked, Placement, Protecting, WriteBack, WriteBufferConfig,
+    Announces, CacheConfig, CacheLevel, Cooperates, CooperationConfig, Device, DeviceConfig, Eviction,
+    HostConfig, LinkCost, Linked, Placement, Protecting, WriteBack, WriteBufferConfig,
 };
 use coflash_media::image::Image;
 use coflash_media::{Geometry, Memory};
@@ -171,18 +171,27 @@ impl Setup {
         self.accepted(self.config().erased_flash())
     }
 
-    /// A level across the link, under a cache of `slots` slots.
-    pub(crate) fn linked<L>(&self, below: L, slots: u32, host: &HostConfig) -> Linked<L> {
-        Linked::under_cache(below, self.page_bytes(), &self.cost, slots, host, self.seed)
+    /// A level across the link, under a cache of `slots` slots in a memory of the host.
+    pub(crate) fn linked<L>(&self, below: L, memory: Memory, slots: u32, host: &HostConfig) -> Linked<L> {
+        Linked::under_cache(below, self.page_bytes(), &self.cost, memory, slots, host, self.seed)
     }
 
     /// A cache in the host.
-    pub(crate) fn host_cache(&self) -> WriteBack<Linked<Ftl>> {
+    pub(crate) fn host_cache(&self) -> CacheLevel<Linked<Ftl>> {
+        self.host_cache_over(self.flash(), |link| link)
+    }
+
+    /// A cache in the host, over flash and a link that `wrap` may put something between.
+    pub(crate) fn host_cache_over<L: Cooperates>(
+        &self,
+        flash: Ftl,
+        wrap: impl FnOnce(Linked<Ftl>) -> L,
+    ) -> CacheLevel<L> {
         let grants = self.host.protecting == Protecting::Grants;
         let setting = self.cache.setting(Memory::Host, self.page_bytes(), self.logical_pages(), grants);
         let setting = self.accepted(setting);
-        let scheme = self.accepted(self.cooperation.build(&setting));
-        WriteBack::over(self.linked(self.flash(), setting.slots, &self.host), &self.cache, &setting, scheme)
+        let link = self.linked(flash, Memory::Host, setting.slots, &self.host);
+        self.accepted(CacheLevel::with_scheme(wrap(link), &self.cache, &setting, &self.cooperation))
     }
 
     /// A write buffer in the host.

@@ -5,7 +5,9 @@ use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::Cache;
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
-use coflash_level::{Announces, Command, Cooperates, Device, Level, Linked, Placement, WriteBack};
+use coflash_level::{
+    Announces, CacheLevel, Command, Cooperates, Device, Level, Linked, Placement, WriteBack,
+};
 use coflash_media::{DieId, Media, Memory};
 
 /// A look into levels, from the top down.
@@ -31,11 +33,11 @@ impl Look for Ftl {
 
 impl Look for Device {
     fn flash(&self) -> &Ftl {
-        Self::flash(self)
+        self.below()
     }
 
     fn flash_mut(&mut self) -> &mut Ftl {
-        Self::flash_mut(self)
+        self.below_mut()
     }
 
     fn caches(&self) -> Vec<(Memory, &Cache)> {
@@ -57,7 +59,7 @@ impl<L: Look> Look for Linked<L> {
     }
 }
 
-impl Look for WriteBack<Linked<Ftl>> {
+impl Look for CacheLevel<Linked<Ftl>> {
     fn flash(&self) -> &Ftl {
         self.below().flash()
     }
@@ -90,8 +92,8 @@ impl<L: Look + Cooperates> Look for WriteBack<L, Announces> {
 pub(crate) enum Stack {
     Plain(Linked<Device>),
     BufferedPlain(WriteBack<Linked<Device>, Announces>),
-    HostCache(WriteBack<Linked<Ftl>>),
-    BufferedHostCache(WriteBack<WriteBack<Linked<Ftl>>, Announces>),
+    HostCache(CacheLevel<Linked<Ftl>>),
+    BufferedHostCache(WriteBack<CacheLevel<Linked<Ftl>>, Announces>),
 }
 
 macro_rules! stack_dispatch {
@@ -114,7 +116,9 @@ impl Stack {
             }
             (Placement::InStorage, true) => {
                 let host = setup.buffer_host();
-                Self::BufferedPlain(setup.buffered(|slots| setup.linked(setup.device(), slots, &host)))
+                Self::BufferedPlain(
+                    setup.buffered(|slots| setup.linked(setup.device(), Memory::HostBuffer, slots, &host)),
+                )
             }
             (Placement::Host, false) => Self::HostCache(setup.host_cache()),
             (Placement::Host, true) => Self::BufferedHostCache(setup.buffered(|_| setup.host_cache())),

@@ -76,6 +76,26 @@ fn ages_stay_in_the_device_and_bounds_need_requests() {
     }
 }
 
+/// Commits, checkpoints and drops are the same; only what crosses the link is counted beside them.
+#[test]
+fn over_a_link_that_costs_nothing_consistency_takes_the_same_in_the_host() {
+    for mode in ["foreground", "background"] {
+        let common = [
+            ("cooperation", "cdm-consistent"),
+            ("cooperation.commit_interval", "500ms"),
+            ("gc.trigger", "operation"),
+            ("gc.mode", mode),
+        ];
+        let inside = measured(&scenario(&common));
+        let free = [IN_HOST, ("host.notices", "each"), ("host.answer_time", "0ns")];
+        let host = measured(&scenario(&[&common[..], &free].concat()));
+        let [drops, commits] = ["gc_drops_pages", "consistency.commits"].map(|path| host.count(path));
+        assert!(drops > 100 && commits > 30, "{drops} drops, {commits} commits");
+        assert!(host.count("host.notices.dirtied") > 1000 && host.count("host.protect.pages") > drops);
+        assert_eq!(without(&["host"], &host), without(&[], &inside), "{mode}");
+    }
+}
+
 #[test]
 fn without_a_cache_a_page_takes_as_long_from_either_side() {
     let none = [("cache.size", "0B"), ("cooperation", "none")];
@@ -168,9 +188,8 @@ fn a_run_repeats_and_the_seed_decides_on_jitter() {
 
 #[test]
 fn what_cannot_be_is_refused_with_its_key() {
-    let consistent = refused(&scenario(&[IN_HOST, ("cooperation", "cdm-consistent")]));
-    assert!(consistent.starts_with("cache.placement: \"host\" was given with"), "{consistent}");
-    assert!(consistent.contains("\"none\" and \"cdm\" are allowed"), "{consistent}");
+    let volatile = [IN_HOST, ("cooperation", "cdm-consistent"), ("cache.volatile", "true")];
+    assert!(refused(&scenario(&volatile)).starts_with("cache.volatile: true was given"));
     let grants = Scenario::default().set(&[("host.grants", "101%")]).expect_err("it is refused").to_string();
     assert!(grants.starts_with("host.grants: 101% was given"), "{grants}");
 }

@@ -180,9 +180,8 @@ fn error_correction_is_for_pages_from_flash() {
     for scheme in ["ggc", "sgc"] {
         let with = |ecc| measure(&[("cooperation", scheme), ("timing.ecc_decode", ecc)]);
         let (none, some) = (with("0ns"), with("16us"));
-        let copies = |metrics: &Metrics| {
-            metrics.count("gc_copies_pages") - metrics.count("shadows.from_buffer_pages")
-        };
+        let copies =
+            |metrics: &Metrics| metrics.count("gc_copies_pages") - metrics.count("shadows.from_buffer_pages");
         assert_eq!(copies(&none), copies(&some), "{scheme}: the same pages");
         assert_eq!(some.count("programs_pages.refresh"), 0, "{scheme}: GC moves all");
         assert_eq!(some.count("shadows.from_buffer_pages") > 0, scheme == "sgc");

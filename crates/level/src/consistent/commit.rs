@@ -1,0 +1,159 @@
+//! Deletions and commits.
+
+use super::Consistent;
+use super::nvm::{Epoch, Label, Layout};
+use crate::cooperates::{Cached, Cooperates};
+use crate::cooperation::Deletion;
+use crate::level::{Command, Level};
+use coflash_base::{Lpn, Op};
+use coflash_media::Media;
+
+impl<L: Cooperates> Consistent<L> {
+    pub(super) fn trim_page<M: Media>(&mut self, lpn: Lpn, start: M::When, media: &mut M)
+    where
+        L: Level<M>,
+    {
+        if self.scheme.free_entries.is_empty() {
+            self.commit_early(start, media);
+        }
+        let mut condemned = None;
+        match self.cache.lookup(lpn) {
+            None if self.scheme.deletions.contains_key(&lpn) => return,
+            None => {}
+            Some(slot) if self.scheme.uncommitted.contains(slot) => {
+                // S2, S4: the uncommitted version is freed at once, the committed one stays.
+                self.counters.dropped_pages += 1;
+                self.scheme.uncommitted.remove(slot);
+                condemned = self.scheme.older[slot].take();
+                self.free(slot, media);
+                if let Some(older) = condemned {
+                    self.cache.pin(older);
+                }
+            }
+            // S1
+            Some(slot) if !self.cache.is_dirty(slot) && self.release(slot) => self.free(slot, media),
+            Some(slot) => {
+                // S3
+                self.cache.detach(slot);
+                self.cache.pin(slot);
+                condemned = Some(slot);
+            }
+        }
+        if condemned.is_some() || !self.scheme.is_absent(lpn) && self.below.may_hold(lpn) {
+            let entry = self.scheme.free_entries.pop().expect("there is one, or a commit has freed them all");
+            let deleted = Label::Deleted(lpn, self.scheme.epoch());
+            media.store(self.scheme.layout.deletion(entry), deleted.encode());
+            self.scheme.deletions.insert(lpn, Deletion { entry, condemned });
+        }
+    }
+
+    /// Commit: makes all writes and trims so far durable at one moment.
+    pub(super) fn commit<M: Media>(&mut self, start: M::When, media: &mut M)
+    where
+        L: Level<M>,
+    {
+        if self.scheme.uncommitted.front().is_none() && self.scheme.deletions.is_empty() {
+            return;
+        }
+        self.scheme.counters.commits += 1;
+        let epoch = self.scheme.epoch();
+        media.fence();
+        media.store(Layout::COMMITTED, u64::from(epoch.0));
+        media.fence();
+        self.scheme.committed = epoch;
+        while let Some(slot) = self.scheme.uncommitted.back() {
+            self.scheme.uncommitted.remove(slot);
+            let page = self.cached(slot);
+            if let Some(older) = self.scheme.older[slot].take() {
+                // S4 → S3
+                self.counters.absorbed_pages += 1;
+                self.below.moved(Cached { slot: older, ..page }, slot);
+                self.free(older, media);
+            } else {
+                // S2 → S3
+                self.below.invalidate(page);
+            }
+            self.cache.unpin(slot);
+        }
+        self.carry_out_deletions(start, media);
+        self.renumber_if_last(media);
+    }
+
+    pub(super) fn commit_early<M: Media>(&mut self, start: M::When, media: &mut M)
+    where
+        L: Level<M>,
+    {
+        self.scheme.counters.early_commits += 1;
+        self.commit(start, media);
+    }
+
+    fn carry_out_deletions<M: Media>(&mut self, start: M::When, media: &mut M)
+    where
+        L: Level<M>,
+    {
+        let deletions = std::mem::take(&mut self.scheme.deletions);
+        for (&lpn, deletion) in &deletions {
+            self.set_absent(lpn, true, media);
+            if let Some(slot) = deletion.condemned {
+                self.counters.dropped_pages += 1;
+                self.below.forget(Cached { lpn, slot });
+                self.free(slot, media);
+            }
+        }
+        // Absence must be durable before the deletion is erased, and says more than flash does: a lost trim is
+        // repeated when the link is up again.
+        media.fence();
+        let (below, mut io) = self.descend(media, start);
+        let command = Command {
+            op: Op::Trim,
+            bytes: 0,
+            first: deletions.keys().next().copied(),
+            pages: deletions.len() as u32,
+            is_whole: false,
+        };
+        if !deletions.is_empty() {
+            let mut after = below.begin(&command, &mut io);
+            for &lpn in deletions.keys() {
+                match below.trim(lpn, after, &mut io) {
+                    Ok(trimmed) => after = trimmed,
+                    Err(_) => break,
+                }
+            }
+        }
+        for deletion in deletions.into_values() {
+            self.forget_deletion(deletion.entry, media);
+        }
+    }
+
+    pub(super) fn forget_deletion<M: Media>(&mut self, entry: u32, media: &mut M) {
+        media.store(self.scheme.layout.deletion(entry), Label::Free.encode());
+        self.scheme.free_entries.push(entry);
+    }
+
+    /// Reset all committed slots to the first epoch when epochs have run out. Nothing is uncommitted at that moment.
+    pub(super) fn renumber_if_last<M: Media>(&mut self, media: &mut M) {
+        if self.scheme.committed < Epoch::MAX {
+            return;
+        }
+        // The commit has erased all older versions, so that no label of an earlier epoch can be mistaken.
+        for slot in self.cache.occupied() {
+            if self.cache.is_dirty(slot) || self.scheme.protects_ahead {
+                self.scheme.label(slot, Label::Data(self.cache.page_of(slot), Epoch(0)), media);
+            }
+        }
+        media.fence();
+        self.scheme.committed = Epoch(0);
+        media.store(Layout::COMMITTED, 0);
+        media.fence();
+    }
+
+    pub(super) fn set_absent<M: Media>(&mut self, lpn: Lpn, absent: bool, media: &mut M) {
+        let (word, bit) = self.scheme.layout.absence(lpn);
+        let entry = &mut self.scheme.absent[(lpn.get() / 64) as usize];
+        let changed = if absent { *entry | bit } else { *entry & !bit };
+        if changed != *entry {
+            *entry = changed;
+            media.store(word, changed);
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Clean pages whose turn to leave the cache has come, and that stay until their slots are needed.
+
+use coflash_base::List;
+use coflash_cache::SlotId;
+
+/// The slots of these pages, in the order in which they will leave.
+#[derive(Clone)]
+pub(crate) struct Standby {
+    slots: List<SlotId>,
+    len: u32,
+}
+
+impl Standby {
+    /// Create an empty list for a cache of `slots` slots.
+    pub(crate) fn new(slots: u32) -> Self {
+        Self { slots: List::new(slots), len: 0 }
+    }
+
+    /// The number of slots.
+    pub(crate) fn len(&self) -> u32 {
+        self.len
+    }
+
+    /// The slot that leaves next.
+    pub(crate) fn oldest(&self) -> Option<SlotId> {
+        self.slots.back()
+    }
+
+    /// Whether the page in `slot` stands by.
+    pub(crate) fn contains(&self, slot: SlotId) -> bool {
+        self.slots.contains(slot)
+    }
+
+    /// Add the slot that leaves last.
+    pub(crate) fn push(&mut self, slot: SlotId) {
+        self.slots.push_front(slot);
+        self.len += 1;
+    }
+
+    /// Remove a slot. Returns whether it stood by.
+    pub(crate) fn remove(&mut self, slot: SlotId) -> bool {
+        let stood_by = self.slots.contains(slot);
+        if stood_by {
+            self.slots.remove(slot);
+            self.len -= 1;
+        }
+        stood_by
+    }
+
+    /// The heap memory in bytes.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.slots.heap_bytes()
+    }
+
+    /// All slots. For tests.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = SlotId> {
+        self.slots.iter()
+    }
+}
