@@ -43,6 +43,7 @@ impl Setup {
             pages_per_block: 4,
             page_size: Bytes { count: 16 },
             sector_size: Bytes { count: 4 },
+            exported: None,
         };
         let gc = GcConfig { low_mark: FreeMark::Blocks(1), ..GcConfig::default() };
         Self { geometry, ftl: FtlConfig::default(), gc, fractional: false, seed: 1 }.with_least_spare()
