@@ -91,7 +91,7 @@ fn over_a_link_that_costs_nothing_consistency_takes_the_same_in_the_host() {
         let host = measured(&scenario(&[&common[..], &free].concat()));
         let [drops, commits] = ["gc_drops_pages", "consistency.commits"].map(|path| host.count(path));
         assert!(drops > 100 && commits > 30, "{drops} drops, {commits} commits");
-        assert!(host.count("host.notices.dirtied") > 1000 && host.count("host.protect.pages") > drops);
+        assert!(host.count("host.notices.dirtied") > commits && host.count("host.protect.pages") >= drops);
         assert_eq!(without(&["host"], &host), without(&[], &inside), "{mode}");
     }
 }
