@@ -484,12 +484,19 @@ impl<V: Variant> Scheme for Cdm<V> {
             } else if V::INVALIDATES_OVERWRITTEN {
                 assert_eq!(removable, None, "{lpn:?} is cached dirty, so flash has no copy (S2)");
             } else {
-                assert_ne!(removable, Some(true), "{lpn:?} is cached dirty, so its flash copy is not removable");
+                assert_ne!(
+                    removable,
+                    Some(true),
+                    "{lpn:?} is cached dirty, so its flash copy is not removable"
+                );
             }
         }
         for lpn in ftl.mapped() {
             let marks = ftl.marks(lpn).expect("it is mapped");
-            assert!(!marks.device || cache.lookup(lpn).is_some(), "{lpn:?} is removable, so it is cached (S1)");
+            assert!(
+                !marks.device || cache.lookup(lpn).is_some(),
+                "{lpn:?} is removable, so it is cached (S1)"
+            );
             assert!(!marks.host || V::KNOWS_HOST, "{lpn:?}: dirty in the host");
         }
         let orphans = cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
@@ -509,7 +516,8 @@ mod tests {
     #[test]
     fn only_fractions_need_fine_costs() {
         let fractional = |removable_weight| {
-            Cdm::<Whole>::requirements(&CdmConfig { removable_weight, ..CdmConfig::default() }).fractional_costs
+            Cdm::<Whole>::requirements(&CdmConfig { removable_weight, ..CdmConfig::default() })
+                .fractional_costs
         };
         assert!(!fractional(RemovableWeight::Fixed(0.0)) && !fractional(RemovableWeight::Fixed(1.0)));
         assert!(

@@ -162,7 +162,8 @@ const NONE: &[Row] = &[
     (Stale, Gc, Stale, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs"),
 ];
 
-const COPIES_CLEAN: Row = (Clean, Gc, Clean, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs");
+const COPIES_CLEAN: Row =
+    (Clean, Gc, Clean, COPIES_X, "read_misses nvm_writes flash_reads erases gc_programs");
 
 /// The first half of cdm: a page that is cached clean is one like any other.
 fn overwrites() -> Vec<Row> {
@@ -434,7 +435,11 @@ fn a_copy_is_spared_where_flash_was_told_and_the_page_is_not_written_yet() {
             _ => 0,
         });
         let others = if scheme == INVALIDATE { others.sum() } else { 0 };
-        assert_eq!(scene.0.count("sole_copies.from_reads_pages") - before - others, from_reads, "{scheme} {route:?}");
+        assert_eq!(
+            scene.0.count("sole_copies.from_reads_pages") - before - others,
+            from_reads,
+            "{scheme} {route:?}"
+        );
         scene.prepare(Gc);
         let spared_before = scene.0.count("gc_spared_pages");
         scene.apply(Gc);

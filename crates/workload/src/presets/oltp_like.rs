@@ -129,7 +129,8 @@ impl OltpLikeConfig {
         let all: u64 = UNITS.iter().map(|unit| unit.traffic * unit.reads).sum();
         let (all, own) = (u128::from(all) * one / 10_000, u128::from(unit.reads) * one / 100);
         let asked = self.read_share.map_or(all, |share| share.ppb.into());
-        let ppb = if asked < all { own * asked / all } else { own + (one - own) * (asked - all) / (one - all) };
+        let ppb =
+            if asked < all { own * asked / all } else { own + (one - own) * (asked - all) / (one - all) };
         Share { ppb: ppb as u64 }
     }
 }
