@@ -27,8 +27,10 @@ VALUES: dict[str, list[Any]] = {
     "twins_at_flush": ["durable", "discarded"],
 }
 
-CACHES = ("none", "cdm", "cdm-consistent")
-"""Cooperation schemes of a cache; the others are of a write buffer."""
+
+def _is_for_caches(scheme: str) -> bool:
+    """Whether it is a cooperation scheme of a cache; the others are of a write buffer."""
+    return scheme == "none" or scheme.startswith("cdm")
 
 
 def scenario(rng: random.Random) -> dict[str, Any]:
@@ -40,7 +42,7 @@ def _cached_device(rng: random.Random) -> dict[str, Any]:
     """A device with a cache in it or in the host, or with a write buffer in it and perhaps one in the host."""
     values = _flash(rng)
     cooperation = _policy(rng, "cooperation")
-    buffers = cooperation["name"] not in CACHES
+    buffers = not _is_for_caches(cooperation["name"])
     in_host = not buffers and rng.randrange(4) == 0
     values["cooperation"] = cooperation
     values["cache"] = {

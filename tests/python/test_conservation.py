@@ -24,7 +24,7 @@ CHOSEN = {
 }
 """Families of policies, and where a scenario says which."""
 
-DROPPING = ("cdm", "cdm-consistent", "silent-eviction")
+DROPPING = ("cdm", "cdm-removable", "cdm-hgc", "cdm-consistent", "silent-eviction")
 """Schemes by which garbage collection drops pages that another tier holds."""
 
 SERIES_OF_METRICS = {
@@ -32,6 +32,7 @@ SERIES_OF_METRICS = {
     "host_reads_pages": "host_reads_pages",
     "host_writes_pages": "host_writes_pages",
     "gc_drops_pages": "gc_drops_pages",
+    "gc_spared_pages": "gc_spared_pages",
     "drop_rewrites_pages": "drop_rewrites_pages",
     "erases_blocks": "erases_blocks",
 }
@@ -131,8 +132,12 @@ def the_cache_adds_up(result: Result) -> None:
     options = result.scenario.to_dict()
     scheme = options["hybrid"]["scheme"]["name"] if "hybrid" in options else options["cooperation"]["name"]
     hits = cache.read_hits + cache.write_hits
-    assert metrics.drop_rewrites_pages <= min(metrics.gc_drops_pages, cache.dirty_evictions_pages)
+    unmodified = metrics.gc_drops_pages + counted.get("sole_copies.from_reads_pages", 0)
+    written = cache.dirty_evictions_pages + counted.get("sole_copies.cleaned_pages", 0)
+    assert metrics.drop_rewrites_pages <= min(unmodified, written)
     assert metrics.gc_drops_pages == 0 or scheme in DROPPING
+    assert metrics.gc_spared_pages == 0 or (scheme.startswith("cdm") and scheme != "cdm-removable")
+    assert "sole_copies.from_reads_pages" not in counted or unmodified == metrics.gc_drops_pages or "on-cache" in scheme
     if "hybrid" in options:
         return
 
@@ -194,8 +199,10 @@ def buffers_add_up(result: Result) -> None:
         assert dirtied >= of("host.to_device", "posted") >= of("host.to_device", "withdrawn")
     if options["cache"]["write_allocate"] and "hybrid" not in options and result.metrics.cache.capacity_pages:
         written = of("cache", "write_hits", "write_misses") - of("cache", "absorbed_pages")
-        # A page that GC drops is dirty from then on, unless the host had newer data already.
+        # A page that GC drops is dirty from then on, unless the host had newer data already, and so is one that a read
+        # makes the only copy.
         dropped = result.metrics.gc_drops_pages - of("host", "protect_obsolete_pages")
+        dropped += of("sole_copies", "from_reads_pages")
         programmed = of("cache", "dirty_evictions_pages", "flushed_pages") + of("sole_copies", "cleaned_pages")
         gone = of("cache", "dropped_pages") + of("shadows", "from_buffer_pages", "discarded_twins_pages")
         ended = programmed + gone + of("cache", "dirty_pages")

@@ -105,16 +105,16 @@ impl Pages {
         }
     }
 
-    /// The memory for page states in bytes: validity and marks.
+    /// The memory for the states of physical pages in bytes: validity and marks.
     pub(super) fn state_bytes(&self) -> usize {
         self.valid.heap_bytes()
             + self.marked_device.heap_bytes()
             + self.marked_host.heap_bytes()
-            + self.newer_in_host.capacity() * size_of::<u64>()
             + self.ages.heap_bytes()
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.map.heap_bytes() + self.owner.heap_bytes() + self.state_bytes()
+        let newer_in_host = self.newer_in_host.capacity() * size_of::<u64>();
+        self.map.heap_bytes() + self.owner.heap_bytes() + newer_in_host + self.state_bytes()
     }
 }
