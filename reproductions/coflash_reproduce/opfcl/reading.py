@@ -24,6 +24,7 @@ from coflash_reproduce.opfcl.workloads import (
     OURS,
     RW,
     SILENT,
+    VARIED,
     flash_bytes,
     with_rivals,
 )
@@ -183,6 +184,47 @@ def rivals(runs: Runs) -> Grid:
             rows.append((experiment.title, run.case.line, share, over.case.line, MEAN.shown(run.metrics), *changes))
     columns = ("", "line", "caching space", "over", "response", "change", "erases, change", "hit rate, change")
     return Grid(columns, tuple(rows))
+
+
+def erases_by_share(runs: Runs, experiment: str) -> dict[float, float]:
+    """Return FP-FCL's mean erases of a block at each of its shares."""
+    return {run.case.at: ERASES.read(run.metrics) or 0.0 for run in runs.of(experiment, FP)}
+
+
+def most_erases(runs: Runs, experiment: str) -> float:
+    """Return those at its largest share."""
+    erases = erases_by_share(runs, experiment)
+    return erases[max(erases)]
+
+
+def early_rise(runs: Runs, experiment: str) -> float:
+    """Return their rise from the smallest share to 70 %, as a share of that to the largest."""
+    erases = erases_by_share(runs, experiment)
+    first, until = erases[min(erases)], erases[max(at for at in erases if at <= 70)]
+    whole = erases[max(erases)] - first
+    return (until - first) / whole if whole else 0.0
+
+
+def varied(runs: Runs) -> Grid:
+    """Compare stand-ins with others that differ in one thing."""
+    rows = []
+    for experiment in runs.experiments([name for pair in VARIED.items() for name in reversed(pair)]):
+        name = experiment.name
+        best, ours = least(runs, name, FP), only(runs, name)
+        rows.append(
+            (
+                experiment.title,
+                CACHING_AXIS.text(best.case.at),
+                MEAN.shown(best.metrics),
+                MEAN.shown(ours.metrics),
+                show_change(excess(runs, name)),
+                show(mean(settled(ours)), "share"),
+                f"{most_erases(runs, name):.1f}",
+                show(early_rise(runs, name), "share"),
+            )
+        )
+    columns = ("", "best FP-FCL", "response", "OP-FCL", "over best FP-FCL", "settles at", "erases at the largest share")
+    return Grid((*columns, "of their rise, up to 70 %"), tuple(rows))
 
 
 def divided(runs: Runs) -> Grid:
