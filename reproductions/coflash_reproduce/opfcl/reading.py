@@ -303,8 +303,31 @@ def about_copies(names: Sequence[str], runs: Runs) -> list[str]:
         )
     return [
         "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
-        f"model expects there by equation 3: {', '.join(texts)}."
+        f"model expects there by equation 3: {', '.join(texts)}.",
+        *(text for experiment in runs.experiments(names) for text in _about_dip(runs, experiment)),
     ]
+
+
+def _about_dip(runs: Runs, experiment: Experiment) -> list[str]:
+    """State why GC takes less time in a larger cache, if it does."""
+    fixed = runs.of(experiment.name, FP)
+    least_gc = min(fixed, key=lambda run: GC_TIME.read(run.metrics) or 0.0)
+    smallest, is_search = fixed[0], experiment.name == "search"
+    if least_gc is smallest or not smallest.metrics.requests:
+        return []
+    put = [f"{_puts(run):.2f}" for run in (smallest, least_gc)]
+    shares = [CACHING_AXIS.text(run.case.at) for run in (smallest, least_gc)]
+    text = (
+        f"With {experiment.title} GC takes {GC_TIME.shown(smallest.metrics)} a request at {shares[0]} and "
+        f"{GC_TIME.shown(least_gc.metrics)} at {shares[1]}: a larger cache misses less, and a request puts {put[0]} and "
+        f"{put[1]} pages into flash."
+    )
+    return [f"{text} The paper's erases of this trace fall for that reason (figure 14)." if is_search else text]
+
+
+def _puts(run: Run) -> float:
+    programs = run.metrics.programs_pages
+    return float(programs.host + programs.evict) / run.metrics.requests
 
 
 def copies_a_page(run: Run) -> float:
@@ -354,6 +377,16 @@ def about_range(names: Sequence[str], runs: Runs) -> list[str]:
         values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name)]
         texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}")
     return [f"From least to most the mean response varies: {', '.join(texts)}."]
+
+
+def about_units(names: Sequence[str], runs: Runs) -> list[str]:
+    """Describe the effect of the sequential unit, and that of units above the size of every request."""
+    texts = []
+    for experiment in runs.experiments(names):
+        values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name) if run.case.at >= 32]
+        texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}" if values else "")
+    largest = [text for text in texts if text]
+    return [*about_range(names, runs), *([f"From 32 KiB on: {', '.join(largest)}."] if largest else [])]
 
 
 def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:

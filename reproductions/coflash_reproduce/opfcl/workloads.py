@@ -58,8 +58,8 @@ class Scale:
     rw_percent: tuple[int, ...] = (50, 60, 70, 80, 95)
     rivals_percent: tuple[int, ...] = (80, 95)
     """The shares at which the rivals are run."""
-    units_kib: tuple[int, ...] = (4, 16, 32, 64, 128, 256, 512)
-    periods_log2: tuple[int, ...] = (12, 13, 14, 15, 16, 17, 18, 19, 20)
+    units_kib: tuple[int, ...] = (4, 16, 32, 128, 512)
+    periods_log2: tuple[int, ...] = (12, 14, 16, 18, 19, 20)
     """The requests of a period as powers of two, before the division."""
     segments_mib: tuple[int, ...] = (64, 128, 256, 512)
     """The sizes of a segment, before the division."""
@@ -91,9 +91,8 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         given = [_given(scale, traces)]
         first, before_one_disk = given, given
     else:
-        rounds = 3 if scale.small == 1 else 1
-        first = [*map(whole, _FIRST), _pgbench(scale, rounds)]
-        before_one_disk = [*map(part, _FIRST), _pgbench(scale, math.ceil(rounds / 3))]
+        first = [*map(whole, _FIRST), _pgbench(scale)]
+        before_one_disk = [part(name) for name in _FIRST]
     parts = [*before_one_disk, *map(part, CONFIG_2)]
     return (
         *first,
@@ -313,9 +312,10 @@ def _made_up(scale: Scale, name: str, divisor: int) -> Experiment:
     return Experiment(name, _TITLES[name], scenario, cases)
 
 
-def _pgbench(scale: Scale, rounds: int) -> Experiment:
+def _pgbench(scale: Scale) -> Experiment:
     # Recorded on a faster device: its clients wait for answers here as they did there.
     replay = {"mode": "closed", "queue_depth": 8}
+    rounds = 3 if scale.small == 1 else 1
     return _fitted("pgbench", "pgbench (recorded)", scale, (str(find_trace()),), replay=replay, repeat=rounds)
 
 
