@@ -319,8 +319,8 @@ def _about_dip(runs: Runs, experiment: Experiment) -> list[str]:
     shares = [CACHING_AXIS.text(run.case.at) for run in (smallest, least_gc)]
     text = (
         f"With {experiment.title} GC takes {GC_TIME.shown(smallest.metrics)} a request at {shares[0]} and "
-        f"{GC_TIME.shown(least_gc.metrics)} at {shares[1]}: a larger cache misses less, and a request puts {put[0]} and "
-        f"{put[1]} pages into flash."
+        f"{GC_TIME.shown(least_gc.metrics)} at {shares[1]}: a larger cache misses less, and a request puts "
+        f"{put[0]} and {put[1]} pages into flash."
     )
     return [f"{text} The paper's erases of this trace fall for that reason (figure 14)." if is_search else text]
 
