@@ -25,7 +25,7 @@ CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
 DAYS = ("days", "server-days")
 """The workloads with phases, under configurations 1 and 2."""
-VARIED = {"financial-wide": "financial", "home-skewed": "home", "msn-written": "msn"}
+VARIED = {"financial-wide": "financial", "home-skewed": "home", "exchange-flat": "exchange", "msn-flat": "msn"}
 """Stand-ins that differ in one thing from another."""
 BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
 BACKGROUND, RIVALS = "background", "rivals"
@@ -98,7 +98,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         *first,
         *map(whole, CONFIG_2),
         *map(part, DAYS),
-        *map(whole, () if traces else VARIED),
+        *(part(name) if of in CONFIG_2 else whole(name) for name, of in VARIED.items() if not traces),
         *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
         *(_by_period(scale, one) for one in parts if one.name in SENSITIVE),
         *(_by_segment(scale, one) for one in before_one_disk if one.name in SENSITIVE),
@@ -140,7 +140,8 @@ _TITLES = {
     "server-days": "four days",
     "financial-wide": "Financial-like, a third more space",
     "home-skewed": "Home-like, more skewed",
-    "msn-written": "MSN-like, more writes",
+    "exchange-flat": "Exchange-like, less skewed",
+    "msn-flat": "MSN-like, less skewed",
 }
 _SPACE_GIB = {
     "financial": 3.8,
@@ -149,8 +150,9 @@ _SPACE_GIB = {
     "home-skewed": 16,
     "search": 5,
     "exchange": 74,
+    "exchange-flat": 74,
     "msn": 36,
-    "msn-written": 36,
+    "msn-flat": 36,
     "days": 12,
     "server-days": 36,
 }
@@ -208,16 +210,17 @@ def _workload(name: str, divisor: int) -> dict[str, Any]:
             },
         ),
         "exchange": (30_000_000, _server("45%")),
+        "exchange-flat": (30_000_000, _server("45%", exponent=0.7)),
         "msn": (23_000_000, _server("59%")),
-        "msn-written": (23_000_000, _server("33%")),
+        "msn-flat": (23_000_000, _server("59%", exponent=0.7)),
     }[name]
     return {"synthetic": {"requests": requests // divisor, "space": space, **rest}}
 
 
-def _server(read_share: str) -> dict[str, Any]:
+def _server(read_share: str, exponent: float = 0.99) -> dict[str, Any]:
     """Return Exchange or MSN: small requests to places of very unequal popularity."""
     return {
-        "generator": {"name": "zipf", "exponent": 0.99, "scatter_block": "64KiB"},
+        "generator": {"name": "zipf", "exponent": exponent, "scatter_block": "64KiB"},
         "read_share": read_share,
         "size": {"name": "fixed", "size": "8KiB"},
         "align": "8KiB",
