@@ -127,7 +127,7 @@ def test_a_line_across_is_one_run_at_all_places(done: Reproduction) -> None:
 @pytest.mark.parametrize(("name", "kind", "usual"), [("figure-15a", BY_UNIT, 128), ("figure-15b", BY_PERIOD, 64)])
 def test_sensitivity_is_relative_to_the_usual_setting(name: str, kind: str, usual: float, done: Reproduction) -> None:
     for of in ("financial", "home", "search", "exchange", "msn"):
-        means = {run.case.at: run.metrics.response_ns.all.mean for run in done.runs.of(f"{of}-{kind}")}
+        means = {run.case.at: run.metrics.response_ns.all.mean or 0.0 for run in done.runs.of(f"{of}-{kind}")}
         found = {
             float(row["at"]): float(row["response over the usual one"])
             for row in rows(done, name)
@@ -194,7 +194,7 @@ def test_the_best_partitions_are_found_again_in_the_store(
     for one in of_this:
         means.setdefault(scheme_of(one["scenario"]), []).append(one["metrics"]["response_ns"]["all"]["mean"])
     found = [row for row in rows(done, exhibit) if row[""] == title]
-    if destaging == "background" and title in ("Exchange-like", "MSN-like"):
+    if destaging == "background" and title in ("pgbench (recorded)", "Exchange-like", "MSN-like"):
         assert not found
         return
     assert [row["line"] for row in found] == list(OURS)
@@ -209,7 +209,7 @@ def test_the_best_partitions_are_found_again_in_the_store(
             assert row["over best RW-FCL"] in {show_change(one / best_rw - 1) for one in ours}
 
 
-@pytest.mark.parametrize("title", TITLES)
+@pytest.mark.parametrize("title", [title for title in TITLES if not title.startswith("pgbench")])
 def test_rivals_are_held_against_the_same_without_them(title: str, done: Reproduction) -> None:
     """Each at the share that it was run at; of OP-FCL the paper's."""
     counted: dict[tuple[str, str, str | None, str], set[float]] = {}

@@ -231,9 +231,14 @@ def disks_add_up(result: Result) -> None:
     assert hybrid.given_up_pages <= hybrid.destages_pages
     assert hybrid.destage_groups <= hybrid.destages_pages <= hybrid.destage_groups * options["hybrid"]["destage_pages"]
     assert hybrid.fills_pages <= hybrid.disk_reads_pages
+    if options["hybrid"]["write_policy"] == "write-through":
+        assert hybrid.written_through_pages == cache.write_hits + cache.write_misses
+        assert hybrid.destages_pages == 0
+    else:
+        assert hybrid.written_through_pages == 0
     # What is overwritten while its group waits for the disk is not written there.
-    assert hybrid.bypassed_writes_pages <= hybrid.disk_writes_pages
-    assert hybrid.disk_writes_pages <= hybrid.bypassed_writes_pages + hybrid.destages_pages
+    written_pages = hybrid.bypassed_writes_pages + hybrid.written_through_pages
+    assert written_pages <= hybrid.disk_writes_pages <= written_pages + hybrid.destages_pages
     for sizes in hybrid.sizes:
         assert sizes["clean_pages"] + sizes["dirty_pages"] <= hybrid.flash_pages
 

@@ -44,9 +44,9 @@ pub struct Hybrid<W> {
     tier: Tier,
     jobs: Jobs<W>,
     run: Option<Run<W>>,
-    /// Under write-through: writes that wait for flash, in their order, and whether each may begin. None may overtake
-    /// another, or the disk could be left with the older version of a page.
-    line: VecDeque<(u32, bool)>,
+    /// Under write-through: writes that wait for flash, in their order, and when flash is done, if that is known. None
+    /// may overtake another, or the disk could be left with the older version of a page.
+    line: VecDeque<(u32, Option<Time>)>,
     disk_pages: u32,
     destaging: Destaging,
     write_policy: WritePolicy,
@@ -196,15 +196,17 @@ impl<W: Copy> Hybrid<W> {
         let direction = if kind == Kind::Read { Direction::Read } else { Direction::Write };
         let transfer = Transfer { direction, first: first.get().into(), pages, cause };
         let in_line = kind != Kind::Read && self.write_policy == WritePolicy::WriteThrough;
-        match io.media.known(ready) {
-            Some(at) if !in_line || self.line.is_empty() => io.media.transfer(transfer, at, job),
-            _ => {
-                self.jobs.get(job).postponed = Some(transfer);
-                if in_line {
-                    self.line.push_back((job, false));
-                }
-                io.media.tell_level(ready, job);
-            }
+        let known = io.media.known(ready);
+        if let Some(at) = known.filter(|_| !in_line || self.line.is_empty()) {
+            io.media.transfer(transfer, at, job);
+            return Ok(());
+        }
+        self.jobs.get(job).postponed = Some(transfer);
+        if in_line {
+            self.line.push_back((job, known));
+        }
+        if known.is_none() {
+            io.media.tell_level(ready, job);
         }
         Ok(())
     }
@@ -212,13 +214,14 @@ impl<W: Copy> Hybrid<W> {
     /// Begin the transfer of a job that waited for flash. In the line it goes when all before it have gone.
     fn begin_postponed<M: TierMedia<When = W>>(&mut self, job: u32, at: Time, media: &mut M) {
         let Self { jobs, line, .. } = self;
-        let mut transfer = |job| media.transfer(jobs.get(job).postponed.take().expect("it waits"), at, job);
-        let Some((_, may_begin)) = line.iter_mut().find(|(other, _)| *other == job) else {
-            return transfer(job);
+        let mut transfer =
+            |job, at| media.transfer(jobs.get(job).postponed.take().expect("it waits"), at, job);
+        let Some((_, ready)) = line.iter_mut().find(|(other, _)| *other == job) else {
+            return transfer(job, at);
         };
-        *may_begin = true;
-        while let Some((job, _)) = line.pop_front_if(|(_, may_begin)| *may_begin) {
-            transfer(job);
+        *ready = Some(at);
+        while let Some((job, ready)) = line.pop_front_if(|(_, ready)| ready.is_some()) {
+            transfer(job, ready.map_or(at, |ready| ready.max(at)));
         }
     }
 

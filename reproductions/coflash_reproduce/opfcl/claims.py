@@ -15,16 +15,18 @@ from coflash_reproduce.opfcl.reading import (
     BOTH,
     BOTH_R,
     BOTH_U,
-    ERASES,
     GC_TIME,
     HITS,
     READS_U,
     WITHIN,
+    early_rise,
+    erases_by_share,
     erases_ratio,
     excess,
     halves_of_days,
     late_excess,
     least,
+    most_erases,
     only,
     settled,
 )
@@ -152,10 +154,10 @@ def _of_sizes() -> Iterator[Claim]:
 def _of_erases() -> Iterator[Claim]:
     for name, end in ERASES_AXES.items():
         what = "erases of a block, FP-FCL at its largest share"
-        yield _number("figure-14", what, (name,), end, _most_erases, said=f"axis to {end}")
+        yield _number("figure-14", what, (name,), end, most_erases, said=f"axis to {end}")
     writers = [name for name in BOTH if name != "search"]
     what = "erases, FP-FCL: the rise up to 70 % of the flash, of that up to the largest share"
-    yield _bound("figure-14", what, writers, 0.25, _early_rise, said="slight up to 70 %, then sharp")
+    yield _bound("figure-14", what, writers, 0.25, early_rise, said="slight up to 70 %, then sharp")
     what = "erases, FP-FCL at 80 % over those at the smallest share"
     yield _bound("figure-14", what, ("search",), MUCH, _dip, said="noticeable drop")
     yield _number(
@@ -226,24 +228,8 @@ def _swing(runs: Runs, experiment: str) -> float:
     return mean(writes) / mean(reads)
 
 
-def _erases(runs: Runs, experiment: str) -> dict[float, float]:
-    return {run.case.at: ERASES.read(run.metrics) or 0.0 for run in runs.of(experiment, FP)}
-
-
-def _most_erases(runs: Runs, experiment: str) -> float:
-    erases = _erases(runs, experiment)
-    return erases[max(erases)]
-
-
-def _early_rise(runs: Runs, experiment: str) -> float:
-    erases = _erases(runs, experiment)
-    first, until = erases[min(erases)], erases[max(at for at in erases if at <= 70)]
-    whole = erases[max(erases)] - first
-    return (until - first) / whole if whole else 0.0
-
-
 def _dip(runs: Runs, experiment: str) -> float:
-    erases = _erases(runs, experiment)
+    erases = erases_by_share(runs, experiment)
     first = erases[min(erases)]
     return erases[max(at for at in erases if at <= 80)] / first if first else 0.0
 

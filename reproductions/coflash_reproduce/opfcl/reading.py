@@ -24,6 +24,7 @@ from coflash_reproduce.opfcl.workloads import (
     OURS,
     RW,
     SILENT,
+    VARIED,
     flash_bytes,
     with_rivals,
 )
@@ -185,6 +186,47 @@ def rivals(runs: Runs) -> Grid:
     return Grid(columns, tuple(rows))
 
 
+def erases_by_share(runs: Runs, experiment: str) -> dict[float, float]:
+    """Return FP-FCL's mean erases of a block at each of its shares."""
+    return {run.case.at: ERASES.read(run.metrics) or 0.0 for run in runs.of(experiment, FP)}
+
+
+def most_erases(runs: Runs, experiment: str) -> float:
+    """Return those at its largest share."""
+    erases = erases_by_share(runs, experiment)
+    return erases[max(erases)]
+
+
+def early_rise(runs: Runs, experiment: str) -> float:
+    """Return their rise from the smallest share to 70 %, as a share of that to the largest."""
+    erases = erases_by_share(runs, experiment)
+    first, until = erases[min(erases)], erases[max(at for at in erases if at <= 70)]
+    whole = erases[max(erases)] - first
+    return (until - first) / whole if whole else 0.0
+
+
+def varied(runs: Runs) -> Grid:
+    """Compare stand-ins with others that differ in one thing."""
+    rows = []
+    for experiment in runs.experiments([name for pair in VARIED.items() for name in reversed(pair)]):
+        name = experiment.name
+        best, ours = least(runs, name, FP), only(runs, name)
+        rows.append(
+            (
+                experiment.title,
+                CACHING_AXIS.text(best.case.at),
+                MEAN.shown(best.metrics),
+                MEAN.shown(ours.metrics),
+                show_change(excess(runs, name)),
+                show(mean(settled(ours)), "share"),
+                f"{most_erases(runs, name):.1f}",
+                show(early_rise(runs, name), "share"),
+            )
+        )
+    columns = ("", "best FP-FCL", "response", "OP-FCL", "over best FP-FCL", "settles at", "erases at the largest share")
+    return Grid((*columns, "of their rise, up to 70 %"), tuple(rows))
+
+
 def divided(runs: Runs) -> Grid:
     """Compare runs of the paper's size with those that have everything divided."""
     rows = []
@@ -261,8 +303,31 @@ def about_copies(names: Sequence[str], runs: Runs) -> list[str]:
         )
     return [
         "Pages copied for each page that is put into flash, with FP-FCL at its best share, and in brackets what the "
-        f"model expects there by equation 3: {', '.join(texts)}."
+        f"model expects there by equation 3: {', '.join(texts)}.",
+        *(text for experiment in runs.experiments(names) for text in _about_dip(runs, experiment)),
     ]
+
+
+def _about_dip(runs: Runs, experiment: Experiment) -> list[str]:
+    """State why GC takes less time in a larger cache, if it does."""
+    fixed = runs.of(experiment.name, FP)
+    least_gc = min(fixed, key=lambda run: GC_TIME.read(run.metrics) or 0.0)
+    smallest, is_search = fixed[0], experiment.name == "search"
+    if least_gc is smallest or not smallest.metrics.requests:
+        return []
+    put = [f"{_puts(run):.2f}" for run in (smallest, least_gc)]
+    shares = [CACHING_AXIS.text(run.case.at) for run in (smallest, least_gc)]
+    text = (
+        f"With {experiment.title} GC takes {GC_TIME.shown(smallest.metrics)} a request at {shares[0]} and "
+        f"{GC_TIME.shown(least_gc.metrics)} at {shares[1]}: a larger cache misses less, and a request puts "
+        f"{put[0]} and {put[1]} pages into flash."
+    )
+    return [f"{text} The paper's erases of this trace fall for that reason (figure 14)." if is_search else text]
+
+
+def _puts(run: Run) -> float:
+    programs = run.metrics.programs_pages
+    return float(programs.host + programs.evict) / run.metrics.requests
 
 
 def copies_a_page(run: Run) -> float:
@@ -312,6 +377,16 @@ def about_range(names: Sequence[str], runs: Runs) -> list[str]:
         values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name)]
         texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}")
     return [f"From least to most the mean response varies: {', '.join(texts)}."]
+
+
+def about_units(names: Sequence[str], runs: Runs) -> list[str]:
+    """Describe the effect of the sequential unit, and that of units above the size of every request."""
+    texts = []
+    for experiment in runs.experiments(names):
+        values = [MEAN.read(run.metrics) or 0.0 for run in runs.of(experiment.name) if run.case.at >= 32]
+        texts.append(f"{experiment.title} by {max(values) / min(values) - 1:.1%}" if values else "")
+    largest = [text for text in texts if text]
+    return [*about_range(names, runs), *([f"From 32 KiB on: {', '.join(largest)}."] if largest else [])]
 
 
 def draw_sizes(names: Sequence[str], runs: Runs) -> Canvas:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,8 @@ CONFIG_1 = ("financial", "home", "search", "pgbench", "given")
 CONFIG_2 = ("exchange", "msn")
 DAYS = ("days", "server-days")
 """The workloads with phases, under configurations 1 and 2."""
+VARIED = {"financial-wide": "financial", "home-skewed": "home", "exchange-flat": "exchange", "msn-flat": "msn"}
+"""Stand-ins that differ in one thing from another."""
 BY_UNIT, BY_PERIOD, BY_SEGMENT = "by-unit", "by-period", "by-segment"
 BACKGROUND, RIVALS = "background", "rivals"
 SILENT, FP_BY_CLASS, OP_BY_CLASS = "silent eviction", "FP-FCL, blocks by class", "OP-FCL, blocks by class"
@@ -56,8 +58,8 @@ class Scale:
     rw_percent: tuple[int, ...] = (50, 60, 70, 80, 95)
     rivals_percent: tuple[int, ...] = (80, 95)
     """The shares at which the rivals are run."""
-    units_kib: tuple[int, ...] = (4, 16, 32, 64, 128, 256, 512)
-    periods_log2: tuple[int, ...] = (12, 13, 14, 15, 16, 17, 18, 19, 20)
+    units_kib: tuple[int, ...] = (4, 16, 32, 128, 512)
+    periods_log2: tuple[int, ...] = (12, 14, 16, 18, 19, 20)
     """The requests of a period as powers of two, before the division."""
     segments_mib: tuple[int, ...] = (64, 128, 256, 512)
     """The sizes of a segment, before the division."""
@@ -79,7 +81,8 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     scale = SCALES[scale_name]
 
     def whole(name: str) -> Experiment:
-        return _made_up(scale, name, scale.small if name in ("financial", "search") else scale.large)
+        of = VARIED.get(name, name)
+        return _made_up(scale, name, scale.small if of in ("financial", "search") else scale.large)
 
     def part(name: str) -> Experiment:
         return _made_up(scale, name, scale.parts)
@@ -88,14 +91,14 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         given = [_given(scale, traces)]
         first, before_one_disk = given, given
     else:
-        rounds = 3 if scale.small == 1 else 1
-        first = [*map(whole, _FIRST), _pgbench(scale, rounds)]
-        before_one_disk = [*map(part, _FIRST), _pgbench(scale, math.ceil(rounds / 3))]
+        first = [*map(whole, _FIRST), _pgbench(scale)]
+        before_one_disk = [part(name) for name in _FIRST]
     parts = [*before_one_disk, *map(part, CONFIG_2)]
     return (
         *first,
         *map(whole, CONFIG_2),
         *map(part, DAYS),
+        *(part(name) if of in CONFIG_2 else whole(name) for name, of in VARIED.items() if not traces),
         *(_by_unit(scale, one) for one in parts if one.name in SENSITIVE),
         *(_by_period(scale, one) for one in parts if one.name in SENSITIVE),
         *(_by_segment(scale, one) for one in before_one_disk if one.name in SENSITIVE),
@@ -135,8 +138,24 @@ _TITLES = {
     "msn": "MSN-like",
     "days": "four days",
     "server-days": "four days",
+    "financial-wide": "Financial-like, a third more space",
+    "home-skewed": "Home-like, more skewed",
+    "exchange-flat": "Exchange-like, less skewed",
+    "msn-flat": "MSN-like, less skewed",
 }
-_SPACE_GIB = {"financial": 3.8, "home": 16, "search": 5, "exchange": 74, "msn": 36, "days": 12, "server-days": 36}
+_SPACE_GIB = {
+    "financial": 3.8,
+    "financial-wide": 5.1,
+    "home": 16,
+    "home-skewed": 16,
+    "search": 5,
+    "exchange": 74,
+    "exchange-flat": 74,
+    "msn": 36,
+    "msn-flat": 36,
+    "days": 12,
+    "server-days": 36,
+}
 _SMALLEST_BYTES = 64 * 2**20
 """The least space of the preset of Financial."""
 
@@ -155,12 +174,13 @@ def _workload(name: str, divisor: int) -> dict[str, Any]:
     if name in DAYS:
         half_requests, size = (640_000, "4KiB") if name == "days" else (2_560_000, "8KiB")
         return {"phases": _days(half_requests // divisor, space, size)}
-    if name == "financial":
+    if name.startswith("financial"):
         preset = {"name": "oltp-like", "requests": FINANCIAL_REQUESTS // divisor, "space": space}
         return {"phases": [{"preset": preset, "space": space}]}
-    if name == "home":
+    if name.startswith("home"):
         # Of 16 GiB 4.6 are written; nine of ten requests are for a quarter of the space.
-        zones = [{"traffic": f"{traffic}%", "space": f"{of}%"} for traffic, of in ((60, 5), (30, 20), (10, 75))]
+        shares = ((60, 5), (30, 20), (10, 75)) if name == "home" else ((80, 5), (15, 20), (5, 75))
+        zones = [{"traffic": f"{traffic}%", "space": f"{of}%"} for traffic, of in shares]
         written, read = (
             {
                 "space": share,
@@ -190,15 +210,17 @@ def _workload(name: str, divisor: int) -> dict[str, Any]:
             },
         ),
         "exchange": (30_000_000, _server("45%")),
+        "exchange-flat": (30_000_000, _server("45%", exponent=0.7)),
         "msn": (23_000_000, _server("59%")),
+        "msn-flat": (23_000_000, _server("59%", exponent=0.7)),
     }[name]
     return {"synthetic": {"requests": requests // divisor, "space": space, **rest}}
 
 
-def _server(read_share: str) -> dict[str, Any]:
+def _server(read_share: str, exponent: float = 0.99) -> dict[str, Any]:
     """Return Exchange or MSN: small requests to places of very unequal popularity."""
     return {
-        "generator": {"name": "zipf", "exponent": 0.99, "scatter_block": "64KiB"},
+        "generator": {"name": "zipf", "exponent": exponent, "scatter_block": "64KiB"},
         "read_share": read_share,
         "size": {"name": "fixed", "size": "8KiB"},
         "align": "8KiB",
@@ -224,7 +246,12 @@ def _days(requests: int, space: str, size: str) -> list[dict[str, Any]]:
 
 
 def _device(
-    configuration: int, divisor: float, workload: dict[str, Any], space_bytes: int | None = None, **tables: Any
+    configuration: int,
+    divisor: float,
+    workload: dict[str, Any],
+    *,
+    space_bytes: int | None = None,
+    replay: dict[str, Any] | None = None,
 ) -> Scenario:
     """Return a configuration of the paper with flash, segment, period and disk divided.
 
@@ -248,17 +275,20 @@ def _device(
         capacity = f"{math.ceil(capacity_bytes / 8192) * 8192}B"
         hybrid["disks"] = {**disks, "model": {**disks["model"], "capacity": capacity}}
     flash = {**values["flash"], "blocks_per_plane": round(values["flash"]["blocks_per_plane"] / divisor)}
-    return Scenario.from_dict({**values, "flash": flash, "hybrid": hybrid, "workload": workload, **tables})
+    replay = replay or values["replay"]
+    changed = {"flash": flash, "hybrid": hybrid, "workload": workload, "replay": replay}
+    return Scenario.from_dict({**values, **changed})
 
 
 def _partitions(scale: Scale) -> tuple[Case, ...]:
     """Return each scheme; OP-FCL has one run per line, since it chooses its own shares."""
-    fixed = [
-        Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}})
-        for line, name, shares in ((FP, "fp-fcl", scale.fp_percent), (RW, "rw-fcl", scale.rw_percent))
-        for share in shares
-    ]
-    return (*fixed, *(Case(line, INITIAL_PERCENT, _op_fcl(line)) for line in OURS))
+    fp = (_fixed(FP, "fp-fcl", share) for share in scale.fp_percent)
+    rw = (_fixed(RW, "rw-fcl", share) for share in scale.rw_percent)
+    return (*fp, *rw, *(Case(line, INITIAL_PERCENT, _op_fcl(line)) for line in OURS))
+
+
+def _fixed(line: str, name: str, share: int, changes: Mapping[str, Any] | None = None) -> Case:
+    return Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}, **(changes or {})})
 
 
 def _op_fcl(line: str = OP) -> dict[str, Any]:
@@ -270,18 +300,25 @@ def _op_fcl(line: str = OP) -> dict[str, Any]:
 
 
 def _made_up(scale: Scale, name: str, divisor: int) -> Experiment:
-    configuration = 2 if name in (*CONFIG_2, DAYS[1]) else 1
+    configuration = 2 if VARIED.get(name, name) in (*CONFIG_2, DAYS[1]) else 1
     workload = {"remap": "none", **_workload(name, divisor)}
     if name not in DAYS and scale.requests_max is not None:
         workload["requests_max"] = scale.requests_max
-    scenario = _device(configuration, divisor, workload, _space_bytes(name, divisor))
-    cases = (Case(OP, INITIAL_PERCENT, _op_fcl()),) if name in DAYS else _partitions(scale)
+    scenario = _device(configuration, divisor, workload, space_bytes=_space_bytes(name, divisor))
+    ours = Case(OP, INITIAL_PERCENT, _op_fcl())
+    if name in DAYS:
+        cases: tuple[Case, ...] = (ours,)
+    elif name in VARIED:
+        cases = (*(_fixed(FP, "fp-fcl", share) for share in scale.rw_percent), ours)
+    else:
+        cases = _partitions(scale)
     return Experiment(name, _TITLES[name], scenario, cases)
 
 
-def _pgbench(scale: Scale, rounds: int) -> Experiment:
+def _pgbench(scale: Scale) -> Experiment:
     # Recorded on a faster device: its clients wait for answers here as they did there.
     replay = {"mode": "closed", "queue_depth": 8}
+    rounds = 3 if scale.small == 1 else 1
     return _fitted("pgbench", "pgbench (recorded)", scale, (str(find_trace()),), replay=replay, repeat=rounds)
 
 
@@ -298,7 +335,7 @@ def _fitted(
     """Return a trace on a device with half as much flash as it touches."""
     footprint_bytes = trace.info(traces)["footprint_pages"] * 4096
     divisor = 4 * GIB / (footprint_bytes / 2)
-    scenario = _device(1, divisor, {"remap": "dense", **workload}, **({"replay": replay} if replay else {}))
+    scenario = _device(1, divisor, {"remap": "dense", **workload}, replay=replay)
     return Experiment(name, title, scenario, _partitions(scale), tuple(traces), footprint_bytes)
 
 
@@ -346,17 +383,13 @@ def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
     """Return variants of FP-FCL at some shares and of OP-FCL, beside both as they are."""
     by_class = {"hybrid.active_blocks": "by-class", "ftl.shared_streams": [["host", "gc"]]}
     through = {"hybrid.write_policy": "write-through"}
-    fixed = {
+    fixed: dict[str, tuple[str, dict[str, Any]]] = {
         FP: ("fp-fcl", {}),
         SILENT: ("silent-eviction", {}),
         FP_BY_CLASS: ("fp-fcl", by_class),
         FP_THROUGH: ("fp-fcl", through),
     }
-    cases = [
-        Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}, **more})
-        for line, (name, more) in fixed.items()
-        for share in scale.rivals_percent
-    ]
+    cases = [_fixed(line, name, share, more) for line, (name, more) in fixed.items() for share in scale.rivals_percent]
     ours: dict[str, dict[str, Any]] = {OP: {}, OP_BY_CLASS: by_class, OP_THROUGH: through}
     cases += [Case(line, INITIAL_PERCENT, {**_op_fcl(), **more}) for line, more in ours.items()]
     return Experiment(with_rivals(of.name), of.title, of.scenario, tuple(cases), of.trace, of.footprint_bytes)

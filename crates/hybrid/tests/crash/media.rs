@@ -337,6 +337,7 @@ impl Backed for Fragile {
     }
 
     fn tell_level(&mut self, when: When, tag: u32) {
+        assert_eq!(self.known(when), None, "only a time that is not known yet is told");
         let when = self.ends.hand_on(when);
         self.to_tell.push((when, tag, None));
     }
