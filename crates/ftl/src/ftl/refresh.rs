@@ -159,11 +159,7 @@ impl Ftl {
     ///
     /// # Errors
     /// A flash operation failed.
-    pub fn restart<M: Media, H: GcHook>(
-        &mut self,
-        now: Time,
-        io: &mut Io<'_, M, H>,
-    ) -> Result<(), M::Error> {
+    pub fn restart<M: Media, H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.refresh.fast_queue.entries.clear();
         for block in self.blocks.ids() {
             if self.blocks[block].marked > 0 {

@@ -163,7 +163,7 @@ fn a_restart_loses_what_is_dirty_and_refreshes_what_was_programmed_fast() {
 /// left to refresh.
 #[test]
 fn an_orderly_restart_loses_nothing_and_has_less_to_refresh() {
-    let at = r#"["40s", "1m", "2m"]"#;
+    let at = r#"["40s", "1min", "2min"]"#;
     let [sudden, orderly] = ["sudden", "orderly"].map(|shutdown| restarted(at, shutdown));
     let of = |metrics: &Metrics, name| metrics.count(&format!("restart.{name}"));
     assert_eq!([&sudden, &orderly].map(|metrics| of(metrics, "restarts")), [3, 3]);
@@ -180,9 +180,8 @@ fn error_correction_is_for_pages_from_flash() {
     for scheme in ["ggc", "sgc"] {
         let with = |ecc| measure(&[("cooperation", scheme), ("timing.ecc_decode", ecc)]);
         let (none, some) = (with("0ns"), with("16us"));
-        let copies = |metrics: &Metrics| {
-            metrics.count("gc_copies_pages") - metrics.count("shadows.from_buffer_pages")
-        };
+        let copies =
+            |metrics: &Metrics| metrics.count("gc_copies_pages") - metrics.count("shadows.from_buffer_pages");
         assert_eq!(copies(&none), copies(&some), "{scheme}: the same pages");
         assert_eq!(some.count("programs_pages.refresh"), 0, "{scheme}: GC moves all");
         assert_eq!(some.count("shadows.from_buffer_pages") > 0, scheme == "sgc");
