@@ -128,7 +128,7 @@ def test_buffers_have_the_papers_shares_of_the_flash() -> None:
 
 def test_the_papers_active_blocks_are_the_default_and_three_a_variant() -> None:
     for one in workloads.experiments("full", ()):
-        three = one.name.endswith("-three")
+        three = "-three" in one.name
         shared = [["host", "evict"]] if three else [["host", "evict", "gc"]]
         assert one.scenario.to_dict()["ftl"]["shared_streams"] == shared, one.name
     for size in ("64g", "1t"):
@@ -238,13 +238,26 @@ def test_figure_2_is_of_its_schemes_where_the_footprint_is_a_volumes(
         assert {float(row[label]) for row in found} <= measured
 
 
+def test_victims_by_age_are_set_beside_greedy_ones(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
+    found = rows(done, "victims")
+    assert [(row[""], row["victims"]) for row in found] == [
+        (layout, victim) for layout in workloads.LAYOUTS for victim in ("greedy", "cost-benefit")
+    ]
+    by_age = [run for run in stored.values() if run["scenario"]["gc"]["victim"]["name"] == "cost-benefit"]
+    waf = {f"{sum(of['programs_pages'].values()) / to_the_device(of):.3f}" for of in (run["metrics"] for run in by_age)}
+    assert {row["WAF, GGC"] for row in found if row["victims"] == "cost-benefit"} <= waf
+
+
 def test_a_restart_is_set_beside_the_run_without_one(done: Reproduction, stored: dict[str, dict[str, Any]]) -> None:
     found = rows(done, "restart")
     assert [(row[""], row["restart"]) for row in found] == [
-        (title, kind) for title in ("Zipf, 100 GiB", "Zipf, 10 GiB") for kind in ("sudden", "orderly")
+        (f"{title}, {layout}", kind)
+        for title in ("Zipf, 100 GiB", "Zipf, 10 GiB")
+        for layout in workloads.LAYOUTS
+        for kind in ("sudden", "orderly")
     ]
     counted = [run["metrics"]["restart"] for run in stored.values() if "restart" in run["metrics"]]
-    assert len(counted) == 4
+    assert len(counted) == 8
     for row in found:
         assert row["restarts"] == "2"
         lost = int(row["lost by one in the host"]) + int(row["in the device"])
@@ -279,7 +292,7 @@ def test_the_change_by_footprint_is_that_of_the_runs(done: Reproduction, stored:
     for run in stored.values():
         values, metrics = run["scenario"], run["metrics"]
         made_up = values["workload"].get("synthetic") or {}
-        same = all(values.get(part) == usual.get(part) for part in ("precondition", "restart"))
+        same = all(values.get(part) == usual.get(part) for part in ("precondition", "restart", "gc"))
         buffers = values.get("host_buffer", {})
         sizes = buffers.get("size"), buffers.get("dirty_age_max"), values["cache"]["size"]
         if made_up.get("generator", {}).get("name") == "zipf" and sizes == ("32KiB", "30s", "16KiB") and same:

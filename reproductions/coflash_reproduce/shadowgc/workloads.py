@@ -63,6 +63,8 @@ ROOMS = {
     "room-here": "a plane of 2,048 blocks, as here",
 }
 """Devices on which a block for shadows takes more and less of the spare space."""
+VICTIMS = ("greedy", "cost-benefit")
+"""The choices of victims that are compared."""
 SHUTDOWNS = {"no restart": {}, **{kind: {"restart.shutdown": kind} for kind in ("sudden", "orderly")}}
 """The restarts, by what precedes them."""
 RESTARTED = ("volume-100g", "volume-10g")
@@ -98,7 +100,7 @@ class Scale:
 
 
 SCALES = {
-    "quick": Scale(250_000, 1, requests_max=1_000_000),
+    "quick": Scale(187_500, 1, pages_per_block=128, requests_max=1_000_000),
     "full": Scale(750_000, 2),
 }
 
@@ -106,9 +108,9 @@ SCALES = {
 def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
     """Return the experiments.
 
-    With either layout of active blocks there is one for each workload, one by written space, and one by prefill; with
-    the paper's also those by the size of the device's buffer, with and without an age limit, with restarts, and on the
-    cost of a block for shadows.
+    With either layout of active blocks there is one for each workload, and those by written space, by prefill, by the
+    choice of victims and with restarts; with the paper's also those by the size of the device's buffer, with and
+    without an age limit, and on the cost of a block for shadows.
 
     Raises:
         CoflashError: A trace cannot be read, or there are too many.
@@ -132,11 +134,15 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
             swept = scale.host_mib if name in (*GIVEN, *VOLUMES) else (HOST_MIB,)
             done.append(_by_host(swept, in_layout(name, layout), title, scenario.with_(shared), files))
         done.append(_by_footprint(scale, layout, zipf.with_(shared)))
-        done.append(_by_prefill(scale, layout, workloads["volume-10g"][1].with_(shared)))
+        volume = workloads["volume-10g"][1].with_(shared)
+        done.append(_by_prefill(scale, layout, volume))
+        done.append(_by_victim(layout, volume))
+        for name in RESTARTED:
+            title, scenario, _ = workloads[name]
+            done.append(_restarted(scale, in_layout(name, layout), f"{title}, {layout}", scenario.with_(shared)))
     for name in BUFFERED:
         done += _by_device(scale, name, *workloads[name])
     done += _by_age(scale, workloads["volume-100g"][1])
-    done += (_restarted(scale, name, *workloads[name][:2]) for name in RESTARTED)
     done += _rooms(scale)
     return tuple(done)
 
@@ -251,6 +257,16 @@ def _by_prefill(scale: Scale, layout: str, scenario: Scenario) -> Experiment:
     prefill = {passes: {"precondition.random_passes": passes} for passes in scale.passes}
     cases = (_case(line, at, *buffers, prefill[at]) for line in (GGC, SGC) for at in scale.passes)
     return Experiment(in_layout("prefill", layout), f"Zipf, 10 GiB, {layout}", scenario, tuple(cases))
+
+
+def _by_victim(layout: str, scenario: Scenario) -> Experiment:
+    buffers = _buffers(scenario, HOST_MIB)
+    cases = (
+        _case(line, at, *buffers, {"gc.victim": victim})
+        for at, victim in enumerate(VICTIMS)
+        for line in (GGC, DELAY, SEPARATION, ZGC, HGC, SGC)
+    )
+    return Experiment(in_layout("victims", layout), layout, scenario, tuple(cases))
 
 
 def _by_device(

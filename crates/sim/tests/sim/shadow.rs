@@ -163,7 +163,7 @@ fn a_restart_loses_what_is_dirty_and_refreshes_what_was_programmed_fast() {
 /// left to refresh.
 #[test]
 fn an_orderly_restart_loses_nothing_and_has_less_to_refresh() {
-    let at = r#"["40s", "1m", "2m"]"#;
+    let at = r#"["40s", "1min", "2min"]"#;
     let [sudden, orderly] = ["sudden", "orderly"].map(|shutdown| restarted(at, shutdown));
     let of = |metrics: &Metrics, name| metrics.count(&format!("restart.{name}"));
     assert_eq!([&sudden, &orderly].map(|metrics| of(metrics, "restarts")), [3, 3]);
