@@ -9,18 +9,19 @@
 
 use crate::info::{Access, Pages, bin_of, end_of};
 use coflash_base::{Bytes, Share};
-use coflash_workload::synthetic::lru_stack::{Accesses, Again, LastOp, LruStackConfig};
+use coflash_workload::synthetic::lru_stack::{Accesses, Again, LastOp, LruStackConfig, OfSize, SIZES, size_class};
 use coflash_workload::{Op, Request};
 use std::collections::BTreeMap;
 
 const STREAMS: usize = 32;
 /// The sum of the weights in a configuration.
-const WEIGHTS_SUM: f64 = 1e6;
+const WEIGHTS_SUM: f64 = 1e5;
 
 /// The end of a stream of requests.
 #[derive(Clone, Copy)]
 struct End {
-    at: u64,
+    /// Its last page.
+    page: u64,
     op: Op,
     /// Whether its last page was new; `None` if that page is not tracked.
     is_new: Option<bool>,
@@ -33,6 +34,15 @@ struct Kind {
     requests: [u64; 2],
     /// Those that continue another.
     continued: [u64; 2],
+    /// Those that begin in its last page.
+    overlapping: u64,
+    /// By class of size.
+    places: [Places; SIZES.len()],
+}
+
+/// Where requests go.
+#[derive(Default)]
+struct Places {
     /// Weight of the requests to new pages.
     new: f64,
     /// Weight of the other requests, by class and bin of depth.
@@ -59,7 +69,7 @@ impl Starts {
         Self {
             page_bytes,
             kinds: Default::default(),
-            ends: [End { at: u64::MAX, op: Op::Flush, is_new: None }; STREAMS],
+            ends: [End { page: u64::MAX - 1, op: Op::Flush, is_new: None }; STREAMS],
             oldest: 0,
             sectors: vec![0; (page_bytes / SECTOR_BYTES) as usize],
             new_pages: [0.0; 2],
@@ -78,7 +88,10 @@ impl Starts {
     pub(super) fn add(&mut self, request: &Request, access: Option<Access>) {
         let kind = &mut self.kinds[request.op as usize];
         let is_new = access.map(|access| access.before.is_none());
-        let stream = self.ends.iter().position(|end| end.at == request.offset && end.op == request.op);
+        let first = request.offset / self.page_bytes;
+        let last = (request.offset + request.length - 1) / self.page_bytes;
+        let follows = |end: &End| (end.page..=end.page + 1).contains(&first) && end.page < last && end.op == request.op;
+        let stream = self.ends.iter().position(follows);
         let continues = stream.is_some_and(|stream| self.ends[stream].is_new == is_new);
         if stream.is_none() {
             self.sectors[(request.offset % self.page_bytes / SECTOR_BYTES) as usize] += 1;
@@ -87,12 +100,14 @@ impl Starts {
             let index = usize::from(is_new);
             kind.requests[index] += 1;
             kind.continued[index] += u64::from(continues);
+            kind.overlapping += u64::from(continues && stream.is_some_and(|stream| self.ends[stream].page == first));
+            let places = &mut kind.places[size_class(request.length.div_ceil(self.page_bytes))];
             match before {
-                None => kind.new += weight,
+                None => places.new += weight,
                 Some(before) => {
                     let last = if before.last_op == 0 { LastOp::Read } else { LastOp::Write };
                     let depth = bin_of((before.others + 0.5) as u64 + 1);
-                    *kind.again.entry((Again::class(last, before.uses), depth)).or_insert(0.0) += weight;
+                    *places.again.entry((Again::class(last, before.uses), depth)).or_insert(0.0) += weight;
                 }
             }
         }
@@ -100,7 +115,7 @@ impl Starts {
             self.oldest = (self.oldest + 1) % STREAMS;
             self.oldest
         });
-        self.ends[stream] = End { at: request.offset + request.length, op: request.op, is_new };
+        self.ends[stream] = End { page: last, op: request.op, is_new };
     }
 
     /// The generator for pages of which `pages` are tracked, and the alignment `align`.
@@ -138,11 +153,16 @@ impl Kind {
             [0, 1].map(|is_new| share(self.continued[is_new] as f64, self.requests[is_new] as f64));
         // A request that continues needs no draw.
         let [begun, begun_new] = [continued, continued_new].map(|share| 1.0 - share.as_f64());
+        let sizes = SIZES.iter().zip(&self.places);
+        let sizes = sizes.filter_map(|(&pages, places)| places.config(pages, footprint, begun, begun_new));
+        let overlapping = share(self.overlapping as f64, self.continued.iter().sum::<u64>() as f64);
+        Accesses { continued_new, continued, overlapping, sizes: sizes.collect() }
+    }
+}
+
+impl Places {
+    fn config(&self, pages: u32, footprint: f64, begun: f64, begun_new: f64) -> Option<OfSize> {
         let all = self.new * begun_new + self.again.values().sum::<f64>() * begun;
-        if all == 0.0 {
-            // No such request begins anywhere; the generator needs a weight.
-            return Accesses { new: 1, ..Accesses::default() };
-        }
         let mut weights: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         for (&(class, depth), &count) in &self.again {
             let bin = Again::bin(end_of(depth) as f64 / footprint);
@@ -155,12 +175,7 @@ impl Kind {
             trim_zeros(&mut depths);
             (!depths.is_empty()).then_some(Again { after, uses, depths })
         });
-        Accesses {
-            continued_new,
-            continued,
-            new: weight(self.new * begun_new, all),
-            again: again.collect(),
-        }
+        (all > 0.0).then(|| OfSize { pages, new: weight(self.new * begun_new, all), again: again.collect() })
     }
 }
 
@@ -170,7 +185,7 @@ fn trim_zeros(weights: &mut Vec<u32>) {
 }
 
 fn weight(count: f64, all: f64) -> u32 {
-    (count / all.max(1.0) * WEIGHTS_SUM + 0.5) as u32
+    (count / all.max(f64::MIN_POSITIVE) * WEIGHTS_SUM + 0.5) as u32
 }
 
 fn share(part: f64, all: f64) -> Share {

@@ -1,7 +1,7 @@
 //! The LRU stack model gives back the reuse distances, kinds and runs that it was given, and clustered gaps keep their
 //! distribution. The order of last use is kept here as a plain list.
 
-use super::lru_stack::{Accesses, Again, LastOp, LruStackConfig};
+use super::lru_stack::{Accesses, Again, LastOp, LruStackConfig, OfSize};
 use super::quantiles::{Quantile, QuantilesConfig, kept_requests};
 use super::size::FixedConfig;
 use super::tests::requests;
@@ -31,6 +31,10 @@ fn found(requests: &[Request]) -> (Vec<Before>, usize) {
     (found.collect(), pages.len())
 }
 
+fn of_any_size(new: u32, again: impl Iterator<Item = Again>) -> Accesses {
+    Accesses { sizes: vec![OfSize { pages: 1, new, again: again.collect() }], ..Accesses::default() }
+}
+
 fn stack(pages: u64, count: u64, config: LruStackConfig) -> SyntheticConfig {
     SyntheticConfig {
         generator: GeneratorConfig::LruStack(config),
@@ -51,13 +55,9 @@ fn requests_find_pages_at_the_depths_given_for_their_kind() {
     const PAGES: u64 = 2048;
     // Reads go to pages written 512 to 1024 pages ago, or read 64 to 90 ago; writes to those read 16 to 22 ago.
     let (far, close) = ([0, 0, 6, 6], [&[0; 9][..], &[6]].concat());
-    let read = Accesses {
-        new: 10,
-        again: again(LastOp::Write, &far).chain(again(LastOp::Read, &close)).collect(),
-        ..Accesses::default()
-    };
+    let read = of_any_size(10, again(LastOp::Write, &far).chain(again(LastOp::Read, &close)));
     let near = [&[0; 13][..], &[18]].concat();
-    let write = Accesses { new: 10, again: again(LastOp::Read, &near).collect(), ..Accesses::default() };
+    let write = of_any_size(10, again(LastOp::Read, &near));
     let config = LruStackConfig { read, write, ..LruStackConfig::default() };
     let requests = requests(&stack(PAGES, 60_000, config), GIB, Seed(3));
     let (found, pages) = found(&requests);
@@ -72,9 +72,9 @@ fn requests_find_pages_at_the_depths_given_for_their_kind() {
     let at = |range: std::ops::Range<usize>, written| move |before: &Before| {
         before.is_some_and(|(others, by_write, _)| range.contains(&others) && by_write == written)
     };
-    assert_near(share(Op::Read, &at(500..1100, true)), 0.6);
-    assert_near(share(Op::Read, &at(63..100, false)), 0.3);
-    assert_near(share(Op::Write, &at(15..40, false)), 0.9);
+    assert_near(share(Op::Read, &at(256..2040, true)), 0.6);
+    assert_near(share(Op::Read, &at(31..182, false)), 0.3);
+    assert_near(share(Op::Write, &at(7..46, false)), 0.9);
     // The rest is new, and the least recently used page when all are used.
     assert_near(share(Op::Write, &|before| before.is_some_and(|(others, ..)| others as u64 == PAGES - 1)), 0.1);
 }
@@ -82,10 +82,8 @@ fn requests_find_pages_at_the_depths_given_for_their_kind() {
 #[test]
 fn pages_used_often_are_used_again() {
     // Of the same depths, pages that were accessed once, or often.
-    let kind = |uses: std::ops::Range<u32>| Accesses {
-        new: 1,
-        again: again(LastOp::Write, &[1; 12]).filter(|again| uses.contains(&again.uses)).collect(),
-        ..Accesses::default()
+    let kind = |uses: std::ops::Range<u32>| {
+        of_any_size(1, again(LastOp::Write, &[1; 12]).filter(move |again| uses.contains(&again.uses)))
     };
     let [once, often] = [kind(1..2), kind(8..129)];
     let hottest = |write| {
@@ -101,16 +99,16 @@ fn pages_used_often_are_used_again() {
 
 #[test]
 fn new_requests_continue_at_new_pages_while_others_come_between() {
-    let kind = |continued_new| Accesses { continued_new, new: 1, ..Accesses::default() };
+    let kind = |continued_new| Accesses { continued_new, overlapping: Share::percent(100), ..of_any_size(1, std::iter::empty()) };
     let config = LruStackConfig {
         read: kind(Share::percent(80)),
         write: kind(Share::ZERO),
-        offsets: vec![1, 0, 3],
+        offsets: vec![0, 1, 0, 3],
         ..LruStackConfig::default()
     };
     let workload = SyntheticConfig {
         align: Bytes { count: 512 },
-        size: SizeConfig::Fixed(FixedConfig { size: Bytes { count: 3072 } }),
+        size: SizeConfig::Fixed(FixedConfig { size: Bytes { count: 4096 } }),
         ..stack(400_000, 50_000, config)
     };
     let requests = requests(&workload, 2 * GIB, Seed(1));
@@ -127,7 +125,7 @@ fn new_requests_continue_at_new_pages_while_others_come_between() {
     }
     let reads = requests.iter().filter(|request| request.op == Op::Read).count() as f64;
     assert!((continued[0] / reads - 0.8).abs() < 0.01 && continued[1] == 0.0, "{continued:?} of {reads}");
-    let [first, _, third, ..] = starts[1];
+    let [_, first, _, third, ..] = starts[1];
     assert!((third / first - 3.0).abs() < 0.2 && starts[1].iter().sum::<f64>() == first + third, "{starts:?}");
     // No write begins in a page of another request.
     let (found, _) = found(&requests[..5000]);
@@ -154,8 +152,7 @@ proptest! {
         let kind = |from: usize| Accesses {
             continued_new: Share::percent(shares[from]),
             continued: Share::percent(shares[from + 1]),
-            new: new + 1,
-            again: again.clone(),
+            ..of_any_size(new + 1, again.clone().into_iter())
         };
         let config = LruStackConfig {
             read_first: Share::percent(read_first),
@@ -225,8 +222,9 @@ fn invalid_parameters_are_refused() {
         ("generator = { name = \"lru-stack\", page = \"6000B\" }", "6KB was given; a multiple of align, 4KiB"),
         ("generator = { name = \"lru-stack\", page = \"5000B\" }\nalign = \"3B\"", "5KB was given"),
         ("generator = { name = \"lru-stack\", offsets = [1, 1] }", "2 weights were given; none, or up to one for each of the 1"),
-        ("generator = { name = \"lru-stack\", read = { new = 0 } }", "no weight above 0"),
-        ("generator = { name = \"lru-stack\", read = { new = 1, again = [{ after = \"read\", uses = 3, depths = [1] }] } }", "uses = 3 and 1 depths were given; 1, 2, 8, 32 or 128"),
+        ("generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 0 }] } }", "no weight above 0"),
+        ("generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 1, again = [{ after = \"read\", uses = 3, depths = [1] }] }] } }", "uses = 3 and 1 depths were given; 1, 2, 8, 32 or 128"),
+        ("generator = { name = \"lru-stack\", trim = { sizes = [{ pages = 3, new = 1 }] } }", "sizes from [3] pages were given; 1, 2 and 5"),
         ("arrival = { name = \"quantiles\", clustering = [\"60%\", \"50%\"] }", "2 shares that sum to 110% were given"),
     ] {
         assert!(message(text).contains(expected), "{text}: {}", message(text));
