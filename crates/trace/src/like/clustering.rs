@@ -76,7 +76,7 @@ impl Clustering {
         let parts = (0..PARTS).filter(|&part| kept_requests(part) << 4 <= self.count as u64).count();
         let kept = |part: usize, distance: f64| libm::pow(1.0 - 1.0 / kept_requests(part) as f64, distance);
         let mut shares = vec![0.0_f64; parts];
-        // Coordinate descent: each share in turn is the best for the others, within what they leave.
+        // Coordinate descent: each share in turn is the best for the others. Rounding may bring their sum above 1.
         for _ in 0..1000 {
             for part in 0..parts {
                 let (mut error, mut weight) = (0.0, 0.0);
@@ -86,14 +86,14 @@ impl Clustering {
                     error += (wanted - others) * kept(part, distance);
                     weight += kept(part, distance) * kept(part, distance);
                 }
-                let rest = 1.0 - (shares.iter().sum::<f64>() - shares[part]);
-                shares[part] = (error / weight.max(1e-12)).clamp(0.0, rest.max(0.0));
+                shares[part] = (error / weight.max(1e-12)).max(0.0);
             }
         }
         while shares.last().is_some_and(|&share| share < 0.005) {
             shares.pop();
         }
-        shares.iter().map(|share| Share { ppb: (share * 1000.0) as u64 * 1_000_000 }).collect()
+        let all = shares.iter().sum::<f64>().max(1.0);
+        shares.iter().map(|share| share / all).map(|share| Share { ppb: (share * 1000.0) as u64 * 1_000_000 }).collect()
     }
 }
 
