@@ -30,8 +30,7 @@ pub struct WorkloadConfig {
     /// Options of the trace reader.
     pub trace_options: TraceOptions,
     /// Trace files whose statistics the generated workload follows: number of requests, shares of operations, sizes,
-    /// popularity of addresses, sequential runs and interarrival times. `trace_options` apply; `coflash trace like` compares
-    /// both.
+    /// reuse distances, sequential runs and interarrival times. `trace_options` apply; `coflash trace like` compares both.
     pub like: Vec<String>,
     /// A synthetic workload.
     pub synthetic: Option<SyntheticConfig>,

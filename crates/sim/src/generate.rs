@@ -9,13 +9,9 @@ use coflash_base::suggest::hint;
 use coflash_base::{Bytes, Seed};
 use coflash_media::disk::SECTOR_BYTES;
 use coflash_scenario::{Scenario, ScenarioError};
-use coflash_trace::like::{Comparison, FitOptions, fit_source};
 use coflash_trace::tools::{Written, write};
-use coflash_workload::Source;
 use coflash_workload::presets::PresetConfig;
-use coflash_workload::synthetic::{GeneratorConfig, SyntheticConfig};
-use serde::Serialize;
-use std::collections::BTreeMap;
+use coflash_workload::synthetic::GeneratorConfig;
 
 /// The space of a workload without a device.
 const SPACE: Bytes = Bytes { count: 64 << 30 };
@@ -126,60 +122,4 @@ pub fn generate(
     let mut source = Cancellable::new(source, observer);
     let written = write(&mut source, out.0, out.1);
     source.finish(written).1
-}
-
-/// A synthetic workload fitted to a trace.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FittedWorkload {
-    /// The workload, as under `workload.synthetic` in a scenario.
-    pub workload: SyntheticConfig,
-    /// The trace and the workload, measured in the same way.
-    #[serde(flatten)]
-    pub comparison: Comparison,
-    /// Assumptions and omissions of the trace reader.
-    pub remarks: Vec<String>,
-}
-
-impl FittedWorkload {
-    /// The workload as a scenario file; all other keys have their defaults.
-    #[must_use]
-    pub fn to_toml(&self, seed: u64) -> String {
-        #[derive(Serialize)]
-        struct File<'a> {
-            seed: u64,
-            workload: BTreeMap<&'static str, &'a SyntheticConfig>,
-        }
-        let workload = BTreeMap::from([("synthetic", &self.workload)]);
-        toml::to_string(&File { seed, workload }).expect("a workload is plain data")
-    }
-
-    /// A scenario with this workload and defaults for all other keys.
-    #[must_use]
-    pub fn generated(&self, seed: u64) -> Generated {
-        let mut scenario = Scenario { seed, ..Scenario::default() };
-        scenario.workload.synthetic = Some(self.workload.clone());
-        Generated { scenario, space: self.workload.space.unwrap_or(SPACE) }
-    }
-}
-
-/// Fit a workload to the trace in `paths`, with the given number of requests, or else that of the trace.
-///
-/// # Errors
-/// An error of the trace or of the options, or a cancellation.
-pub fn like(
-    paths: &[String],
-    options: &FitOptions,
-    requests: Option<u64>,
-    observer: &mut dyn Observer,
-) -> Result<FittedWorkload, RunError> {
-    if requests == Some(0) {
-        return Err(ScenarioError::new("requests", "0 was given; at least 1 is allowed".to_owned()).into());
-    }
-    let mut source = Cancellable::new(coflash_trace::open(paths, &options.trace)?, observer);
-    let fitted = fit_source(&mut source, options);
-    let remarks = source.remarks();
-    let fitted = source.finish(fitted).1?;
-    let requests = requests.unwrap_or(fitted.config.requests);
-    let workload = SyntheticConfig { requests, ..fitted.config };
-    Ok(FittedWorkload { workload, comparison: fitted.comparison, remarks })
 }

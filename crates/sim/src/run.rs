@@ -28,7 +28,16 @@ pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult
     if let Some(config) = &scenario.hybrid {
         return run_hybrid(scenario, config, observer);
     }
-    on_flash(scenario, scenario.erased_flash()?, observer, |flash, observer| {
+    on_erased_flash(scenario, OpenWorkload::new, observer)
+}
+
+/// Run a scenario of flash with a workload that `open` opens for its logical pages.
+pub(crate) fn on_erased_flash<'a>(
+    scenario: &'a Scenario,
+    open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    on_flash(scenario, scenario.erased_flash()?, open, observer, |flash, observer| {
         precondition(flash, &scenario.precondition, Seed(scenario.seed), observer)
     })
 }
@@ -48,18 +57,19 @@ pub fn run_from(
     if let Some(config) = &scenario.hybrid {
         return run_hybrid(scenario, config, observer);
     }
-    on_flash(scenario, flash, observer, |_, _| Ok(()))
+    on_flash(scenario, flash, OpenWorkload::new, observer, |_, _| Ok(()))
 }
 
 /// Open the workload, prepare the flash, put the other levels above it, and measure.
-fn on_flash(
-    scenario: &Scenario,
+fn on_flash<'a>(
+    scenario: &'a Scenario,
     flash: Ftl,
+    open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
     // Errors of the workload or of the levels must be reported before the long warm-up.
-    let workload = OpenWorkload::new(scenario, flash.logical_pages(), observer)?;
+    let workload = open(scenario, flash.logical_pages(), observer)?;
     let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
     warm_up(&mut flash, observer)?;
     measure(scenario, scenario.stack_over(flash)?, scenario.timeline(), workload, observer)

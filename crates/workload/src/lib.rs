@@ -9,7 +9,8 @@
 //! | a source on its own thread | `read_ahead.rs` |
 //! | several rounds of one workload | `repeat.rs` |
 //! | synthetic workloads: three independent choices | `synthetic/mod.rs` |
-//! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,hot_cold,runs}.rs`; layout in `scatter.rs` |
+//! | … where requests go | `synthetic/{uniform,sequential,mixed,zipf,hot_cold,runs,lru_stack}.rs`; layout in `scatter.rs` |
+//! | … the order of last use | `recency.rs` |
 //! | … how long they are | `synthetic/{size,jesd219}.rs` |
 //! | … when they arrive | `synthetic/{arrival,on_off,self_similar,quantiles}.rs` |
 //! | … portable random draws | `synthetic/draw.rs` |
@@ -21,6 +22,7 @@ pub mod disksim_generator;
 pub mod parts;
 pub mod presets;
 pub mod read_ahead;
+pub mod recency;
 mod repeat;
 mod request;
 pub mod synthetic;

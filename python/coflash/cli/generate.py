@@ -119,4 +119,4 @@ def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) 
 
 
 def _shown(value: float | None, unit: Unit | None) -> str:
-    return show(value, unit or "requests")
+    return show(value, unit or ("ratio" if isinstance(value, float) else "requests"))

@@ -10,14 +10,14 @@ const STEPS_LOG2: u32 = 4;
 
 /// The bin of `value`.
 #[inline]
-pub(super) fn bin_of(value: u64) -> usize {
+pub(crate) fn bin_of(value: u64) -> usize {
     let Some(below) = value.checked_sub(1) else { return 0 };
     let shift = (below | 1).ilog2().saturating_sub(STEPS_LOG2);
     1 + ((u64::from(shift) << STEPS_LOG2) + (below >> shift)) as usize
 }
 
 /// The largest number in a bin.
-pub(super) fn end_of(bin: usize) -> u64 {
+pub(crate) fn end_of(bin: usize) -> u64 {
     let Some(below) = bin.checked_sub(1) else { return 0 };
     let shift = (below >> STEPS_LOG2).saturating_sub(1);
     // The last bin ends at 2^64, which is not representable.

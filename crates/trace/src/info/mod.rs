@@ -13,7 +13,6 @@ mod footprint;
 mod growth;
 mod pages;
 mod popularity;
-mod recency;
 mod reuse;
 #[cfg(test)]
 mod tests;
@@ -35,8 +34,8 @@ use course::Windows;
 use distribution::Summary;
 use footprint::Footprint;
 use growth::{Point, Points};
-use pages::Pages;
-pub(crate) use pages::mix;
+pub(crate) use bins::{bin_of, end_of};
+pub(crate) use pages::{Access, Pages};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -298,7 +297,9 @@ impl Counters {
         let last_followed = last.min(first + TRACKED_PER_REQUEST_MAX - 1);
         self.followed_in_part += u64::from(last_followed < last);
         self.accesses[usize::from(writes)] += last_followed - first + 1;
-        (first..=last_followed).for_each(|page| self.pages.access(page, usize::from(writes)));
+        (first..=last_followed).for_each(|page| {
+            self.pages.access(page, usize::from(writes));
+        });
         self.course.add(request, self.span_ns());
         if writes {
             self.written_pages = self.written_pages.saturating_add(last - first + 1);

@@ -15,8 +15,8 @@
 
 #![allow(clippy::disallowed_types, reason = "what is read from the table does not depend on its order")]
 
-use super::recency::Recency;
 use super::reuse::Reuses;
+use coflash_workload::recency::Recency;
 use serde::Serialize;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -52,6 +52,38 @@ struct Page {
     slot: u32,
     /// Reads and writes; saturating at 2^32 − 1.
     accesses: [u32; 2],
+    /// The last operation: 0 for a read, 1 for a write.
+    last_op: u8,
+}
+
+impl Page {
+    fn before(&self, recency: &Recency, weight: f64) -> Before {
+        Before {
+            others: f64::from(recency.since(self.slot)) * weight,
+            last_op: self.last_op,
+            uses: self.accesses[0].saturating_add(self.accesses[1]),
+        }
+    }
+}
+
+/// A page before an access.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Before {
+    /// The pages accessed since; an estimate if pages are sampled.
+    pub(crate) others: f64,
+    /// The last operation: 0 for a read, 1 for a write.
+    pub(crate) last_op: u8,
+    /// The accesses so far, at least one.
+    pub(crate) uses: u32,
+}
+
+/// An access to a tracked page.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Access {
+    /// The accesses that it represents.
+    pub(crate) weight: f64,
+    /// The page before it; `None` for the first access.
+    pub(crate) before: Option<Before>,
 }
 
 /// The sample of pages.
@@ -76,7 +108,7 @@ pub enum Method {
 }
 
 /// The tracked pages.
-pub(super) struct Pages {
+pub(crate) struct Pages {
     followed: HashMap<u64, Page, BuildHasherDefault<Spread>>,
     followed_max: usize,
     /// The threshold of the hash.
@@ -88,46 +120,54 @@ pub(super) struct Pages {
 }
 
 impl Pages {
-    pub(super) fn new(followed_max: usize) -> Self {
+    pub(crate) fn new(followed_max: usize) -> Self {
         Self {
             followed: HashMap::default(),
             followed_max,
             limit: u64::MAX,
             weight: 1.0,
-            recency: Recency::new(),
+            recency: Recency::default(),
             reuses: Reuses::default(),
         }
     }
 
-    /// Count a read (`op` 0) or a write (`op` 1) of a page.
+    /// Count a read (`op` 0) or a write (`op` 1) of a page; `None` if the page is not tracked.
     #[inline]
-    pub(super) fn access(&mut self, page: u64, op: usize) {
+    pub(crate) fn access(&mut self, page: u64, op: usize) -> Option<Access> {
         let hash = mix(page);
-        if hash <= self.limit {
-            self.follow(hash, op);
-        }
+        (hash <= self.limit).then(|| self.follow(hash, op))
     }
 
-    fn follow(&mut self, hash: u64, op: usize) {
+    /// What an access to a page would find; `None` if the page is not tracked.
+    pub(crate) fn look(&self, page: u64) -> Option<Access> {
+        let hash = mix(page);
+        let before = || self.followed.get(&hash).map(|page| page.before(&self.recency, self.weight));
+        (hash <= self.limit).then(|| Access { weight: self.weight, before: before() })
+    }
+
+    fn follow(&mut self, hash: u64, op: usize) -> Access {
         if self.recency.is_full() {
             let renumbered = self.recency.renumber();
             self.followed.values_mut().for_each(|page| page.slot = renumbered.of(page.slot));
         }
+        let weight = self.weight;
         if let Some(page) = self.followed.get_mut(&hash) {
-            let others = f64::from(self.recency.since(page.slot));
-            self.reuses.again(op, others * self.weight, self.weight);
+            let before = page.before(&self.recency, weight);
+            self.reuses.again(op, before.others, weight);
             self.recency.remove(page.slot);
             page.slot = self.recency.push();
             page.accesses[op] = page.accesses[op].saturating_add(1);
-            return;
+            page.last_op = op as u8;
+            return Access { weight, before: Some(before) };
         }
-        self.reuses.first(op, self.weight);
-        let mut page = Page { slot: self.recency.push(), accesses: [0; 2] };
+        self.reuses.first(op, weight);
+        let mut page = Page { slot: self.recency.push(), accesses: [0; 2], last_op: op as u8 };
         page.accesses[op] = 1;
         self.followed.insert(hash, page);
         if self.followed.len() > self.followed_max {
             self.thin();
         }
+        Access { weight, before: None }
     }
 
     /// Lower the threshold to remove an eighth of the pages.
@@ -152,9 +192,14 @@ impl Pages {
         (self.limit as f64 + 1.0) / 2.0_f64.powi(64)
     }
 
-    pub(super) fn sampling(&self) -> Sampling {
+    pub(crate) fn sampling(&self) -> Sampling {
         let method = if self.limit == u64::MAX { Method::Exact } else { Method::Sampled };
         Sampling { method, share: self.share(), pages: self.followed.len() as u64 }
+    }
+
+    /// The distinct pages; an estimate if pages are sampled.
+    pub(crate) fn footprint(&self) -> u64 {
+        (self.followed.len() as f64 / self.share() + 0.5) as u64
     }
 
     pub(super) fn reuses(&self) -> &Reuses {
@@ -162,7 +207,7 @@ impl Pages {
     }
 
     /// The reads and writes of each tracked page, unordered.
-    pub(super) fn accesses(&self) -> impl Iterator<Item = [u32; 2]> {
+    pub(crate) fn accesses(&self) -> impl Iterator<Item = [u32; 2]> {
         self.followed.values().map(|page| page.accesses)
     }
 }

@@ -47,7 +47,7 @@ pub struct PopularityCurve {
 
 impl Popularity {
     /// Compute the popularity from the reads and writes of each page.
-    pub(super) fn of(pages: impl Iterator<Item = [u32; 2]>) -> Self {
+    pub(crate) fn of(pages: impl Iterator<Item = [u32; 2]>) -> Self {
         let (reads, writes): (Vec<u64>, Vec<u64>) =
             pages.map(|[reads, writes]| (u64::from(reads), u64::from(writes))).unzip();
         let all = reads.iter().zip(&writes).map(|(reads, writes)| reads + writes).collect();

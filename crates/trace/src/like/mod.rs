@@ -4,36 +4,33 @@
 //! | trace | workload |
 //! |---|---|
 //! | shares of reads, trims and flushes | the same shares |
-//! | frequency of each size | `size = "choice"`: the most frequent sizes exactly, the rest by octave |
-//! | starts of requests that continue no other | `zipf` with the exponent and the number of start addresses that fit the counts |
-//! | footprint | `scatter_block` with the same number of accessed pages |
-//! | requests that continue a recent one | `runs` with the same share |
+//! | frequency of each size, for reads, writes and trims | `size = "by-op"`: the most frequent sizes exactly, the rest by octave |
+//! | reuse distances, for reads, writes and trims after reads and after writes | `lru-stack` |
+//! | accesses to the same pages again and again | `lru-stack`, by the number of accesses |
+//! | footprint | the space |
+//! | requests that continue one of their kind | `lru-stack`, after new and after old pages |
 //! | interarrival times | `quantiles` with the same mean between any two of them |
+//! | correlation of interarrival times at distances from 1 to 2^15 requests | `quantiles` with clustering |
 //!
-//! Not reproduced: differences between reads and writes in address and size, changes of popularity over time,
-//! neighbourhoods of popular addresses, and bursts longer than a gap. The comparison shows the effect on the
-//! statistics.
+//! Not reproduced: the order of reads and writes, the course over time (phases, growth of the footprint), the distance
+//! between addresses, and sizes that depend on the address. The comparison shows the effect on the statistics.
 //!
-//! Cost: one pass over the trace, one over the fitted workload, and a few over the beginning of candidates. Memory is
-//! bounded (see [`popularity`] and [`profile`]).
+//! Cost: one pass over the trace, and one over the fitted workload. Memory is bounded (see [`profile`]).
 //!
 //! Source: Delimitrou et al., "Storage I/O generation and replay for datacenter applications" (2011), for the idea of
 //! validating a generated workload feature by feature; the details are ours.
 
-mod popularity;
+mod accesses;
+mod clustering;
 mod profile;
 #[cfg(test)]
 mod tests;
 
-pub use profile::{Gaps, Profile, Sizes};
+pub use profile::{Correlations, Gaps, Profile, Sizes};
 
 use crate::options::TraceOptions;
 use crate::source::open;
 use coflash_base::{Bytes, Seed, Share};
-use coflash_workload::synthetic::quantiles::QuantilesConfig;
-use coflash_workload::synthetic::runs::RunsConfig;
-use coflash_workload::synthetic::size::ChoiceConfig;
-use coflash_workload::synthetic::zipf::ZipfConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, Synthetic, SyntheticConfig};
 use coflash_workload::{Op, Source, WorkloadError};
 use profile::Counters;
@@ -90,9 +87,9 @@ pub fn fit(paths: &[String], options: &FitOptions) -> Result<Fitted, WorkloadErr
 pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitted, WorkloadError> {
     let original = count(source, options)?;
     let seed = Seed(options.seed);
-    let config = config(&original, seed)?;
+    let config = config(&original)?;
     let mut fitted = Counters::new(options.page.count);
-    fitted.read(&mut run(&config, seed)?)?;
+    fitted.read(&mut Synthetic::new(&config, config.space.map_or(0, |space| space.count), seed)?)?;
     Ok(Fitted { config, comparison: Comparison { original: original.profile(), fitted: fitted.profile() } })
 }
 
@@ -101,7 +98,7 @@ pub fn fit_source(source: &mut dyn Source, options: &FitOptions) -> Result<Fitte
 /// # Errors
 /// See [`fit_source`].
 pub fn config_like(source: &mut dyn Source, options: &FitOptions) -> Result<SyntheticConfig, WorkloadError> {
-    config(&count(source, options)?, Seed(options.seed))
+    config(&count(source, options)?)
 }
 
 /// Count in one pass.
@@ -116,13 +113,8 @@ fn count(source: &mut dyn Source, options: &FitOptions) -> Result<Counters, Work
     Ok(counters)
 }
 
-/// Open a fitted workload.
-fn run(config: &SyntheticConfig, seed: Seed) -> Result<Synthetic, WorkloadError> {
-    Synthetic::new(config, config.space.map_or(0, |space| space.count), seed)
-}
-
 /// Compute the configuration that fits the counters.
-fn config(counters: &Counters, seed: Seed) -> Result<SyntheticConfig, WorkloadError> {
+fn config(counters: &Counters) -> Result<SyntheticConfig, WorkloadError> {
     if counters.ranged() == 0 {
         let problem = "no request has an address; reads, writes or trims are needed".to_owned();
         return Err(WorkloadError::Parameters { key: "trace", problem });
@@ -130,55 +122,22 @@ fn config(counters: &Counters, seed: Seed) -> Result<SyntheticConfig, WorkloadEr
     let requests = counters.requests();
     let share = |op: Op| ratio(counters.of(op), requests);
     let align = counters.align();
-    let sizes = counters.sizes.choice();
-    // The space must contain all addresses and the longest request.
-    let longest = sizes.iter().map(|entry| entry.size.count).max().unwrap_or(align);
-    let space_units = counters.end().max(longest).div_ceil(align);
-    let law = counters.starts.law(space_units);
-    let generator = |block: u64| {
-        let zipf = GeneratorConfig::Zipf(ZipfConfig {
-            exponent: law.exponent,
-            scatter_block: (block > align).then_some(Bytes { count: block }),
-            footprint: Some(Bytes { count: law.places * align }),
-            ..ZipfConfig::default()
-        });
-        match ratio(counters.sequential, counters.ranged()) {
-            Share::ZERO => zipf,
-            sequential_share => GeneratorConfig::Runs(RunsConfig { sequential_share, from: Box::new(zipf) }),
-        }
-    };
-    let gaps = counters.gaps.quantiles();
-    let config = |block| SyntheticConfig {
-        generator: generator(block),
+    let size = counters.size();
+    // The space must contain the longest request.
+    let sizes = [&size.read, &size.write, &size.trim].into_iter().flat_map(|choice| &choice.sizes);
+    let longest = sizes.map(|entry| entry.size.count).max().unwrap_or(align);
+    Ok(SyntheticConfig {
+        generator: GeneratorConfig::LruStack(counters.generator()),
         requests,
         read_share: share(Op::Read),
         trim_share: share(Op::Trim),
         flush_share: share(Op::Flush),
-        size: SizeConfig::Choice(ChoiceConfig { sizes: sizes.clone() }),
+        size: SizeConfig::ByOp(size),
         align: Bytes { count: align },
-        space: Some(Bytes { count: space_units * align }),
-        arrival: match gaps.is_empty() {
-            true => ArrivalConfig::default(),
-            false => ArrivalConfig::Quantiles(QuantilesConfig { gaps: gaps.clone() }),
-        },
-    };
-    // Long requests reach beyond their start addresses and may overlap others, depending on the scatter block: choose
-    // the size of block with the footprint nearest to that of the trace.
-    let mut nearest = (f64::INFINITY, config(align));
-    let mut block = align;
-    while block <= (space_units * align).min(BLOCK_BYTES_MAX) {
-        let candidate = config(block);
-        let distance = counters.distance_of_footprint(&candidate, seed)?;
-        if distance < nearest.0 {
-            nearest = (distance, candidate);
-        }
-        block *= 4;
-    }
-    Ok(nearest.1)
+        space: Some(Bytes { count: counters.footprint_bytes().max(longest).next_multiple_of(align) }),
+        arrival: counters.arrival().map_or_else(ArrivalConfig::default, ArrivalConfig::Quantiles),
+    })
 }
-
-/// The largest scatter block.
-const BLOCK_BYTES_MAX: u64 = 16 << 20;
 
 /// A share, rounded down, so that the sum of shares is at most the whole.
 fn ratio(part: u64, whole: u64) -> Share {

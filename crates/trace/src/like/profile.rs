@@ -1,14 +1,15 @@
 //! The profile of a workload: the input of a fit, and statistics for the comparison.
 //!
 //! Memory is bounded: up to 4,096 different sizes are counted exactly, more to an eighth of an octave; gaps go into a
-//! histogram of three digits; places are counted as in [`popularity`](super::popularity).
+//! histogram of three digits; pages are counted as in [`info`](crate::info).
 
-use super::popularity::Popularity;
-use super::run;
-use coflash_base::{Bytes, Duration, Seed, Share};
-use coflash_workload::synthetic::SyntheticConfig;
-use coflash_workload::synthetic::quantiles::Quantile;
-use coflash_workload::synthetic::size::WeightedSize;
+use super::accesses::Starts;
+use super::clustering::Clustering;
+use crate::info::{Pages, Popularity};
+use coflash_base::{Bytes, Duration, Share};
+use coflash_workload::synthetic::lru_stack::LruStackConfig;
+use coflash_workload::synthetic::quantiles::{Quantile, QuantilesConfig};
+use coflash_workload::synthetic::size::{ByOpConfig, ChoiceConfig, WeightedSize};
 use coflash_workload::{Op, Request, Source, WorkloadError};
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -33,8 +34,10 @@ pub struct Profile {
     pub read_bytes: u64,
     /// Bytes written.
     pub written_bytes: u64,
-    /// The sizes of reads, writes and trims.
-    pub size_bytes: Option<Sizes>,
+    /// The sizes of reads.
+    pub read_size_bytes: Option<Sizes>,
+    /// The sizes of writes.
+    pub write_size_bytes: Option<Sizes>,
     /// Distinct pages read or written; of a request of more than 256 MiB only the first pages count.
     pub footprint_bytes: u64,
     /// The share of page accesses to the most popular hundredth of the footprint.
@@ -47,6 +50,8 @@ pub struct Profile {
     pub sequential_share: Option<f64>,
     /// The gaps between arrivals.
     pub interarrival_ns: Option<Gaps>,
+    /// The correlation of the logarithms of gaps, which is 0 if they do not cluster.
+    pub interarrival_correlation: Correlations,
     /// The time from the first arrival to the last.
     pub span_ns: u64,
 }
@@ -75,31 +80,37 @@ pub struct Gaps {
     pub max: u64,
 }
 
+/// The correlation of gaps at a distance in requests; `None` for a trace that is too short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "distances")]
+pub struct Correlations {
+    pub of_neighbours: Option<f64>,
+    pub over_64_requests: Option<f64>,
+    pub over_4096_requests: Option<f64>,
+}
+
 const STREAMS: usize = 32;
-/// The number of page accesses in the trial of a candidate.
-const TRIAL_ACCESSES: u64 = 1 << 21;
 const PAGES_PER_REQUEST_MAX_BYTES: u64 = 256 << 20;
+
+/// The most pages that are tracked; see [`Pages`].
+const PAGES_MAX: usize = 1 << 20;
 
 /// The counters of one pass.
 pub(super) struct Counters {
     page_bytes: u64,
     ops: [u64; 4],
     bytes: [u64; 4],
-    pub(super) sizes: SizeCounts,
-    pub(super) gaps: GapCounts,
-    pages: Popularity,
-    /// The start addresses of requests that continue no stream.
-    pub(super) starts: Popularity,
-    pub(super) sequential: u64,
+    /// Of reads, writes and trims.
+    sizes: [SizeCounts; 3],
+    gaps: GapCounts,
+    clustering: Clustering,
+    pages: Pages,
+    starts: Starts,
+    sequential: u64,
     ends: [u64; STREAMS],
     oldest: usize,
     /// Requests by the largest power of two, 2^index bytes, that divides their start address.
     aligned: [u64; 64],
-    end: u64,
-    /// The distinct pages of the first [`TRIAL_ACCESSES`].
-    early_pages: u64,
-    /// Whether to stop after a trial.
-    is_trial: bool,
     first_ns: Option<u64>,
     latest_ns: u64,
 }
@@ -110,17 +121,15 @@ impl Counters {
             page_bytes,
             ops: [0; 4],
             bytes: [0; 4],
-            sizes: SizeCounts::default(),
+            sizes: Default::default(),
             gaps: GapCounts::new(),
-            pages: Popularity::new(page_bytes),
-            starts: Popularity::new(page_bytes),
+            clustering: Clustering::new(),
+            pages: Pages::new(PAGES_MAX),
+            starts: Starts::new(page_bytes),
             sequential: 0,
             ends: [u64::MAX; STREAMS],
             oldest: 0,
             aligned: [0; 64],
-            end: 0,
-            early_pages: 0,
-            is_trial: false,
             first_ns: None,
             latest_ns: 0,
         }
@@ -134,30 +143,17 @@ impl Counters {
                 return Ok(());
             }
             batch.iter().for_each(|request| self.add(request));
-            if self.pages.requests() <= TRIAL_ACCESSES {
-                self.early_pages = self.pages.places();
-            } else if self.is_trial {
-                return Ok(());
-            }
         }
-    }
-
-    /// The logarithm of the ratio of the early footprints of another workload and this one.
-    pub(super) fn distance_of_footprint(
-        &self,
-        config: &SyntheticConfig,
-        seed: Seed,
-    ) -> Result<f64, WorkloadError> {
-        let mut trial = Self { is_trial: true, ..Self::new(self.page_bytes) };
-        trial.read(&mut run(config, seed)?)?;
-        Ok(libm::log((trial.early_pages + 1) as f64 / (self.early_pages + 1) as f64).abs())
     }
 
     fn add(&mut self, request: &Request) {
         let now_ns = request.arrival.ns;
         match self.first_ns {
             None => self.first_ns = Some(now_ns),
-            Some(_) => self.gaps.add(now_ns - self.latest_ns),
+            Some(_) => {
+                self.gaps.add(now_ns - self.latest_ns);
+                self.clustering.add(now_ns - self.latest_ns);
+            }
         }
         self.latest_ns = now_ns;
         let op = request.op as usize;
@@ -167,21 +163,52 @@ impl Counters {
         }
         let (start, end) = (request.offset, request.offset + request.length);
         self.bytes[op] = self.bytes[op].saturating_add(request.length);
-        self.sizes.add(request.length);
+        self.sizes[op].add(request.length);
         self.aligned[(start.trailing_zeros() as usize).min(63)] += 1;
-        self.end = self.end.max(end);
         if let Some(stream) = self.ends.iter().position(|&ended| ended == start) {
             self.sequential += 1;
             self.ends[stream] = end;
         } else {
-            self.starts.add(start);
             self.ends[self.oldest] = end;
             self.oldest = (self.oldest + 1) % STREAMS;
         }
-        if request.op != Op::Trim {
-            let last = (end - 1).min(start + PAGES_PER_REQUEST_MAX_BYTES) / self.page_bytes;
-            (start / self.page_bytes..=last).for_each(|page| self.pages.add(page * self.page_bytes));
+        let first_page = start / self.page_bytes;
+        if request.op == Op::Trim {
+            return self.starts.add(request, self.pages.look((end - 1) / self.page_bytes));
         }
+        let last_page = (end - 1).min(start + PAGES_PER_REQUEST_MAX_BYTES) / self.page_bytes;
+        let mut access = |page| {
+            let access = self.pages.access(page, op);
+            access.inspect(|&access| self.starts.page(request.op, access))
+        };
+        let last = (first_page..=last_page).fold(None, |_, page| access(page));
+        self.starts.add(request, last);
+    }
+
+    /// The generator of addresses.
+    pub(super) fn generator(&self) -> LruStackConfig {
+        self.starts.config(&self.pages, self.align())
+    }
+
+    /// The sizes of each operation; where it has no request, those of another.
+    pub(super) fn size(&self) -> ByOpConfig {
+        let given = self.sizes.iter().find(|sizes| sizes.total() > 0);
+        let [read, write, trim] = self.sizes.each_ref().map(|sizes| {
+            let sizes = if sizes.total() > 0 { Some(sizes) } else { given };
+            ChoiceConfig { sizes: sizes.map_or_else(Vec::new, SizeCounts::choice) }
+        });
+        ByOpConfig { read, write, trim }
+    }
+
+    /// The interarrival times; `None` if all are zero.
+    pub(super) fn arrival(&self) -> Option<QuantilesConfig> {
+        let gaps = self.gaps.quantiles();
+        (!gaps.is_empty()).then(|| QuantilesConfig { clustering: self.clustering.shares(&gaps), gaps })
+    }
+
+    /// The accessed pages, in bytes.
+    pub(super) fn footprint_bytes(&self) -> u64 {
+        self.pages.footprint().saturating_mul(self.page_bytes)
     }
 
     pub(super) fn requests(&self) -> u64 {
@@ -197,15 +224,10 @@ impl Counters {
         self.requests() - self.of(Op::Flush)
     }
 
-    /// The highest address plus one.
-    pub(super) fn end(&self) -> u64 {
-        self.end
-    }
-
-    /// The largest power of two, from 512 to 64 KiB, to which at least 99 of 100 requests are aligned.
+    /// The largest power of two, from 512 bytes to a page, to which at least 99 of 100 requests are aligned.
     pub(super) fn align(&self) -> u64 {
         let at_least = |align: u64| self.aligned[align.trailing_zeros() as usize..].iter().sum::<u64>();
-        let mut align = 64 << 10;
+        let mut align = self.page_bytes;
         while align > 512 && at_least(align) * 100 < self.ranged() * 99 {
             align /= 2;
         }
@@ -216,7 +238,8 @@ impl Counters {
         let [reads, writes, trims, flushes] =
             [Op::Read, Op::Write, Op::Trim, Op::Flush].map(|op| self.of(op));
         let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
-        let [top_1_percent_share, top_10_percent_share] = self.pages.top_shares([0.01, 0.1]);
+        let hottest = Popularity::of(self.pages.accesses()).all.map(|all| all.hottest_share);
+        let [read_size_bytes, write_size_bytes, _] = self.sizes.each_ref().map(SizeCounts::sizes);
         Profile {
             requests: self.requests(),
             reads,
@@ -226,13 +249,19 @@ impl Counters {
             read_share: share(reads, reads + writes),
             read_bytes: self.bytes[Op::Read as usize],
             written_bytes: self.bytes[Op::Write as usize],
-            size_bytes: self.sizes.sizes(),
-            footprint_bytes: self.pages.places().saturating_mul(self.page_bytes),
-            top_1_percent_share,
-            top_10_percent_share,
-            pages_counted_share: self.pages.kept(),
+            read_size_bytes,
+            write_size_bytes,
+            footprint_bytes: self.footprint_bytes(),
+            top_1_percent_share: hottest.map(|hottest| hottest.of_1_percent),
+            top_10_percent_share: hottest.map(|hottest| hottest.of_10_percent),
+            pages_counted_share: self.pages.sampling().share,
             sequential_share: share(self.sequential, self.ranged()),
             interarrival_ns: self.gaps.gaps(),
+            interarrival_correlation: Correlations {
+                of_neighbours: self.clustering.correlation(0),
+                over_64_requests: self.clustering.correlation(6),
+                over_4096_requests: self.clustering.correlation(12),
+            },
             span_ns: self.latest_ns - self.first_ns.unwrap_or(0),
         }
     }
@@ -244,7 +273,7 @@ const SIZES_LISTED: usize = 32;
 
 /// The count of each size.
 #[derive(Default)]
-pub(super) struct SizeCounts {
+struct SizeCounts {
     counts: BTreeMap<u64, u64>,
     sum: u128,
 }
@@ -280,7 +309,7 @@ impl SizeCounts {
 
     /// The most frequent sizes exactly, and the mean of the others per octave, in whole sectors; weights in parts per
     /// million.
-    pub(super) fn choice(&self) -> Vec<WeightedSize> {
+    fn choice(&self) -> Vec<WeightedSize> {
         let mut by_count: Vec<(u64, u64)> = self.counts.iter().map(|(&size, &count)| (size, count)).collect();
         by_count.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
         let others = by_count.split_off(by_count.len().min(SIZES_LISTED));
@@ -305,7 +334,7 @@ impl SizeCounts {
 }
 
 /// The counters of gaps.
-pub(super) struct GapCounts {
+struct GapCounts {
     histogram: Histogram<u64>,
     sum: u128,
     max: u64,
@@ -362,7 +391,7 @@ impl GapCounts {
     ///
     /// A uniform distribution between two quantiles would have the wrong mean, so a point is inserted between them:
     /// their mean m, at the share where the parts below and above it balance.
-    pub(super) fn quantiles(&self) -> Vec<Quantile> {
+    fn quantiles(&self) -> Vec<Quantile> {
         if self.max == 0 {
             return Vec::new();
         }

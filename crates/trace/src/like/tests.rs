@@ -25,12 +25,11 @@ fn assert_alike(fitted: &Fitted, bound: f64) {
     share("reads", a.read_share, b.read_share);
     share("trims", Some(a.trims as f64 / a.requests as f64), Some(b.trims as f64 / b.requests as f64));
     share("flushes", Some(a.flushes as f64 / a.requests as f64), Some(b.flushes as f64 / b.requests as f64));
-    share("sequential", a.sequential_share, b.sequential_share);
-    share("top 1%", a.top_1_percent_share, b.top_1_percent_share);
-    share("top 10%", a.top_10_percent_share, b.top_10_percent_share);
     relative("footprint", a.footprint_bytes as f64, b.footprint_bytes as f64);
-    let (a_sizes, b_sizes) = (a.size_bytes.as_ref().unwrap(), b.size_bytes.as_ref().unwrap());
-    relative("mean size", a_sizes.mean, b_sizes.mean);
+    let sizes = |profile: &Profile| [profile.read_size_bytes.clone(), profile.write_size_bytes.clone()];
+    for (a, b) in sizes(a).into_iter().zip(sizes(b)).filter_map(|(a, b)| a.zip(b)) {
+        relative("mean size", a.mean, b.mean);
+    }
     if let (Some(a), Some(b)) = (&a.interarrival_ns, &b.interarrival_ns)
         && a.max > 0
     {
@@ -41,6 +40,12 @@ fn assert_alike(fitted: &Fitted, bound: f64) {
     }
 }
 
+/// The reuse of a workload, as `trace info` measures it.
+fn reuse(config: &SyntheticConfig) -> crate::info::Reuse {
+    let mut source = Synthetic::new(config, config.space.unwrap().count, Seed(2)).unwrap();
+    crate::info::summarise(&mut source, Bytes { count: 4096 }).unwrap().reuse.unwrap()
+}
+
 #[test]
 fn parameters_of_a_synthetic_workload_are_recovered() {
     let text = r#"
@@ -48,26 +53,41 @@ fn parameters_of_a_synthetic_workload_are_recovered() {
         read_share = "40%"
         trim_share = "5%"
         flush_share = "2%"
-        requests = 500_000
-        size = { name = "exponential", mean = "16KiB" }
-        arrival = { name = "on-off", gap = "100us", on = "3ms" }
+        requests = 300_000
+        space = "256MiB"
+        size = { name = "by-op", read = { sizes = [{ size = "4KiB", weight = 1 }] }, write = { sizes = [{ size = "4KiB", weight = 3 }, { size = "32KiB", weight = 1 }] } }
+        arrival = { name = "quantiles", clustering = ["30%", "0%", "40%"] }
 
         [synthetic.generator]
-        name = "runs"
-        sequential_share = "30%"
-        from = { name = "zipf", exponent = 0.9, footprint = "512MiB" }
+        name = "lru-stack"
+        read_first = "50%"
+        read.sizes = [{ pages = 1, new = 200, again = [{ after = "read", uses = 1, depths = [0, 0, 0, 0, 500] }, { after = "write", uses = 2, depths = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 300] }] }]
+        write.sizes = [{ pages = 1, new = 100, again = [{ after = "write", uses = 1, depths = [0, 0, 500, 0, 0, 0, 0, 0, 0, 0, 400] }] }]
     "#;
     let fitted = fitted(text, 4 << 30);
     assert_alike(&fitted, 0.08);
-    let GeneratorConfig::Runs(runs) = &fitted.config.generator else { panic!("{:?}", fitted.config) };
-    let GeneratorConfig::Zipf(zipf) = runs.from.as_ref() else { panic!("{:?}", fitted.config) };
-    assert_near("sequential", runs.sequential_share.as_f64(), 0.3, 0.01);
-    assert_near("exponent", zipf.exponent, 0.9, 0.05);
-    assert_near("footprint", zipf.footprint.unwrap().count as f64 / f64::from(512 << 20), 1.0, 0.25);
-    assert_eq!(fitted.config.align.count, 4096);
-    let text = toml::to_string(&fitted.config).unwrap();
-    assert_eq!(toml::from_str::<SyntheticConfig>(&text).unwrap(), fitted.config, "{text}");
-    assert!(serde_json::to_string(&fitted).unwrap().contains("top_10_percent_share"));
+    let part: Part = toml::from_str(text).unwrap();
+    let (original, likeness) = (part.synthetic.unwrap(), &fitted.config);
+    // Miss ratios of LRU caches from 1/256 of the footprint on, for reads and for writes.
+    let [a, b] = [&original, likeness].map(|config| reuse(config).curve);
+    let at = |curve: &crate::info::MissRatioCurve, pages: u64| {
+        let row = curve.cache_pages.partition_point(|&size| size <= pages) - 1;
+        [&curve.read_miss_ratio, &curve.write_miss_ratio].map(|ratios| ratios.as_ref().unwrap()[row])
+    };
+    for pages in (8..=16).map(|log2| 1 << log2) {
+        for (seen, expected) in at(&b, pages).into_iter().zip(at(&a, pages)) {
+            assert_near(&format!("misses of {pages} pages"), seen, expected, 0.05);
+        }
+    }
+    let ArrivalConfig::Quantiles(quantiles) = &likeness.arrival else { panic!("{likeness:?}") };
+    let shares: Vec<f64> = quantiles.clustering.iter().map(|share| share.as_f64()).collect();
+    for (part, (seen, expected)) in shares.iter().zip([0.3, 0.0, 0.4]).enumerate() {
+        assert_near(&format!("clustering over 8^{}", part + 1), *seen, expected, 0.08);
+    }
+    assert!(shares.iter().skip(3).all(|&share| share < 0.05), "{shares:?}");
+    assert_eq!(likeness.align.count, 4096);
+    let text = toml::to_string(likeness).unwrap();
+    assert_eq!(toml::from_str::<SyntheticConfig>(&text).unwrap(), *likeness, "{text}");
 }
 
 #[test]
@@ -84,8 +104,8 @@ fn ends_of_the_range_can_be_fitted() {
         let fitted = fitted(text, 4 << 30);
         assert_eq!(fitted.comparison.original.requests, fitted.comparison.fitted.requests, "{text}");
         assert_eq!(fitted.comparison.original.reads, fitted.comparison.fitted.reads, "{text}");
-        let mean = |profile: &Profile| profile.size_bytes.as_ref().unwrap().mean;
-        let ratio = mean(&fitted.comparison.fitted) / mean(&fitted.comparison.original);
+        let bytes = |profile: &Profile| (profile.read_bytes + profile.written_bytes) as f64;
+        let ratio = (bytes(&fitted.comparison.fitted) + 1.0) / (bytes(&fitted.comparison.original) + 1.0);
         assert!((0.97..1.03).contains(&ratio), "{text}: {ratio}");
     }
     let flushes: Part = toml::from_str("synthetic = { flush_share = \"100%\", requests = 10 }").unwrap();

@@ -29,6 +29,13 @@ pub(super) fn exponential(stream: &mut RandomStream) -> f64 {
     minus_log((stream.next_u64() >> 11) + 1)
 }
 
+/// Draw a normally distributed number with mean 0 and variance 1 (Box and Muller, "A note on the generation of random
+/// normal deviates", 1958): two random numbers.
+#[inline]
+pub(super) fn normal(stream: &mut RandomStream) -> f64 {
+    libm::sqrt(2.0 * exponential(stream)) * libm::cos(std::f64::consts::TAU * above_zero(stream))
+}
+
 /// Minus the logarithm of `count` / 2^53, for a count from 1 to 2^53. The error is below 10^-14: among millions of
 /// gaps in nanoseconds, one differs from that of the exact logarithm.
 #[inline]

@@ -5,7 +5,7 @@
 
 use super::draw::{self, AliasTable};
 use super::{AddressPolicy, Space, refuse, scatter::Scatter, share_at_most_all};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::{Bytes, Policy, RandomStream, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -98,7 +98,7 @@ impl AddressPolicy for HotCold {
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
+    fn start(&mut self, _: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         let (first, units) = self.zones[self.traffic.draw(stream)];
         let rank = first + draw::below(stream, units);
         let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));

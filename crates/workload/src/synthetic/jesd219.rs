@@ -9,7 +9,7 @@
 use super::hot_cold::Zone;
 use super::size::{Choice, ChoiceConfig};
 use super::{Length, SizePolicy};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Policy, RandomStream, Share};
 
@@ -41,7 +41,7 @@ impl SizePolicy for Jesd219 {
     }
 
     #[inline]
-    fn length(&mut self, stream: &mut RandomStream) -> Length {
-        self.0.length(stream)
+    fn length(&mut self, op: Op, stream: &mut RandomStream) -> Length {
+        self.0.length(op, stream)
     }
 }

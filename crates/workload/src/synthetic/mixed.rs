@@ -6,7 +6,7 @@
 
 use super::draw::AliasTable;
 use super::{AddressPolicy, Space, sequential::Sequential, share_at_most_all, uniform::Uniform};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Policy, RandomStream, Share};
 use schemars::JsonSchema;
@@ -53,10 +53,10 @@ impl AddressPolicy for Mixed {
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
+    fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         match self.is_random.draw(stream) {
-            0 => self.sequential.start(length_units, stream),
-            _ => self.random.start(length_units, stream),
+            0 => self.sequential.start(op, length_units, stream),
+            _ => self.random.start(op, length_units, stream),
         }
     }
 }

@@ -19,6 +19,7 @@ pub mod arrival;
 mod draw;
 pub mod hot_cold;
 pub mod jesd219;
+pub mod lru_stack;
 pub mod mixed;
 pub mod on_off;
 pub mod quantiles;
@@ -29,6 +30,8 @@ pub mod sequential;
 pub mod size;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_reuse;
 #[cfg(test)]
 mod tests_of_shape;
 pub mod uniform;
@@ -53,7 +56,7 @@ pub trait AddressPolicy: Policy {
 
     /// Draw the first unit of a request of `length_units`, from one to the whole space. The request ends inside the
     /// space: a generator that draws from all positions moves a late start back to the last one that fits.
-    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64;
+    fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64;
 }
 
 /// The sizes of requests. The life of a size policy:
@@ -72,7 +75,7 @@ pub trait SizePolicy: Policy {
     fn longest(&self) -> Length;
 
     /// Draw the length of the next request, at least one byte.
-    fn length(&mut self, stream: &mut RandomStream) -> Length;
+    fn length(&mut self, op: Op, stream: &mut RandomStream) -> Length;
 }
 
 /// The arrival times of requests. The life of an arrival policy:
@@ -144,6 +147,7 @@ family! { ($)
         "zipf" => Zipf(zipf::Zipf),
         "hot-cold" => HotCold(hot_cold::HotCold),
         "runs" => Runs(runs::Runs),
+        "lru-stack" => LruStack(lru_stack::LruStack),
     }
 }
 
@@ -154,6 +158,7 @@ family! { ($)
         "exponential" => Exponential(size::Exponential),
         "choice" => Choice(size::Choice),
         "jesd219" => Jesd219(jesd219::Jesd219),
+        "by-op" => ByOp(size::ByOp),
     }
 }
 
@@ -173,8 +178,8 @@ family! { ($)
 impl Generator {
     /// Call [`AddressPolicy::start`].
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
-        with_generator!(self, generator => generator.start(length_units, stream))
+    fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
+        with_generator!(self, generator => generator.start(op, length_units, stream))
     }
 }
 
@@ -356,8 +361,8 @@ impl Synthetic {
         if op == Op::Flush {
             return Request { arrival: self.now, offset: 0, length: 0, op };
         }
-        let length = with_size!(&mut self.size, size => size.length(&mut streams.size));
-        let start = self.generator.start(length.units, &mut streams.place);
+        let length = with_size!(&mut self.size, size => size.length(op, &mut streams.size));
+        let start = self.generator.start(op, length.units, &mut streams.place);
         Request { arrival: self.now, offset: start * self.align, length: length.bytes, op }
     }
 }

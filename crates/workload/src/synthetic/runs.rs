@@ -9,7 +9,7 @@
 use super::draw::AliasTable;
 use super::zipf::ZipfConfig;
 use super::{AddressPolicy, Generator, GeneratorConfig, Space, share_at_most_all};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::{Policy, RandomStream, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -66,9 +66,9 @@ impl AddressPolicy for Runs {
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
+    fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         let continues = self.continues.draw(stream) == 1 && self.next + length_units <= self.space_units;
-        let start = if continues { self.next } else { self.begin(length_units, stream) };
+        let start = if continues { self.next } else { self.begin(op, length_units, stream) };
         self.next = start + length_units;
         start
     }
@@ -77,7 +77,7 @@ impl AddressPolicy for Runs {
 impl Runs {
     /// Begin a run. Not inlined, because generators may be nested.
     #[inline(never)]
-    fn begin(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
-        self.from.start(length_units, stream)
+    fn begin(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
+        self.from.start(op, length_units, stream)
     }
 }

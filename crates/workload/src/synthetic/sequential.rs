@@ -3,7 +3,7 @@
 //! Source: folklore. Cost: no random number.
 
 use super::{AddressPolicy, Space};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Policy, RandomStream};
 
@@ -27,7 +27,7 @@ impl AddressPolicy for Sequential {
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, _: &mut RandomStream) -> u64 {
+    fn start(&mut self, _: Op, length_units: u64, _: &mut RandomStream) -> u64 {
         let start = if self.next + length_units <= self.space_units { self.next } else { 0 };
         self.next = start + length_units;
         start

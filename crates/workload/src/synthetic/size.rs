@@ -1,11 +1,11 @@
-//! Sizes of requests: constant, exponentially distributed, or drawn from a list.
+//! Sizes of requests: constant, exponentially distributed, or drawn from a list, or from one for each operation.
 //!
 //! Source: folklore; DiskSim's generator for the exponential distribution rounded up to the alignment; JESD219 for the
 //! default list. Cost: at most one random number per request.
 
 use super::draw::{self, AliasTable};
 use super::{Length, SizePolicy, refuse};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::{Bytes, Policy, RandomStream};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,7 +52,7 @@ impl SizePolicy for Fixed {
     }
 
     #[inline]
-    fn length(&mut self, _: &mut RandomStream) -> Length {
+    fn length(&mut self, _: Op, _: &mut RandomStream) -> Length {
         self.0
     }
 }
@@ -107,7 +107,7 @@ impl SizePolicy for Exponential {
     }
 
     #[inline]
-    fn length(&mut self, stream: &mut RandomStream) -> Length {
+    fn length(&mut self, _: Op, stream: &mut RandomStream) -> Length {
         let units = (self.mean_units * draw::exponential(stream)).ceil() as u64;
         let units = units.clamp(1, self.max_units);
         Length { bytes: units * self.align, units }
@@ -191,7 +191,51 @@ impl SizePolicy for Choice {
     }
 
     #[inline]
-    fn length(&mut self, stream: &mut RandomStream) -> Length {
+    fn length(&mut self, _: Op, stream: &mut RandomStream) -> Length {
         self.lengths[self.weights.draw(stream)]
+    }
+}
+
+/// The parameters of `"by-op"`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ByOpConfig {
+    /// Sizes of reads.
+    pub read: ChoiceConfig,
+    /// Sizes of writes.
+    pub write: ChoiceConfig,
+    /// Sizes of trims.
+    pub trim: ChoiceConfig,
+}
+
+/// Sizes `"by-op"`.
+#[derive(Clone, Debug)]
+pub struct ByOp([Choice; 3]);
+
+impl Policy for ByOp {
+    type Config = ByOpConfig;
+    const SUMMARY: &'static str = "Sizes are drawn from a list for each operation.";
+    const SOURCE: &'static str = "folklore";
+}
+
+impl SizePolicy for ByOp {
+    fn new(config: &ByOpConfig, align: u64) -> Result<Self, WorkloadError> {
+        let list = |config, key: &'static str| {
+            Choice::new(config, align).map_err(|error| error.with_key(|_| key.to_owned()))
+        };
+        Ok(Self([
+            list(&config.read, "size.read.sizes")?,
+            list(&config.write, "size.write.sizes")?,
+            list(&config.trim, "size.trim.sizes")?,
+        ]))
+    }
+
+    fn longest(&self) -> Length {
+        self.0.iter().map(Choice::longest).max_by_key(|length| length.bytes).expect("there are three")
+    }
+
+    #[inline]
+    fn length(&mut self, op: Op, stream: &mut RandomStream) -> Length {
+        self.0[op as usize].length(op, stream)
     }
 }

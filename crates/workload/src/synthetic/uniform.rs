@@ -3,7 +3,7 @@
 //! Source: folklore. Cost: one random number per request.
 
 use super::{AddressPolicy, Space, draw};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Policy, RandomStream};
 
@@ -25,7 +25,7 @@ impl AddressPolicy for Uniform {
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
+    fn start(&mut self, _: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         draw::below(stream, self.space_units - length_units + 1)
     }
 }

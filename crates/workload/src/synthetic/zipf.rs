@@ -13,7 +13,7 @@
 
 use super::draw::{self, AliasTable};
 use super::{AddressPolicy, Space, refuse, scatter::Scatter};
-use crate::WorkloadError;
+use crate::{Op, WorkloadError};
 use coflash_base::seed::Rng;
 use coflash_base::{Bytes, Policy, RandomStream};
 use schemars::JsonSchema;
@@ -78,7 +78,7 @@ impl AddressPolicy for Zipf {
     }
 
     #[inline]
-    fn start(&mut self, length_units: u64, stream: &mut RandomStream) -> u64 {
+    fn start(&mut self, _: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         let rank = self.ranks.draw(stream) - 1;
         let position = self.scatter.as_ref().map_or(rank, |scatter| scatter.position(rank));
         position.min(self.space_units - length_units)

@@ -1,0 +1,273 @@
+//! Workloads fitted to traces, and both replayed side by side: what matters is what caches and GC make of them.
+
+use crate::cancellable::Cancellable;
+use crate::error::RunError;
+use crate::generate::Generated;
+use crate::input::Inputs;
+use crate::observer::Observer;
+use crate::open_workload::OpenWorkload;
+use crate::run::on_erased_flash;
+use coflash_base::Seed;
+use coflash_base::measure::ratio;
+use coflash_scenario::{Scenario, ScenarioError};
+use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
+use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
+use coflash_workload::{BATCH_REQUESTS, Op, Repeat, Request, Source, WorkloadError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A synthetic workload fitted to a trace.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FittedWorkload {
+    /// The workload, as under `workload.synthetic` in a scenario.
+    pub workload: SyntheticConfig,
+    /// The trace.
+    pub original: Measured,
+    /// The fitted workload, measured in the same way.
+    pub fitted: Measured,
+    /// Assumptions and omissions of the trace reader.
+    pub remarks: Vec<String>,
+}
+
+/// A workload, and what a simulated device makes of it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Measured {
+    /// Its statistics.
+    #[serde(flatten)]
+    pub profile: Profile,
+    /// By the size of the cache as a share of the flash. Empty if the first requests are too long to be replayed.
+    #[serde(flatten)]
+    pub caches: BTreeMap<String, Cached>,
+}
+
+/// A simulated device with an LRU cache; `None` is an undefined value.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Cached {
+    /// Pages programmed for each page written by the host.
+    pub waf_host: Option<f64>,
+    /// The share of pages read that were in the cache.
+    pub read_hits_share: Option<f64>,
+    /// The share of pages written that were in the cache.
+    pub write_hits_share: Option<f64>,
+}
+
+impl FittedWorkload {
+    /// The workload as a scenario file; all other keys have their defaults.
+    #[must_use]
+    pub fn to_toml(&self, seed: u64) -> String {
+        #[derive(Serialize)]
+        struct File<'a> {
+            seed: u64,
+            workload: BTreeMap<&'static str, &'a SyntheticConfig>,
+        }
+        let workload = BTreeMap::from([("synthetic", &self.workload)]);
+        toml::to_string(&File { seed, workload }).expect("a workload is plain data")
+    }
+
+    /// A scenario with this workload and defaults for all other keys.
+    #[must_use]
+    pub fn generated(&self, seed: u64) -> Generated {
+        let mut scenario = Scenario { seed, ..Scenario::default() };
+        scenario.workload.synthetic = Some(self.workload.clone());
+        Generated { scenario, space: space(&self.workload) }
+    }
+}
+
+/// Fit a workload to the trace in `paths`, with the given number of requests, or else that of the trace.
+///
+/// # Errors
+/// An error of the trace or of the options, or a cancellation.
+pub fn like(
+    paths: &[String],
+    options: &FitOptions,
+    requests: Option<u64>,
+    observer: &mut dyn Observer,
+) -> Result<FittedWorkload, RunError> {
+    if requests == Some(0) {
+        return Err(ScenarioError::new("requests", "0 was given; at least 1 is allowed".to_owned()).into());
+    }
+    let source = Head::of(coflash_trace::open(paths, &options.trace)?);
+    let mut source = Cancellable::new(source, observer);
+    let fitted = fit_source(&mut source, options);
+    let remarks = source.remarks();
+    let (head, fitted) = source.finish(fitted);
+    let fitted = fitted?;
+    let begin = Recording(head.recorded.into());
+    let mut likeness = Head::of(Synthetic::new(&fitted.config, space(&fitted.config).count, Seed(options.seed))?);
+    likeness.read(begin.0.len())?;
+    let [original, likeness] = replay_both([begin, Recording(likeness.recorded.into())], observer)?;
+    let Comparison { original: trace, fitted: generated } = fitted.comparison;
+    Ok(FittedWorkload {
+        workload: SyntheticConfig { requests: requests.unwrap_or(fitted.config.requests), ..fitted.config },
+        original: Measured { profile: trace, caches: original },
+        fitted: Measured { profile: generated, caches: likeness },
+        remarks,
+    })
+}
+
+fn space(config: &SyntheticConfig) -> coflash_base::Bytes {
+    config.space.expect("a fitted workload has a space")
+}
+
+const PAGE_BYTES: u64 = 4096;
+/// The most pages of the requests that are replayed, in all rounds.
+const REPLAYED_PAGES: u64 = 1 << 20;
+/// The most rounds.
+const ROUNDS: u64 = 10;
+/// Pages of flash for each page that is accessed: with less, GC of the trace would be idle.
+const FLASH_PER_FOOTPRINT: f64 = 1.8;
+const PAGES_PER_BLOCK: u64 = 32;
+/// The sizes of the caches as shares of the flash, in parts per thousand, with their names.
+const CACHES: [(u64, &str); 6] = [
+    (0, "without_cache"),
+    (1, "cache_of_0.1_percent"),
+    (3, "cache_of_0.3_percent"),
+    (10, "cache_of_1_percent"),
+    (30, "cache_of_3_percent"),
+    (100, "cache_of_10_percent"),
+];
+
+/// A source that keeps the reads and writes at its beginning.
+struct Head<S> {
+    source: S,
+    recorded: Vec<Request>,
+    pages_left: u64,
+}
+
+impl<S: Source> Head<S> {
+    fn of(source: S) -> Self {
+        Self { source, recorded: Vec::new(), pages_left: REPLAYED_PAGES }
+    }
+
+    /// Read until so many requests are recorded.
+    fn read(&mut self, count: usize) -> Result<(), WorkloadError> {
+        self.pages_left = u64::MAX;
+        let mut batch = Vec::new();
+        loop {
+            self.next_batch(&mut batch)?;
+            if batch.is_empty() || self.recorded.len() >= count {
+                self.recorded.truncate(count);
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// The pages that a request touches.
+fn pages(request: &Request) -> std::ops::RangeInclusive<u64> {
+    request.offset / PAGE_BYTES..=(request.offset + request.length - 1) / PAGE_BYTES
+}
+
+impl<S: Source> Source for Head<S> {
+    fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+        self.source.next_batch(batch)?;
+        for request in batch.iter().filter(|request| matches!(request.op, Op::Read | Op::Write)) {
+            let pages = pages(request);
+            self.pages_left = self.pages_left.saturating_sub(pages.end() - pages.start() + 1);
+            if self.pages_left == 0 {
+                break;
+            }
+            self.recorded.push(*request);
+        }
+        Ok(())
+    }
+
+    fn progress(&self) -> Option<f64> {
+        self.source.progress()
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        self.source.remarks()
+    }
+}
+
+/// Requests in memory.
+#[derive(Clone)]
+struct Recording(Arc<[Request]>);
+
+impl Recording {
+    fn source(&self) -> impl Source + use<> {
+        struct Rest(Arc<[Request]>, usize);
+        impl Source for Rest {
+            fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {
+                let end = self.0.len().min(self.1 + BATCH_REQUESTS);
+                batch.clear();
+                batch.extend_from_slice(&self.0[self.1..end]);
+                self.1 = end;
+                Ok(())
+            }
+
+            fn progress(&self) -> Option<f64> {
+                Some(self.1 as f64 / self.0.len() as f64)
+            }
+        }
+        Rest(Arc::clone(&self.0), 0)
+    }
+
+    /// The distinct pages, and all pages.
+    fn pages(&self) -> (u64, u64) {
+        let mut all: Vec<u64> = self.0.iter().flat_map(pages).collect();
+        let accesses = all.len() as u64;
+        all.sort_unstable();
+        all.dedup();
+        (all.len() as u64, accesses)
+    }
+}
+
+/// Replay two workloads on the same devices, in rounds: flash that is filled one after another with pages that both leave
+/// room for, greedy GC, LRU caches of several sizes.
+fn replay_both(
+    workloads: [Recording; 2],
+    observer: &mut dyn Observer,
+) -> Result<[BTreeMap<String, Cached>; 2], RunError> {
+    let footprint = workloads.each_ref().map(Recording::pages);
+    let (distinct, accesses) = (footprint[0].0.max(footprint[1].0), footprint[0].1.max(footprint[1].1));
+    let mut caches = [BTreeMap::new(), BTreeMap::new()];
+    if workloads[0].0.is_empty() {
+        return Ok(caches);
+    }
+    let blocks = ((distinct as f64 * FLASH_PER_FOOTPRINT) as u64 / PAGES_PER_BLOCK / 2).max(64);
+    let flash_pages = blocks * PAGES_PER_BLOCK * 2;
+    let rounds = (REPLAYED_PAGES / accesses).clamp(1, ROUNDS) as u32;
+    for (permille, name) in CACHES {
+        let cache_pages = if permille == 0 { 0 } else { (flash_pages * permille / 1000).max(1) };
+        let scenario = Scenario::default().set(&[
+            ("flash.channels", "2".to_owned()),
+            ("flash.blocks_per_plane", blocks.to_string()),
+            ("flash.pages_per_block", PAGES_PER_BLOCK.to_string()),
+            ("flash.page_size", format!("{PAGE_BYTES}B")),
+            ("ftl.shared_streams", "[['host', 'gc', 'evict']]".to_owned()),
+            ("cache.size", format!("{}B", cache_pages * PAGE_BYTES)),
+            ("cooperation", "none".to_owned()),
+            ("precondition.fill", "sequential".to_owned()),
+            ("precondition.random_passes", "0".to_owned()),
+            ("workload.remap", "dense".to_owned()),
+        ])?;
+        for (workload, caches) in workloads.iter().zip(&mut caches) {
+            let again = workload.clone();
+            let source = Repeat::new(workload.source(), rounds, move || Ok(again.source()));
+            let open = |_: &_, logical_pages, _: &mut dyn Observer| {
+                Ok(OpenWorkload {
+                    source: Box::new(source),
+                    description: String::new(),
+                    inputs: Inputs::of(&[]),
+                    logical_bytes: u64::from(logical_pages) * PAGE_BYTES,
+                })
+            };
+            let result = on_erased_flash(&scenario, open, observer)?;
+            let number = |path: &str| result.metrics().number(path);
+            let hits = |kind: &str| {
+                let count = |what: &str| number(&format!("cache.{kind}_{what}")).unwrap_or(0.0) as u64;
+                ratio(count("hits"), count("hits") + count("misses"))
+            };
+            let cached = Cached {
+                waf_host: number("waf_host"),
+                read_hits_share: hits("read"),
+                write_hits_share: hits("write"),
+            };
+            caches.insert(name.to_owned(), cached);
+        }
+    }
+    Ok(caches)
+}
