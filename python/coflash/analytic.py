@@ -114,6 +114,26 @@ def greedy(alpha: float, pages_per_block: int) -> float:
     return float(np.interp(alpha, *_greedy_curve(pages_per_block)))
 
 
+def greedy_after_fill(alpha: float, hot_share: float, passes: float, pages_per_block: int) -> float:
+    """Return greedy's A for uniform writes to a part of the device, after random writes to all of it.
+
+    ``hot_share`` h is the share of the logical pages that is written now; ``passes`` p is the number of random writes
+    to the whole device before, over its logical pages. GC copies into blocks of its own. Each write before left an
+    invalid page in some block, and (alpha - 1 - p) U pages for the h U hot ones. As long as hot blocks are emptier
+    than all others, GC cleans only them: A = greedy((alpha - 1 - p) / h). It cleans others, and recovers what is
+    spare in them, only while hot victims are fuller than these, which holds A at that of uniform writes to all:
+
+        A = greedy(max((alpha - 1 - p) / h, alpha)), so that p* = alpha - 1 - h alpha is the threshold.
+
+    Beyond p* this is the limit of many blocks. With few hot blocks the fullness of victims varies, a full one now and
+    then sends GC to a cold block, whose spare space it keeps, and A ends lower.
+    """
+    _require_alpha(alpha)
+    _require(0 < hot_share <= 1, "hot_share", hot_share, "0 < share <= 1")
+    _require(passes >= 0, "passes", passes, ">= 0")
+    return greedy(max((alpha - 1 - passes) / hot_share, alpha), pages_per_block)
+
+
 def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
     """Return A if the victim is the block with the fewest valid pages among ``d`` blocks picked at random.
 

@@ -1,4 +1,4 @@
-"""What the tests of all reproductions and studies share: a scale that takes seconds, and what was written, read without coflash."""
+"""What the tests of reproductions and studies share: a scale that takes seconds, and what was written."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from coflash_reproduce.reproduction import Done, Reproduction
 def tiny_scale(
     paper: Investigation, workloads: ModuleType, scale: object, recorded: Path | None = None
 ) -> Iterator[None]:
-    """A paper or a study that has the scale "tiny", too; with another trace for the one that is shipped, which does not shrink."""
+    """A paper or a study with the scale "tiny", too; with another trace for the shipped one, which does not shrink."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(workloads.SCALES, "tiny", scale)
         patch.setitem(paper.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]

@@ -160,12 +160,12 @@ def _draw(runs: Runs) -> Canvas:
     found = rows(runs)
     canvas = Canvas(figsize=(7.5, 5), layout="constrained")
     upper, lower = canvas.subplots(2, 1, sharex=True)
-    for axes, measure in ((upper, WAF_HOST), (lower, MEAN)):
+    for axes, measure, label in ((upper, WAF_HOST, "WAF"), (lower, MEAN, "response")):
         for scheme, colour, marker in zip(DRAWN, palette.LINES, "oD^v", strict=False):
             values = [100 * row.change(scheme, measure) for row in found]
             axes.plot(range(len(found)), values, marker, color=colour, label=scheme, markersize=3.5, alpha=0.85)
         axes.axhline(0, color="black", linewidth=0.6)
-        axes.set_ylabel(f"{measure.label} against none (%)")
+        axes.set_ylabel(f"{label} against none (%)")
         axes.grid(axis="y")
     canvas.legend(*upper.get_legend_handles_labels(), ncols=len(DRAWN), loc="outside upper center")
     lower.set_xticks(range(len(found)), [f"{row.title}, {row.cache}" for row in found], rotation=90, fontsize=5)

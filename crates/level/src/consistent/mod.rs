@@ -502,6 +502,10 @@ impl<M: Media> Level<M> for Consistent {
         self.flash.erase_counts().collect()
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        self.flash.invalid_pages().collect()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.flash.heap_bytes() + self.cache.heap_bytes() + self.scheme.heap_bytes()
     }

@@ -152,6 +152,7 @@ impl<M: Media> Level<M> for Stack {
         fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
         fn report(&self, report: &mut Report);
         fn erase_counts(&self) -> Vec<u32>;
+        fn invalid_pages(&self) -> Vec<u32>;
         fn heap_bytes(&self) -> usize;
         fn assert_invariants(&self);
     }
