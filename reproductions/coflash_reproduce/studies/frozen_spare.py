@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 
+import numpy as np
+
 from coflash import analytic
 from coflash.measures.measure import WAF_HOST, Measure
 from coflash.measures.metrics import Metrics
@@ -215,10 +217,14 @@ def course(run: Run) -> tuple[float, float]:
     """Return WAF over the second and the last fifth of the writes."""
     series = run.result().series()
     written = series["host_writes_pages"].cumsum()
-    programs = sum(series[column] for column in series.columns if column.startswith("programs_")).cumsum()
-    fifths = [int((written < share * written[-1]).sum()) for share in (0.2, 0.4, 0.8)]
-    second, last = (fifths[0], fifths[1]), (fifths[2], len(written) - 1)
-    return tuple((programs[b] - programs[a]) / (written[b] - written[a]) for a, b in (second, last))  # type: ignore[return-value]
+    causes = [series[column] for column in series.columns if column.startswith("programs_")]
+    programs = np.sum(causes, axis=0).cumsum()
+    ends = [int((written < share * written[-1]).sum()) for share in (0.2, 0.4, 0.8, 1)]
+    early, late = (
+        float((programs[end] - programs[begin]) / (written[end] - written[begin]))
+        for begin, end in (ends[:2], ends[2:])
+    )
+    return early, late
 
 
 def _beyond(runs: Runs, line: str) -> dict[float, Estimate]:
