@@ -114,6 +114,26 @@ def greedy(alpha: float, pages_per_block: int) -> float:
     return float(np.interp(alpha, *_greedy_curve(pages_per_block)))
 
 
+def greedy_after_fill(alpha: float, hot_share: float, passes: float, pages_per_block: int) -> float:
+    """Return greedy's A for uniform writes to a part of the device, after random writes to all of it.
+
+    ``hot_share`` h is the share of the logical pages that is written now; ``passes`` p is the number of random writes
+    to the whole device before, over its logical pages. GC copies into blocks of its own. Each write before left an
+    invalid page in some block, and (alpha - 1 - p) U pages for the h U hot ones. As long as hot blocks are emptier
+    than all others, GC cleans only them: A = greedy((alpha - 1 - p) / h). It cleans others, and recovers what is
+    spare in them, only while hot victims are fuller than these, which holds A at that of uniform writes to all:
+
+        A = greedy(max((alpha - 1 - p) / h, alpha)), so that p* = alpha - 1 - h alpha is the threshold.
+
+    Beyond p* this is the limit of many blocks. With few hot blocks the fullness of victims varies, a full one now and
+    then sends GC to a cold block, whose spare space it keeps, and A ends lower.
+    """
+    _require_alpha(alpha)
+    _require(0 < hot_share <= 1, "hot_share", hot_share, "0 < share <= 1")
+    _require(passes >= 0, "passes", passes, ">= 0")
+    return greedy(max((alpha - 1 - passes) / hot_share, alpha), pages_per_block)
+
+
 def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
     """Return A if the victim is the block with the fewest valid pages among ``d`` blocks picked at random.
 
@@ -148,6 +168,60 @@ def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
 
     least, most = greedy(alpha, pages_per_block), random_choice(alpha)
     return float(brentq(excess_of_valid_pages, least * (1 - 1e-9), most * (1 + 1e-9)))
+
+
+def lru_hit_ratios(popularity: Sequence[float] | _Vector, cached_pages: float) -> _Vector:
+    """Return the hit ratio of each page in an LRU cache, for independent requests of the given relative rates.
+
+    A page stays for the time T since its last request, h = 1 - exp(-rate T), and T is such that the hit ratios sum to
+    the ``cached_pages``. Shape: as ``popularity``.
+
+    Source: H. Che, Y. Tung & Z. Wang, "Hierarchical Web caching systems", IEEE JSAC 20(7), 2002.
+    """
+    rates = np.asarray(popularity, dtype=np.float64)
+    _require(len(rates) > 0 and bool((rates > 0).all()), "popularity", popularity, "rates above 0")
+    _require(0 < cached_pages < len(rates), "cached_pages", cached_pages, f"0 < pages < {len(rates)}")
+
+    def excess(log_time: float) -> float:
+        return float(-np.expm1(-rates * math.exp(log_time)).sum() - cached_pages)
+
+    least, most = -math.log(rates.max() * 1e12), math.log(1e3 / rates.min())
+    ratios: _Vector = -np.expm1(-rates * math.exp(brentq(excess, least, most)))
+    return ratios
+
+
+def leaves_unmodified(hit_ratios: Sequence[float] | _Vector, read_share: float) -> float:
+    """Return the share q of removable pages that leave an LRU cache unmodified, for independent requests.
+
+    A page is removable while its cached copy is clean. With hit ratio h and read share r:
+
+    - It becomes so by a read that misses, and each read makes it stay anew. It leaves unmodified from just after a
+      read with q0 = (1 - h) + h r q0, which is q0 = (1 - h) / (1 - r h).
+    - It is so for r h (1 - h) / (1 - r h) of the time, by which pages are weighted here.
+    - GC asks at some moment of its stay. From there it leaves without another request with
+      p = -(1 - h) log(1 - h) / h, so q = p + (1 - p) r q0.
+
+    Where what is read and what is written are different pages, requests are not independent: q is then 1 for any h.
+    """
+    h = np.asarray(hit_ratios, dtype=np.float64)
+    _require(len(h) > 0 and bool(((h > 0) & (h < 1)).all()), "hit_ratios", hit_ratios, "0 < ratio < 1")
+    _require(0 < read_share <= 1, "read_share", read_share, "0 < share <= 1")
+    from_read = (1 - h) / (1 - read_share * h)
+    unasked = -(1 - h) * np.log1p(-h) / h
+    return float(np.average(unasked + (1 - unasked) * read_share * from_read, weights=read_share * h * from_read))
+
+
+def removable_weight(unmodified_share: float, copied_again_share: float = 0.0) -> float:
+    """Return w*, what a removable page should count in a victim's cost; a page that must be copied counts 1.
+
+    A drop saves a copy. With probability ``unmodified_share`` q it costs a program later, which takes a free page as
+    a copy does. If that program lies among data that is hotter, its block is cleaned while the page is still valid:
+    ``copied_again_share`` s of these pages are then copied once more than if GC had copied them now. So
+    w* = q (1 + s), at most 1: from there on GC should copy.
+    """
+    for name, share in (("unmodified_share", unmodified_share), ("copied_again_share", copied_again_share)):
+        _require(0 <= share <= 1, name, share, "0 <= share <= 1")
+    return min(1.0, unmodified_share * (1 + copied_again_share))
 
 
 def cdm(physical_pages: float, logical_pages: int, cached_pages: int, pages_per_block: int) -> Cooperation:

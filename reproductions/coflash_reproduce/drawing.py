@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from coflash import palette
 from coflash.figures.style import DASHES, MARKERS, Format, axis_unit, picture, style
+from coflash.results.estimate import estimate
 from coflash_reproduce.paper import Experiment, Figure, Line, Picture, Runs
 
 if TYPE_CHECKING:
@@ -24,18 +25,21 @@ _SHORT_LABEL = 28
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
-    """Return the lines of a panel: each place has the value of one run, a line across has one value at all places."""
+    """Return the lines of a panel: each place has the mean of its seeds, a line across has one value at all places."""
     if figure.lines is not None:
         return list(figure.lines(runs, experiment))
     labels = dict.fromkeys(case.line for case in experiment.cases)
     places = sorted({case.at for case in experiment.cases if case.line not in figure.across})
     lines = []
     for label in [label for label in figure.only if label in labels] or labels:
-        values = ((run.case.at, figure.measure.read(run.metrics)) for run in runs.of(experiment.name, label))
-        points = tuple(sorted((at, float(value)) for at, value in values if value is not None))
+        seeds: dict[float, list[float | None]] = {}
+        for run in runs.of(experiment.name, label):
+            seeds.setdefault(run.case.at, []).append(figure.measure.read(run.metrics))
+        means = [(at, found) for at, values in sorted(seeds.items()) if (found := estimate(values)).mean is not None]
         if label in figure.across:
-            points = tuple((at, value) for at in places for _, value in points)
-        lines.append(Line(label, points))
+            means = [(at, found) for at in places for _, found in means]
+        points = tuple((at, float(found.mean or 0)) for at, found in means)
+        lines.append(Line(label, points, tuple(found.half_width for _, found in means)))
     return lines
 
 
@@ -97,6 +101,16 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
             marker="" if line.label in figure.across else MARKERS[style % len(MARKERS)],
             fillstyle="full" if style < 2 else "none",  # otherwise it would hide a line below it
         )
+        if any(line.half_widths):
+            axes.errorbar(
+                [at for at, _ in line.points],
+                [value / factor for _, value in line.points],
+                [(half or 0) / factor for half in line.half_widths],
+                fmt="none",
+                ecolor=palette.LINES[style % len(palette.LINES)],
+                elinewidth=0.8,
+                capsize=2,
+            )
     for line in beside:
         at = [at for at, _ in line.points]
         values = [value / factor for _, value in line.points]

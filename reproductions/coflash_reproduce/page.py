@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from coflash._core import __version__
 from coflash.quantity import change, show, show_change
 from coflash_reproduce.drawing import lines_of
-from coflash_reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Paper, Picture, Runs
+from coflash_reproduce.paper import Claim, Exhibit, Experiment, Figure, Grid, Investigation, Paper, Picture, Runs
 
 HOLDS, DIRECTION, FAILS = "holds", "direction holds", "does not hold"
 NEAR = 0.2
@@ -73,37 +73,51 @@ def markdown(paper: Paper, scale: str, traces: Sequence[str], runs: Runs, images
     """
     verdicts = judged(paper, runs)
     hold, in_direction, fail = (sum(one.verdict == name for one in verdicts) for name in (HOLDS, DIRECTION, FAILS))
-    command = " ".join([f"coflash reproduce {paper.name} --scale {scale}", *(f"--trace {file}" for file in traces)])
-    different = {run.key: run for run in runs}.values()  # experiments may share runs
-    requests = sum(run.metrics.requests for run in different)
     bounds = " Where the paper has a bound, it holds if ours is not above it." * any(c.at_most for c in paper.claims)
     parts = [
         f"# {paper.title}",
         f"{paper.source}.",
         paper.idea,
-        f"<!-- Written by `coflash reproduce {paper.name} --scale {scale}`; every number below comes from its runs. "
-        "-->",
-        f"`{command}` made this page (coflash {__version__}): {len(different)} runs, "
-        f"{requests:,} requests. {paper.scales[scale]}",
+        *made_by("reproduce", paper, scale, traces, runs),
         "## What holds",
         f"Of {len(verdicts)} statements {hold} hold, {in_direction} in their direction only, {fail} not at all. One "
         f"holds if ours is within {NEAR:.0%} of the paper's number, and in its direction if the change has the same "
         f"sign.{bounds} Two numbers are the ends of a range.",
         table(Grid(("", "", "paper", "here", "deviation", ""), tuple(one.row() for one in verdicts))),
     ]
-    for exhibit in paper.exhibits:
-        parts.append(f"## {_heading(exhibit.name)}: {exhibit.title}")
-        if isinstance(exhibit, Figure):
-            parts.append(f"![{exhibit.title}]({images}/{paper.name}-{exhibit.name}.png)")
-            parts += _figure_tables(exhibit, runs)
-            parts.append(" ".join([exhibit.differs, *exhibit.notes(runs)]))
-        elif isinstance(exhibit, Picture):
-            parts.append(f"![{exhibit.title}]({images}/{paper.name}-{exhibit.name}.png)")
-            parts += [table(exhibit.grid(runs)), " ".join([exhibit.differs, *exhibit.notes(runs)])]
-        else:
-            parts += [table(exhibit.grid(runs)), " ".join([exhibit.differs, *exhibit.notes(runs)])]
+    parts += exhibits(paper, runs, images)
     parts += ["## What the paper leaves open", "\n".join(f"- {question}" for question in paper.open_questions)]
     return "\n\n".join(parts) + "\n"
+
+
+def made_by(command: str, of: Investigation, scale: str, traces: Sequence[str], runs: Runs) -> Iterator[str]:
+    """Yield the paragraphs that say how the page was made."""
+    made = f"coflash {command} {of.name} --scale {scale}"
+    whole = " ".join([made, *(f"--trace {file}" for file in traces)])
+    different = {run.key: run for run in runs}.values()  # experiments may share runs
+    requests = sum(run.metrics.requests for run in different)
+    yield f"<!-- Written by `{made}`; every number below comes from its runs. -->"
+    yield (
+        f"`{whole}` made this page (coflash {__version__}): {len(different)} runs, {requests:,} requests. "
+        f"{of.scales[scale]}"
+    )
+
+
+def exhibits(of: Investigation, runs: Runs, images: str) -> Iterator[str]:
+    """Yield the paragraphs of the figures and tables; the images are in the folder `images`."""
+    for exhibit in of.exhibits:
+        yield f"## {_heading(exhibit.name)}: {exhibit.title}"
+        if isinstance(exhibit, Figure):
+            yield f"![{exhibit.title}]({images}/{of.name}-{exhibit.name}.png)"
+            yield from _figure_tables(exhibit, runs)
+            yield " ".join([exhibit.differs, *exhibit.notes(runs)])
+        elif isinstance(exhibit, Picture):
+            yield f"![{exhibit.title}]({images}/{of.name}-{exhibit.name}.png)"
+            yield table(exhibit.grid(runs))
+            yield " ".join([exhibit.differs, *exhibit.notes(runs)])
+        else:
+            yield table(exhibit.grid(runs))
+            yield " ".join([exhibit.differs, *exhibit.notes(runs)])
 
 
 def figure_csv(figure: Figure, runs: Runs) -> str:
@@ -122,13 +136,13 @@ def figure_csv(figure: Figure, runs: Runs) -> str:
             if not figure.only or run.case.line in figure.only
         ]
     rows += [("", line.label, repr(at), repr(value), "") for line in figure.beside(runs) for at, value in line.points]
-    return _csv(rows)
+    return csv_of(rows)
 
 
 def exhibit_csv(exhibit: Exhibit | Picture, runs: Runs) -> str:
     """Write a table as CSV, as it is shown."""
     grid = exhibit.grid(runs)
-    return _csv([grid.columns, *grid.rows])
+    return csv_of([grid.columns, *grid.rows])
 
 
 def claims_csv(paper: Paper, runs: Runs) -> str:
@@ -139,7 +153,7 @@ def claims_csv(paper: Paper, runs: Runs) -> str:
             numbers = (repr(published), repr(ours))
             of = one.experiment.name if one.experiment else ""
             rows.append((one.claim.exhibit, one.claim.what, of, *numbers, one.verdict))
-    return _csv(rows)
+    return csv_of(rows)
 
 
 def table(grid: Grid) -> str:
@@ -159,13 +173,16 @@ def _figure_tables(figure: Figure, runs: Runs) -> Iterator[str]:
 def _figure_grid(figure: Figure, runs: Runs, experiment: Experiment) -> Grid:
     lines = [*lines_of(runs, experiment, figure), *figure.beside(runs)]
     values = {line.label: dict(line.points) for line in lines}
+    halves = {line.label: dict(zip(values[line.label], line.half_widths, strict=False)) for line in lines}
     base = values.get(figure.baseline or "", {})
     places = sorted({at for of in values.values() for at in of})
     columns, rows = [figure.axis.label], [[figure.axis.text(at)] for at in places]
     for label, of in values.items():
         columns.append(label)
         for row, at in zip(rows, places, strict=True):
-            row.append(show(of.get(at), figure.measure.unit))
+            half = halves[label].get(at)
+            spread = "" if half is None else f" ± {show(half, figure.measure.unit)}"
+            row.append(f"{show(of.get(at), figure.measure.unit)}{spread}")
         if base and of is not base:
             columns.append("change")
             for row, at in zip(rows, places, strict=True):
@@ -187,7 +204,8 @@ def _deviation(claim: Claim, ours: float, paper: float) -> str:
     return show_change(ours / paper - 1)
 
 
-def _csv(rows: Sequence[Sequence[str]]) -> str:
+def csv_of(rows: Sequence[Sequence[str]]) -> str:
+    """Write rows as CSV."""
     text = io.StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

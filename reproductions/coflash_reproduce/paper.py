@@ -1,5 +1,8 @@
 """The definition of a paper: its experiments, its figures and tables, and the numbers that it published.
 
+What a paper has in common with a [`Study`][coflash_reproduce.study.Study] of ours is an
+[`Investigation`][coflash_reproduce.paper.Investigation].
+
 A paper is a module that declares one [`Paper`][coflash_reproduce.paper.Paper]. It neither runs nor draws: `runs` does
 the experiments, `drawing` the figures, `page` the text. The terms:
 
@@ -52,6 +55,8 @@ class Experiment:
     """The files of the trace to replay in place of the scenario's workload."""
     footprint_bytes: int = 0
     """The address space of its requests."""
+    seeds: int = 1
+    """The number of runs of each case, with the scenario's seed and those after it."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,11 @@ class Run:
     def metrics(self) -> Metrics:
         """The metrics."""
         return Metrics(self.document["metrics"])
+
+    @property
+    def seed(self) -> int:
+        """The seed."""
+        return int(self.document["seed"])
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -106,8 +116,9 @@ class Runs:
         return [done[name] for name in names if name in done]
 
     def changes(self, experiment: str, line: str, baseline: str, measure: Measure) -> list[float]:
-        """Return the relative changes of a line from the baseline, at each place that both have."""
-        pairs = ((run, self.at(experiment, baseline, run.case.at)) for run in self.of(experiment, line))
+        """Return the relative changes of a line from the baseline, at each place and seed that both have."""
+        bases = {(run.case.at, run.seed): run for run in self.of(experiment, baseline)}
+        pairs = ((run, bases.get((run.case.at, run.seed))) for run in self.of(experiment, line))
         found = (change(measure.read(run.metrics), measure.read(base.metrics)) for run, base in pairs if base)
         return [relative for relative in found if relative is not None]
 
@@ -134,6 +145,8 @@ class Line:
     label: str
     points: tuple[tuple[float, float], ...]
     """Places and values."""
+    half_widths: tuple[float | None, ...] = ()
+    """For each point the half-width of its 95 % confidence interval, if it is a mean over seeds."""
 
 
 Notes = Callable[[Runs], Sequence[str]]
@@ -221,21 +234,27 @@ class Claim:
     """Whether the paper's number is an upper bound."""
 
 
-@dataclass(frozen=True)
-class Paper:
-    """A paper."""
+@dataclass(frozen=True, kw_only=True)
+class Investigation:
+    """A question that runs answer: a page with figures and tables."""
 
     name: str
     title: str
-    source: str
-    """The publication: authors, place, year."""
-    idea: str
-    """The idea, in a few sentences."""
     scales: Mapping[str, str]
     """The sizes of its experiments by name, each with an explanation of its scaling."""
     experiments: Callable[[str, tuple[str, ...]], tuple[Experiment, ...]]
     """The experiments of a scale, given the traces of the user."""
     exhibits: tuple[Figure | Picture | Exhibit, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paper(Investigation):
+    """A paper."""
+
+    source: str
+    """The publication: authors, place, year."""
+    idea: str
+    """The idea, in a few sentences."""
     claims: tuple[Claim, ...]
     open_questions: tuple[str, ...] = field(default=())
     """The questions that the paper leaves open, and our choices."""

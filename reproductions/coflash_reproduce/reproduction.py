@@ -1,4 +1,4 @@
-"""The papers, and the reproduction of one: runs, figures, tables, page."""
+"""The papers and the studies, and how one is done: runs, figures, tables, page."""
 
 from __future__ import annotations
 
@@ -11,16 +11,34 @@ from rich.console import Console
 from coflash._core import CoflashError, hint
 from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
-from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc
+from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, study_page
 from coflash_reproduce.page import Judged
-from coflash_reproduce.paper import Figure, Paper, Picture, Runs
+from coflash_reproduce.paper import Figure, Investigation, Paper, Picture, Runs
 from coflash_reproduce.runs import run_all
+from coflash_reproduce.studies import caching_less, cdm_victim_scores, frozen_spare, removable_weight
+from coflash_reproduce.study import Study
+from coflash_reproduce.study_page import Tested
 
-__all__ = ["PAPERS", "Reproduction", "reproduce"]
+__all__ = ["PAPERS", "STUDIES", "Done", "Reproduction", "reproduce", "study"]
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
+STUDIES: dict[str, Study] = {
+    one.name: one for one in (cdm_victim_scores.STUDY, frozen_spare.STUDY, removable_weight.STUDY, caching_less.STUDY)
+}
 
 _IMAGES, _TABLES, _STORE = "images", "tables", "store"
+
+
+@dataclass(frozen=True)
+class Done:
+    """A study that was done."""
+
+    study: Study
+    runs: Runs
+    tested: tuple[Tested, ...]
+    """Its hypotheses, and what the runs say of them."""
+    page: Path
+    """The file of the page."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +79,39 @@ def reproduce(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     chosen = PAPERS[_one_of("paper", paper, list(PAPERS))]
+    runs = _carry_out(chosen, scale, traces, out, publish, jobs, console)
+    return Reproduction(chosen, runs, tuple(page.judged(chosen, runs)), out / f"{chosen.name}.md")
+
+
+def study(
+    name: str,
+    scale: str = "quick",
+    traces: Sequence[str] = (),
+    *,
+    out: Path,
+    publish: Path | None = None,
+    jobs: int | None = None,
+    console: Console | None = None,
+) -> Done:
+    """Run the experiments of a study and write its page, figures and tables.
+
+    The arguments and errors are those of `reproduce`; `name` is that of the study.
+    """
+    chosen = STUDIES[_one_of("study", name, list(STUDIES))]
+    runs = _carry_out(chosen, scale, traces, out, publish, jobs, console)
+    return Done(chosen, runs, tuple(study_page.tested(chosen, runs)), out / f"{chosen.name}.md")
+
+
+def _carry_out(
+    chosen: Paper | Study,
+    scale: str,
+    traces: Sequence[str],
+    out: Path,
+    publish: Path | None,
+    jobs: int | None,
+    console: Console | None,
+) -> Runs:
+    """Run the experiments and write all files."""
     _one_of("scale", scale, list(chosen.scales))
     needs_matplotlib()
     places = [out] if publish is None else [out, publish]
@@ -68,6 +119,13 @@ def reproduce(
         atomic_write.make_folder(place / _IMAGES)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(chosen.experiments(scale, tuple(traces)), out / _STORE, jobs, console)
+    if isinstance(chosen, Paper):
+        text = page.markdown(chosen, scale, traces, runs, _IMAGES)
+        statements, table = "claims", page.claims_csv(chosen, runs)
+    else:
+        text = study_page.markdown(chosen, scale, traces, runs, _IMAGES)
+        statements, table = "findings", study_page.findings_csv(chosen, runs)
+    atomic_write.write_file(out / _TABLES / f"{chosen.name}-{statements}.csv", table)
     _write_tables(chosen, runs, out / _TABLES)
     for exhibit in chosen.exhibits:
         if isinstance(exhibit, Figure | Picture):
@@ -78,15 +136,14 @@ def reproduce(
             if publish is not None:
                 atomic_write.write_file(publish / _IMAGES / f"{image}.png", drawn["png"])
     for place in places:
-        atomic_write.write_file(place / f"{chosen.name}.md", page.markdown(chosen, scale, traces, runs, _IMAGES))
-    return Reproduction(chosen, runs, tuple(page.judged(chosen, runs)), out / f"{chosen.name}.md")
+        atomic_write.write_file(place / f"{chosen.name}.md", text)
+    return runs
 
 
-def _write_tables(paper: Paper, runs: Runs, folder: Path) -> None:
-    atomic_write.write_file(folder / f"{paper.name}-claims.csv", page.claims_csv(paper, runs))
-    for exhibit in paper.exhibits:
+def _write_tables(of: Investigation, runs: Runs, folder: Path) -> None:
+    for exhibit in of.exhibits:
         content = page.figure_csv(exhibit, runs) if isinstance(exhibit, Figure) else page.exhibit_csv(exhibit, runs)
-        atomic_write.write_file(folder / f"{paper.name}-{exhibit.name}.csv", content)
+        atomic_write.write_file(folder / f"{of.name}-{exhibit.name}.csv", content)
 
 
 def _one_of(what: str, given: str, allowed: Sequence[str]) -> str:

@@ -36,22 +36,30 @@ def run_all(experiments: Sequence[Experiment], folder: Path, jobs: int | None, c
         files = inputs_of(experiment.scenario, experiment.trace)
         inputs.update((file.source, file) for file in files)
         assignments = points_of([case.changes for case in experiment.cases], "grid", 1, 0)
-        planned = Plan.of(experiment.scenario, files, assignments, 1)
+        planned = Plan.of(experiment.scenario, files, assignments, experiment.seeds)
         points += map(_named, planned.points, [experiment] * len(experiment.cases), experiment.cases)
     store = store_at(folder)
-    different = {point.jobs[0].key: point for point in points}  # experiments may share runs
+    different = {tuple(job.key for job in point.jobs): point for point in points}  # experiments may share runs
     done = swept(Plan(tuple(different.values())), store, Place("local", jobs, None, tuple(inputs.values())), console)
     if done.failures:
         failed = "; ".join(f"{failure.label}: {failure.error}" for failure in done.failures[:3])
-        msg = f"{len(done.failures)} of {len(different)} runs failed: {failed}"
+        msg = f"{len(done.failures)} of {sum(len(one.jobs) for one in different.values())} runs failed: {failed}"
         raise CoflashError(msg)
     cases = [(experiment, case) for experiment in experiments for case in experiment.cases]
-    found = {key: (place, document) for key, place, document in store.runs(point.jobs[0].key for point in points)}
-    keys = [point.jobs[0].key for point in points]
-    return Runs(tuple(Run(of, case, key, *found[key]) for (of, case), key in zip(cases, keys, strict=True)))
+    keys = [[job.key for job in point.jobs] for point in points]
+    found = {key: (place, document) for key, place, document in store.runs(key for of in keys for key in of)}
+    ofs = zip(cases, keys, strict=True)
+    return Runs(tuple(Run(of, case, key, *found[key]) for (of, case), seeds in ofs for key in seeds))
 
 
 def _named(point: Point, experiment: Experiment, case: Case) -> Point:
-    """Return the point with jobs labelled by experiment and case."""
+    """Return the point with jobs labelled by experiment and case.
+
+    Raises:
+        CoflashError: The case is no valid scenario.
+    """
     label = f"{experiment.name}: {case.line}, {case.at:g}"
+    if point.refused:
+        msg = f"{label}: {point.refused}"
+        raise CoflashError(msg)
     return replace(point, jobs=tuple(replace(job, label=label) for job in point.jobs))

@@ -1,4 +1,4 @@
-"""What the tests of all reproductions share: a scale that takes seconds, and what was written, read without coflash."""
+"""What the tests of reproductions and studies share: a scale that takes seconds, and what was written."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from typing import Any
 
 import pytest
 
-from coflash_reproduce.paper import Paper
-from coflash_reproduce.reproduction import Reproduction
+from coflash_reproduce.paper import Investigation
+from coflash_reproduce.reproduction import Done, Reproduction
 
 
 @contextmanager
-def tiny_scale(paper: Paper, workloads: ModuleType, scale: object, recorded: Path | None = None) -> Iterator[None]:
-    """A paper that has the scale "tiny", too; with another trace for the one that is shipped, which does not shrink."""
+def tiny_scale(
+    paper: Investigation, workloads: ModuleType, scale: object, recorded: Path | None = None
+) -> Iterator[None]:
+    """A paper or a study with the scale "tiny", too; with another trace for the shipped one, which does not shrink."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(workloads.SCALES, "tiny", scale)
         patch.setitem(paper.scales, "tiny", "Everything is tiny.")  # type: ignore[attr-defined,misc,unused-ignore]
@@ -27,13 +29,13 @@ def tiny_scale(paper: Paper, workloads: ModuleType, scale: object, recorded: Pat
         yield
 
 
-def documents(done: Reproduction) -> dict[str, dict[str, Any]]:
+def documents(done: Reproduction | Done) -> dict[str, dict[str, Any]]:
     """What each run was and counted, by its name in the store."""
     runs = (done.page.parent / "store" / "runs").iterdir()
     return {run.name: json.loads((run / "result.json").read_text("utf-8")) for run in runs}
 
 
-def rows(done: Reproduction, exhibit: str) -> list[dict[str, str]]:
+def rows(done: Reproduction | Done, exhibit: str) -> list[dict[str, str]]:
     """The table of an exhibit."""
     with (done.page.parent / "tables" / f"{done.page.stem}-{exhibit}.csv").open(encoding="utf-8") as file:
         return list(csv.DictReader(file))

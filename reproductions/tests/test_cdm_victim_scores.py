@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reproduced import documents, tiny_scale
 
 import coflash
+from coflash_reproduce.reproduction import study
+from coflash_reproduce.studies import cdm_victim_scores
 
 TRACE = Path(__file__).parents[2] / "examples/traces/pgbench-oltp-400k.iolog.zst"
 DEMO = coflash.Scenario.load("demo")
@@ -34,18 +37,20 @@ def measured(scenario: coflash.Scenario, trace: Path | None = None) -> tuple[flo
     return metrics.waf_host, metrics.response_ns.all.mean
 
 
-def test_plain_cdm_loses_with_a_small_cache_and_cold_reads() -> None:
-    small = DEMO.with_({"cache.size": "4MiB"})
-    waf, response = measured(small.with_(cooperation="none"), TRACE)
-    paper = measured(small.with_(cooperation={"name": "cdm"}), TRACE)
-    assert paper[0] > 1.05 * waf
-    assert paper[1] > 1.05 * response
-    # The remedy is either half of the rule: not to drop what comes back, or to keep it apart from what the host writes.
-    apart = measured(small.with_(cooperation={"name": "cdm", "rewrite_stream": "gc"}), TRACE)
-    copied = measured(small.with_(cooperation={"name": "cdm", "removable_weight": "adaptive"}), TRACE)
-    for gained in (apart, copied):
-        assert gained[0] < 0.99 * waf
-        assert gained[1] < 0.99 * response
+def test_the_study_finds_where_plain_cdm_loses_and_what_helps(tmp_path: Path) -> None:
+    scale = cdm_victim_scores.Scale(128, 150_000, (4,), (8,), (80,), 2, ("hot-cold",))
+    with tiny_scale(cdm_victim_scores.STUDY, cdm_victim_scores, scale):
+        done = study("cdm-victim-scores", "tiny", out=tmp_path)
+    loses, remedied, mixing, belongs, _ = done.tested
+    assert all(one.finding.holds for one in (loses, remedied, mixing, belongs))
+    programs = {
+        (one["scenario"]["cooperation"]["rewrite_stream"], len(one["scenario"]["ftl"]["shared_streams"][0])): sum(
+            one["metrics"]["programs_pages"].values()
+        )
+        for one in documents(done).values()
+        if one["workload"]["inputs"] and one["scenario"]["cooperation"].get("removable_weight") == 1
+    }
+    assert programs["gc", 2] < programs["evict", 2], "what comes back among GC's copies, and among what the host writes"
 
 
 @pytest.mark.parametrize("cache", ["1%", "8%"])

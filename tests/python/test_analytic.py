@@ -2,7 +2,7 @@
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
@@ -289,3 +289,71 @@ def test_usable() -> None:
 def test_what_cannot_be_is_refused(call: Callable[[], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(("hot_share", "passes"), [(0.01, 0.0), (0.01, 0.05), (0.1, 0.01)])
+def test_greedy_after_a_short_fill_has_what_is_left_of_the_spare_space(hot_share: float, passes: float) -> None:
+    alpha, logical = 1.25, 1e6
+    free = alpha * logical - (1 + passes) * logical
+    expected = analytic.greedy(free / (hot_share * logical), 64)
+    assert analytic.greedy_after_fill(alpha, hot_share, passes, 64) == pytest.approx(expected)
+
+
+def test_greedy_after_a_long_fill_is_as_if_all_were_written() -> None:
+    alpha = 1.07
+    threshold = alpha - 1 - 0.01 * alpha
+    stuck = analytic.greedy(alpha, 64)
+    assert analytic.greedy_after_fill(alpha, 0.01, threshold, 64) == pytest.approx(stuck)
+    assert analytic.greedy_after_fill(alpha, 0.01, threshold - 0.005, 64) < stuck / 2
+    assert analytic.greedy_after_fill(alpha, 0.01, 3, 64) == stuck
+    assert analytic.greedy_after_fill(alpha, 1, 0, 64) == stuck
+
+
+def simulated_removable_pages(
+    weights: Sequence[float], cached: int, read_share: float
+) -> tuple[float, Sequence[float]]:
+    """Which share of the clean cached pages, asked at random moments, leaves unmodified; and the hit ratios."""
+    draw = random.Random(7)
+    requests = draw.choices(range(len(weights)), weights, k=200_000)
+    cache: dict[int, list[int]] = {}  # page -> questions of its stay so far; None once it is dirty
+    dirty: set[int] = set()
+    asked = left = 0
+    hits, uses = [0] * len(weights), [0] * len(weights)
+    for step, page in enumerate(requests):
+        uses[page] += 1
+        hits[page] += page in cache
+        questions = cache.pop(page, [0])
+        if len(cache) == cached:
+            gone, their = next(iter(cache.items()))
+            del cache[gone]
+            if gone not in dirty:
+                left += their[0]
+            dirty.discard(gone)
+        cache[page] = questions
+        if draw.random() >= read_share:
+            dirty.add(page)
+        if step % 5 == 0 and (other := draw.choice(list(cache))) not in dirty:
+            cache[other][0] += 1
+            asked += 1
+    still = sum(questions[0] for page, questions in cache.items() if page not in dirty)
+    return left / (asked - still), [hit / max(1, use) for hit, use in zip(hits, uses, strict=True)]
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.9])
+@pytest.mark.parametrize("read_share", [0.3, 0.8])
+@pytest.mark.parametrize("cached", [20, 60])
+def test_what_leaves_unmodified_is_as_in_a_cache(exponent: float, read_share: float, cached: int) -> None:
+    weights = [rank**-exponent for rank in range(1, 201)]
+    measured, hits = simulated_removable_pages(weights, cached, read_share)
+    ratios = analytic.lru_hit_ratios(weights, cached)
+    assert ratios.sum() == pytest.approx(cached)
+    assert ratios[:10] == pytest.approx(hits[:10], abs=0.03)
+    assert analytic.leaves_unmodified(ratios, read_share) == pytest.approx(measured, abs=0.015)
+
+
+def test_the_weight_of_a_removable_page_is_the_expected_cost_of_a_drop() -> None:
+    assert analytic.removable_weight(0.4) == 0.4
+    assert analytic.removable_weight(0.4, 0.5) == pytest.approx(0.4 * 0.5 * 2 + 0.4 * 0.5)
+    assert analytic.removable_weight(0.8, 1.0) == 1.0
+    with pytest.raises(ValueError, match=r"unmodified_share is 1.2; allowed: 0 <= share <= 1"):
+        analytic.removable_weight(1.2)

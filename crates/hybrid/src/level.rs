@@ -463,6 +463,10 @@ impl<M: TierMedia> Level<M> for Hybrid<M::When> {
         self.tier.ftl().erase_counts().collect()
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        self.tier.ftl().invalid_pages().collect()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.tier.heap_bytes().0 + self.jobs.heap_bytes()
     }

@@ -175,6 +175,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for CacheLevel<L> {
         fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
         fn report(&self, report: &mut Report);
         fn erase_counts(&self) -> Vec<u32>;
+        fn invalid_pages(&self) -> Vec<u32>;
         fn heap_bytes(&self) -> usize;
         fn assert_invariants(&self);
     }

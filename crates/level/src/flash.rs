@@ -96,6 +96,10 @@ impl<M: Media> Level<M> for Ftl {
         Self::erase_counts(self).collect()
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        Self::invalid_pages(self).collect()
+    }
+
     fn heap_bytes(&self) -> usize {
         Self::heap_bytes(self)
     }

@@ -143,6 +143,9 @@ pub trait Level<M: Media> {
     /// The erase count of each block.
     fn erase_counts(&self) -> Vec<u32>;
 
+    /// The number of invalid pages of each block that is full; 0 for others.
+    fn invalid_pages(&self) -> Vec<u32>;
+
     /// The heap memory in bytes.
     fn heap_bytes(&self) -> usize;
 

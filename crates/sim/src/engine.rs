@@ -9,6 +9,7 @@ use crate::metrics::{
 };
 use crate::observer::SoFar;
 use crate::series::{Recorder, Series};
+use crate::spare::{FROZEN, SpareSpace};
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
@@ -467,11 +468,15 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         report.add(&ReadResponses::from(&read));
         report.add(&WriteResponses::from(&write));
         report.add(&EraseCounts::of(&erases));
+        let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
+        report.add(&spare);
+        let notes = if spare.is_frozen(&report, &erases) { vec![FROZEN] } else { Vec::new() };
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },
             series,
             erases,
+            notes,
         }
     }
 }
@@ -482,6 +487,7 @@ pub(crate) struct Measured {
     pub(crate) histograms: Histograms,
     pub(crate) series: Series,
     pub(crate) erases: Vec<u32>,
+    pub(crate) notes: Vec<&'static str>,
 }
 
 /// Histograms of the response times.

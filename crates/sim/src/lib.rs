@@ -9,6 +9,7 @@
 //! | a run from its scenario to its result | `run.rs` |
 //! | service of requests, idle time, completions | `engine.rs` |
 //! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
+//! | the note on spare space that GC never recovers | `spare.rs` |
 //! | preconditioning, warm devices | `precondition.rs`, `warm/` |
 
 mod address;
@@ -29,6 +30,7 @@ mod precondition;
 mod result;
 mod run;
 mod series;
+mod spare;
 mod warm;
 
 pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError, policies};

@@ -2,6 +2,7 @@
 
 use crate::engine::RestartCounters;
 use crate::latency::Latency;
+use crate::spare::SpareSpace;
 use coflash_base::measure::{Report, SectionInfo, Value, ratio};
 use coflash_ftl::{FtlCounters, Programs};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
@@ -153,8 +154,13 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         &CommitCounters::INFO,
         &SoleCopyCounters::INFO,
     ];
-    const TAIL: &[&SectionInfo] =
-        &[&AllResponses::INFO, &ReadResponses::INFO, &WriteResponses::INFO, &EraseCounts::INFO];
+    const TAIL: &[&SectionInfo] = &[
+        &AllResponses::INFO,
+        &ReadResponses::INFO,
+        &WriteResponses::INFO,
+        &EraseCounts::INFO,
+        &SpareSpace::INFO,
+    ];
     [HEAD, LEVELS, &link_sections(), TAIL].concat()
 }
 

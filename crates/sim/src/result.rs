@@ -60,6 +60,7 @@ pub struct RunResult {
     histograms: Histograms,
     series: Series,
     erases: Vec<u32>,
+    notes: Vec<&'static str>,
 }
 
 /// The JSON object of a result, in its order.
@@ -71,6 +72,8 @@ struct Report<'a> {
     seed: u64,
     workload: &'a Workload,
     metrics: &'a Metrics,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    notes: &'a [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     simulator: Option<&'a Simulator>,
 }
@@ -82,8 +85,8 @@ impl RunResult {
         measured: Measured,
         simulator: Simulator,
     ) -> Self {
-        let Measured { metrics, histograms, series, erases } = measured;
-        Self { scenario, workload, metrics, simulator, histograms, series, erases }
+        let Measured { metrics, histograms, series, erases, notes } = measured;
+        Self { scenario, workload, metrics, simulator, histograms, series, erases, notes }
     }
 
     /// The metrics.
@@ -108,6 +111,12 @@ impl RunResult {
     #[must_use]
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
+    }
+
+    /// What a reader of the metrics must know of the run.
+    #[must_use]
+    pub fn notes(&self) -> &[&'static str] {
+        &self.notes
     }
 
     /// The histogram of response times for "all", "read" or "write": (highest value in nanoseconds, requests).
@@ -142,6 +151,7 @@ impl RunResult {
             seed: self.scenario.seed,
             workload: &self.workload,
             metrics: &self.metrics,
+            notes: &self.notes,
             simulator,
         };
         serde_json::to_string_pretty(&report).expect("a result is plain data")

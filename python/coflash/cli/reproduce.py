@@ -1,4 +1,4 @@
-"""`coflash reproduce`: the command of the distribution coflash-reproduce, if that is installed."""
+"""`coflash reproduce` and `coflash study`: the commands of the distribution coflash-reproduce, if that is installed."""
 
 from __future__ import annotations
 
@@ -12,10 +12,19 @@ SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
 
 def reproduce(context: typer.Context) -> None:
     """Run a paper's experiments and put its numbers beside ours; part of coflash-reproduce."""
+    _pass_on("reproduce", context)
+
+
+def study(context: typer.Context) -> None:
+    """Run a study of our own and say which of its hypotheses hold; part of coflash-reproduce."""
+    _pass_on("study", context)
+
+
+def _pass_on(name: str, context: typer.Context) -> None:
     from importlib.metadata import entry_points  # slow to import, and no other command needs it
 
-    for command in entry_points(group="coflash.commands", name="reproduce"):
+    for command in entry_points(group="coflash.commands", name=name):
         command.load()(context.args, prog_name=context.command_path, standalone_mode=False)
         return
-    msg = "reproduce: coflash-reproduce is not installed; in a checkout of coflash: pip install ./reproductions"
+    msg = f"{name}: coflash-reproduce is not installed; in a checkout of coflash: pip install ./reproductions"
     raise CoflashError(msg)

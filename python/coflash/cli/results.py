@@ -57,7 +57,7 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
     if json:
         show_json(result.document)
         return
-    notes(result.workload["remarks"])
+    notes(result.notes)
     output().print(run_table(result))
     output().print(f"in {found.where(run)}", highlight=False, soft_wrap=True)
 

@@ -75,5 +75,5 @@ def run(
     write_json(json, result.to_json())
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
-        notes(result.workload["remarks"])
+        notes(result.notes)
         console.print(run_table(result))

@@ -656,6 +656,16 @@ class EraseCount(Record):
     """The standard deviation."""
 
 
+class Spare(Record):
+    """Invalid pages in full blocks, at the end."""
+
+    invalid_pages: int
+    """Invalid pages in full blocks, at the end."""
+
+    frozen_pages: int
+    """Those of them in blocks that were not erased in the measured part."""
+
+
 class ResponseNs(Record):
     """See its parts."""
 
@@ -746,4 +756,5 @@ class Metrics(Record):
     sole_copies: SoleCopies
     host: Host
     erase_count: EraseCount
+    spare: Spare
     response_ns: ResponseNs

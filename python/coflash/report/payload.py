@@ -153,7 +153,7 @@ def _facts(result: Result) -> dict[str, Any]:
     return {
         "workload": result.workload["description"],
         "inputs": [[given["file"], given["sha256"]] for given in result.workload["inputs"]],
-        "remarks": result.workload["remarks"],
+        "remarks": result.notes,
         "coflash": result.document["coflash"],
         "seed": result.seed,
         "pace": round(result.simulator["requests_per_second"]),

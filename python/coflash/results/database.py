@@ -16,7 +16,7 @@ from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
-from coflash.results.result import FILES, TABLES, Result
+from coflash.results.result import FILES, TABLES, Result, notes_of
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import as_text, flat
@@ -56,7 +56,7 @@ class Results:
             scenario = {path: as_text(value) for path, value in flat(document["scenario"])}
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
-            self._remarks |= dict.fromkeys(document["workload"]["remarks"])
+            self._remarks |= dict.fromkeys(notes_of(document))
             metrics = self._metrics[name] = metrics_of(document)
             self._rows.append(
                 {

@@ -86,6 +86,11 @@ class Result:
         return workload
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the metrics must know: remarks on the workload, and notes on the run."""
+        return notes_of(self.document)
+
+    @property
     def simulator(self) -> Mapping[str, Any]:
         """The speed and memory of the simulation, which differ from run to run, unlike everything else."""
         simulator: Mapping[str, Any] = self.document["simulator"]
@@ -180,3 +185,8 @@ class Result:
         from coflash.results.card import result_html  # needs numpy
 
         return result_html(self.document, self.histogram())
+
+
+def notes_of(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the notes of a result from its document."""
+    return (*document["workload"]["remarks"], *document.get("notes", ()))

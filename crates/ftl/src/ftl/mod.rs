@@ -138,6 +138,12 @@ impl Ftl {
         self.histories.iter().map(|block| block.erases)
     }
 
+    /// The number of invalid pages of each block that is full; 0 for others.
+    pub fn invalid_pages(&self) -> impl Iterator<Item = u32> + '_ {
+        let full = self.dims.data_pages_per_block;
+        self.blocks.iter().map(move |block| if block.state == State::Sealed { full - block.valid } else { 0 })
+    }
+
     /// Whether some pool has at most `mark` free blocks.
     #[must_use]
     pub fn pools_have_at_most(&self, mark: FreeMark) -> bool {

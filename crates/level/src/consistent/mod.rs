@@ -469,6 +469,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
         self.below.erase_counts()
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        self.flash.invalid_pages().collect()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.below.heap_bytes() + self.cache.heap_bytes() + self.scheme.heap_bytes()
     }

@@ -398,6 +398,10 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         self.below.erase_counts()
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        self.below.invalid_pages()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.below.heap_bytes() + self.wire.heap_bytes()
     }

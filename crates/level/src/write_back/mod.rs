@@ -435,6 +435,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.below.erase_counts()
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        self.below.invalid_pages()
+    }
+
     fn heap_bytes(&self) -> usize {
         self.below.heap_bytes()
             + self.cache.heap_bytes()

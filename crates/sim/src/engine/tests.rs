@@ -175,6 +175,10 @@ impl<M: SimulatedMedia> Level<M> for Script {
         Vec::new()
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        Vec::new()
+    }
+
     fn heap_bytes(&self) -> usize {
         0
     }

@@ -4,6 +4,7 @@ mod gc_modes;
 mod host;
 mod hybrid;
 mod shadow;
+mod spare;
 mod warm;
 mod workload;
 

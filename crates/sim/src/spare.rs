@@ -1,0 +1,44 @@
+//! Spare space at the end of a run: how much of it GC can still recover, and a note if it never will.
+
+use coflash_base::measure::Report;
+
+coflash_base::measures! {
+    /// Invalid pages in full blocks, at the end.
+    pub struct SpareSpace in "spare", "Spare space" {
+        /// Invalid pages in full blocks, at the end.
+        invalid_pages: u64, "invalid pages at the end", pages, untabled;
+        /// Those of them in blocks that were not erased in the measured part.
+        frozen_pages: u64, "invalid pages at the end in blocks never erased", pages, untabled;
+    }
+}
+
+/// How often the blocks that GC cleans were erased, on average, before one can say that it passes others over.
+const ROUNDS_MIN: f64 = 4.0;
+
+/// The note on spare space that is frozen. GC must copy much, so that more spare space would help.
+pub(crate) const FROZEN: &str = "Most of the spare space lies in blocks that GC never erased in this run (spare.frozen_pages), \
+    while it copied more pages than were written: write amplification depends on how the device was filled \
+    (precondition), and stays so. A victim policy that looks at age, such as cost-benefit, recovers such space.";
+
+impl SpareSpace {
+    /// Count from the invalid pages and the erases of each block.
+    pub(crate) fn of(invalid: &[u32], erases: &[u32]) -> Self {
+        let sum = |frozen_only: bool| {
+            let blocks = std::iter::zip(invalid, erases).filter(|&(_, &erases)| !frozen_only || erases == 0);
+            blocks.map(|(&pages, _)| u64::from(pages)).sum()
+        };
+        Self { invalid_pages: sum(false), frozen_pages: sum(true) }
+    }
+
+    /// Whether GC copies much because it passes over blocks that hold most of the spare space.
+    ///
+    /// `report` has the counters of the run, `erases` the erases of each block.
+    pub(crate) fn is_frozen(&self, report: &Report, erases: &[u32]) -> bool {
+        let written = report.count("programs_pages.host") + report.count("programs_pages.evict");
+        let cleaned = erases.iter().filter(|&&erases| erases > 0).count();
+        let rounds = f64::from(erases.iter().sum::<u32>()) / cleaned.max(1) as f64;
+        report.count("programs_pages.gc") > written
+            && 2 * self.frozen_pages > self.invalid_pages
+            && rounds >= ROUNDS_MIN
+    }
+}

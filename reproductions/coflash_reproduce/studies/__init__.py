@@ -1,0 +1,1 @@
+"""The studies: questions of our own, each a module that declares a `Study`."""

@@ -1,0 +1,321 @@
+"""What a page that CDM can drop should count in a victim's cost, and with what its later write should share a block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from statistics import mean
+from typing import TYPE_CHECKING, Any
+
+from coflash import palette
+from coflash.demo import find_trace
+from coflash.measures.measure import COPIED, MEAN, WAF_HOST, Measure
+from coflash.measures.metrics import Metrics
+from coflash.quantity import change, show_change
+from coflash.scenario import Scenario
+from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Run, Runs
+from coflash_reproduce.study import Finding, Hypothesis, Study, mean_of, shown
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Canvas
+
+NONE, PLAIN, AMONG_COPIES = "none", "1, evict", "1, gc"
+ADAPTIVE, BY_AGE = "adaptive, evict", "by-age, evict"
+ONE_STREAM = [["host", "evict", "gc"]]
+
+
+def _cdm(weight: float | str, stream: str) -> dict[str, Any]:
+    return {"name": "cdm", "removable_weight": weight, "rewrite_stream": stream}
+
+
+SCHEMES: Mapping[str, dict[str, Any]] = {
+    NONE: {"name": "none"},
+    PLAIN: _cdm(1.0, "evict"),
+    AMONG_COPIES: _cdm(1.0, "gc"),
+    ADAPTIVE: _cdm("adaptive", "evict"),
+    "adaptive, gc": _cdm("adaptive", "gc"),
+    BY_AGE: _cdm("by-age", "evict"),
+    "by-age, gc": _cdm("by-age", "gc"),
+}
+"""By weight and stream, as `cooperation.removable_weight` and `cooperation.rewrite_stream` have them."""
+REMEDIES = tuple(SCHEMES)[2:]
+DRAWN = (PLAIN, ADAPTIVE, AMONG_COPIES, "by-age, gc")
+PGBENCH, OLTP, TORN, TOGETHER = "pgbench", "oltp-like", "torn", "one-stream"
+_GENERATORS: Mapping[str, Any] = {
+    "zipf": {"name": "zipf", "exponent": 0.9},
+    "hot-cold": "hot-cold",
+    "uniform": "uniform",
+}
+HOT_READS = "hot-cold-80"
+"""Reads and writes of the same hot pages, most of them reads."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size of the experiments."""
+
+    blocks_per_plane: int
+    requests: int
+    cache_mib: tuple[int, ...]
+    """The caches under the trace."""
+    cache_percent: tuple[float, ...]
+    """The caches under the generators."""
+    read_percent: tuple[int, ...]
+    seeds: int
+    """The seeds of the experiment on what GC's stream mixes."""
+    generators: tuple[str, ...] = tuple(_GENERATORS)
+
+
+SCALES = {
+    "quick": Scale(128, 150_000, (4,), (8,), (80,), 2),
+    "full": Scale(512, 600_000, (4, 8, 16, 32, 64, 128), (0.5, 2, 10), (20, 50, 80), 6),
+}
+
+
+def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """Return the experiments: a trace and generators by cache size, and two on what shares a block."""
+    scale = SCALES[scale_name]
+    demo = Scenario.load("demo")
+    trace = (str(find_trace()),)
+    small = demo.with_(
+        {
+            "flash.channels": 2,
+            "flash.chips_per_channel": 2,
+            "flash.blocks_per_plane": scale.blocks_per_plane,
+            "workload.remap": "none",
+        }
+    )
+    found = [Experiment(PGBENCH, "pgbench (trace)", demo, _cases(scale.cache_mib, "MiB", SCHEMES), trace)]
+    for name in scale.generators:
+        for reads in scale.read_percent:
+            keys = {"generator": _GENERATORS[name], "requests": scale.requests, "read_share": f"{reads}%"}
+            scenario = small.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
+            title = f"{name}, {reads} % reads"
+            found.append(Experiment(f"{name}-{reads}", title, scenario, _cases(scale.cache_percent, "%", SCHEMES)))
+    oltp = small.with_({"workload.preset": {"name": "oltp-like", "requests": 2 * scale.requests // 3}})
+    found.append(Experiment(OLTP, "oltp-like", oltp, _cases(scale.cache_percent, "%", SCHEMES)))
+    together = demo.with_({"ftl.shared_streams": ONE_STREAM})
+    found.append(Experiment(TOGETHER, "pgbench, one stream", together, _cases((4,), "MiB", (NONE, PLAIN)), trace))
+    torn = small.with_(
+        {
+            "flash.blocks_per_plane": 128,
+            "workload.synthetic": {"generator": "hot-cold", "requests": scale.requests, "read_share": "80%"},
+        }
+    )
+    lines = (NONE, "adaptive, gc", AMONG_COPIES, PLAIN)
+    return (*found, Experiment(TORN, "hot-cold, 80 % reads", torn, _cases((1,), "%", lines), seeds=scale.seeds))
+
+
+def _cases(caches: Iterable[float], unit: str, lines: Iterable[str]) -> tuple[Case, ...]:
+    sizes = tuple(caches)
+    return tuple(
+        Case(line, size, {"cooperation": SCHEMES[line], "cache.size": f"{size}{unit}"})
+        for line in lines
+        for size in sizes
+    )
+
+
+@dataclass(frozen=True)
+class Row:
+    """A workload with a cache: the changes of each scheme from `none`."""
+
+    title: str
+    cache: str
+    of: Mapping[str, Run]
+
+    def change(self, scheme: str, measure: Measure) -> float:
+        """Return the relative change of a scheme from `none`."""
+        values = (measure.read(self.of[line].metrics) for line in (scheme, NONE))
+        return change(*values) or 0.0
+
+
+def rows(runs: Runs) -> list[Row]:
+    """Return the workloads with their caches, in order."""
+    found: dict[tuple[str, float], dict[str, Run]] = {}
+    titles: dict[str, tuple[str, str]] = {}
+    for run in runs:
+        name = run.experiment.name
+        if name not in (TORN, TOGETHER):
+            found.setdefault((name, run.case.at), {})[run.case.line] = run
+            titles[name] = run.experiment.title, "MiB" if name == PGBENCH else "%"
+    return [Row(titles[name][0], f"{at:g} {titles[name][1]}", of) for (name, at), of in found.items()]
+
+
+def _all(runs: Runs) -> Grid:
+    def cell(row: Row, scheme: str) -> str:
+        return ", ".join(show_change(row.change(scheme, measure)) for measure in (WAF_HOST, MEAN))
+
+    schemes = tuple(SCHEMES)[1:]
+    cells = [(row.title, row.cache, *(cell(row, scheme) for scheme in schemes)) for row in rows(runs)]
+    worst = (
+        ", ".join(show_change(max(row.change(scheme, measure) for row in rows(runs))) for measure in (WAF_HOST, MEAN))
+        for scheme in schemes
+    )
+    return Grid(("workload", "cache", *schemes), (*cells, ("**worst**", "", *worst)))
+
+
+def _draw(runs: Runs) -> Canvas:
+    from matplotlib.figure import Figure as Canvas
+
+    found = rows(runs)
+    canvas = Canvas(figsize=(7.5, 5), layout="constrained")
+    upper, lower = canvas.subplots(2, 1, sharex=True)
+    for axes, measure, label in ((upper, WAF_HOST, "WAF"), (lower, MEAN, "response")):
+        for scheme, colour, marker in zip(DRAWN, palette.LINES, "oD^v", strict=False):
+            values = [100 * row.change(scheme, measure) for row in found]
+            axes.plot(range(len(found)), values, marker, color=colour, label=scheme, markersize=3.5, alpha=0.85)
+        axes.axhline(0, color="black", linewidth=0.6)
+        axes.set_ylabel(f"{label} against none (%)")
+        axes.grid(axis="y")
+    canvas.legend(*upper.get_legend_handles_labels(), ncols=len(DRAWN), loc="outside upper center")
+    lower.set_xticks(range(len(found)), [f"{row.title}, {row.cache}" for row in found], rotation=90, fontsize=5)
+    return canvas
+
+
+def _torn(runs: Runs) -> Grid:
+    names = {NONE: "no cooperation", "adaptive, gc": "copied", AMONG_COPIES: "dropped, rewritten among GC's copies"}
+    names[PLAIN] = "dropped, rewritten among evictions"
+    measures = (WAF_HOST, COPIED, _DROPS)
+    cells = [
+        (title, *(shown(mean_of(runs.of(TORN, line), measure), measure) for measure in measures))
+        for line, title in names.items()
+    ]
+    return Grid(("", *(measure.label for measure in measures)), tuple(cells))
+
+
+_DROPS = Measure("pages dropped by GC", "pages", lambda metrics: metrics.gc_drops_pages)
+
+
+def _programs(metrics: Metrics) -> int:
+    return sum(metrics.programs_pages.to_dict().values())
+
+
+def _smallest(runs: Runs) -> Row:
+    return rows(runs)[0]
+
+
+def _loses(runs: Runs) -> Finding:
+    row = _smallest(runs)
+    found = row.change(PLAIN, WAF_HOST)
+    return Finding(found > 0, f"{show_change(found)} at {row.cache}")
+
+
+def _remedied(runs: Runs) -> Finding:
+    worst = {scheme: max(row.change(scheme, WAF_HOST) for row in rows(runs)) for scheme in REMEDIES}
+    name = max(worst, key=lambda scheme: worst[scheme])
+    return Finding(worst[name] < 0, f"worst of {len(rows(runs))} rows: {show_change(worst[name])} ({name})")
+
+
+def _mixing(runs: Runs) -> Finding:
+    (relative,) = runs.changes(TOGETHER, PLAIN, NONE, WAF_HOST)
+    return Finding(relative < 0, f"{show_change(relative)} in one stream")
+
+
+def _belongs(runs: Runs) -> Finding:
+    last = [row for row in rows(runs) if row.of[NONE].experiment.name == HOT_READS][-1]
+    changes = {scheme: last.change(scheme, WAF_HOST) for scheme in SCHEMES}
+    numbers = ", ".join(f"{scheme}: {show_change(changes[scheme])}" for scheme in (PLAIN, AMONG_COPIES, ADAPTIVE))
+    return Finding(min(changes.values()) == changes[PLAIN], f"{last.cache}: {numbers}")
+
+
+def _graded(runs: Runs) -> Finding:
+    points = mean(row.change(BY_AGE, WAF_HOST) - row.change(ADAPTIVE, WAF_HOST) for row in rows(runs))
+    return Finding(points < -0.005, f"{100 * points:+.2f} points on average".replace("-", "−"))
+
+
+def _explanation(runs: Runs) -> Iterator[str]:
+    row = _smallest(runs)
+    plain, none = row.of[PLAIN].metrics, row.of[NONE].metrics
+    again, drops = plain.drop_rewrites_pages, plain.gc_drops_pages
+    yield (
+        f"In the trace hardly any page that was read is written while it is cached: with {row.cache} {again:,} of "
+        f"{drops:,} drops were written again. One would think that this costs nothing, a program later for a copy now; "
+        f"yet it takes {_programs(plain) - _programs(none):,} programs more than `none` does. The page that comes back "
+        "is cold: nobody wrote it while it was cached. Written among what the host writes, it is still valid when the "
+        "pages around it are not, is copied once more, and keeps the blocks of hot data from being cleaned cheaply."
+    )
+    yield (
+        "`adaptive` counts every page that is cached as it was read until it is overwritten, trimmed or evicted, "
+        "whether GC dropped its flash copy or not: that changes nothing of what the host does. The share that leaves "
+        "unmodified, times what a rewrite costs in copies, is the cost of a drop; GC copies a page where a drop costs "
+        "no less. `by-age` sorts pages into three grades by how long they have not been used, and solves the Markov "
+        "chain of the moves between grades."
+    )
+    copied, dropped = ([run.metrics for run in runs.of(TORN, line)] for line in ("adaptive, gc", AMONG_COPIES))
+    more = mean(map(_programs, dropped)) - mean(map(_programs, copied))
+    yield (
+        "The right stream for a rewrite is that of pages as hot as it is: among evictions where reads are of hot data, "
+        "among GC's copies where they are of cold data. Copying never errs by much. In the last table a drop whose "
+        f"rewrite lies among GC's copies costs {more / mean(one.gc_drops_pages for one in dropped):.1f} programs more "
+        "than a copy."
+    )
+
+
+STUDY = Study(
+    name="cdm-victim-scores",
+    title="What a removable page should count",
+    question="Under `cdm` GC drops a valid page whose data the cache holds clean. If the page later leaves the cache "
+    "unmodified, it must be written after all. Two things decide whether that pays, and the paper leaves both open: "
+    "what such a page counts in a victim's cost (`cooperation.removable_weight`: the paper is read as 1; `adaptive` "
+    "and `by-age` estimate it), and with what the later write shares a block (`cooperation.rewrite_stream`: `evict`, "
+    "with what leaves the cache; `gc`, with GC's copies). Counting cached pages in a victim's score is also in Pan, "
+    "Lin, Wu, Zhang and Xu, “Caching-aware garbage collection to improve performance and lifetime for NAND flash "
+    "SSDs”, IEEE Transactions on Consumer Electronics 67(2), 2021, of which only the abstract was at hand.",
+    scales={
+        "quick": "Four dies of 128 blocks, one cache size for each workload.",
+        "full": "The trace on the device of `demo`, everything else on half its dies with 512 blocks each.",
+    },
+    experiments=experiments,
+    hypotheses=(
+        Hypothesis(
+            "Plain CDM writes more than no cooperation where the cache is small and what is read is cold",
+            "WAF with the smallest cache under pgbench not above that of `none`",
+            _loses,
+        ),
+        Hypothesis(
+            "Either half of the remedy is enough: an estimated weight, or rewrites among GC's copies",
+            "one of these schemes with a WAF above that of `none` in any row",
+            _remedied,
+        ),
+        Hypothesis(
+            "What costs is that cold rewrites lie among what the host writes, not that pages are dropped",
+            "plain CDM above `none` also when all writes share one stream (pgbench, 4 MiB)",
+            _mixing,
+        ),
+        Hypothesis(
+            "Where hot pages are read as much as written, plain CDM is best: what comes back is hot, too",
+            "another scheme below it for hot-cold, 80 % reads, largest cache",
+            _belongs,
+        ),
+        Hypothesis(
+            "Estimates by age save more than one estimate for all pages",
+            "a mean WAF less than half a point below that of `adaptive`",
+            _graded,
+        ),
+    ),
+    explanation=lambda runs: list(_explanation(runs)),
+    exhibits=(
+        Picture(
+            "schemes",
+            "WAF and mean response against `none`",
+            _draw,
+            _all,
+            "Each cell has the changes of WAF by host writes and of mean response; less is better. The columns are "
+            "weight and stream.",
+        ),
+        Exhibit(
+            "torn",
+            "where a rewrite among GC's copies costs more than the copy",
+            _torn,
+            "Hot-cold, 80 % reads, a cache of 1 %, 128 blocks a plane. Both put a page into blocks of the same stream, "
+            "but not beside the same pages. GC copies a victim at a time, so its stream comes in bursts: what is left "
+            "of a block of hot data, then what is left of a block of cold data. A dropped page comes back alone, when "
+            "the cache evicts it, and lies in whatever burst is under way: it leaves holes in cold blocks. Among "
+            "evictions it lies beside its like.",
+        ),
+    ),
+    limits=(
+        "The table has one seed; other seeds move a number by about half a percent.",
+        "A bound on sole copies and weights by age work with the cache in the device only.",
+    ),
+)

@@ -1,0 +1,458 @@
+"""Greedy garbage collection remembers how the device was filled: spare space that lies in cold blocks stays there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import mean
+from typing import Any
+
+import numpy as np
+
+from coflash import analytic
+from coflash.measures.measure import WAF_HOST, Measure
+from coflash.measures.metrics import Metrics
+from coflash.quantity import change, show, show_change
+from coflash.results.estimate import Estimate
+from coflash.scenario import Scenario
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
+from coflash_reproduce.study import Finding, Hypothesis, Study, at, mean_of, shown
+
+PREFILL, SIZE, HOT, SHADOWS = "prefill", "size", "hot", "shadows"
+GREEDY, COST_BENEFIT, CHOICES = "greedy", "cost-benefit", "d-choices, d = 10"
+ONE_GREEDY, ONE_COST_BENEFIT = "greedy, one block for all", "cost-benefit, one block for all"
+_VICTIMS: Mapping[str, Any] = {
+    GREEDY: "greedy",
+    COST_BENEFIT: "cost-benefit",
+    CHOICES: {"name": "d-choices", "d": 10},
+    ONE_GREEDY: "greedy",
+    ONE_COST_BENEFIT: "cost-benefit",
+}
+OWN_BLOCK, ONE_BLOCK = [["host", "evict"]], [["host", "evict", "gc"]]
+"""The layouts of active blocks: GC has one of its own, or shares that of the host's writes."""
+LAYOUTS = {"GC's own block": OWN_BLOCK, "one block": ONE_BLOCK}
+PAGES_PER_BLOCK, LOW_MARK, SPARE = 64, 4, 0.07
+HOT_SHARE = 0.01
+"""The share of the device that is written, where it does not vary."""
+STEADY_PASSES = 3
+"""Random writes after which the fullness of blocks no longer changes."""
+RECOVERED, STUCK = 1.5, 3.0
+"""The WAF up to which the spare space is said to be recovered, and the least at which GC is said to be stuck."""
+
+
+def _frozen(metrics: Metrics) -> float | None:
+    invalid: int = metrics.spare.invalid_pages
+    return metrics.spare.frozen_pages / invalid if invalid else None
+
+
+FROZEN = Measure("invalid pages in blocks never erased", "share", _frozen, path="")
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size of the experiments."""
+
+    blocks: int
+    passes: tuple[float, ...]
+    sizes_blocks: tuple[int, ...]
+    hot_percent: tuple[float, ...]
+    footprint_percent: tuple[float, ...]
+    """The written share of ShadowGC's device."""
+    shadow_blocks: int
+    seeds: int
+    device_writes: float = 4.0
+    """The pages written in a run, over the logical pages."""
+
+
+SCALES = {
+    "quick": Scale(1024, (0.02, 0.05, 0.06, 1), (256, 1024), (1, 10), (1,), 512, 2),
+    "full": Scale(
+        2048,
+        (0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.1, 0.2, 1, 3),
+        (256, 512, 1024, 2048, 4096, 8192),
+        (0.3, 1, 3, 10, 30),
+        (1, 10),
+        1024,
+        5,
+    ),
+}
+
+
+def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """Return the experiments: by prefill, by size of the device, by written share, and in ShadowGC's setting."""
+    scale = SCALES[scale_name]
+    device = _device(scale, scale.blocks)
+    by_prefill = tuple(
+        Case(
+            line,
+            passes,
+            {
+                "gc.victim": victim,
+                "precondition.random_passes": passes,
+                "ftl.shared_streams": ONE_BLOCK if line in (ONE_GREEDY, ONE_COST_BENEFIT) else OWN_BLOCK,
+            },
+        )
+        for line, victim in _VICTIMS.items()
+        for passes in scale.passes
+    )
+    by_size = tuple(Case(GREEDY, blocks, _space(scale, blocks, HOT_SHARE)) for blocks in scale.sizes_blocks)
+    by_hot = tuple(
+        Case(line, percent, {"gc.victim": _VICTIMS[line], **_space(scale, scale.blocks, percent / 100)})
+        for line in (GREEDY, COST_BENEFIT)
+        for percent in scale.hot_percent
+    )
+    return (
+        Experiment(PREFILL, "by prefill", device, by_prefill, seeds=scale.seeds),
+        Experiment(SIZE, "by size", device, by_size, seeds=scale.seeds),
+        Experiment(HOT, "by written share", device, by_hot, seeds=scale.seeds),
+        Experiment(SHADOWS, "ShadowGC's setting", _shadow_device(scale), tuple(_shadows(scale)), seeds=scale.seeds),
+    )
+
+
+def _logical_pages(blocks: int, pages_per_block: int = PAGES_PER_BLOCK) -> int:
+    return int(blocks * pages_per_block / (1 + SPARE))
+
+
+def _space(scale: Scale, blocks: int, hot_share: float) -> dict[str, Any]:
+    logical = _logical_pages(blocks)
+    return {
+        "flash.blocks_per_plane": blocks,
+        "workload.synthetic.space": f"{4 * round(hot_share * logical)}KiB",
+        "workload.synthetic.requests": round(scale.device_writes * logical),
+    }
+
+
+def _device(scale: Scale, blocks: int) -> Scenario:
+    values = {
+        "name": "frozen-spare",
+        "flash": {
+            "channels": 1,
+            "chips_per_channel": 1,
+            "planes_per_die": 1,
+            "blocks_per_plane": blocks,
+            "pages_per_block": PAGES_PER_BLOCK,
+            "page_size": "4KiB",
+        },
+        "ftl": {"spare": {"share": f"{SPARE:.0%}", "definition": "over_provisioning"}, "shared_streams": OWN_BLOCK},
+        "gc": {"victim": "greedy", "low_mark": LOW_MARK},
+        "cache": {"size": "0B"},
+        "cooperation": "none",
+        "precondition": {"fill": "random", "random_passes": float(STEADY_PASSES)},
+        "workload": {
+            "remap": "none",
+            "synthetic": {"generator": "uniform", "arrival": {"name": "fixed", "interval": "20ms"}},
+        },
+    }
+    return Scenario.from_dict(values).with_(_space(scale, blocks, HOT_SHARE))
+
+
+def _shadow_device(scale: Scale) -> Scenario:
+    """Return a plane of the paper's device with fewer and smaller blocks, the buffers in proportion."""
+    flash_kib = scale.shadow_blocks * 128 * 16
+    changes = {
+        "flash.channels": 1,
+        "flash.planes_per_die": 1,
+        "flash.blocks_per_plane": scale.shadow_blocks,
+        "flash.pages_per_block": 128,
+        "host_buffer.size": f"{max(1, flash_kib // 4096 // 16) * 16}KiB",
+        "cache.size": f"{max(1, flash_kib // 8192 // 16) * 16}KiB",
+        "workload.synthetic.requests": round(scale.device_writes * _logical_pages(scale.shadow_blocks, 128)),
+        "workload.synthetic.arrival": {"name": "poisson", "mean": "100ms"},
+    }
+    return Scenario.load("shadowgc-64g").with_(changes)
+
+
+def _shadows(scale: Scale) -> Iterator[Case]:
+    logical = _logical_pages(scale.shadow_blocks, 128)
+    for layout, streams in LAYOUTS.items():
+        for scheme in ("ggc", "sgc"):
+            for victim in (GREEDY, COST_BENEFIT):
+                for percent in scale.footprint_percent:
+                    changes = {
+                        "cooperation": scheme,
+                        "gc.victim": victim,
+                        "ftl.shared_streams": streams,
+                        "workload.synthetic.space": f"{16 * round(percent / 100 * logical)}KiB",
+                    }
+                    yield Case(_shadow_line(layout, scheme, victim), percent, changes)
+
+
+def _shadow_line(layout: str, scheme: str, victim: str) -> str:
+    return f"{scheme.upper()}, {victim}, {layout}"
+
+
+def alpha(blocks: int) -> float:
+    """Return physical over logical pages, without open and reserve blocks."""
+    physical = analytic.usable(blocks * PAGES_PER_BLOCK, PAGES_PER_BLOCK, 1, 2, LOW_MARK + 1)
+    return physical / _logical_pages(blocks)
+
+
+def _blocks(run: Run) -> int:
+    return int(run.scenario.to_dict()["flash"]["blocks_per_plane"])
+
+
+def threshold(runs: Runs) -> float:
+    """Return the passes of prefill from which on greedy is stuck, by the closed form."""
+    spread = alpha(_blocks(runs.of(PREFILL)[0]))
+    return spread - 1 - HOT_SHARE * spread
+
+
+def _in_theory(runs: Runs) -> Sequence[Line]:
+    of = runs.of(PREFILL, GREEDY)
+    places = sorted({run.case.at for run in of})
+    values = [
+        (passes, analytic.greedy_after_fill(alpha(_blocks(of[0])), HOT_SHARE, passes, PAGES_PER_BLOCK))
+        for passes in places
+    ]
+    return (Line("closed form, greedy", tuple(values)),)
+
+
+def _limit(runs: Runs) -> Sequence[Line]:
+    sizes = sorted({run.case.at for run in runs.of(SIZE)})
+    values = tuple((size, analytic.greedy(alpha(int(size)), PAGES_PER_BLOCK)) for size in sizes)
+    return (Line("uniform writes to the whole device, closed form", values),)
+
+
+def course(run: Run) -> tuple[float, float]:
+    """Return WAF over the second and the last fifth of the writes."""
+    series = run.result().series()
+    written = series["host_writes_pages"].cumsum()
+    causes = [series[column] for column in series.columns if column.startswith("programs_")]
+    programs = np.sum(causes, axis=0).cumsum()
+    ends = [int((written < share * written[-1]).sum()) for share in (0.2, 0.4, 0.8, 1)]
+    early, late = (
+        float((programs[end] - programs[begin]) / (written[end] - written[begin]))
+        for begin, end in (ends[:2], ends[2:])
+    )
+    return early, late
+
+
+def _beyond(runs: Runs, line: str) -> dict[float, Estimate]:
+    """Return WAF at the places beyond the threshold."""
+    places = sorted({run.case.at for run in runs.of(PREFILL, line) if run.case.at > threshold(runs)})
+    return {place: at(runs, PREFILL, line, place, WAF_HOST) for place in places}
+
+
+def _all_shown(found: Mapping[float, Estimate]) -> str:
+    return "; ".join(f"{place:g}: {shown(one, WAF_HOST)}" for place, one in found.items())
+
+
+def _below(runs: Runs) -> Finding:
+    (line,) = _in_theory(runs)
+    theory = {place: waf for place, waf in line.points if place < threshold(runs)}
+    found = {place: at(runs, PREFILL, GREEDY, place, WAF_HOST).mean or 0 for place in theory}
+    worst = max(abs(found[place] / theory[place] - 1) for place in theory)
+    numbers = "; ".join(f"{place:g}: {found[place]:.3f} for {theory[place]:.3f}" for place in theory)
+    return Finding(worst <= 0.1, f"{numbers}; threshold {threshold(runs):.3f}")
+
+
+def _stays(runs: Runs) -> Finding:
+    courses = [course(run) for run in runs.of(PREFILL, GREEDY) if run.case.at > threshold(runs)]
+    early, late = (mean(one[part] for one in courses) for part in (0, 1))
+    drift = abs(late / early - 1)
+    found = _beyond(runs, GREEDY)
+    stuck = all((one.mean or 0) >= STUCK for one in found.values())
+    return Finding(stuck and drift <= 0.1, f"{_all_shown(found)}; second fifth {early:.2f}, last {late:.2f}")
+
+
+def _lies_in_cold(runs: Runs) -> Finding:
+    places = list(_beyond(runs, GREEDY))
+    stuck, recovered = (
+        [at(runs, PREFILL, line, place, FROZEN).mean or 0 for place in places] for line in (GREEDY, COST_BENEFIT)
+    )
+    numbers = f"greedy {show(min(stuck), 'share')} at least, cost-benefit {show(max(recovered), 'share')} at most"
+    return Finding(min(stuck) > 0.8 and max(recovered) < 0.5, numbers)
+
+
+def _recovers(runs: Runs) -> Finding:
+    found = _beyond(runs, COST_BENEFIT)
+    return Finding(max(one.mean or 0 for one in found.values()) <= RECOVERED, _all_shown(found))
+
+
+def _mixed(runs: Runs) -> Finding:
+    found = {line: _beyond(runs, line) for line in (ONE_GREEDY, ONE_COST_BENEFIT)}
+    least = min(one.mean or 0 for of in found.values() for one in of.values())
+    return Finding(least >= STUCK, ". ".join(f"{line}: {_all_shown(of)}" for line, of in found.items()))
+
+
+def _grows(runs: Runs) -> Finding:
+    (line,) = _limit(runs)
+    found = {size: at(runs, SIZE, GREEDY, size, WAF_HOST) for size, _ in line.points}
+    means = [one.mean or 0 for one in found.values()]
+    below = all(waf < limit for waf, (_, limit) in zip(means, line.points, strict=True))
+    return Finding(below and means == sorted(means), f"{_all_shown(found)}; limit {line.points[-1][1]:.2f}")
+
+
+def _saving(runs: Runs, layout: str, scheme: str, victim: str, place: float) -> list[float]:
+    """Return the relative changes from GGC under greedy, of each seed."""
+    line, base = _shadow_line(layout, scheme, victim), _shadow_line(layout, "ggc", GREEDY)
+    waf = {(run.case.line, run.seed): DEVICE_WAF.read(run.metrics) for run in runs.of(SHADOWS) if run.case.at == place}
+    seeds = {seed for _, seed in waf}
+    return [change(waf[line, seed], waf[base, seed]) or 0 for seed in sorted(seeds)]
+
+
+DEVICE_WAF = Measure("WAF of the device", "ratio", lambda metrics: metrics.host_buffer.waf_device)
+
+
+def _age_beats_shadows(runs: Runs) -> Finding:
+    layout = "GC's own block"
+    places = sorted({run.case.at for run in runs.of(SHADOWS)})
+    found = {
+        place: (
+            mean(_saving(runs, layout, "sgc", GREEDY, place)),
+            mean(_saving(runs, layout, "ggc", COST_BENEFIT, place)),
+        )
+        for place in places
+    }
+    numbers = "; ".join(
+        f"{place:g} %: {show_change(shadows)} and {show_change(age)}" for place, (shadows, age) in found.items()
+    )
+    return Finding(all(age < shadows for shadows, age in found.values()), numbers)
+
+
+def _shadow_table(runs: Runs) -> Grid:
+    places = sorted({run.case.at for run in runs.of(SHADOWS)})
+    rows = []
+    for layout in LAYOUTS:
+        for scheme in ("ggc", "sgc"):
+            for victim in (GREEDY, COST_BENEFIT):
+                cells = []
+                for place in places:
+                    of = [run for run in runs.of(SHADOWS, _shadow_line(layout, scheme, victim)) if run.case.at == place]
+                    saved = mean(_saving(runs, layout, scheme, victim, place))
+                    cells += [shown(mean_of(of, DEVICE_WAF), DEVICE_WAF), show_change(saved) if saved else ""]
+                rows.append((layout, scheme.upper(), victim, *cells))
+    columns = [text for place in places for text in (f"WAF, {place:g} % written", "change")]
+    return Grid(("layout", "scheme", "victims", *columns), tuple(rows))
+
+
+def _explanation(runs: Runs) -> Iterator[str]:
+    of = runs.of(PREFILL, GREEDY)
+    last = max(run.case.at for run in of)
+    stuck = [run.metrics for run in of if run.case.at == last]
+    copied = mean(one.gc_copies_pages / (one.erases_blocks * PAGES_PER_BLOCK) for one in stuck)
+    frozen = mean(one.spare.frozen_pages for one in stuck)
+    invalid = mean(one.spare.invalid_pages for one in stuck)
+    yield (
+        f"After {last:g} passes the victims are {show(copied, 'share')} full. Of {invalid:,.0f} invalid pages "
+        f"{frozen:,.0f} lie in blocks that were never erased: each of them is a little fuller than the victims, "
+        "so greedy never takes one, and the pages that are written have hardly any spare space of their own. Nothing "
+        "changes this, because cold blocks do not become emptier."
+    )
+    yield (
+        "The threshold follows from counting pages. After p passes of random writes, before GC runs, p U pages are "
+        "invalid, and all of them are in blocks that turn cold. What is left, (α − 1 − p) U pages, is the room of the "
+        "h U pages that are written, so that WAF is greedy's for (α − 1 − p) / h. GC turns to cold blocks only when "
+        "victims are fuller than these, so WAF is at most that of uniform writes to the whole device "
+        f"(`coflash.analytic.greedy_after_fill`). Here the threshold is {threshold(runs):.3f} passes. With few hot "
+        "blocks the fullness of victims varies; when it exceeds that of the emptiest cold block, GC cleans this one "
+        "and keeps its spare space. This goes on until variation no longer reaches the cold blocks: small devices and "
+        "small hot sets end lower, and d-choices, whose victims vary more, lower still."
+    )
+    yield (
+        "With one block for GC and the host, each block takes the pages that are written and cold ones together, in "
+        "the proportions of the last victim: what was invalid in it becomes invalid again. Any WAF is an equilibrium, "
+        "whatever the victims."
+    )
+
+
+STUDY = Study(
+    name="frozen-spare",
+    title="Greedy remembers how the device was filled",
+    question="A device is filled at random, then a small part of it is written. Does write amplification depend on the "
+    "filling, and for how long? Evaluations often fill a device with random writes until GC runs, and then replay a "
+    "trace that writes a few percent of it.",
+    scales={
+        "quick": "A die of 1,024 blocks of 64 pages; 2 seeds.",
+        "full": "A die of 2,048 blocks of 64 pages; 5 seeds. A run writes four times the device.",
+    },
+    experiments=experiments,
+    hypotheses=(
+        Hypothesis(
+            "Up to a threshold of prefill WAF is greedy((α − 1 − p) / h)",
+            "a mean more than 10 % from it below the threshold",
+            _below,
+        ),
+        Hypothesis(
+            "Beyond it greedy is stuck for as long as the run",
+            f"WAF under {STUCK:g} at some prefill beyond, or a last fifth more than 10 % from the second",
+            _stays,
+        ),
+        Hypothesis(
+            "The spare space then lies in blocks that GC never erases",
+            "less than 80 % of invalid pages there under greedy, or more than half under cost-benefit",
+            _lies_in_cold,
+        ),
+        Hypothesis(
+            "A policy that looks at age recovers it: cost-benefit",
+            f"WAF above {RECOVERED:g} at some prefill beyond the threshold",
+            _recovers,
+        ),
+        Hypothesis(
+            "With one block for GC and the host nothing recovers it",
+            f"WAF under {STUCK:g} beyond the threshold, under greedy or cost-benefit",
+            _mixed,
+        ),
+        Hypothesis(
+            "The larger the device, the worse: WAF rises towards that of uniform writes to all of it",
+            "WAF that falls with the number of blocks, or exceeds the limit",
+            _grows,
+        ),
+        Hypothesis(
+            "In ShadowGC's setting (random fill, small written share, greedy) looking at age saves more than shadows",
+            "SGC under greedy below GGC under cost-benefit, GC with a block of its own",
+            _age_beats_shadows,
+        ),
+    ),
+    explanation=lambda runs: list(_explanation(runs)),
+    exhibits=(
+        Figure(
+            "waf",
+            "WAF by prefill",
+            WAF_HOST,
+            Axis("random passes before", "", logarithmic=True),
+            (PREFILL,),
+            "Uniform writes to 1 % of the device, 7 % of it spare.",
+            beside=_in_theory,
+        ),
+        Figure(
+            "spare",
+            "where the spare space is",
+            FROZEN,
+            Axis("random passes before", "", logarithmic=True),
+            (PREFILL,),
+            "The share of invalid pages in blocks that were not erased in the run. With one block for all writes, each "
+            "is erased now and then, and takes its share of cold pages with it.",
+        ),
+        Figure(
+            "size",
+            "WAF by size of the device",
+            WAF_HOST,
+            Axis("blocks", "", logarithmic=True),
+            (SIZE,),
+            f"Greedy after {STEADY_PASSES} passes, 1 % written.",
+            beside=_limit,
+        ),
+        Figure(
+            "hot",
+            "WAF by written share",
+            WAF_HOST,
+            Axis("written share of the device", "%", logarithmic=True),
+            (HOT,),
+            f"After {STEADY_PASSES} passes.",
+        ),
+        Exhibit(
+            "shadowgc",
+            "what it means for ShadowGC",
+            _shadow_table,
+            "A plane of the paper's device with smaller blocks, buffers in proportion, Zipf 1.0, prefill as in "
+            "`shadowgc-64g`. Changes are from GGC under greedy with the same layout.",
+        ),
+    ),
+    limits=(
+        "One die: with several, each has a hot set of its own, and the number of hot blocks in each counts.",
+        "Pages that are not written in the run are never written. Where cold data are rewritten now and then, their "
+        "blocks come up as victims in the end.",
+        "Beyond the threshold the closed form is a limit, not a prediction for small devices.",
+    ),
+)

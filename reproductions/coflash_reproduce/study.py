@@ -1,0 +1,64 @@
+"""The definition of a study: a question of ours, and hypotheses that its runs can refute.
+
+A study is a module that declares one [`Study`][coflash_reproduce.study.Study]. It has experiments and exhibits as a
+paper has them, and hypotheses in place of a paper's numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from coflash.measures.measure import Measure
+from coflash.quantity import show
+from coflash.results.estimate import Estimate, estimate
+from coflash_reproduce.paper import Investigation, Notes, Run, Runs
+
+
+class Finding(NamedTuple):
+    """The answer of the runs to a hypothesis."""
+
+    holds: bool
+    numbers: str
+    """The numbers on which the answer rests."""
+
+
+@dataclass(frozen=True)
+class Hypothesis:
+    """A statement, and what would refute it."""
+
+    what: str
+    refuted_by: str
+    """The result that would refute it."""
+    test: Callable[[Runs], Finding]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study(Investigation):
+    """A study."""
+
+    question: str
+    """The question and why it matters, in a few sentences."""
+    hypotheses: tuple[Hypothesis, ...]
+    explanation: Notes = lambda _: ()
+    """The answer, a paragraph each."""
+    limits: Sequence[str] = ()
+    """What the study does not show, in sentences."""
+
+
+def mean_of(runs: Sequence[Run], measure: Measure) -> Estimate:
+    """Return the mean of a measure over runs that differ in their seed, with its confidence interval."""
+    return estimate([measure.read(run.metrics) for run in runs])
+
+
+def at(runs: Runs, experiment: str, line: str, place: float, measure: Measure) -> Estimate:
+    """Return the mean of a measure over the seeds at a place of a line, with its confidence interval."""
+    return mean_of([run for run in runs.of(experiment, line) if run.case.at == place], measure)
+
+
+def shown(found: Estimate, measure: Measure) -> str:
+    """Show a mean with the half-width of its interval: 1.16 ± 0.01."""
+    if found.half_width is None:
+        return show(found.mean, measure.unit)
+    return f"{show(found.mean, measure.unit)} ± {show(found.half_width, measure.unit)}"

@@ -1,0 +1,62 @@
+"""The studies find what their pages say, on devices that take seconds."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from reproduced import documents, tiny_scale
+
+import coflash
+from coflash.cli import main
+from coflash_reproduce.reproduction import study
+from coflash_reproduce.studies import caching_less, frozen_spare, removable_weight
+
+
+def test_greedy_gets_stuck_where_the_spare_space_lies_in_cold_blocks(tmp_path: Path) -> None:
+    scale = frozen_spare.Scale(1024, (0.02, 0.1), (256, 1024), (1,), (1,), 256, 1)
+    with tiny_scale(frozen_spare.STUDY, frozen_spare, scale):
+        done = study("frozen-spare", "tiny", out=tmp_path, jobs=1)
+    assert [one.hypothesis.what for one in done.tested if not one.finding.holds] == []
+    noted = {
+        (one["scenario"]["gc"]["victim"]["name"], one["scenario"]["precondition"]["random_passes"])
+        for one in documents(done).values()
+        if one["scenario"]["name"] == "frozen-spare" and one.get("notes")
+    }
+    assert noted == {("greedy", 0.1), ("greedy", 3.0)}
+
+
+def test_a_note_stands_beside_the_remarks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "stuck.toml").write_text(frozen_spare._device(frozen_spare.SCALES["quick"], 512).to_toml(), "utf-8")
+    monkeypatch.setattr("sys.argv", ["coflash", "run", str(tmp_path / "stuck.toml"), "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit, match="0"):
+        main()
+    assert "note: Most of the spare space lies in blocks that GC never erased" in capsys.readouterr().err
+    (note,) = coflash.Result.load(tmp_path / "out").notes
+    assert json.loads((tmp_path / "out/result.json").read_text("utf-8"))["notes"] == [note]
+    assert coflash.results(tmp_path / "out").remarks == (note,)
+
+
+def test_less_should_be_cached_before_flash_than_before_disks(tmp_path: Path) -> None:
+    scale = caching_less.Scale(256, 32, 8, (30, 45, 60, 75, 90), 1)
+    with tiny_scale(caching_less.STUDY, caching_less, scale):
+        done = study("caching-less", "tiny", out=tmp_path, jobs=1)
+    alive, more_true, _ = done.tested
+    assert alive.finding.holds
+    assert more_true.finding.holds
+    before_qlc, before_disk = (caching_less.model_best(name, caching_less.BOTH).u for name in ("tlc-qlc", "tlc-disk"))
+    assert before_qlc < 0.5 < 0.8 < before_disk
+
+
+def test_weight_0_fails_where_removable_pages_lie_together(tmp_path: Path) -> None:
+    trace = tmp_path / "short.iolog"
+    more_than_the_cache = "".join(f"{page} d write {4096 * page} 4096\n" for page in range(20_000))
+    trace.write_text(f"fio version 3 iolog\n0 d add\n0 d open\n{more_than_the_cache}", "utf-8")
+    scale = removable_weight.Scale(64, 150_000, 1, (5, 20), (50,))
+    with tiny_scale(removable_weight.STUDY, removable_weight, scale, trace):
+        done = study("removable-weight", "tiny", out=tmp_path / "out", jobs=1)
+    closed_form, harmless, fails, together, _, _ = done.tested
+    assert all(one.finding.holds for one in (closed_form, harmless, fails, together))

@@ -1,0 +1,131 @@
+"""The frame of studies, on a small one: seeds and their intervals, hypotheses that runs refute, the files."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+import pytest
+from reproduced import documents, rows
+
+from coflash import CoflashError
+from coflash.measures.measure import WAF_HOST
+from coflash_reproduce.paper import Axis, Case, Experiment, Figure, Runs
+from coflash_reproduce.reproduction import STUDIES, Done, study
+from coflash_reproduce.runs import run_all
+from coflash_reproduce.study import Finding, Hypothesis, Study, at, shown
+from coflash_reproduce.study_command import NAMES
+from processes import coflash
+from sweeps import SMALL
+
+SEEDS = 3
+PLACES = (20, 40)
+STUDENT = 4.302652729911275
+"""The 97.5 % quantile of Student's t with two degrees of freedom."""
+
+
+def cases(*lines: str) -> tuple[Case, ...]:
+    return tuple(
+        Case(line, share, {"gc.victim": line, "ftl.spare.share": f"{share}%"}) for line in lines for share in PLACES
+    )
+
+
+def less_with_more_spare(runs: Runs) -> Finding:
+    few, many = (at(runs, "x", "greedy", place, WAF_HOST) for place in PLACES)
+    return Finding((many.mean or 0) < (few.mean or 0), f"{shown(few, WAF_HOST)} and {shown(many, WAF_HOST)}")
+
+
+def more_with_more_spare(runs: Runs) -> Finding:
+    return less_with_more_spare(runs)._replace(holds=not less_with_more_spare(runs).holds)
+
+
+TOY = Study(
+    name="toy",
+    title="A toy",
+    question="Does spare space help?",
+    scales={"quick": "Small."},
+    experiments=lambda *_: (Experiment("x", "X", SMALL, cases("greedy", "fifo"), seeds=SEEDS),),
+    exhibits=(Figure("spare", "WAF by spare", WAF_HOST, Axis("spare", "%"), ("x",), "Small.", baseline="fifo"),),
+    hypotheses=(
+        Hypothesis("More spare space, fewer copies", "a higher WAF", less_with_more_spare),
+        Hypothesis("More spare space, more copies", "a lower WAF", more_with_more_spare),
+    ),
+    explanation=lambda runs: [f"{len(runs)} runs."],
+    limits=("Large devices.",),
+)
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(STUDIES, "toy", TOY)
+        place = tmp_path_factory.mktemp("toy")
+        first = study("toy", out=place / "out", publish=place / "docs", jobs=1)
+        before = {file: file.stat().st_mtime_ns for file in (place / "out/store").rglob("*")}
+        study("toy", out=place / "out", jobs=1)
+        assert {file: file.stat().st_mtime_ns for file in (place / "out/store").rglob("*")} == before
+        yield first
+
+
+def measured(done: Done, victim: str, share: int) -> list[float]:
+    """WAF of each seed, read without coflash."""
+    return [
+        one["metrics"]["waf_host"]
+        for one in documents(done).values()
+        if (one["scenario"]["gc"]["victim"]["name"], one["scenario"]["ftl"]["spare"]["share"]) == (victim, f"{share}%")
+    ]
+
+
+def test_every_number_is_a_mean_over_seeds_with_its_interval(done: Done) -> None:
+    page = done.page.read_text("utf-8")
+    for victim in ("greedy", "fifo"):
+        for share in PLACES:
+            values = measured(done, victim, share)
+            assert len(set(values)) == SEEDS
+            half = STUDENT * stdev(values) / math.sqrt(SEEDS)
+            assert f"| {mean(values):.3f} ± {half:.3f} |" in page
+    assert len(rows(done, "spare")) == 2 * 2 * SEEDS
+
+
+def test_a_hypothesis_holds_or_is_refuted_by_the_runs(done: Done) -> None:
+    assert [one.verdict for one in done.tested] == ["holds", "refuted"]
+    few, many = (mean(measured(done, "greedy", share)) for share in PLACES)
+    assert many < few
+    page = done.page.read_text("utf-8")
+    assert "Of 2 hypotheses 1 hold" in page
+    assert re.search(r"\| More spare space, more copies \| a lower WAF \| .* \| refuted \|", page)
+    assert [row[""] for row in rows(done, "findings")] == ["holds", "refuted"]
+    assert "12 runs." in page
+    assert "- Large devices." in page
+
+
+def test_a_change_compares_runs_of_the_same_seed(done: Done) -> None:
+    of = {(one.case.line, one.case.at, one.seed): one.metrics.waf_host or 0 for one in done.runs}
+    expected = [of["greedy", at, seed] / of["fifo", at, seed] - 1 for at in PLACES for seed in range(1, SEEDS + 1)]
+    assert done.runs.changes("x", "greedy", "fifo", WAF_HOST) == pytest.approx(expected)
+
+
+def test_the_published_page_has_its_image(done: Done) -> None:
+    docs = done.page.parents[1] / "docs"
+    assert {file.relative_to(docs).as_posix() for file in docs.rglob("*.*")} == {"toy.md", "images/toy-spare.png"}
+    assert (docs / "toy.md").read_bytes() == done.page.read_bytes()
+
+
+def test_a_case_that_is_no_scenario_is_named(tmp_path: Path) -> None:
+    cases = (Case("good", 1, {}), Case("bad", 2, {"gc.victim": "gready"}))
+    with pytest.raises(CoflashError, match=r"x: bad, 2: .*greedy"):
+        run_all((Experiment("x", "X", SMALL, cases),), tmp_path, 1, None)
+
+
+def test_an_unknown_study_is_told_the_nearest(tmp_path: Path) -> None:
+    found = coflash("study", "cdm-victim-score", "--out", str(tmp_path))
+    assert found.returncode == 2
+    assert 'study: "cdm-victim-score" was given; did you mean "cdm-victim-scores"?' in found.stderr
+
+
+def test_every_study_is_known_by_its_name_and_to_the_help() -> None:
+    assert all(name == one.name for name, one in STUDIES.items())
+    assert tuple(name for name in STUDIES if name != "toy") == NAMES
