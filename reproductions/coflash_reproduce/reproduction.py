@@ -16,7 +16,7 @@ from coflash_reproduce.page import Judged
 from coflash_reproduce.paper import Figure, Paper, Picture, Runs
 from coflash_reproduce.runs import run_all
 
-__all__ = ["PAPERS", "Reproduction", "reproduce"]
+__all__ = ["PAPERS", "Reproduction", "one_of", "reproduce"]
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
 
@@ -60,8 +60,8 @@ def reproduce(
         CoflashError: An argument cannot be used, a run failed, or the folder cannot be written.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    chosen = PAPERS[_one_of("paper", paper, list(PAPERS))]
-    _one_of("scale", scale, list(chosen.scales))
+    chosen = PAPERS[one_of("paper", paper, list(PAPERS))]
+    one_of("scale", scale, list(chosen.scales))
     needs_matplotlib()
     places = [out] if publish is None else [out, publish]
     for place in places:
@@ -89,7 +89,12 @@ def _write_tables(paper: Paper, runs: Runs, folder: Path) -> None:
         atomic_write.write_file(folder / f"{paper.name}-{exhibit.name}.csv", content)
 
 
-def _one_of(what: str, given: str, allowed: Sequence[str]) -> str:
+def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
+    """Return an argument that is one of a few names.
+
+    Raises:
+        CoflashError: It is none of them.
+    """
     if given not in allowed:
         msg = f'{what}: "{given}" was given{hint(given, allowed)}'
         raise CoflashError(msg)

@@ -37,6 +37,8 @@ JOURNAL = "tune.journal"
 class Trial:
     """A point of the search."""
 
+    number: int
+    """Its place in the order of the search, from 0."""
     values: dict[str, str]
     """Its values."""
     found: Estimate
@@ -272,11 +274,11 @@ class Search:
         return study
 
     def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
-        done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
+        done = [(trial.number, trial.user_attrs) for trial in study.trials if "found" in trial.user_attrs]
         if not done:
             msg = f"tune: none of {len(study.trials)} trials gave a value of {self._goal.name}"
             raise CoflashError(msg)
-        trials = [Trial(known["values"], Estimate(**known["found"]), tuple(known["runs"])) for known in done]
+        trials = [Trial(at, one["values"], Estimate(**one["found"]), tuple(one["runs"])) for at, one in done]
         trials.sort(key=lambda trial: trial.found.mean or 0.0, reverse=not self._goal.is_minimum)
         best = self._scenario.set(list(trials[0].values.items()))
         return Tuning(place, self._goal.name, tuple(trials), best, sum(map(_is_settled, study.trials)) - len(trials))
