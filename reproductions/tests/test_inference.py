@@ -17,9 +17,9 @@ from coflash.sweep import plan
 from coflash.sweep.plan import Point
 from coflash.sweep.tune import folder_for
 from coflash_reproduce import inference as inference_of
-from coflash_reproduce.inference import INFERENCES, SCALES, Scale, infer, page, search
+from coflash_reproduce.inference import INFERENCES, SCALES, Effort, infer, page, search
 from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown
-from coflash_reproduce.inference.search import FIT, OUT, Candidate, Inferred, Outcome
+from coflash_reproduce.inference.search import FIT, OPEN, OUT, Candidate, Inferred, Outcome
 from sweeps import SMALL
 
 SPACE, TRUE_SPACE = "workload.synthetic.space", "40MiB"
@@ -182,9 +182,16 @@ def test_an_average_may_be_a_mixture_of_set_ups(known: Inference) -> None:
     targets = tuple(Target(name, number, lambda _: 0.0) for name, number in (("a", -0.1), ("b", -0.2)))
     two = replace(known, targets=targets, selections=())
     around = outcome("", ((), (-0.05, -0.3), 0.0), ((), (-0.15, -0.1), 0.0))
-    assert page.mixture(two, around) == pytest.approx(0, abs=1e-4)
+    assert search.mixture(two, around.candidates) == pytest.approx(0, abs=1e-4)
     above = outcome("", ((), (-0.05, -0.1), 0.0), ((), (-0.02, -0.19), 0.0))
-    assert 0.1 < page.mixture(two, above) <= min(two.residual(one.ours) for one in above.candidates)
+    assert 0.1 < search.mixture(two, above.candidates) <= min(two.residual(one.ours) for one in above.candidates)
+
+
+def test_a_mixture_that_fits_leaves_a_reading_undecided() -> None:
+    assert replace(outcome(""), again=0.5).verdict == OUT
+    assert replace(outcome(""), again=0.5, mixture=0.3).verdict == OUT
+    assert replace(outcome(""), again=0.5, mixture=0.1).verdict == OPEN
+    assert replace(outcome(""), again=0.1, mixture=0.1).verdict == FIT
 
 
 def test_two_workloads_share_one_choice_of_sizes(known: Inference) -> None:
@@ -197,7 +204,7 @@ def test_two_workloads_share_one_choice_of_sizes(known: Inference) -> None:
 
 @pytest.mark.parametrize("paper", INFERENCES)
 def test_every_reading_can_be_run_at_both_ends_of_its_unknowns(paper: str) -> None:
-    for one in INFERENCES[paper](SCALES["quick"].divisors[paper], ()):
+    for one in INFERENCES[paper](SCALES["quick"][paper].divisor, ()):
         names = [reading.name for reading in one.readings]
         assert len(set(names)) == len(names)
         for reading in one.readings:
@@ -211,7 +218,7 @@ def test_every_reading_can_be_run_at_both_ends_of_its_unknowns(paper: str) -> No
 def test_the_page_of_a_search(known: Inference, searched_only: Inference, tmp_path: Path, monkeypatch: Any) -> None:
     two = (searched_only, replace(searched_only, title="it again"))
     monkeypatch.setitem(inference_of.INFERENCES, "cdm", lambda *_: two)
-    monkeypatch.setitem(inference_of.SCALES, "tiny", Scale(2, {"cdm": 1}))
+    monkeypatch.setitem(inference_of.SCALES, "tiny", {"cdm": Effort(2, 1)})
     file = infer("cdm", "tiny", out=tmp_path / "out", publish=tmp_path / "published")
     text = file.read_text("utf-8")
     assert (tmp_path / "published" / file.name).read_text("utf-8") == text

@@ -22,19 +22,20 @@ Inferences = Callable[[int, tuple[str, ...]], tuple[Inference, ...]]
 
 
 @dataclass(frozen=True)
-class Scale:
+class Effort:
     """The effort of a search."""
 
     trials: int
     """The set-ups for each reading."""
-    divisors: dict[str, int]
-    """How many times smaller the device is than the paper's, by paper."""
+    divisor: int
+    """How many times smaller the device is than the paper's."""
 
 
 SCALES = {
-    "quick": Scale(6, {"cdm": 1024, "shadowgc": 1024}),
-    "full": Scale(14, {"cdm": 512, "shadowgc": 512}),
+    "quick": {"cdm": Effort(6, 1024), "shadowgc": Effort(6, 1024)},
+    "full": {"cdm": Effort(12, 512), "shadowgc": Effort(14, 1024)},
 }
+"""The effort by scale and paper."""
 INFERENCES: dict[str, Inferences] = {"cdm": cdm.inferences, "shadowgc": shadowgc.inferences}
 
 
@@ -64,14 +65,14 @@ def infer(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     chosen = PAPERS[one_of("--infer", paper, list(INFERENCES))]
-    effort = SCALES[one_of("scale", scale, list(SCALES))]
+    effort = SCALES[one_of("scale", scale, list(SCALES))][paper]
     needs_matplotlib()
     places = [out] if publish is None else [out, publish]
     for place in places:
         atomic_write.make_folder(place / "images")
     atomic_write.make_folder(out / "store")
     store = folder_for(out / "store")
-    found = INFERENCES[paper](effort.divisors[paper], tuple(traces))
+    found = INFERENCES[paper](effort.divisor, tuple(traces))
     done = [search.infer(one, store, effort.trials, jobs or 1, console) for one in found]
     command = " ".join([f"coflash reproduce {paper} --infer --scale {scale}", *(f"--trace {file}" for file in traces)])
     for one in done:

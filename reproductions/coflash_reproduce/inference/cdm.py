@@ -13,6 +13,7 @@ from coflash.scenario import Scenario
 from coflash_reproduce.cdm import reading as paper
 from coflash_reproduce.cdm.workloads import (
     BASELINE,
+    CAPACITY_GIB,
     CDM,
     GIB,
     JEDEC_BYTES,
@@ -27,8 +28,8 @@ CACHE_GIB = (0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)
 """The cache sizes, on the paper's device."""
 SIZES_MIN = 4
 """The fewest sizes of a figure."""
-SLOWER = 8
-"""The channels of the paper's device, which is also how many times longer pauses are on one of them."""
+PLANES = 64
+"""The planes of the paper's device. On one of them pauses are as many times longer."""
 
 _SPACE, _SKEW, _PAUSE = (
     "workload.synthetic.space",
@@ -54,9 +55,9 @@ def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
 
 
 def _device(divisor: int, workload: dict[str, Any]) -> Scenario:
-    """Return the paper's device with one channel; each of its planes is smaller by the rest of the division."""
+    """Return one plane of the paper's device, smaller by the rest of the division."""
     base = Scenario.load("cdm-64g").with_({"cooperation": "none", "cache.size": "0B"}).to_dict()
-    flash = {**base["flash"], "channels": 1, "blocks_per_plane": 4096 * SLOWER // divisor}
+    flash = {**base["flash"], "channels": 1, "planes_per_die": 1, "blocks_per_plane": 4096 * PLANES // divisor}
     return Scenario.from_dict({**base, "flash": flash, "workload": workload})
 
 
@@ -97,10 +98,10 @@ def _unknowns(divisor: int) -> tuple[Unknown, ...]:
         Unknown(
             _PAUSE,
             "longest pause between requests",
-            f"{125 * SLOWER}us..{16000 * SLOWER}us*2",
+            f"{125 * PLANES}us..{16000 * PLANES}us*2",
             "Arrival times are not given. Copies and WAF do not depend on them, responses do. Below 0.1 ms the device "
             "cannot keep up; Financial1 has a mean of 8.2 ms.",
-            1 / SLOWER,
+            1 / PLANES,
         ),
     )
 
@@ -158,23 +159,32 @@ _REFERENCE = Reading(
 )
 
 
-def _shared(divisor: int, requests: int) -> tuple[Reading, ...]:
-    """Return the readings of both workloads, given the requests of a round."""
-    # As many requests between commits for each page of the cache as on the paper's device.
-    commits = {"name": "cdm-consistent", "commit_interval": f"{5_000_000 * SLOWER // divisor}us"}
+def _rounds(requests: int) -> tuple[Reading, ...]:
+    """Return what else ten rounds may be, given the requests of one."""
     return (
         Reading(
             "repeated",
             "ten identical rounds",
             "“Repeat 10 times” may mean the same requests at the same addresses.",
-            {"workload.repeat": ROUNDS, "workload.synthetic.requests": requests // divisor},
+            {"workload.repeat": ROUNDS, "workload.synthetic.requests": requests},
         ),
         Reading(
             "one-round",
             "ten runs of one round, and their mean",
             "“Repeat 10 times” may mean this as well.",
-            {"workload.synthetic.requests": requests // divisor},
+            {"workload.synthetic.requests": requests},
         ),
+    )
+
+
+def _shared(scale: float) -> tuple[Reading, ...]:
+    """Return the readings of both workloads, given the time in which as large a share of the cache is written.
+
+    Args:
+        scale: That time, as a multiple of the paper's: commits come after 5 s there.
+    """
+    commits = {"name": "cdm-consistent", "commit_interval": f"{round(5e6 * scale)}us"}
+    return (
         Reading(
             "erased",
             "only the footprint is mapped",
@@ -231,7 +241,8 @@ def _jedec(divisor: int) -> Inference:
                 "The slides call it a temporary cache like DRAM. 5 % of the requests are flushes.",
                 lines={BASELINE: {"cache.volatile": True}},
             ),
-            *_shared(divisor, JEDEC_REQUESTS),
+            *_rounds(JEDEC_REQUESTS // divisor),
+            *_shared(PLANES / divisor),
         ),
     )
 
@@ -252,7 +263,8 @@ def _oltp(divisor: int) -> Inference:
                 {_SPACE: _size(OLTP_BYTES / divisor)},
             ),
             *_OLTP_ONLY,
-            *_shared(divisor, OLTP_REQUESTS),
+            *_rounds(OLTP_REQUESTS // divisor),
+            *_shared(PLANES / divisor),
         ),
     )
 
@@ -281,8 +293,8 @@ def _inference(
         title=title,
         scenario=_device(divisor, workload),
         scaling=f"Capacity, caches, footprint and requests are {divisor} times smaller than the paper's. There is one "
-        "channel of eight, with pauses eight times as long, so that each plane has the paper's load. All values are "
-        "shown as on the paper's device. Requests of one page of 4 KiB by Zipf's law stand for the trace, with the "
+        f"plane of {PLANES}, with pauses {PLANES} times as long, so that it has the paper's load. All values are shown "
+        "as on the paper's device. Requests of one page of 4 KiB by Zipf's law stand for the trace, with the "
         "shares of reads, trims and flushes of the paper's table 1.",
         lines=_lines(),
         axis={gib: {"cache.size": _size(gib * GIB / divisor)} for gib in CACHE_GIB},
@@ -298,40 +310,35 @@ def _inference(
 def _replayed(traces: tuple[str, ...]) -> Inference:
     """Return OLTP on the user's trace: the device is as large as makes its footprint a share of the flash."""
     footprint = int(trace.info(traces)["footprint_pages"])
-    rows = [round(footprint / share / (8 * 64)) for share in (0.75, 0.35)]  # of blocks, one in each of 8 planes
-    scenario = _device(256, {"remap": "dense", "repeat": ROUNDS}).with_({"flash.blocks_per_plane": rows[0]})
+    blocks = [round(footprint / share / 64) for share in (0.75, 0.35)]
+    scenario = _device(256, {"remap": "dense", "repeat": ROUNDS}).with_({"flash.blocks_per_plane": blocks[0]})
     return Inference(
         name="oltp-trace",
         title="OLTP on the given trace",
         scenario=scenario,
-        scaling=f"The trace is repeated {ROUNDS} times on a device of 8 planes, of which its {footprint:,} pages are a "
-        "share. Cache sizes have the same shares of the device as on the paper's.",
+        scaling=f"The trace is repeated {ROUNDS} times on one plane, of which its {footprint:,} pages are a share. "
+        "Cache sizes have the same shares of the device as on the paper's.",
         lines=_lines(),
         # A size in percent is of the exported space, which is 85 % of the flash.
-        axis={gib: {"cache.size": f"{100 * gib / 64 / 0.85:.4f}%"} for gib in CACHE_GIB},
+        axis={gib: {"cache.size": f"{100 * gib / CAPACITY_GIB / 0.85:.4f}%"} for gib in CACHE_GIB},
         unknowns=(
             Unknown(
                 "flash.blocks_per_plane",
-                "flash",
-                f"{rows[0]}..{rows[1]}",
-                "The trace may be a part of the paper's, and its footprint another share of the flash: 75 % to 35 %.",
+                "blocks of 64 pages",
+                f"{blocks[0]}..{blocks[1]}",
+                "The footprint is then 75 % to 35 % of the flash: what the paper's trace touches is not known.",
             ),
             Unknown(
                 "replay.time_scale",
                 "factor on the pauses between requests",
-                "0.25..4*2",
-                "The device has fewer planes than the paper's.",
+                "1..64*4",
+                f"The device has one plane, the paper's {PLANES}.",
             ),
         ),
         targets=_targets("oltp"),
-        readings=(_REFERENCE, *_OLTP_ONLY, *_on_a_trace()),
+        readings=(_REFERENCE, *_OLTP_ONLY, *_shared(footprint / 0.55 * 4096 / (CAPACITY_GIB * GIB))),
         selections=_selections(),
         selected=_SELECTED,
         unit="GiB",
         trace=traces,
     )
-
-
-def _on_a_trace() -> list[Reading]:
-    """Return the shared readings that are not about the requests of a generator."""
-    return [one for one in _shared(256, 0) if not any(key.startswith("workload") for key in one.changes)]

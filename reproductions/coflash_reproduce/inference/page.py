@@ -141,6 +141,12 @@ def _inference(paper: Paper, done: Inferred, images: str) -> Iterator[str]:
         f"{show(_WORST, 'share')} are left out. Below the dotted line a set-up fits."
     )
     yield table(_readings(done))
+    if inference.is_average:
+        yield (
+            "The targets are averages over workloads, and a set-up has one. The best mixture is the weighted mean over "
+            "set-ups of a reading that comes nearest. It has more freedom than the paper's average had: that one fits "
+            "says nothing, but a reading is excluded only if none does."
+        )
     yield table(_good(done))
     yield (
         f"The set-ups whose residual is within {100 * GOOD:.0f} points of the best of their reading: the range of each "
@@ -183,34 +189,16 @@ def _unknowns(done: Inferred) -> Grid:
 
 
 def _readings(done: Inferred) -> Grid:
-    average = done.inference.is_average
     rows = []
     for one in done.outcomes:
         half = one.after(math.ceil(one.trials / 2))
-        numbers = [one.best.residual, half, one.again] + ([mixture(done.inference, one)] if average else [])
-        shown = [show(number, "share") for number in numbers]
+        numbers = (one.best.residual, half, one.again, one.mixture)
+        shown = [show(number, "share") for number in numbers if number is not None]
         free = str(done.inference.freedom(one.reading))
         rows.append((one.reading.title, one.reading.reason, free, *shown, one.verdict))
-    mixed = ("best mixture",) if average else ()
+    mixed = ("best mixture",) if done.inference.is_average else ()
     heads = ("reading", "why it may be meant", "unknowns", "least residual", "after half the search")
     return Grid((*heads, "with other seeds", *mixed, ""), tuple(rows))
-
-
-def mixture(inference: Inference, outcome: Outcome) -> float:
-    """Return the least residual of any weighted mean over set-ups, as an average over workloads is one.
-
-    The weights are non-negative and add up to 1; the other unknowns may differ from set-up to set-up, which gives it
-    more freedom than the paper's average had.
-    """
-    import numpy as np
-    from scipy.optimize import nnls  # slow to import
-
-    scale = [max(abs(target.paper), target.floor) for target in inference.targets]
-    ours = np.array([one.ours for one in outcome.candidates]).T / np.array(scale)[:, None]
-    paper = np.array([target.paper for target in inference.targets]) / scale
-    sure = 1e3  # the weight of the equation that the weights add up to 1
-    weights, _ = nnls(np.vstack([ours, np.full(ours.shape[1], sure)]), np.append(paper, sure))
-    return float(np.sqrt(np.mean((ours @ (weights / weights.sum()) - paper) ** 2)))
 
 
 def _good(done: Inferred) -> Grid:
