@@ -72,7 +72,7 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """Whether the reading fits with other seeds than that of the search; a mixture that fits leaves it undecided."""
+        """Whether the reading fits with other seeds than the search; a mixture that fits leaves it undecided."""
         found = verdict(self.again)
         return OPEN if found == OUT and self.mixture is not None and self.mixture <= FITS else found
 
