@@ -119,7 +119,7 @@ def test_a_search_resumes_and_its_seed_gives_the_same_set_ups(
 
     def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
         ran.append(scenario.hash)
-        if len(ran) == 20:
+        if len(ran) == 9:
             raise KeyboardInterrupt
         return coflash.run(scenario, *rest)
 
@@ -187,9 +187,10 @@ def test_an_average_may_be_a_mixture_of_set_ups(known: Inference) -> None:
     assert 0.1 < search.mixture(two, above.candidates) <= min(two.residual(one.ours) for one in above.candidates)
 
 
-def test_a_mixture_that_fits_leaves_a_reading_undecided() -> None:
+def test_a_mixture_that_comes_near_leaves_a_reading_undecided() -> None:
     assert replace(outcome(""), again=0.5).verdict == OUT
-    assert replace(outcome(""), again=0.5, mixture=0.3).verdict == OUT
+    assert replace(outcome(""), again=0.5, mixture=0.45).verdict == OUT
+    assert replace(outcome(""), again=0.5, mixture=0.3).verdict == OPEN
     assert replace(outcome(""), again=0.5, mixture=0.1).verdict == OPEN
     assert replace(outcome(""), again=0.1, mixture=0.1).verdict == FIT
 

@@ -38,7 +38,7 @@ class Trial:
     """A point of the search."""
 
     number: int
-    """Its place in the order of the search, from 0."""
+    """Its place among the trials with a value, from 0."""
     values: dict[str, str]
     """Its values."""
     found: Estimate
@@ -222,7 +222,8 @@ class Search:
                 self._tell(study, trial, store)
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
-        for _ in range(todo):
+        for number in range(self._trials - todo, self._trials):
+            study.sampler = self._sampler(number)
             trial = study.ask()
             values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
             tried = tuple(
@@ -237,6 +238,11 @@ class Search:
             for job in jobs:
                 self._open.setdefault(job.key, []).append(opened)
             yield from (job.shares(None) for job in jobs)
+
+    def _sampler(self, number: int) -> Any:
+        """Return the sampler of a trial, with a seed of its own: a resumed search goes on as if never stopped."""
+        # A trial counts as bad until its value is known, so that parallel trials differ.
+        return _optuna().samplers.TPESampler(seed=self._seed + number, constant_liar=True)
 
     def _tell(self, study: optuna.Study, opened: _Open, store: Store) -> None:
         by_seed = list(zip(*(point.jobs for point in opened.points), strict=True))
@@ -262,8 +268,6 @@ class Search:
         content += [file.sha256 for file in self.inputs]
         study: optuna.Study = library.create_study(
             storage=library.storages.JournalStorage(JournalFileBackend(str(place / JOURNAL))),
-            # A trial counts as bad until its value is known, so that parallel trials differ.
-            sampler=library.samplers.TPESampler(seed=self._seed, constant_liar=True),
             study_name=hashlib.sha256("\n".join(map(str, content)).encode()).hexdigest()[:16],
             direction="minimize" if self._goal.is_minimum else "maximize",
             load_if_exists=True,
@@ -274,11 +278,14 @@ class Search:
         return study
 
     def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
-        done = [(trial.number, trial.user_attrs) for trial in study.trials if "found" in trial.user_attrs]
+        done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
         if not done:
             msg = f"tune: none of {len(study.trials)} trials gave a value of {self._goal.name}"
             raise CoflashError(msg)
-        trials = [Trial(at, one["values"], Estimate(**one["found"]), tuple(one["runs"])) for at, one in done]
+        trials = [
+            Trial(number, one["values"], Estimate(**one["found"]), tuple(one["runs"]))
+            for number, one in enumerate(done)
+        ]
         trials.sort(key=lambda trial: trial.found.mean or 0.0, reverse=not self._goal.is_minimum)
         best = self._scenario.set(list(trials[0].values.items()))
         return Tuning(place, self._goal.name, tuple(trials), best, sum(map(_is_settled, study.trials)) - len(trials))

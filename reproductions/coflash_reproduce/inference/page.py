@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from coflash import palette
 from coflash._core import __version__
@@ -32,9 +33,12 @@ from coflash_reproduce.inference.search import (
 from coflash_reproduce.page import table
 from coflash_reproduce.paper import Grid, Paper
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _WORST = 1.0
 """The largest residual that a figure shows."""
-_PANEL_INCHES, _HEIGHT_INCHES = 2.6, 2.4
+_PANEL_INCHES, _HEIGHT_INCHES, _PANELS_ABREAST = 2.6, 2.4, 3
 _HOW = (
     "A *reading* is one way of understanding the paper's text; its *unknowns* are numbers that it does not state. For "
     "each reading a search tries set-ups and holds what they give against the paper's numbers, the *targets*. The "
@@ -83,14 +87,15 @@ def draw(done: Inferred) -> dict[str, bytes]:
     Raises:
         CoflashError: matplotlib is missing.
     """
-    shown = [done.outcomes[0], *sorted(done.outcomes[1:], key=lambda one: one.again)[:3]]
-    unknowns = done.inference.unknowns
+    shown, unknowns = _nearest(done), done.inference.unknowns
+    columns = min(len(unknowns), _PANELS_ABREAST)
+    rows = math.ceil(len(unknowns) / columns)
     with style():
         from matplotlib.figure import Figure as Canvas
 
-        canvas = Canvas(figsize=(_PANEL_INCHES * len(unknowns), _HEIGHT_INCHES), layout="constrained")
+        canvas = Canvas(figsize=(_PANEL_INCHES * columns, _HEIGHT_INCHES * rows), layout="constrained")
         for place, unknown in enumerate(unknowns, 1):
-            axes = canvas.add_subplot(1, len(unknowns), place)
+            axes = canvas.add_subplot(rows, columns, place)
             axes.axhline(100 * FITS, color="#202020", linewidth=0.6, linestyle=":")
             for index, outcome in enumerate(shown):
                 if unknown not in done.inference.searched(outcome.reading):
@@ -109,7 +114,7 @@ def draw(done: Inferred) -> dict[str, bytes]:
             axes.set_ylim(0, 100 * _WORST)
             axes.set_xlabel(unknown.title)
             _ticks(axes, unknown)
-            if place == 1:
+            if (place - 1) % columns == 0:
                 axes.set_ylabel("residual (%)")
         legends = (axes.get_legend_handles_labels() for axes in canvas.axes)
         found = {label: handle for legend in legends for handle, label in zip(*legend, strict=True)}
@@ -117,16 +122,18 @@ def draw(done: Inferred) -> dict[str, bytes]:
         return {kind: picture(canvas, kind) for kind in FORMATS}
 
 
-def _ticks(axes: object, unknown: Unknown) -> None:
+def _nearest(done: Inferred) -> list[Outcome]:
+    """Return the first reading, and the three others that come nearest with other seeds."""
+    return [done.outcomes[0], *sorted(done.outcomes[1:], key=lambda one: one.again)[:3]]
+
+
+def _ticks(axes: Axes, unknown: Unknown) -> None:
     """Put four values with their units under an axis, which is logarithmic if the search is."""
-    low, high = (unknown.number(unknown.axis.at(share)) for share in (0.0, 0.999))
     if "*" in unknown.values:
-        axes.set_xscale("log")  # type: ignore[attr-defined]
-        places = [low * (high / low) ** (step / 3) for step in range(4)]
-    else:
-        places = [low + (high - low) * step / 3 for step in range(4)]
-    axes.set_xticks(places, [unknown.shown(place) for place in places])  # type: ignore[attr-defined]
-    axes.minorticks_off()  # type: ignore[attr-defined]
+        axes.set_xscale("log")
+    places = [unknown.number(unknown.axis.at(share)) for share in (0.0, 0.34, 0.67, 0.999)]
+    axes.set_xticks(places, [unknown.shown(place) for place in places])
+    axes.minorticks_off()
 
 
 def _inference(paper: Paper, done: Inferred, images: str) -> Iterator[str]:
@@ -145,7 +152,7 @@ def _inference(paper: Paper, done: Inferred, images: str) -> Iterator[str]:
         yield (
             "The targets are averages over workloads, and a set-up has one. The best mixture is the weighted mean over "
             "set-ups of a reading that comes nearest. It has more freedom than the paper's average had: that one fits "
-            "says nothing, but a reading is excluded only if none does."
+            "says nothing, but a reading is excluded only if none comes near."
         )
     yield table(_good(done))
     yield (
@@ -228,7 +235,7 @@ def _ends(inference: Inference, end: int, good: Iterable[Candidate]) -> str:
 
 
 def _targets(done: Inferred) -> Grid:
-    shown = [done.outcomes[0], *(one for one in done.outcomes[1:] if one.verdict == FIT)]
+    shown = _nearest(done)
     rows = [
         (target.what, show_change(target.paper), *(show_change(one.best.ours[index]) for one in shown))
         for index, target in enumerate(done.inference.targets)

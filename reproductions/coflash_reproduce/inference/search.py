@@ -72,9 +72,9 @@ class Outcome:
 
     @property
     def verdict(self) -> str:
-        """Whether the reading fits with other seeds than the search; a mixture that fits leaves it undecided."""
+        """Whether the reading fits with other seeds than the search; a mixture can save it from being excluded."""
         found = verdict(self.again)
-        return OPEN if found == OUT and self.mixture is not None and self.mixture <= FITS else found
+        return OPEN if found == OUT and self.mixture is not None and verdict(self.mixture) != OUT else found
 
     @property
     def trials(self) -> int:
