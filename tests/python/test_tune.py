@@ -20,7 +20,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
 
     def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
         ran.append(scenario.hash)
-        if len(ran) == 9:
+        if len(ran) == 4:
             raise KeyboardInterrupt
         return coflash.run(scenario, *rest)
 
@@ -28,7 +28,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
     with pytest.raises(KeyboardInterrupt):
         coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, workers=1)
     before = len(coflash.results(tmp_path))
-    assert before <= 8
+    assert before <= 3
     tuning = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12, workers=1)
     assert len(tuning.trials) == 12
     assert len(ran) <= 13

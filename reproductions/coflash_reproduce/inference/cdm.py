@@ -273,7 +273,8 @@ _OLTP_ONLY = (
     Reading(
         "weight-0",
         "removable pages count as invalid in a victim's cost",
-        "The paper does not say what GC makes of them when it chooses a victim.",
+        "The paper does not say what GC makes of them when it chooses a victim. What a dropped page costs depends on "
+        "the order in which pages are used again, which a stationary generator lacks: `--trace` tells more.",
         lines={CDM: _WEIGHT_0},
     ),
     Reading(
