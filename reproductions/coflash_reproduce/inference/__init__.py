@@ -33,7 +33,7 @@ class Effort:
 
 SCALES = {
     "quick": {"cdm": Effort(6, 1024), "shadowgc": Effort(6, 1024)},
-    "full": {"cdm": Effort(12, 512), "shadowgc": Effort(16, 1024)},
+    "full": {"cdm": Effort(12, 512), "shadowgc": Effort(12, 1024)},
 }
 """The effort by scale and paper."""
 INFERENCES: dict[str, Inferences] = {"cdm": cdm.inferences, "shadowgc": shadowgc.inferences}
