@@ -25,7 +25,7 @@ FITS = 0.2
 """The residual up to which a reading fits: the deviation up to which a statement of a reproduction holds."""
 EXCLUDED = 0.4
 """The residual above which a reading is excluded. One between the two might fit after a longer search."""
-GOOD = 0.05
+GOOD = 0.1
 """A set-up is as good as the best one of its reading if its residual is larger by no more than this."""
 OTHER_SEEDS = (2, 3, 4)
 """The seeds with which the best set-up of each reading is run again: it was chosen for its residual with seed 1."""
