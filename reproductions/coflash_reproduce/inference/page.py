@@ -157,8 +157,8 @@ def _inference(paper: Paper, done: Inferred, images: str) -> Iterator[str]:
     yield table(_good(done))
     yield (
         f"The set-ups whose residual is within {100 * GOOD:.0f} points of the best of their reading: the range of each "
-        "unknown among them, and how many they are. A wide range is an unknown that these numbers do not tell; a narrow "
-        "one says little if they are few, since more set-ups can only widen it."
+        "unknown among them, and how many they are. A wide range is an unknown that these numbers do not tell; a "
+        "narrow one says little if they are few, since more set-ups can only widen it."
     )
     yield table(_targets(done))
 

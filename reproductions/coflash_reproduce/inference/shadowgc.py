@@ -170,15 +170,8 @@ _READINGS = (
     ),
     _reading(
         "cost-benefit",
-        "two active blocks, no limit, cost-benefit victims",
-        "The paper says greedy; victims that look at age are the alternative.",
-        {_VICTIM: "cost-benefit"},
-        _NO_LIMIT,
-    ),
-    _reading(
-        "three-blocks-cost-benefit",
         "a block of its own for GC's other pages, no limit, cost-benefit victims",
-        "Both of the above.",
+        "The paper says greedy. Only where victims are chosen by age as well does delay cost, as it does in the paper.",
         {_BLOCKS: _THREE_BLOCKS, _VICTIM: "cost-benefit"},
         _NO_LIMIT,
     ),
