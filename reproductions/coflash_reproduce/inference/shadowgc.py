@@ -171,7 +171,7 @@ _READINGS = (
     _reading(
         "cost-benefit",
         "a block of its own for GC's other pages, no limit, cost-benefit victims",
-        "The paper says greedy. Only where victims are chosen by age as well does delay cost, as it does in the paper.",
+        "The paper says greedy. Where victims are chosen by age as well, putting a block off may cost.",
         {_BLOCKS: _THREE_BLOCKS, _VICTIM: "cost-benefit"},
         _NO_LIMIT,
     ),
