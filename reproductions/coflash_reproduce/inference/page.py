@@ -256,8 +256,8 @@ def _together(done: Sequence[Inferred]) -> Iterator[str]:
     targets = sum(len(one.inference.targets) for one in done)
     yield f"## {_capital(names)} together"
     yield (
-        f"If one choice of {', '.join(done[0].inference.selected)} is meant for both: {free} unknowns against {targets} "
-        "targets. The best choice for both, from the same runs, with the seed of the search:"
+        f"If one choice of {', '.join(done[0].inference.selected)} is meant for both: {free} unknowns against "
+        f"{targets} targets. The best choice for both, from the same runs, with the seed of the search:"
     )
     rows = []
     for reading in _common(done):

@@ -47,7 +47,8 @@ def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
             scenario=_device(divisor),
             scaling=f"One plane of 2,048 blocks with {_FLASH_MIB // divisor * 64 // 2048} pages each, {divisor} times "
             "smaller than the paper's device, with buffers, footprint and rate in proportion; values are shown as on "
-            "the paper's device. One stream of writes by Zipf's law stands for fifteen traces.",
+            "the paper's device. One stream of writes by Zipf's law stands for fifteen traces. The error of a number "
+            f"below {_NOISE:.0%} is relative to {_NOISE:.0%}: smaller changes are within what chance makes of a run.",
             lines={line: {"cooperation": SCHEMES[line]} for line in COMPARED},
             axis={0.0: {}},
             unknowns=_unknowns(divisor),
@@ -102,7 +103,7 @@ def _unknowns(divisor: int) -> tuple[Unknown, ...]:
         ),
         Unknown(
             "precondition.random_passes",
-            "random prefill, device writes",
+            "random prefill (device writes)",
             "0.02..1.28*2",
             "“Filled with uniform random writes”; how many is not stated.",
         ),
