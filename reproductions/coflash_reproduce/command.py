@@ -13,6 +13,7 @@ app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option
 
 _SCALE = "quick: minutes, on a smaller device of the same proportions; full: as published."
 _OUT = "The folder for page, figures, tables and runs; results/reproduce/PAPER-SCALE if left out."
+_INFER = "Search what the paper leaves open instead: which readings give its numbers, and which do not."
 _PUBLISH = "Write the page and its images into this folder as well."
 
 
@@ -27,15 +28,23 @@ def reproduce(
     out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help=_OUT)] = None,
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
     jobs: Annotated[
-        int | None, typer.Option("--jobs", metavar="N", min=1, help="Runs at once; by default one for each core.")
+        int | None,
+        typer.Option("--jobs", metavar="N", min=1, help="Runs at once; by default one for each core, with --infer 1."),
     ] = None,
+    infer: Annotated[bool, typer.Option("--infer", help=_INFER)] = False,
     quiet: Quiet = False,
 ) -> None:
     """Run a paper's experiments and put its numbers beside ours; runs that are in the folder are not repeated."""
-    from coflash_reproduce.reproduction import reproduce as run  # slow to import
+    from coflash_reproduce.inference import infer as search  # both are slow to import
+    from coflash_reproduce.reproduction import reproduce as run
 
     place = out or Path("results/reproduce") / f"{paper}-{scale}"
     console = None if quiet else errors()
+    if infer:
+        page = search(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
+        if not quiet:
+            output().print(f"page: {page}", highlight=False, soft_wrap=True)
+        return
     done = run(paper, scale, trace or (), out=place, publish=publish, jobs=jobs, console=console)
     if quiet:
         return

@@ -19,7 +19,7 @@ from coflash_reproduce.studies import caching_less, cdm_victim_scores, frozen_sp
 from coflash_reproduce.study import Study
 from coflash_reproduce.study_page import Tested
 
-__all__ = ["PAPERS", "STUDIES", "Done", "Reproduction", "reproduce", "study"]
+__all__ = ["PAPERS", "STUDIES", "Done", "Reproduction", "one_of", "reproduce", "study"]
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
 STUDIES: dict[str, Study] = {
@@ -78,7 +78,7 @@ def reproduce(
         CoflashError: An argument cannot be used, a run failed, or the folder cannot be written.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    chosen = PAPERS[_one_of("paper", paper, list(PAPERS))]
+    chosen = PAPERS[one_of("paper", paper, list(PAPERS))]
     runs = _carry_out(chosen, scale, traces, out, publish, jobs, console)
     return Reproduction(chosen, runs, tuple(page.judged(chosen, runs)), out / f"{chosen.name}.md")
 
@@ -97,7 +97,7 @@ def study(
 
     The arguments and errors are those of `reproduce`; `name` is that of the study.
     """
-    chosen = STUDIES[_one_of("study", name, list(STUDIES))]
+    chosen = STUDIES[one_of("study", name, list(STUDIES))]
     runs = _carry_out(chosen, scale, traces, out, publish, jobs, console)
     return Done(chosen, runs, tuple(study_page.tested(chosen, runs)), out / f"{chosen.name}.md")
 
@@ -112,7 +112,7 @@ def _carry_out(
     console: Console | None,
 ) -> Runs:
     """Run the experiments and write all files."""
-    _one_of("scale", scale, list(chosen.scales))
+    one_of("scale", scale, list(chosen.scales))
     needs_matplotlib()
     places = [out] if publish is None else [out, publish]
     for place in places:
@@ -146,7 +146,12 @@ def _write_tables(of: Investigation, runs: Runs, folder: Path) -> None:
         atomic_write.write_file(folder / f"{of.name}-{exhibit.name}.csv", content)
 
 
-def _one_of(what: str, given: str, allowed: Sequence[str]) -> str:
+def one_of(what: str, given: str, allowed: Sequence[str]) -> str:
+    """Return an argument that is one of a few names.
+
+    Raises:
+        CoflashError: It is none of them.
+    """
     if given not in allowed:
         msg = f'{what}: "{given}" was given{hint(given, allowed)}'
         raise CoflashError(msg)

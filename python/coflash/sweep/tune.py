@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError, __version__
 from coflash.measures.catalogue import metric, named
+from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario
 from coflash.sweep import standard_error
-from coflash.sweep.design import Axis, Choices, axes_of, check_keys
+from coflash.sweep.design import Assignment, Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.plan import Job, Point
@@ -36,12 +37,14 @@ JOURNAL = "tune.journal"
 class Trial:
     """A point of the search."""
 
+    number: int
+    """Its place among the trials with a value, from 0."""
     values: dict[str, str]
     """Its values."""
     found: Estimate
     """The objective, over the seeds."""
     runs: tuple[str, ...]
-    """The names of its runs in the folder of results."""
+    """The names of its runs in the folder of results: for each seed, those of the goal's cases."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +54,7 @@ class Tuning:
     path: Path
     """The folder of its results."""
     objective: str
-    """The metric, by its path."""
+    """The name of what was minimised or maximised; of a metric, its path."""
     trials: tuple[Trial, ...]
     """The trials with a value, the best first."""
     scenario: Scenario
@@ -116,10 +119,14 @@ def tune(
 
 @dataclass(frozen=True)
 class Goal:
-    """A metric, and whether it is minimised."""
+    """A number that the runs of a point give, and whether it is minimised."""
 
-    metric: str
+    name: str
     is_minimum: bool
+    value: Callable[[Sequence[Metrics]], float | None] = field(repr=False)
+    """Its computation from the metrics of a point's cases, in their order; None if they do not give it."""
+    cases: tuple[Assignment, ...] = ((),)
+    """The runs of a point with one seed, each by its changes to the scenario."""
 
 
 def goal(minimise: str | None, maximise: str | None) -> Goal:
@@ -131,7 +138,9 @@ def goal(minimise: str | None, maximise: str | None) -> Goal:
     if (minimise is None) == (maximise is None):
         msg = "tune: minimise or maximise is needed, one of them, such as minimise response.p99"
         raise CoflashError(msg)
-    return Goal(metric(minimise or maximise or ""), minimise is not None)
+    name = metric(minimise or maximise or "")
+    read = named(name).read
+    return Goal(name, minimise is not None, lambda runs: read(runs[0]))
 
 
 def folder_for(out: str | os.PathLike[str]) -> FolderStore:
@@ -152,7 +161,8 @@ class _Open:
     """A trial with unfinished runs."""
 
     trial: optuna.Trial
-    point: Point
+    points: tuple[Point, ...]
+    """Its cases."""
     left: int
     is_failed: bool = False
 
@@ -194,7 +204,8 @@ class Search:
 
         store.check()
         study = self._study(store.path)
-        runs_each = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
+        seeds = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
+        runs_each = seeds * len(self._goal.cases)
         todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
         with Watch(console, todo * runs_each) as watch:
             if todo:
@@ -211,29 +222,39 @@ class Search:
                 self._tell(study, trial, store)
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
-        for _ in range(todo):
+        for number in range(self._trials - todo, self._trials):
+            study.sampler = self._sampler(number)
             trial = study.ask()
-            tried = Point.of(
-                self._scenario, self.inputs, tuple((a.key, _suggest(trial, a)) for a in self._axes), self._seeds
+            values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
+            tried = tuple(
+                Point.of(self._scenario, self.inputs, (*values, *case), self._seeds) for case in self._goal.cases
             )
-            if tried.refused:
-                watch.refused(tried)
+            if refused := next((point for point in tried if point.refused), None):
+                watch.refused(refused)
                 _fail(study, trial)
                 continue
-            opened = _Open(trial, tried, len(tried.jobs))
-            for job in tried.jobs:
+            jobs = [job for point in tried for job in point.jobs]
+            opened = _Open(trial, tried, len(jobs))
+            for job in jobs:
                 self._open.setdefault(job.key, []).append(opened)
-            yield from (job.shares(None) for job in tried.jobs)
+            yield from (job.shares(None) for job in jobs)
+
+    def _sampler(self, number: int) -> Any:
+        """Return the sampler of a trial, with a seed of its own: a resumed search goes on as if never stopped."""
+        # A trial counts as bad until its value is known, so that parallel trials differ.
+        return _optuna().samplers.TPESampler(seed=self._seed + number, constant_liar=True)
 
     def _tell(self, study: optuna.Study, opened: _Open, store: Store) -> None:
-        keys = [job.key for job in opened.point.jobs]
-        read = named(self._goal.metric).read
-        values = [read(metrics_of(document)) for _, _, document in store.runs(keys)]
-        found = estimate(values)
-        if opened.is_failed or found.mean is None:
+        by_seed = list(zip(*(point.jobs for point in opened.points), strict=True))
+        keys = [job.key for jobs in by_seed for job in jobs]
+        metrics = {key: metrics_of(document) for key, _, document in store.runs(keys)}
+        found = estimate(
+            [] if opened.is_failed else [self._goal.value([metrics[job.key] for job in jobs]) for jobs in by_seed]
+        )
+        if found.mean is None:
             _fail(study, opened.trial)
             return
-        opened.trial.set_user_attr("values", opened.point.values)
+        opened.trial.set_user_attr("values", {axis.key: opened.points[0].values[axis.key] for axis in self._axes})
         opened.trial.set_user_attr("found", found._asdict())
         opened.trial.set_user_attr("runs", keys)
         study.tell(opened.trial, found.mean)
@@ -247,8 +268,6 @@ class Search:
         content += [file.sha256 for file in self.inputs]
         study: optuna.Study = library.create_study(
             storage=library.storages.JournalStorage(JournalFileBackend(str(place / JOURNAL))),
-            # A trial counts as bad until its value is known, so that parallel trials differ.
-            sampler=library.samplers.TPESampler(seed=self._seed, constant_liar=True),
             study_name=hashlib.sha256("\n".join(map(str, content)).encode()).hexdigest()[:16],
             direction="minimize" if self._goal.is_minimum else "maximize",
             load_if_exists=True,
@@ -261,12 +280,15 @@ class Search:
     def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
         done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
         if not done:
-            msg = f"tune: none of {len(study.trials)} trials gave a value of {self._goal.metric}"
+            msg = f"tune: none of {len(study.trials)} trials gave a value of {self._goal.name}"
             raise CoflashError(msg)
-        trials = [Trial(known["values"], Estimate(**known["found"]), tuple(known["runs"])) for known in done]
+        trials = [
+            Trial(number, one["values"], Estimate(**one["found"]), tuple(one["runs"]))
+            for number, one in enumerate(done)
+        ]
         trials.sort(key=lambda trial: trial.found.mean or 0.0, reverse=not self._goal.is_minimum)
         best = self._scenario.set(list(trials[0].values.items()))
-        return Tuning(place, self._goal.metric, tuple(trials), best, sum(map(_is_settled, study.trials)) - len(trials))
+        return Tuning(place, self._goal.name, tuple(trials), best, sum(map(_is_settled, study.trials)) - len(trials))
 
 
 def _suggest(trial: optuna.Trial, axis: Axis) -> str:

@@ -1,0 +1,345 @@
+"""What the CDM paper leaves open: footprints, skew, load and cache sizes, and how parts of its text are to be read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from statistics import mean
+from typing import Any
+
+from coflash import trace
+from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
+from coflash.scenario import Scenario
+from coflash_reproduce.cdm import reading as paper
+from coflash_reproduce.cdm.workloads import (
+    BASELINE,
+    CAPACITY_GIB,
+    CDM,
+    GIB,
+    JEDEC_BYTES,
+    JEDEC_REQUESTS,
+    OLTP_BYTES,
+    OLTP_REQUESTS,
+    ROUNDS,
+)
+from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown
+
+CACHE_GIB = (0.25, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+"""The cache sizes, on the paper's device."""
+SIZES_MIN = 4
+"""The fewest sizes of a figure."""
+PLANES = 64
+"""The planes of the paper's device. On one of them pauses are as many times longer."""
+
+_SPACE, _SKEW, _PAUSE = (
+    "workload.synthetic.space",
+    "workload.synthetic.generator.exponent",
+    "workload.synthetic.arrival.max",
+)
+_WEIGHT_0 = {"cooperation": {"name": "cdm", "removable_weight": 0.0}}
+
+
+def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
+    """Return those of both workloads of figures 6 to 9; with a trace, that of OLTP on it.
+
+    Args:
+        divisor: That of capacities, address spaces and requests: a power of 2 up to 1024.
+        traces: The files of the OLTP trace, where the user has it.
+
+    Raises:
+        CoflashError: A trace cannot be read.
+    """
+    if traces:
+        return (_replayed(traces),)
+    return _jedec(divisor), _oltp(divisor)
+
+
+def _device(divisor: int, workload: dict[str, Any]) -> Scenario:
+    """Return one plane of the paper's device, smaller by the rest of the division."""
+    base = Scenario.load("cdm-64g").with_({"cooperation": "none", "cache.size": "0B"}).to_dict()
+    flash = {**base["flash"], "channels": 1, "planes_per_die": 1, "blocks_per_plane": 4096 * PLANES // divisor}
+    return Scenario.from_dict({**base, "flash": flash, "workload": workload})
+
+
+def _workload(divisor: int, requests: int, gib: float, **shares: str) -> dict[str, Any]:
+    return {
+        "synthetic": {
+            "generator": {"name": "zipf", "exponent": 0.5},
+            "requests": requests // divisor,
+            "space": _size(gib * GIB / divisor),
+            "arrival": {"name": "uniform", "max": "8ms"},
+            **shares,
+        }
+    }
+
+
+def _size(count: float) -> str:
+    """Write a size in whole pages."""
+    return f"{int(count) // 4096 * 4}KiB"
+
+
+def _unknowns(divisor: int) -> tuple[Unknown, ...]:
+    step = 2**20 // divisor
+    return (
+        Unknown(
+            _SPACE,
+            "live footprint",
+            f"{4 * step}KiB..{48 * step}KiB:{step}KiB",
+            "Table 1 gives a size of 31.2 and 30.7 GB, which may be the address space, or all that is read and "
+            "written. The device exports 54 GiB.",
+            divisor,
+        ),
+        Unknown(
+            _SKEW,
+            "skew (exponent of Zipf's law)",
+            "0.02..1.2",
+            "Neither trace is public in full. 0 is uniform; above 1.2 the smallest cache absorbs nearly everything.",
+        ),
+        Unknown(
+            _PAUSE,
+            "longest pause between requests",
+            f"{125 * PLANES}us..{16000 * PLANES}us*2",
+            "Arrival times are not given. Copies and WAF do not depend on them, responses do. Below 0.1 ms the device "
+            "cannot keep up; Financial1 has a mean of 8.2 ms.",
+            1 / PLANES,
+        ),
+    )
+
+
+def _lines(cooperation: Mapping[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+    cdm = cooperation or {"name": "cdm", "removable_weight": 1.0}
+    return {BASELINE: {"cooperation": {"name": "none"}}, CDM: {"cooperation": cdm}}
+
+
+def _mean(measure: Measure) -> Any:
+    return lambda measured: mean(measured.changes(CDM, measure))
+
+
+def _least(measured: Measured) -> float:
+    return max(measured.changes(CDM, WAF_HOST))
+
+
+def _greatest(measured: Measured) -> float:
+    return min(measured.changes(CDM, WAF_HOST))
+
+
+def _targets(of: str) -> tuple[Target, ...]:
+    least, greatest = paper.WAF_CHANGES[of]
+    return (
+        Target("pages copied, mean change", paper.COPIES_CHANGE[of], _mean(COPIED)),
+        Target("WAF, least change", least, _least),
+        Target("WAF, greatest change", greatest, _greatest),
+        Target("mean response, mean change", paper.MEAN_CHANGE[of], _mean(MEAN)),
+        Target("its std. deviation, mean change", paper.STDDEV_CHANGE[of], _mean(STDDEV)),
+    )
+
+
+def _selections() -> tuple[tuple[float, ...], ...]:
+    """Return the sizes that a figure may have: each twice the one before, or equal steps, perhaps after a small one."""
+    doubled = [gib for gib in CACHE_GIB if math.log2(gib).is_integer()]
+    ends = [(low, high) for low in range(len(doubled)) for high in range(low + SIZES_MIN, len(doubled) + 1)]
+    steps = ((2.0, 4.0, 6.0, 8.0), (4.0, 8.0, 12.0, 16.0))
+    small = [((gib,) if gib else ()) for gib in (0.0, 0.25, 0.5, 1.0)]
+    return *(tuple(doubled[low:high]) for low, high in ends), *(first + rest for rest in steps for first in small)
+
+
+_SELECTED = {
+    "least cache size": "0.25 to 4 GiB",
+    "greatest cache size": "2 to 16 GiB",
+    "their spacing": "each twice the one before, or equal steps, perhaps after a smaller one",
+}
+
+
+_REFERENCE = Reading(
+    "reference",
+    "as the reproduction reads it",
+    "NVM-basic is the same non-volatile cache without cooperation; the whole exported space is mapped before, as after "
+    "the warm-up that the paper describes; GC copies into the block that requests fill; a removable page counts as "
+    "valid in a victim's cost; reads enter the cache; ten rounds are ten times as many requests, drawn anew.",
+)
+
+
+def _rounds(requests: int) -> tuple[Reading, ...]:
+    """Return what else ten rounds may be, given the requests of one."""
+    return (
+        Reading(
+            "repeated",
+            "ten identical rounds",
+            "“Repeat 10 times” may mean the same requests at the same addresses.",
+            {"workload.repeat": ROUNDS, "workload.synthetic.requests": requests},
+        ),
+        Reading(
+            "one-round",
+            "ten runs of one round, and their mean",
+            "“Repeat 10 times” may mean this as well.",
+            {"workload.synthetic.requests": requests},
+        ),
+    )
+
+
+def _shared(scale: float) -> tuple[Reading, ...]:
+    """Return the readings of both workloads, given the time in which as large a share of the cache is written.
+
+    Args:
+        scale: That time, as a multiple of the paper's: commits come after 5 s there.
+    """
+    commits = {"name": "cdm-consistent", "commit_interval": f"{round(5e6 * scale)}us"}
+    return (
+        Reading(
+            "erased",
+            "only the footprint is mapped",
+            "The paper warms up by sequential writes; of how much of the device is not said. What is never written is "
+            "then spare space.",
+            {"precondition": {"fill": "none"}},
+        ),
+        Reading(
+            "own-block",
+            "GC copies into a block of its own",
+            "The usual choice of today, where the paper has a single active block in each plane.",
+            {"ftl.shared_streams": [["host", "evict"]]},
+        ),
+        Reading(
+            "over-provisioning",
+            "15 % spare of what is exported",
+            "Over-provisioning is usually a share of the exported space.",
+            {"ftl.spare.definition": "over_provisioning"},
+        ),
+        Reading(
+            "consistent",
+            "consistent CDM was evaluated",
+            "Section 4 says of the evaluated system that its GC sets pages to write-protected, which is of the "
+            "consistent scheme.",
+            lines={CDM: {"cooperation": commits}},
+        ),
+    )
+
+
+def _jedec(divisor: int) -> Inference:
+    workload = _workload(divisor, JEDEC_REQUESTS * ROUNDS, 14, trim_share="6%", flush_share="5%")
+    return _inference(
+        "jedec",
+        "JEDEC",
+        divisor,
+        workload,
+        (
+            _REFERENCE,
+            Reading(
+                "address-space",
+                "31.2 GB are its address space",
+                "Table 1 calls it the size of the workload.",
+                {_SPACE: _size(JEDEC_BYTES / divisor)},
+            ),
+            Reading(
+                "sequential",
+                "runs of 16 requests from uniform starts",
+                "Clients write files in sequence; the order of the licensed trace is not known to us.",
+                {"workload.synthetic.generator": {"name": "runs", "sequential_share": "94%", "from": "uniform"}},
+            ),
+            Reading(
+                "drains",
+                "NVM-basic drains at each flush",
+                "The slides call it a temporary cache like DRAM. 5 % of the requests are flushes.",
+                lines={BASELINE: {"cache.volatile": True}},
+            ),
+            *_rounds(JEDEC_REQUESTS // divisor),
+            *_shared(PLANES / divisor),
+        ),
+    )
+
+
+def _oltp(divisor: int) -> Inference:
+    workload = _workload(divisor, OLTP_REQUESTS * ROUNDS, 22, read_share="52%")
+    return _inference(
+        "oltp",
+        "OLTP",
+        divisor,
+        workload,
+        (
+            _REFERENCE,
+            Reading(
+                "address-space",
+                "30.7 GB are its address space",
+                "Table 1 calls it the size of the workload.",
+                {_SPACE: _size(OLTP_BYTES / divisor)},
+            ),
+            *_OLTP_ONLY,
+            *_rounds(OLTP_REQUESTS // divisor),
+            *_shared(PLANES / divisor),
+        ),
+    )
+
+
+_OLTP_ONLY = (
+    Reading(
+        "weight-0",
+        "removable pages count as invalid in a victim's cost",
+        "The paper does not say what GC makes of them when it chooses a victim. What a dropped page costs depends on "
+        "the order in which pages are used again, which a stationary generator lacks: `--trace` tells more.",
+        lines={CDM: _WEIGHT_0},
+    ),
+    Reading(
+        "no-read-allocate",
+        "reads do not enter the cache",
+        "The paper describes writes; that a page read enters too is not said of the evaluation.",
+        {"cache.read_allocate": False},
+    ),
+)
+
+
+def _inference(
+    name: str, title: str, divisor: int, workload: dict[str, Any], readings: tuple[Reading, ...]
+) -> Inference:
+    return Inference(
+        name=name,
+        title=title,
+        scenario=_device(divisor, workload),
+        scaling=f"Capacity, caches, footprint and requests are {divisor} times smaller than the paper's. There is one "
+        f"plane of {PLANES}, with pauses {PLANES} times as long, so that it has the paper's load. All values are shown "
+        "as on the paper's device. Requests of one page of 4 KiB by Zipf's law stand for the trace, with the "
+        "shares of reads, trims and flushes of the paper's table 1.",
+        lines=_lines(),
+        axis={gib: {"cache.size": _size(gib * GIB / divisor)} for gib in CACHE_GIB},
+        unknowns=_unknowns(divisor),
+        targets=_targets(name),
+        readings=readings,
+        selections=_selections(),
+        selected=_SELECTED,
+        unit="GiB",
+    )
+
+
+def _replayed(traces: tuple[str, ...]) -> Inference:
+    """Return OLTP on the user's trace: the device is as large as makes its footprint a share of the flash."""
+    footprint = int(trace.info(traces)["footprint_pages"])
+    blocks = [round(footprint / share / 64) for share in (0.75, 0.35)]
+    scenario = _device(256, {"remap": "dense", "repeat": ROUNDS}).with_({"flash.blocks_per_plane": blocks[0]})
+    return Inference(
+        name="oltp-trace",
+        title="OLTP on the given trace",
+        scenario=scenario,
+        scaling=f"The trace is repeated {ROUNDS} times on one plane, of which its {footprint:,} pages are a share. "
+        "Cache sizes have the same shares of the device as on the paper's.",
+        lines=_lines(),
+        # A size in percent is of the exported space, which is 85 % of the flash.
+        axis={gib: {"cache.size": f"{100 * gib / CAPACITY_GIB / 0.85:.4f}%"} for gib in CACHE_GIB},
+        unknowns=(
+            Unknown(
+                "flash.blocks_per_plane",
+                "blocks of 64 pages",
+                f"{blocks[0]}..{blocks[1]}",
+                "The footprint is then 75 % to 35 % of the flash: what the paper's trace touches is not known.",
+            ),
+            Unknown(
+                "replay.time_scale",
+                "factor on the pauses between requests",
+                "1..64*4",
+                f"The device has one plane, the paper's {PLANES}.",
+            ),
+        ),
+        targets=_targets("oltp"),
+        readings=(_REFERENCE, *_OLTP_ONLY, *_shared(footprint / 0.55 * 4096 / (CAPACITY_GIB * GIB))),
+        selections=_selections(),
+        selected=_SELECTED,
+        unit="GiB",
+        trace=traces,
+    )
