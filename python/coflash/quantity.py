@@ -81,4 +81,5 @@ def _scaled(value: float, kind: Unit) -> str:
     scaled = value / factor
     if scaled == round(scaled):
         return f"{scaled:,.0f} {unit}"
-    return f"{scaled:,.{max(0, 3 - len(f'{abs(scaled):.0f}'))}f} {unit}"
+    power = int(f"{scaled:.2e}".partition("e")[2])  # of ten, when rounded to three digits: 9.997 counts as 10.0
+    return f"{scaled:,.{max(0, 2 - max(0, power))}f} {unit}"

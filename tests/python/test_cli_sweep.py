@@ -53,6 +53,10 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     assert intervals.findall(beside.stdout) == p99[:2]
     queried = coflash("results", "sql", 'select "cache.size", count(*) from runs group by 1', "--in", out)
     assert "1MiB" in queried.stdout
+    # What a user gave is text, never markup and no picture, also where JSON would have no number.
+    asked = ("results", "sql", "select '[/red] :x: [b]bold[/b]' as \":x:\", 'nan'::double as gap", "--in", out)
+    assert all(word in coflash(*asked).stdout for word in ("[/red] :x: [b]bold[/b]", ":x:"))
+    assert json.loads(coflash(*asked, "--json").stdout) == [{":x:": "[/red] :x: [b]bold[/b]", "gap": None}]
     assert coflash("results", "export", str(tmp_path / "all.csv"), "--in", out).returncode == 0
     assert (tmp_path / "all.csv").read_text("utf-8").count("\n") == 9
 

@@ -405,6 +405,55 @@ def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
     assert complaints(browser) == []
 
 
+def test_nothing_that_a_user_wrote_is_a_script(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    harm = "<!--<script>document.title = 'harm'</script><img src=x onerror=\"document.title = 'harm'\">"
+    evil = []
+    for place, like in enumerate(results[:2]):
+        scenario = {**like.document["scenario"], "description": harm, "name": f"{harm}{place}", "seed": 1}
+        workload = {**like.workload, "description": harm, "remarks": [harm], "inputs": [{"file": harm, "sha256": harm}]}
+        document = {**like.document, "scenario": scenario, "workload": workload}
+        evil.append(like.with_document(document))
+    write_report(Study(evil, title=harm, question=harm, background=harm), tmp_path / "evil.html")
+    complaints(browser)
+    browser.get((tmp_path / "evil.html").as_uri())
+    assert run(browser, "return document.documentElement.dataset.ready") == "yes"
+    assert harm in texts(browser, "h1, .question, .remarks li, .facts dd")
+    assert len(column(browser, 2)) == 2
+    assert browser.title == harm
+    assert complaints(browser) == []
+
+
+def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> None:
+    empty = "return $$('figure').filter((one) => one.offsetParent && !$('.plot > *', one)).length"
+    assert run(page, empty) > 0
+    assert page.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    assert run(page, empty) == 0
+
+
+def test_a_dot_lies_on_its_line(page: WebDriver) -> None:
+    """Where the runs' windows are of another length, too: a course is read at the point before."""
+    Select(find(page, "#course")).select_by_visible_text("Mean response")
+    for title in ("Mean response", "WAF, by host writes"):
+        plot = find(figure(page, title), ".plot")
+        plot.send_keys(*[Keys.ARROW_RIGHT] * 3)
+        off = run(
+            page,
+            """const [plot] = arguments, lines = $$('svg > g:not(.cursor) > path[fill=none], svg > g > path:not([fill])', plot);
+            const dots = $$('.cursor circle, .cursor path', plot).slice(1).map((dot) => dot.getBBox());
+            return dots.map((box) => Math.min(...lines.flatMap((line) => {
+              const long = line.getTotalLength();
+              return Array.from({ length: 4000 }, (_, at) => line.getPointAtLength(at / 3999 * long))
+                .map((point) => Math.hypot(point.x - box.x - box.width / 2, point.y - box.y - box.height / 2));
+            })))""",
+            plot,
+        )
+        assert off, title
+        assert max(off) < 1.0, title
+        plot.send_keys(Keys.ESCAPE)
+
+
 def test_parts_that_only_some_systems_have_are_shown_for_these(
     browser: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:

@@ -14,6 +14,8 @@ from rich.table import Table
 from coflash._core import CoflashError
 from coflash.files import atomic_write
 from coflash.scenario import Scenario
+from coflash.terminal import errors as errors
+from coflash.terminal import output as output
 
 STANDARD_OUTPUT = Path("-")
 
@@ -31,16 +33,6 @@ JsonFile = Annotated[
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
-
-
-def output() -> Console:
-    """Return the console for results: standard output."""
-    return Console()
-
-
-def errors() -> Console:
-    """Return the console for progress and errors: standard error."""
-    return Console(stderr=True)
 
 
 def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
@@ -103,7 +95,7 @@ def show_table(table: Table, console: Console) -> None:
 def notes(remarks: Iterable[str]) -> None:
     """Print assumptions and other remarks on the standard error stream."""
     for remark in remarks:
-        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+        errors().print(f"note: {remark}", style="yellow", highlight=False, soft_wrap=True)
 
 
 def plain_table(*columns: str) -> Table:

@@ -14,7 +14,7 @@ from coflash.cli.sweep import Measures
 from coflash.files import atomic_write
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF
-from coflash.results.database import export_table, results
+from coflash.results.database import export_table, json_rows, results
 from coflash.results.store import store_at
 
 app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
@@ -95,11 +95,11 @@ def sql(
         export_table(found.to_arrow(), output_file)
         typer.echo(output_file)
     elif json:
-        show_json(found.to_arrow().to_pylist())
+        show_json(json_rows(found.to_arrow()))
     else:
         table = plain_table(*found.columns)
-        for row in zip(*found.to_dict().values(), strict=True):
-            table.add_row(*("" if value is None else str(value) for value in row))
+        for row in json_rows(found.to_arrow()):
+            table.add_row(*("" if value is None else str(value) for value in row.values()))
         output().print(table)
 
 

@@ -42,8 +42,8 @@ def report_html(study: Study) -> str:
         question=f'<p class="question">{escape(study.question)}</p>' if study.question else "",
         background=background if study.background else "",
         style=_asset("report.css"),
-        # Inside a script element, only `</` could end the data.
-        data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/"),
+        # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow what follows it.
+        data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
         script="\n".join(_asset(name) for name in SCRIPTS),
         version=escape(__version__),

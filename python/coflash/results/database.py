@@ -290,8 +290,16 @@ def _csv(table: pa.Table) -> bytes:
     return file.getvalue()
 
 
+def json_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table as JSON knows them: what is no finite number is null."""
+    return [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in table.to_pylist()
+    ]
+
+
 def _json(table: pa.Table) -> bytes:
-    return (json.dumps(table.to_pylist(), indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(json_rows(table), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 _EXPORTS = {".parquet": _parquet, ".csv": _csv, ".json": _json}

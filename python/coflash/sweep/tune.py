@@ -16,11 +16,11 @@ from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario
-from coflash.sweep import standard_error
 from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.plan import Job, Point
+from coflash.terminal import errors
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def tune(
         scenario, axes_of(over), trace, goal(minimise, maximise), seeds=seeds, trials=trials, seed=tune_seed
     )
     place = Place(engine, workers, address, search.inputs)
-    return search.run(folder_for(out), place, standard_error() if progress else None)
+    return search.run(folder_for(out), place, errors() if progress else None)
 
 
 @dataclass(frozen=True)

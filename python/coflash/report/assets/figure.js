@@ -197,7 +197,9 @@ class Figure {
       for (const line of chart.lines) {
         const point = valueAt(line, stop);
         if (point?.y == null) continue;
-        if (!line.look.fill) cursor.append(marker("circle", x, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
+        // On the line itself: a course without steps goes on from the point that is read, and lines stand side by side.
+        const at = px(line.step ? stop : point.x) + (line.shift ?? 0);
+        if (!line.look.fill) cursor.append(marker("circle", at, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
         rows.push({ look: line.look, name: line.name, text: point.text ?? chart.y.show(point.y) });
       }
     }
@@ -350,6 +352,12 @@ function mark(look, colours, x, y, filled) {
 function swatch(look, colours, filled) {
   return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, mark(look, colours, 1, 6, filled));
 }
+
+// On paper nothing is ever scrolled to.
+addEventListener("beforeprint", () => figures.forEach((figure) => {
+  figure.near = true;
+  figure.redraw();
+}));
 
 function redrawAll() {
   figures.forEach((figure) => figure.redraw());

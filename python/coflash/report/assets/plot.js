@@ -216,7 +216,7 @@ function draw(chart, width, height, colours) {
   // Intervals stand side by side, not one upon the other.
   const spread = chart.lines.some((line) => line.points.some((point) => point.low != null)) ? 7 : 0;
   chart.lines.forEach((line, place) => {
-    const shift = spread * (place - (chart.lines.length - 1) / 2);
+    const shift = line.shift = spread * (place - (chart.lines.length - 1) / 2);
     drawLine(line, body, (value) => px(value) + shift, py, colours);
   });
   chart.at = { px, py, left, top, w, h };

@@ -102,7 +102,7 @@ interface Point {
   n?: number;
 }
 
-interface Line { name: string; look: Look; points: Point[]; step?: boolean; area?: boolean; markers?: boolean }
+interface Line { name: string; look: Look; points: Point[]; step?: boolean; area?: boolean; markers?: boolean; shift?: number }
 
 interface Tick { at: number; text: string }
 
