@@ -432,21 +432,30 @@ def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> N
     assert run(page, empty) == 0
 
 
-def test_a_dot_lies_on_its_line(page: WebDriver) -> None:
-    """Where the runs' windows are of another length, too: a course is read at the point before."""
-    Select(find(page, "#course")).select_by_visible_text("Mean response")
+def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[coflash.Result], tmp_path: Path) -> None:
+    """Also where the windows of two runs are of different lengths, and where intervals stand side by side."""
+    runs = list(results)
+    for place, like in enumerate(results[:2]):
+        series = like.series().to_dict()
+        slower = coflash.Table({**series, "start_ns": series["start_ns"] * (place + 3) // 2})
+        runs[place] = coflash.Result(
+            like.document, {kind: like.histogram(kind) for kind in KINDS}, slower, like.erase_counts()
+        )
+    write_report(Study(runs), tmp_path / "dots.html")
+    look(browser, 1280)
+    browser.get((tmp_path / "dots.html").as_uri())
+    for place in range(2):
+        click(browser, f'#runs-table input[data-run="{place}"]')
     for title in ("Mean response", "WAF, by host writes"):
-        plot = find(figure(page, title), ".plot")
-        plot.send_keys(*[Keys.ARROW_RIGHT] * 3)
+        plot = find(figure(browser, title), ".plot")
+        plot.send_keys(*[Keys.ARROW_RIGHT] * 4)
         off = run(
-            page,
-            """const [plot] = arguments, lines = $$('svg > g:not(.cursor) > path[fill=none], svg > g > path:not([fill])', plot);
-            const dots = $$('.cursor circle, .cursor path', plot).slice(1).map((dot) => dot.getBBox());
-            return dots.map((box) => Math.min(...lines.flatMap((line) => {
-              const long = line.getTotalLength();
-              return Array.from({ length: 4000 }, (_, at) => line.getPointAtLength(at / 3999 * long))
-                .map((point) => Math.hypot(point.x - box.x - box.width / 2, point.y - box.y - box.height / 2));
-            })))""",
+            browser,
+            """const [plot] = arguments;
+            const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
+              (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
+            return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(
+              ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));""",
             plot,
         )
         assert off, title
