@@ -66,6 +66,14 @@ def parsed(value: Any) -> tuple[float, Unit] | None:
     return None
 
 
+def number_in(value: Any) -> tuple[float, Unit] | None:
+    """Read a value that a user gave as text as well, such as 2, "2" or "64MiB"; None if it is no number."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return float(value), ""
+    return parsed(value)
+
+
 def worths() -> dict[str, float]:
     """Return every unit that a scenario may use, with its worth in the unit in which such numbers are shown."""
     return {name: worth / PPB if unit == "ppb" else worth for name, (worth, unit) in _core.units()}

@@ -32,6 +32,10 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option("--where", metavar="KEY=VALUE", help="Only runs with this value, as cache.size=64MiB. May be repeated."),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
 
 

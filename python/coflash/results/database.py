@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -16,7 +16,8 @@ from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
-from coflash.results.result import FILES, TABLES, Result
+from coflash.results.result import FILES, TABLES, Result, mixed_versions
+from coflash.results.selection import matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import as_text, flat
@@ -43,10 +44,11 @@ class Results:
     the simulator (`simulator.…`). Values that a run does not have are null.
     """
 
-    __slots__ = ("_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
+    __slots__ = ("_broken", "_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
 
-    def __init__(self, place: str, runs: Iterable[Run]) -> None:
+    def __init__(self, place: str, runs: Iterable[Run], broken: Sequence[str] = ()) -> None:
         self.place = place
+        self._broken = broken
         self._folders: dict[str, RunFolder] = {}
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
@@ -143,8 +145,13 @@ class Results:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Assumptions about the workloads, and other facts to know about them, each once."""
-        return tuple(self._remarks)
+        """What to know about the runs, each fact once: the cautions, and assumptions about the workloads."""
+        return (*self.cautions, *self._remarks)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The broken runs that were passed over, and whether runs of different versions are mixed."""
+        return (*self._broken, *mixed_versions(row["coflash"] for row in self._rows))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of the run of that full name; None if there is no such run."""
@@ -227,17 +234,24 @@ class Results:
         return f"<Results of {len(self):,} runs in {self.place}>"
 
 
-def results(path: str | os.PathLike[str] = "results") -> Results:
+def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ()) -> Results:
     """Read the results of all runs in a folder and below it: of sweeps, of `run --out`, of the demo.
+
+    A broken result is passed over, and named in the remarks.
 
     Args:
         path: The folder, or its URL, such as `s3://bucket/oltp`.
+        where: Conditions `KEY=VALUE` that the scenarios meet, such as `"cache.size=64MiB"`; quantities are compared as
+            quantities.
 
     Raises:
-        CoflashError: There is no such folder, or a result in it is broken.
+        CoflashError: There is no such folder, all results in it are broken, or no run meets the conditions.
     """
     store = store_at(path)
-    return Results(store.place, store.all_runs())
+    runs = list(store.all_runs())
+    if store.broken and not runs:
+        raise CoflashError(store.broken[0])
+    return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
 
 
 def export_table(table: pa.Table, file: Path) -> None:

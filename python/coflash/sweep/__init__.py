@@ -55,7 +55,8 @@ class Sweep:
     def results(self) -> Results:
         """Its runs as a table and a database, without other runs in the folder."""
         keys = dict.fromkeys(job.key for point in self.points for job in point.jobs)
-        return Results(self.place, store_at(self.place).runs(keys))
+        store = store_at(self.place)
+        return Results(self.place, store.runs(keys), store.broken)
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
         """Estimate a measure, or a metric by its name, at each point, over its seeds.
