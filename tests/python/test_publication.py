@@ -101,7 +101,13 @@ def test_a_random_design_is_points_and_says_so(tmp_path: Path, result: Result) -
 
 
 def test_what_is_pooled_stands_below_with_its_number(tmp_path: Path, result: Result) -> None:
-    keys = [{"cache": {"size": f"{a}MiB"}, "x": x, "y": y, "seed": s} for a in (1, 2) for x in "pq" for y in (1, 2) for s in (1, 2)]
+    keys = [
+        {"cache": {"size": f"{a}MiB"}, "x": x, "y": y, "seed": s}
+        for a in (1, 2)
+        for x in "pq"
+        for y in (1, 2)
+        for s in (1, 2)
+    ]
     (file, *_) = write_figures(swept(result, *keys, where=("z=1",)), tmp_path, "svg", ["waf_host"], "cache.size", "x")
     assert "Means over 2 values of y, seeds (n = 4); bars: least to most. Only runs with z=1." in texts(file)
     (file, *_) = write_figures(swept(result, *keys[:2], *keys[8:10]), tmp_path, "svg", ["waf_host"])

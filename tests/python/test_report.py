@@ -68,7 +68,12 @@ def test_the_parameters_of_a_policy_go_with_its_name() -> None:
 def test_a_key_that_was_varied_is_never_folded_away() -> None:
     """As in random designs, where every key differs between all runs."""
     points = [{"seed": 7, "cache": {"size": f"{n}MiB"}, "gc": {"low_mark": 10 + n}, "x": n * n} for n in range(1, 6)]
-    assert [(key.path, key.along) for key in varied_keys(points)] == [("cache.size", ()), ("gc.low_mark", ()), ("x", ())]
+    assert [(key.path, key.along) for key in varied_keys(points)] == [
+        ("cache.size", ()),
+        ("gc.low_mark", ()),
+        ("x", ()),
+    ]
+
 
 def test_runs_that_differ_in_name_alone_are_told_apart_by_it() -> None:
     (key,) = varied_keys([{"name": "a"}, {"name": "b"}])

@@ -222,6 +222,43 @@ def test_the_filter_holds_for_table_and_charts(page: WebDriver) -> None:
     assert texts(page, "#explore figure:first-of-type .legend li") == ["cdm"]
 
 
+def test_the_filter_says_what_it_did_not_understand(page: WebDriver) -> None:
+    search = find(page, "#search")
+    for given, count, said in (
+        ("cache size >= 2 MiB cooperation = cdm", 4, ""),
+        ("response.p99 > 1 ns", 12, ""),
+        ("waf_hots < 2", 0, "“waf_hots” is no measure and no key that varies; did you mean waf_host?"),
+        ("waf_host < two", 0, "“two” is no number, such as 2, 5ms or 64MiB"),
+        ("cooperation = cdn", 0, "No run has cooperation.name = “cdn”; did you mean cdm?"),
+        ("cdn", 0, "No run has “cdn”; did you mean cdm?"),
+    ):
+        search.clear()
+        search.send_keys(given)
+        assert texts(page, "#count")[0] == ("12 runs" if count == 12 else f"{count} of 12 runs"), given
+        assert texts(page, "#search-problem") == [said]
+    click(page, "#clear")
+    assert texts(page, "#search-problem") == [""]
+
+
+def test_the_address_holds_the_view(page: WebDriver) -> None:
+    find(page, "#search").send_keys("waf_host > 0")
+    Select(find(page, "#only-seed")).select_by_visible_text("1")
+    Select(find(page, "#metric")).select_by_visible_text("response, mean")
+    Select(find(page, "#over")).select_by_visible_text("cooperation")
+    Select(find(page, "#axis")).select_by_visible_text("logarithmic")
+    click(page, "nav a[href='#runs']")
+    until(lambda: "#view?" in page.current_url)
+    address = page.current_url
+    page.get("about:blank")
+    page.get(address)
+    assert find(page, "#search").get_attribute("value") == "waf_host > 0"
+    assert texts(page, "#count") == ["6 of 12 runs"]
+    chosen = [Select(find(page, f"#{name}")).first_selected_option.text for name in ("metric", "over", "by", "axis")]
+    assert chosen == ["response, mean", "cooperation", "cache size", "logarithmic"]
+    click(page, "#clear")
+    assert complaints(page) == []
+
+
 def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
     Select(find(page, "#metric")).select_by_visible_text("response, writes, p99")
     Select(find(page, "#over")).select_by_visible_text("cooperation")
@@ -242,7 +279,9 @@ def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
 
 def test_seeds_are_replicates_with_a_confidence_interval(page: WebDriver, results: list[coflash.Result]) -> None:
     drawn = figure(page, "WAF, by host writes")
-    assert texts(page, "#explore figcaption p")[0].endswith("Mean over seeds; bars: 95 % confidence of the mean.")
+    assert texts(page, "#explore figcaption p")[0].endswith(
+        "Mean over seeds (n = 2); bars: 95 % confidence of the mean."
+    )
     click(page, find(drawn, ".tools button:nth-last-child(1)"))
     rows = texts(page, "#explore figure:first-of-type .data tbody tr:first-child td")
     a, b = (result.metrics.waf_host or 0.0 for result in results[:2])
@@ -405,6 +444,52 @@ def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
     assert complaints(browser) == []
 
 
+def test_a_random_design_is_points_and_no_pairs(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    like = results[0]
+    points = [
+        {"seed": 1, "cache": {"size": f"{n}MiB"}, "gc": {"low_mark": n * 7 % 31}, "x": n * 5 % 37} for n in range(1, 21)
+    ]
+    runs = [like.with_document({**like.document, "scenario": {"name": "n", **point}}) for point in points]
+    runs[0] = like.with_document({**runs[0].document, "coflash": "0.0.1"})
+    write_report(Study(runs), tmp_path / "lhs.html")
+    look(browser, 1280)
+    browser.get((tmp_path / "lhs.html").as_uri())
+    assert texts(browser, ".varied dt") == ["cache.size", "gc.low_mark", "x"]
+    assert texts(browser, "#findings") == []
+    drawn = figure(browser, "WAF, by host writes")
+    ((path,),) = run(
+        browser,
+        "return [$$('.plot > svg > g > path', arguments[0]).slice(0, 1).map((one) => one.getAttribute('d'))]",
+        drawn,
+    )
+    assert (path.count("M"), path.count("L")) == (20, 0)
+    said = "Each point is one run (n = 1). Points that are not joined differ in GC low mark, x as well."
+    assert texts(browser, "#explore figcaption p")[0].endswith(said)
+    assert "different versions of coflash" in texts(browser, "header .remarks")[0]
+
+
+def test_programs_are_means_over_seeds_with_schemes_side_by_side(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    many = []
+    for name, like in (("none", results[0]), ("cdm", results[6])):
+        for size, seed in itertools.product(range(1, 21), (1, 2)):
+            scenario = {"name": "n", "cooperation": {"name": name}, "cache": {"size": f"{size}MiB"}, "seed": seed}
+            many.append(like.with_document({**like.document, "scenario": scenario}))
+    write_report(Study(many), tmp_path / "many.html")
+    look(browser, 1280)
+    browser.get((tmp_path / "many.html").as_uri())
+    drawn = figure(browser, "Flash programs by cause")
+    names = run(browser, "return $$('svg text', $('.plot', arguments[0])).map((one) => one.textContent)", drawn)
+    assert [name for name in names if "·" in name][:4] == ["none · 1 MiB", "cdm · 1 MiB", "none · 3 MiB", "cdm · 3 MiB"]
+    assert len([name for name in names if "·" in name]) == 24
+    assert texts(browser, "#programs figcaption p") == [
+        "Means over the seeds. 24 of 40 points, evenly spread; the CSV has all."
+    ]
+
+
 def test_nothing_that_a_user_wrote_is_a_script(
     browser: WebDriver, results: list[coflash.Result], tmp_path: Path
 ) -> None:
@@ -451,11 +536,15 @@ def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[coflash.Result
         off = []
         for _ in range(8):
             plot.send_keys(Keys.ARROW_RIGHT)
-            off += run(browser, """const [plot] = arguments;
+            off += run(
+                browser,
+                """const [plot] = arguments;
             const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
               (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
             return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(
-              ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));""", plot)
+              ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));""",
+                plot,
+            )
         assert off, title
         assert max(off) < 1.0, title
         plot.send_keys(Keys.ESCAPE)

@@ -18,8 +18,8 @@ from coflash.demo import find_trace
 from coflash.measures.catalogue import metric, metric_names, named
 from coflash.measures.measure import HEADLINE
 from coflash.results.estimate import estimate
-from coflash.results.study import Study
 from coflash.results.store import store_at
+from coflash.results.study import Study
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis

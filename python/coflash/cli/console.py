@@ -34,7 +34,9 @@ JsonFile = Annotated[
 ]
 Where = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="KEY=VALUE", help="Only runs with this value, as cache.size=64MiB. May be repeated."),
+    typer.Option(
+        "--where", metavar="KEY=VALUE", help="Only runs with this value, as cache.size=64MiB. May be repeated."
+    ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
 

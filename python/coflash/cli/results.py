@@ -72,7 +72,9 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
 def compare(
     runs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="RUN...", help="Two or more, compared with the first; with --where, all that it leaves."),
+        typer.Argument(
+            metavar="RUN...", help="Two or more, compared with the first; with --where, all that it leaves."
+        ),
     ] = None,
     folder: Folder = DEFAULT,
     measures: Measures = None,

@@ -173,7 +173,9 @@ def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: 
     axes.set_xticks(places[::step], over.texts[::step])
     axes.set_xlabel(over.label)
     axes.set_ylabel(f"{what.label} ({unit})" if unit else what.label)
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if most > 0 else None)
+    if most > 0:
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0.0, low), 1.03 * high)  # otherwise the edge cuts the highest mark
     axes.grid(axis="y")
     if plan.by is not None:
         axes.legend(title=plan.by.label, title_fontsize=7)

@@ -89,4 +89,3 @@ def _is_same(value: Any, text: str) -> bool:
     if ours is None or theirs is None:
         return _text(value) == text
     return ours[1] == theirs[1] and math.isclose(ours[0], theirs[0], rel_tol=1e-9)
-

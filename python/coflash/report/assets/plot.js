@@ -232,7 +232,7 @@ function drawLine(line, body, px, py, colours) {
   for (const point of line.points) {
     if (point.y == null) { before = null; continue; }
     const [at, up] = [px(point.x).toFixed(1), py(point.y).toFixed(1)];
-    path += before == null ? `M${at} ${up}` : line.step ? `H${at}V${up}` : `L${at} ${up}`;
+    path += before == null || point.apart ? `M${at} ${up}` : line.step ? `H${at}V${up}` : `L${at} ${up}`;
     before = point;
   }
   if (line.look.fill && points.length) {
