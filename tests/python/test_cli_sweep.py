@@ -36,8 +36,30 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     listed = coflash("results", "list", "--in", out)
     assert one in listed.stdout
     assert "cooperation.name" in listed.stdout
-    narrow = coflash("results", "list", "--in", out, COLUMNS="40").stdout  # nothing is left out
-    assert all(word in narrow for word in (one, "cooperation.name", "cache.size", "1MiB", "p99"))
+    every = ("results", "sql", "select * from runs", "--in", out)
+    for narrow in (coflash("results", "list", "--in", out, COLUMNS="40"), coflash(*every, COLUMNS="80")):
+        lines = narrow.stdout.splitlines()  # on its side, and nothing is left out
+        assert all(word in narrow.stdout for word in (one, "cooperation.name", "cache.size", "1MiB", "p99"))
+        assert max(map(len, lines)) <= 80
+    assert any(line.split() == ["cache.size", "1MiB"] for line in lines)
+    assert "none" not in coflash("results", "list", "--in", out, "--where", "cooperation=cdm").stdout
+    chosen = coflash("results", "list", "--in", out, "--where", "cache.size=1024KiB", "--where", "seed=1", "--json")
+    assert {(run["cache.size"], run["seed"]) for run in json.loads(chosen.stdout)} <= {("1MiB", 1)}
+    for where, message in {
+        "cache.siz=1MiB": "where: cache.siz: no run has this key; did you mean cache.size?",
+        "cooperation=cdn": 'did you mean "cdm"?',
+        "cache.size": "KEY=VALUE is allowed",
+    }.items():
+        refused = coflash("results", "list", "--in", out, "--where", where)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
+    beside = coflash("results", "compare", "--in", out, "--where", "cache.size=1MiB", "--seeds")
+    assert "cooperation.name" in beside.stdout
+    assert coflash("results", "compare", "--in", out).returncode == 2
+    page = coflash("report", out, "-o", str(tmp_path / "page.html"), "--where", "cooperation=cdm")
+    assert page.returncode == 0, page.stderr
+    assert "Only runs with cooperation=cdm." in (tmp_path / "page.html").read_text("utf-8")
+    assert "--over: has no effect on a page" in coflash("report", out, "--over", "cache.size").stderr
     assert len(json.loads(coflash("results", "list", "--in", out, "--json").stdout)) == 8
     assert "WAF" in coflash("results", "show", one[:8], "--in", out).stdout
     compared = coflash("results", "compare", one, other, "--in", out)

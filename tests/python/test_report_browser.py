@@ -538,7 +538,8 @@ def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[coflash.Result
             plot.send_keys(Keys.ARROW_RIGHT)
             off += run(
                 browser,
-                """const [plot] = arguments;
+                """
+            const [plot] = arguments;
             const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
               (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
             return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(

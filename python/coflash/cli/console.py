@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -88,14 +89,31 @@ def show_json(value: Any) -> None:
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Print a whole table; on a narrow terminal its lines wrap."""
+    """Print a whole table; where it is wider than the terminal, on its side: a line for each cell.
+
+    Where there is no terminal, and no COLUMNS that gives a width, lines are as long as they are.
+    """
     wide = console.options.update(max_width=_WIDEST)
-    before, needed = console.width, Measurement.get(console, wide, table).minimum
-    console.width = max(before, needed)
-    try:
+    needed = Measurement.get(console, wide, table).minimum
+    if needed <= console.width:
+        console.print(table)
+    elif console.is_terminal or "COLUMNS" in os.environ:
+        console.print(_on_its_side(table))
+    else:
+        console.width = needed
         console.print(table, crop=False)
-    finally:
-        console.width = before
+
+
+def _on_its_side(table: Table) -> Table:
+    names = [" ".join(str(column.header).split()) for column in table.columns]
+    turned = plain_table("", "")
+    turned.show_header = False
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        for name, cell in zip(names, row, strict=True):
+            if str(cell):
+                turned.add_row(name, cell)
+        turned.add_row("", "")
+    return turned
 
 
 def notes(remarks: Iterable[str]) -> None:

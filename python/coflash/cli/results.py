@@ -49,7 +49,7 @@ def list_(
     shown = [named(name) for name in measures] if measures else BRIEF
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
     if left_out := keys_left_out(found):
-        output().print(left_out, style="dim", highlight=False, soft_wrap=True)
+        output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
@@ -117,7 +117,7 @@ def sql(
         table = plain_table(*found.columns)
         for row in json_rows(found.to_arrow()):
             table.add_row(*("" if value is None else str(value) for value in row.values()))
-        output().print(table)
+        show_table(table, output())
 
 
 @app.command()

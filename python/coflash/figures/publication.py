@@ -155,8 +155,12 @@ def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: 
     places = _places(over)
     for line, of in lines.items():
         joined = _joined(of)
-        rows = [[(places[at], of[at].mean, of[at].low, of[at].high) for at in part] + [_GAP] for part in joined]
-        x, mean, low, high = np.array(sum(rows, [])).T / [[1.0], [factor], [factor], [factor]]
+        rows = [
+            (places[at], of[at].mean / factor, of[at].low / factor, of[at].high / factor) if at is not None else _GAP
+            for part in joined
+            for at in (*part, None)
+        ]
+        x, mean, low, high = np.array(rows).T
         spread = np.abs([mean - low, high - mean])
         axes.errorbar(
             x,

@@ -247,12 +247,15 @@ class UrlStore:
 
     def _documents(self, paths: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         for path, content in self._tree.contents(paths).items():
-            try:
-                document = document_of(content, self._tree.url_of(path))
-            except CoflashError as error:
-                self.broken.append(str(error))
-            else:
+            if (document := self._parsed(content, self._tree.url_of(path))) is not None:
                 yield path, document
+
+    def _parsed(self, content: bytes, url: str) -> dict[str, Any] | None:
+        try:
+            return document_of(content, url)
+        except CoflashError as error:
+            self.broken.append(str(error))
+            return None
 
     def _folder(self, document: str) -> RunFolder:
         path = document.removesuffix(DOCUMENT).rstrip("/")
