@@ -328,6 +328,8 @@ def test_figures_are_saved_as_svg_png_and_csv(page: WebDriver, downloads: Callab
         svg = ET.parse(downloads(f"{name}.svg")).getroot()  # noqa: S314  (our own file)
         assert svg.findtext("{http://www.w3.org/2000/svg}title") == title
         assert svg.get("width") == "760"
+        note = find(figure(page, title), "figcaption p").text
+        assert note in " ".join(svg.itertext())
         png = downloads(f"{name}.png").read_bytes()
         assert png.startswith(b"\x89PNG")
         assert int.from_bytes(png[16:20], "big") == 1520
@@ -517,6 +519,16 @@ def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> N
     assert run(page, empty) == 0
 
 
+OFF_THE_LINES = """
+const [plot] = arguments;
+const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
+  (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
+return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(
+  ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));
+"""
+"""How far the dots under the cursor are from the nearest line."""
+
+
 def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[coflash.Result], tmp_path: Path) -> None:
     """Also where the windows of two runs are of different lengths, and where intervals stand side by side."""
     runs = list(results)
@@ -536,16 +548,7 @@ def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[coflash.Result
         off = []
         for _ in range(8):
             plot.send_keys(Keys.ARROW_RIGHT)
-            off += run(
-                browser,
-                """
-            const [plot] = arguments;
-            const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
-              (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
-            return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(
-              ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));""",
-                plot,
-            )
+            off += run(browser, OFF_THE_LINES, plot)
         assert off, title
         assert max(off) < 1.0, title
         plot.send_keys(Keys.ESCAPE)

@@ -63,6 +63,8 @@ def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
         query = f"select run, sum({table}.{column}) from {table} join runs using (run) group by run"  # noqa: S608
         assert len(found.sql(query)) == 5
     assert set(found.sql("select sum(requests)::int n from series group by run")["n"]) == {5000}
+    short = found.sql('select "response.p99" a, "cooperation" b from runs order by run')
+    assert short == found.sql('select "response_ns.all.p99" a, "cooperation.name" b from runs order by run')
     numbers = found.sql("select number('64MiB') a, number('25us') b, number('7.5%') c, count(number('none')) d")
     assert numbers.to_arrow().to_pylist() == [{"a": 64 * 2**20, "b": 25_000, "c": 7.5, "d": 0}]
     assert found.sql("select * from runs").to_polars().height == 5

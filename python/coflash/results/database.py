@@ -8,16 +8,18 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
+from coflash.measures.catalogue import metric
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.result import FILES, TABLES, Result, mixed_versions
-from coflash.results.selection import matching
+from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import as_text, flat
@@ -185,7 +187,7 @@ class Results:
         """Query the runs with DuckDB's SQL.
 
         The tables are `runs`, and `series`, `histograms` and `erase_counts`, which have a row for each window, bucket
-        or block of each run, and the run's name in the column `run`. Quote names with dots: `"response_ns.all.p99"`.
+        or block of each run, and the run's name in the column `run`. Quote names with dots: `"response.p99"`.
         `number("cache.size")` is a quantity as a number of bytes, nanoseconds or percent, and null for other texts.
 
         Raises:
@@ -196,7 +198,7 @@ class Results:
         with duckdb.connect() as connection:
             connection.create_function("number_or_nan", _number, ["VARCHAR"], "DOUBLE")
             connection.execute("create macro number(t) as nullif(number_or_nan(t), 'nan'::double)")
-            connection.register("runs", self.to_arrow())
+            connection.register("runs", self._table_for(query))
             try:
                 for table, file in TABLES.items():
                     if self._rows and re.search(rf"\b{table}\b", query):
@@ -209,6 +211,17 @@ class Results:
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
                 raise CoflashError(msg) from error
+
+    def _table_for(self, query: str) -> pa.Table:
+        """Return the table of the runs, with a column more for each short name in quotes, such as "response.p99"."""
+        runs = self.to_arrow()
+        for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
+            path = called(name, self._keys)
+            with suppress(CoflashError):
+                path = path or metric(name)
+            if path in runs.column_names:
+                runs = runs.append_column(name, runs[path])
+        return runs
 
     def _view(self, connection: duckdb.DuckDBPyConnection, table: str, file: str) -> None:
         import pyarrow as pa

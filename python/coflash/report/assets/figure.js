@@ -289,15 +289,19 @@ class Figure {
       x += span;
     }
     const top = entries.length > 1 ? y + 18 : 48;
+    // What is averaged, of how many runs: it must not be lost on the way to a paper.
+    const note = wrapped(this.note.textContent ?? "", width - 2 * pad);
+    const tall = top + height + pad + 16 * note.length;
     const whole = svg("svg", {
-      xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${top + height + pad}`, width, height: top + height + pad,
+      xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${tall}`, width, height: tall,
       "font-family": body.getAttribute("font-family"),
     });
     const title = svg("title");
     title.textContent = this.title;
     whole.append(title, svg("rect", { width: "100%", height: "100%", fill: colours.paper }),
       text(this.title, pad, 30, colours, { size: 16, weight: 600, fill: colours.ink }), keyed,
-      svg("g", { transform: `translate(${pad} ${top})` }, ...body.childNodes));
+      svg("g", { transform: `translate(${pad} ${top})` }, ...body.childNodes),
+      ...note.map((line, at) => text(line, pad, top + height + 16 * (at + 1), colours)));
     return whole;
   }
 

@@ -163,6 +163,18 @@ function text(content, x, y, colours, { anchor = "start", size = FONT, weight = 
   return node;
 }
 
+/** The lines of a text that is set at a width. @type {(content: string, width: number) => string[]} */
+function wrapped(content, width) {
+  /** @type {string[]} */
+  const lines = [];
+  for (const word of content.split(" ").filter(Boolean)) {
+    const longer = [...lines.slice(-1), word].join(" ");
+    if (lines.length && widthOf(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 // Leaves out labels that would run into the one before.
 /** @type {(ticks: Tick[], at: (tick: Tick) => number, gap?: number) => Tick[]} */
 function legible(ticks, at, gap = 8) {
