@@ -53,7 +53,10 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
         refused = coflash("results", "list", "--in", out, "--where", where)
         assert (refused.returncode, refused.stdout) == (2, "")
         assert message in refused.stderr
-    beside = coflash("results", "compare", "--in", out, "--where", "cache.size=1MiB", "--seeds")
+    means = coflash("results", "list", "--in", out, "--seeds", COLUMNS="80").stdout
+    assert means.count("±") == 12  # none is cut off
+    beside = coflash("results", "compare", "--in", out, "--where", "cache.size=1MiB", "--seeds", COLUMNS="60")
+    assert max(map(len, beside.stdout.splitlines())) <= 60
     assert "cooperation.name" in beside.stdout
     assert coflash("results", "compare", "--in", out).returncode == 2
     page = coflash("report", out, "-o", str(tmp_path / "page.html"), "--where", "cooperation=cdm")

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write
@@ -94,6 +95,10 @@ def show_table(table: Table, console: Console) -> None:
     Where there is no terminal, and no COLUMNS that gives a width, lines are as long as they are.
     """
     wide = console.options.update(max_width=_WIDEST)
+    for column in table.columns:
+        if column.no_wrap:  # rich would cut its cells
+            widths = (Measurement.get(console, wide, cell).maximum for cell in (column.header, *column.cells))
+            column.min_width = max(widths)
     needed = Measurement.get(console, wide, table).minimum
     if needed <= console.width:
         console.print(table)
@@ -110,7 +115,9 @@ def _on_its_side(table: Table) -> Table:
     turned.show_header = False
     for row in zip(*(column.cells for column in table.columns), strict=True):
         for name, cell in zip(names, row, strict=True):
-            if str(cell):
+            if not name:  # what the row is called
+                turned.add_row(Text(str(cell), style="bold"), "")
+            elif str(cell):
                 turned.add_row(name, cell)
         turned.add_row("", "")
     return turned

@@ -132,7 +132,7 @@ class Results:
         return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
 
     def apart(self) -> tuple[Key, ...]:
-        """Find the keys that distinguish the runs; one key stands for all that differ between the same runs."""
+        """Find the keys that distinguish the runs; parameters of a policy belong to its name."""
         return varied_keys([{key: row.get(key) for key in self._keys} for row in self._rows])
 
     def of_one_point(self) -> list[tuple[str, ...]]:
