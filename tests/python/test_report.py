@@ -203,6 +203,10 @@ def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -
     comparison.write_files(tmp_path / "comparison")
     whole = Study.read([tmp_path / "comparison"])
     assert (whole.title, whole.baseline, len(whole.results)) == ("A & B", "none", 5)
+    (tmp_path / "half").mkdir()
+    comparison.write_files(tmp_path / "half")
+    (tmp_path / "half" / "runs" / "no-cache" / "result.json").unlink()
+    assert len(Study.read([tmp_path / "half"]).results) == 4
     loose = Study.read([tmp_path / "comparison" / "runs", tmp_path / "comparison" / "runs" / "no-cache"])
     assert len(loose.results) == 5
     assert loose.heading == "by hand"

@@ -89,6 +89,29 @@ def test_rows_are_exported_as_the_name_says(found: Results, tmp_path: Path) -> N
         found.export(tmp_path / "nowhere" / "all.csv")
 
 
+def test_runs_are_chosen_by_their_values(place: Path) -> None:
+    assert len(coflash.results(place, where=["cache.size=1024KiB"])) == 2
+    assert len(coflash.results(place, where=["cache.size=1MiB", "cooperation=cdm"])) == 1
+    assert len(coflash.results(place, where=[f"seed={SMALL.to_dict()['seed']}"])) == 5
+    for where, message in {
+        "cache.sice=1MiB": r"where: cache\.sice: no run has this key; did you mean cache\.size\?",
+        "cache.size=3MiB": r'where: cache\.size: no run has "3MiB".*allowed: .*1MiB, 2MiB',
+        "cooperation.name=cmd": r'did you mean "cdm"\?',
+        "cdm": r"'cdm' was given; KEY=VALUE is allowed",
+    }.items():
+        with pytest.raises(CoflashError, match=message):
+            coflash.results(place, where=[where])
+
+
+def test_runs_of_different_versions_are_told(found: Results, tmp_path: Path) -> None:
+    result = found["alone"]
+    for version in ("0.1.0", "0.2.0"):
+        result.with_document({**result.document, "coflash": version}).save(tmp_path / version)
+    (note,) = coflash.results(tmp_path).cautions
+    assert note.endswith("1 of 0.1.0, 1 of 0.2.0")
+    assert found.cautions == ()
+
+
 def test_a_run_is_called_by_the_beginning_of_its_name(found: Results) -> None:
     assert found["al"].document == found["alone"].document
     with pytest.raises(CoflashError, match="beginning of 4 runs"):

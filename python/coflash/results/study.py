@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -101,8 +102,9 @@ class Study:
             CoflashError: A folder holds none, all are broken, or none meets the conditions.
         """
         if len(paths) == 1 and (paths[0] / _COMPARISON).exists():
-            whole = cls.of(Comparison.load(paths[0]))
-            return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
+            with suppress(CoflashError):  # otherwise its runs are read one by one, and what is broken is named
+                whole = cls.of(Comparison.load(paths[0]))
+                return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
         places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
         with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as readers:
             loaded = list(readers.map(_loaded, places))

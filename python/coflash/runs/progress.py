@@ -97,7 +97,7 @@ class Display:
                 due = time.monotonic() + _SECONDS_BETWEEN_LINES
                 done = "" if fraction is None else f" {fraction:.0%}"
                 line = f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"
-                self._console.print(line, highlight=False)
+                self._console.print(Text(line))
 
         yield report
 
