@@ -66,6 +66,14 @@ def parsed(value: Any) -> tuple[float, Unit] | None:
     return None
 
 
+def number_in(value: Any) -> tuple[float, Unit] | None:
+    """Read a value that a user gave as text as well, such as 2, "2" or "64MiB"; None if it is no number."""
+    if isinstance(value, str):
+        with suppress(ValueError):
+            return float(value), ""
+    return parsed(value)
+
+
 def worths() -> dict[str, float]:
     """Return every unit that a scenario may use, with its worth in the unit in which such numbers are shown."""
     return {name: worth / PPB if unit == "ppb" else worth for name, (worth, unit) in _core.units()}
@@ -81,4 +89,5 @@ def _scaled(value: float, kind: Unit) -> str:
     scaled = value / factor
     if scaled == round(scaled):
         return f"{scaled:,.0f} {unit}"
-    return f"{scaled:,.{max(0, 3 - len(f'{abs(scaled):.0f}'))}f} {unit}"
+    power = int(f"{scaled:.2e}".partition("e")[2])  # of ten, when rounded to three digits: 9.997 counts as 10.0
+    return f"{scaled:,.{max(0, 2 - max(0, power))}f} {unit}"

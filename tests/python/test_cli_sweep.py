@@ -36,8 +36,33 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     listed = coflash("results", "list", "--in", out)
     assert one in listed.stdout
     assert "cooperation.name" in listed.stdout
-    narrow = coflash("results", "list", "--in", out, COLUMNS="40").stdout  # nothing is left out
-    assert all(word in narrow for word in (one, "cooperation.name", "cache.size", "1MiB", "p99"))
+    every = ("results", "sql", "select * from runs", "--in", out)
+    for narrow in (coflash("results", "list", "--in", out, COLUMNS="40"), coflash(*every, COLUMNS="80")):
+        lines = narrow.stdout.splitlines()  # on its side, and nothing is left out
+        assert all(word in narrow.stdout for word in (one, "cooperation.name", "cache.size", "1MiB", "p99"))
+        assert max(map(len, lines)) <= 80
+    assert any(line.split() == ["cache.size", "1MiB"] for line in lines)
+    assert "none" not in coflash("results", "list", "--in", out, "--where", "cooperation=cdm").stdout
+    chosen = coflash("results", "list", "--in", out, "--where", "cache.size=1024KiB", "--where", "seed=1", "--json")
+    assert {(run["cache.size"], run["seed"]) for run in json.loads(chosen.stdout)} <= {("1MiB", 1)}
+    for where, message in {
+        "cache.siz=1MiB": "where: cache.siz: no run has this key; did you mean cache.size?",
+        "cooperation=cdn": 'did you mean "cdm"?',
+        "cache.size": "KEY=VALUE is allowed",
+    }.items():
+        refused = coflash("results", "list", "--in", out, "--where", where)
+        assert (refused.returncode, refused.stdout) == (2, "")
+        assert message in refused.stderr
+    means = coflash("results", "list", "--in", out, "--seeds", COLUMNS="80").stdout
+    assert means.count("±") == 12  # none is cut off
+    beside = coflash("results", "compare", "--in", out, "--where", "cache.size=1MiB", "--seeds", COLUMNS="60")
+    assert max(map(len, beside.stdout.splitlines())) <= 60
+    assert "cooperation.name" in beside.stdout
+    assert coflash("results", "compare", "--in", out).returncode == 2
+    page = coflash("report", out, "-o", str(tmp_path / "page.html"), "--where", "cooperation=cdm")
+    assert page.returncode == 0, page.stderr
+    assert "Only runs with cooperation=cdm." in (tmp_path / "page.html").read_text("utf-8")
+    assert "--over: has no effect on a page" in coflash("report", out, "--over", "cache.size").stderr
     assert len(json.loads(coflash("results", "list", "--in", out, "--json").stdout)) == 8
     assert "WAF" in coflash("results", "show", one[:8], "--in", out).stdout
     compared = coflash("results", "compare", one, other, "--in", out)
@@ -53,6 +78,10 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     assert intervals.findall(beside.stdout) == p99[:2]
     queried = coflash("results", "sql", 'select "cache.size", count(*) from runs group by 1', "--in", out)
     assert "1MiB" in queried.stdout
+    # What a user gave is text, never markup and no picture, also where JSON would have no number.
+    asked = ("results", "sql", "select '[/red] :x: [b]bold[/b]' as \":x:\", 'nan'::double as gap", "--in", out)
+    assert all(word in coflash(*asked).stdout for word in ("[/red] :x: [b]bold[/b]", ":x:"))
+    assert json.loads(coflash(*asked, "--json").stdout) == [{":x:": "[/red] :x: [b]bold[/b]", "gap": None}]
     assert coflash("results", "export", str(tmp_path / "all.csv"), "--in", out).returncode == 0
     assert (tmp_path / "all.csv").read_text("utf-8").count("\n") == 9
 

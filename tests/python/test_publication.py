@@ -3,12 +3,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from coflash import CoflashError, Histogram, Result
-from coflash.figures.publication import Plan, Point, points, typical, write_figures
+from coflash.figures.publication import Plan, Point, _joined, _programs, points, programs, typical, write_figures
+from coflash.figures.style import style
 from coflash.report import Study
 from coflash.results.comparison import Comparison
 from coflash.results.histogram import KINDS
@@ -61,17 +63,84 @@ def test_keys_are_chosen_by_what_varied(comparison: Comparison) -> None:
 
 
 def test_an_unknown_metric_is_refused_with_those_that_are(tmp_path: Path, comparison: Comparison) -> None:
-    with pytest.raises(CoflashError, match=r"waf: is no metric of these runs; there are requests, .*waf_host"):
+    with pytest.raises(CoflashError, match=r'no metric "waf"; did you mean "waf'):
         write_figures(study(comparison), tmp_path, "png", ["waf"])
+    with pytest.raises(CoflashError, match=r"these runs have no such metric; they have requests, .*waf_host"):
+        write_figures(study(comparison), tmp_path, "png", ["hybrid.flash_pages"])
+    assert write_figures(study(comparison), tmp_path, "svg", ["response.p99"])[0].stem == "response_ns-all-p99"
 
 
 def test_runs_that_differ_in_seed_have_a_confidence_interval(comparison: Comparison) -> None:
-    confident = Point.of([1.0, 2.0, 3.0], of_seeds=True)
+    one, two = frozenset({(0,)}), frozenset({(0,), (1,)})
+    confident = Point.of([1.0, 2.0, 3.0], one)
     assert confident.high - confident.mean == pytest.approx(4.303 / 3**0.5, rel=1e-3)
-    assert Point.of([1.0, 2.0, 6.0], of_seeds=False) == Point(3.0, 1.0, 6.0)
+    assert Point.of([1.0, 2.0, 6.0], two) == Point(3.0, 1.0, 6.0, 3, two)
     both = study(comparison)
     lines = points(both, [result.metrics.waf_host for result in both.results], Plan.of(both))
     assert {line: list(of) for line, of in lines.items()} == {0: [0], 1: [1, 2], 2: [1, 2]}
+
+
+def swept(result: Result, *scenarios: dict[str, Any], where: tuple[str, ...] = ()) -> Study:
+    return Study([result.with_document({**result.document, "scenario": one}) for one in scenarios], where=where)
+
+
+def texts(file: Path) -> str:
+    return " ".join(re.findall(r"<text[^>]*>([^<]*)</text>", file.read_text(encoding="utf-8")))
+
+
+def test_a_random_design_is_points_and_says_so(tmp_path: Path, result: Result) -> None:
+    lhs = swept(result, *({"cache": {"size": f"{n}MiB"}, "gc": {"low_mark": n * 7 % 11}} for n in range(1, 11)))
+    plan = Plan.of(lhs, over="cache.size")
+    (line,) = points(lhs, [1.0] * 10, plan).values()
+    assert [len(part) for part in _joined(line)] == [1] * 10
+    (file, *_) = write_figures(lhs, tmp_path, "svg", ["waf_host"], over="cache.size")
+    assert "Each point is one run (n = 1). Points that are not joined differ in GC low mark as well." in texts(file)
+    grid = swept(result, *({"a": a, "b": b, "seed": s} for a in (1, 2) for b in (1, 2) for s in (1, 2)))
+    (line,) = points(grid, [1.0] * 8, Plan(grid.varied[0], None)).values()
+    assert [len(part) for part in _joined(line)] == [2]
+
+
+def test_what_is_pooled_stands_below_with_its_number(tmp_path: Path, result: Result) -> None:
+    keys = [
+        {"cache": {"size": f"{a}MiB"}, "x": x, "y": y, "seed": s}
+        for a in (1, 2)
+        for x in "pq"
+        for y in (1, 2)
+        for s in (1, 2)
+    ]
+    (file, *_) = write_figures(swept(result, *keys, where=("z=1",)), tmp_path, "svg", ["waf_host"], "cache.size", "x")
+    assert "Means over 2 values of y, seeds (n = 4); bars: least to most. Only runs with z=1." in texts(file)
+    (file, *_) = write_figures(swept(result, *keys[:2], *keys[8:10]), tmp_path, "svg", ["waf_host"])
+    assert "Means over seeds (n = 2); bars: 95% confidence." in texts(file)
+
+
+def test_programs_are_means_over_seeds_with_schemes_side_by_side(tmp_path: Path, result: Result) -> None:
+    schemes = [
+        {"cooperation": {"name": name}, "cache": {"size": f"{size}MiB"}, "seed": seed}
+        for name in ("none", "cdm")
+        for size in range(1, 21)
+        for seed in (1, 2, 3)
+    ]
+    many = swept(result, *schemes)
+    grouped = programs(many, Plan.of(many))
+    assert len(grouped) == 20
+    assert grouped[0] == [[0, 1, 2], [60, 61, 62]]
+    *_, file = write_figures(many, tmp_path, "svg", ["waf_host"])
+    said = texts(file)
+    assert "Means over 3 seeds. 24 of 40 points, evenly spread; the others are left out." in said
+    assert all(f"{size} MiB · {name}" in said for size in (1, 20) for name in ("none", "cdm"))
+    with style():
+        figure = _programs(many, Plan.of(many))
+        figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert 0 < axes.xaxis.label.get_window_extent().x0 < axes.xaxis.label.get_window_extent().x1 <= figure.bbox.x1
+
+
+def test_a_key_is_called_by_less_and_what_is_near_is_named(comparison: Comparison) -> None:
+    both = study(comparison)
+    assert Plan.of(both, over="cache size", by="cooperation").by is both.varied[0]
+    with pytest.raises(CoflashError, match=r"cooperatin: does not vary .*; did you mean cooperation\.name\?"):
+        Plan.of(both, by="cooperatin")
 
 
 def test_what_is_missing_is_named(tmp_path: Path, comparison: Comparison, monkeypatch: pytest.MonkeyPatch) -> None:

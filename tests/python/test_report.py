@@ -65,6 +65,16 @@ def test_the_parameters_of_a_policy_go_with_its_name() -> None:
     assert keys[0].label == "GC victim"
 
 
+def test_a_key_that_was_varied_is_never_folded_away() -> None:
+    """As in random designs, where every key differs between all runs."""
+    points = [{"seed": 7, "cache": {"size": f"{n}MiB"}, "gc": {"low_mark": 10 + n}, "x": n * n} for n in range(1, 6)]
+    assert [(key.path, key.along) for key in varied_keys(points)] == [
+        ("cache.size", ()),
+        ("gc.low_mark", ()),
+        ("x", ()),
+    ]
+
+
 def test_runs_that_differ_in_name_alone_are_told_apart_by_it() -> None:
     (key,) = varied_keys([{"name": "a"}, {"name": "b"}])
     assert (key.path, key.texts) == ("name", ("a", "b"))
@@ -193,6 +203,10 @@ def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -
     comparison.write_files(tmp_path / "comparison")
     whole = Study.read([tmp_path / "comparison"])
     assert (whole.title, whole.baseline, len(whole.results)) == ("A & B", "none", 5)
+    (tmp_path / "half").mkdir()
+    comparison.write_files(tmp_path / "half")
+    (tmp_path / "half" / "runs" / "no-cache" / "result.json").unlink()
+    assert len(Study.read([tmp_path / "half"]).results) == 4
     loose = Study.read([tmp_path / "comparison" / "runs", tmp_path / "comparison" / "runs" / "no-cache"])
     assert len(loose.results) == 5
     assert loose.heading == "by hand"

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import csv
 import itertools
-import json
 import shutil
-import time
 import xml.etree.ElementTree as ET
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,6 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
-from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 import coflash
@@ -28,7 +24,7 @@ import systems
 from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Study, write_report
 from coflash.results.histogram import KINDS
-from processes import PATIENCE_S
+from pages import click, column, complaints, figure, find, look, messages, number, run, tasks_s, texts, until
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 DRIVER = shutil.which("chromedriver")
@@ -112,72 +108,6 @@ def downloads(page: WebDriver, tmp_path: Path) -> Callable[[str], Path]:
     return saved
 
 
-def look(browser: WebDriver, width: int, scheme: str = "light") -> None:
-    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
-    named = [{"name": name, "value": value} for name, value in features.items()]
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
-
-
-def until(holds: Callable[[], Any]) -> None:
-    end = time.monotonic() + PATIENCE_S
-    while not holds():
-        assert time.monotonic() < end, "it will never be"
-        time.sleep(0.02)
-
-
-def tasks_s(browser: WebDriver) -> float:
-    metrics = browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
-    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
-
-
-def find(page: WebDriver | WebElement, selector: str) -> WebElement:
-    return page.find_element(By.CSS_SELECTOR, selector)
-
-
-def texts(page: WebDriver, selector: str) -> list[str]:
-    return [str(text) for text in run(page, f"return $$({json.dumps(selector)}).map((one) => one.textContent.trim())")]
-
-
-def run(page: WebDriver, script: str, *arguments: Any) -> Any:
-    return page.execute_script(script, *arguments)
-
-
-def complaints(page: WebDriver) -> list[Any]:
-    """What the console said since it was last asked."""
-    said: list[Any] = page.get_log("browser")  # type: ignore[no-untyped-call]
-    return said
-
-
-def messages(page: WebDriver) -> list[Any]:
-    """What the browser did since it was last asked."""
-    entries = page.get_log("performance")  # type: ignore[no-untyped-call]
-    return [json.loads(entry["message"])["message"] for entry in entries]
-
-
-def click(page: WebDriver, element: WebElement | str) -> None:
-    """Clicks where the element is seen, however the page is scrolled."""
-    target = find(page, element) if isinstance(element, str) else element
-    run(page, "arguments[0].scrollIntoView({ block: 'center' })", target)
-    target.click()
-
-
-def figure(page: WebDriver, title: str) -> WebElement:
-    found: WebElement = run(page, "return $$('figure').find((one) => $('h3', one).textContent === arguments[0])", title)
-    run(page, "arguments[0].scrollIntoView({ block: 'center' })", found)
-    until(lambda: found.find_elements(By.CSS_SELECTOR, ".plot > svg"))
-    return found
-
-
-def column(page: WebDriver, place: int) -> list[str]:
-    return texts(page, f"#runs-table tbody tr > :nth-child({place})")
-
-
-def number(text: str) -> float:
-    return float(text.replace(",", "").split("\N{NO-BREAK SPACE}")[0])
-
-
 def test_it_loads_without_a_complaint_and_without_the_network(page: WebDriver, file: Path) -> None:
     run(page, "window.scrollTo(0, document.body.scrollHeight)")
     assert run(page, "return document.documentElement.dataset.ready") == "yes"
@@ -222,6 +152,43 @@ def test_the_filter_holds_for_table_and_charts(page: WebDriver) -> None:
     assert texts(page, "#explore figure:first-of-type .legend li") == ["cdm"]
 
 
+def test_the_filter_says_what_it_did_not_understand(page: WebDriver) -> None:
+    search = find(page, "#search")
+    for given, count, said in (
+        ("cache size >= 2 MiB cooperation = cdm", 4, ""),
+        ("response.p99 > 1 ns", 12, ""),
+        ("waf_hots < 2", 0, "“waf_hots” is no measure and no key that varies; did you mean waf_host?"),
+        ("waf_host < two", 0, "“two” is no number, such as 2, 5ms or 64MiB"),
+        ("cooperation = cdn", 0, "No run has cooperation.name = “cdn”; did you mean cdm?"),
+        ("cdn", 0, "No run has “cdn”; did you mean cdm?"),
+    ):
+        search.clear()
+        search.send_keys(given)
+        assert texts(page, "#count")[0] == ("12 runs" if count == 12 else f"{count} of 12 runs"), given
+        assert texts(page, "#search-problem") == [said]
+    click(page, "#clear")
+    assert texts(page, "#search-problem") == [""]
+
+
+def test_the_address_holds_the_view(page: WebDriver) -> None:
+    find(page, "#search").send_keys("waf_host > 0")
+    Select(find(page, "#only-seed")).select_by_visible_text("1")
+    Select(find(page, "#metric")).select_by_visible_text("response, mean")
+    Select(find(page, "#over")).select_by_visible_text("cooperation")
+    Select(find(page, "#axis")).select_by_visible_text("logarithmic")
+    click(page, "nav a[href='#runs']")
+    until(lambda: "#view?" in page.current_url)
+    address = page.current_url
+    page.get("about:blank")
+    page.get(address)
+    assert find(page, "#search").get_attribute("value") == "waf_host > 0"
+    assert texts(page, "#count") == ["6 of 12 runs"]
+    chosen = [Select(find(page, f"#{name}")).first_selected_option.text for name in ("metric", "over", "by", "axis")]
+    assert chosen == ["response, mean", "cooperation", "cache size", "logarithmic"]
+    click(page, "#clear")
+    assert complaints(page) == []
+
+
 def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
     Select(find(page, "#metric")).select_by_visible_text("response, writes, p99")
     Select(find(page, "#over")).select_by_visible_text("cooperation")
@@ -242,7 +209,9 @@ def test_any_measure_is_drawn_over_any_key(page: WebDriver) -> None:
 
 def test_seeds_are_replicates_with_a_confidence_interval(page: WebDriver, results: list[coflash.Result]) -> None:
     drawn = figure(page, "WAF, by host writes")
-    assert texts(page, "#explore figcaption p")[0].endswith("Mean over seeds; bars: 95 % confidence of the mean.")
+    assert texts(page, "#explore figcaption p")[0].endswith(
+        "Mean over seeds (n = 2); bars: 95 % confidence of the mean."
+    )
     click(page, find(drawn, ".tools button:nth-last-child(1)"))
     rows = texts(page, "#explore figure:first-of-type .data tbody tr:first-child td")
     a, b = (result.metrics.waf_host or 0.0 for result in results[:2])
@@ -289,6 +258,8 @@ def test_figures_are_saved_as_svg_png_and_csv(page: WebDriver, downloads: Callab
         svg = ET.parse(downloads(f"{name}.svg")).getroot()  # noqa: S314  (our own file)
         assert svg.findtext("{http://www.w3.org/2000/svg}title") == title
         assert svg.get("width") == "760"
+        note = find(figure(page, title), "figcaption p").text
+        assert note in " ".join(svg.itertext())
         png = downloads(f"{name}.png").read_bytes()
         assert png.startswith(b"\x89PNG")
         assert int.from_bytes(png[16:20], "big") == 1520
@@ -403,6 +374,114 @@ def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
     assert 0 < took_s < 2
     assert texts(browser, "#count") == ["1,000 runs"]
     assert complaints(browser) == []
+
+
+def test_a_random_design_is_points_and_no_pairs(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    like = results[0]
+    points = [
+        {"seed": 1, "cache": {"size": f"{n}MiB"}, "gc": {"low_mark": n * 7 % 31}, "x": n * 5 % 37} for n in range(1, 21)
+    ]
+    runs = [like.with_document({**like.document, "scenario": {"name": "n", **point}}) for point in points]
+    runs[0] = like.with_document({**runs[0].document, "coflash": "0.0.1"})
+    write_report(Study(runs), tmp_path / "lhs.html")
+    look(browser, 1280)
+    browser.get((tmp_path / "lhs.html").as_uri())
+    assert texts(browser, ".varied dt") == ["cache.size", "gc.low_mark", "x"]
+    assert texts(browser, "#findings") == []
+    drawn = figure(browser, "WAF, by host writes")
+    ((path,),) = run(
+        browser,
+        "return [$$('.plot > svg > g > path', arguments[0]).slice(0, 1).map((one) => one.getAttribute('d'))]",
+        drawn,
+    )
+    assert (path.count("M"), path.count("L")) == (20, 0)
+    said = "Each point is one run (n = 1). Points that are not joined differ in GC low mark, x as well."
+    assert texts(browser, "#explore figcaption p")[0].endswith(said)
+    assert "different versions of coflash" in texts(browser, "header .remarks")[0]
+
+
+def test_programs_are_means_over_seeds_with_schemes_side_by_side(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    many = []
+    for name, like in (("none", results[0]), ("cdm", results[6])):
+        for size, seed in itertools.product(range(1, 21), (1, 2)):
+            scenario = {"name": "n", "cooperation": {"name": name}, "cache": {"size": f"{size}MiB"}, "seed": seed}
+            many.append(like.with_document({**like.document, "scenario": scenario}))
+    write_report(Study(many), tmp_path / "many.html")
+    look(browser, 1280)
+    browser.get((tmp_path / "many.html").as_uri())
+    drawn = figure(browser, "Flash programs by cause")
+    names = run(browser, "return $$('svg text', $('.plot', arguments[0])).map((one) => one.textContent)", drawn)
+    assert [name for name in names if "·" in name][:4] == ["none · 1 MiB", "cdm · 1 MiB", "none · 3 MiB", "cdm · 3 MiB"]
+    assert len([name for name in names if "·" in name]) == 24
+    assert texts(browser, "#programs figcaption p") == [
+        "Means over the seeds. 24 of 40 points, evenly spread; the CSV has all."
+    ]
+
+
+def test_nothing_that_a_user_wrote_is_a_script(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    harm = "<!--<script>document.title = 'harm'</script><img src=x onerror=\"document.title = 'harm'\">"
+    evil = []
+    for place, like in enumerate(results[:2]):
+        scenario = {**like.document["scenario"], "description": harm, "name": f"{harm}{place}", "seed": 1}
+        workload = {**like.workload, "description": harm, "remarks": [harm], "inputs": [{"file": harm, "sha256": harm}]}
+        document = {**like.document, "scenario": scenario, "workload": workload}
+        evil.append(like.with_document(document))
+    write_report(Study(evil, title=harm, question=harm, background=harm), tmp_path / "evil.html")
+    complaints(browser)
+    browser.get((tmp_path / "evil.html").as_uri())
+    assert run(browser, "return document.documentElement.dataset.ready") == "yes"
+    assert harm in texts(browser, "h1, .question, .remarks li, .facts dd")
+    assert len(column(browser, 2)) == 2
+    assert browser.title == harm
+    assert complaints(browser) == []
+
+
+def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> None:
+    empty = "return $$('figure').filter((one) => one.offsetParent && !$('.plot > *', one)).length"
+    assert run(page, empty) > 0
+    assert page.execute_cdp_cmd("Page.printToPDF", {})["data"]
+    assert run(page, empty) == 0
+
+
+OFF_THE_LINES = """
+const [plot] = arguments;
+const lines = $$("svg > g:not(.cursor) > path:not([fill])", plot).map((line) => Array.from({ length: 4000 },
+  (_, at) => line.getPointAtLength(at / 3999 * line.getTotalLength())));
+return $$(".cursor path", plot).slice(1).map((dot) => dot.getBBox()).map((box) => Math.min(
+  ...lines.flat().map(({ x, y }) => Math.hypot(x - box.x - box.width / 2, y - box.y - box.height / 2))));
+"""
+"""How far the dots under the cursor are from the nearest line."""
+
+
+def test_a_dot_lies_on_its_line(browser: WebDriver, results: list[coflash.Result], tmp_path: Path) -> None:
+    """Also where the windows of two runs are of different lengths, and where intervals stand side by side."""
+    runs = list(results)
+    for place, like in enumerate(results[:2]):
+        series = like.series().to_dict()
+        slower = coflash.Table({**series, "start_ns": series["start_ns"] * (place + 3) // 2})
+        runs[place] = coflash.Result(
+            like.document, {kind: like.histogram(kind) for kind in KINDS}, slower, like.erase_counts()
+        )
+    write_report(Study(runs), tmp_path / "dots.html")
+    look(browser, 1280)
+    browser.get((tmp_path / "dots.html").as_uri())
+    for place in range(2):
+        click(browser, f'#runs-table input[data-run="{place}"]')
+    for title in ("Mean response", "WAF, by host writes"):
+        plot = find(figure(browser, title), ".plot")
+        off = []
+        for _ in range(8):
+            plot.send_keys(Keys.ARROW_RIGHT)
+            off += run(browser, OFF_THE_LINES, plot)
+        assert off, title
+        assert max(off) < 1.0, title
+        plot.send_keys(Keys.ESCAPE)
 
 
 def test_parts_that_only_some_systems_have_are_shown_for_these(

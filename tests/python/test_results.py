@@ -9,6 +9,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError, Results
+from coflash.results.database import json_rows
 from sweeps import SMALL
 
 
@@ -62,9 +63,13 @@ def test_sql_sees_runs_series_histograms_and_erases(found: Results) -> None:
         query = f"select run, sum({table}.{column}) from {table} join runs using (run) group by run"  # noqa: S608
         assert len(found.sql(query)) == 5
     assert set(found.sql("select sum(requests)::int n from series group by run")["n"]) == {5000}
+    short = found.sql('select "response.p99" a, "cooperation" b from runs order by run')
+    assert short == found.sql('select "response_ns.all.p99" a, "cooperation.name" b from runs order by run')
     numbers = found.sql("select number('64MiB') a, number('25us') b, number('7.5%') c, count(number('none')) d")
     assert numbers.to_arrow().to_pylist() == [{"a": 64 * 2**20, "b": 25_000, "c": 7.5, "d": 0}]
     assert found.sql("select * from runs").to_polars().height == 5
+    (row,) = json_rows(found.sql("select 'nan'::double a, null::int b, 1.5 c, 'x' d").to_arrow())
+    assert row == {"a": None, "b": None, "c": 1.5, "d": "x"}
     with pytest.raises(CoflashError, match=r"SQL: .*waf_hots"):
         found.sql("select waf_hots from runs")
     with pytest.raises(CoflashError, match=r"SQL: .*Conversion"):
@@ -82,6 +87,29 @@ def test_rows_are_exported_as_the_name_says(found: Results, tmp_path: Path) -> N
         found.export(tmp_path / "all.xlsx")
     with pytest.raises(CoflashError, match="cannot be written"):
         found.export(tmp_path / "nowhere" / "all.csv")
+
+
+def test_runs_are_chosen_by_their_values(place: Path) -> None:
+    assert len(coflash.results(place, where=["cache.size=1024KiB"])) == 2
+    assert len(coflash.results(place, where=["cache.size=1MiB", "cooperation=cdm"])) == 1
+    assert len(coflash.results(place, where=[f"seed={SMALL.to_dict()['seed']}"])) == 5
+    for where, message in {
+        "cache.sice=1MiB": r"where: cache\.sice: no run has this key; did you mean cache\.size\?",
+        "cache.size=3MiB": r'where: cache\.size: no run has "3MiB".*allowed: .*1MiB, 2MiB',
+        "cooperation.name=cmd": r'did you mean "cdm"\?',
+        "cdm": r"'cdm' was given; KEY=VALUE is allowed",
+    }.items():
+        with pytest.raises(CoflashError, match=message):
+            coflash.results(place, where=[where])
+
+
+def test_runs_of_different_versions_are_told(found: Results, tmp_path: Path) -> None:
+    result = found["alone"]
+    for version in ("0.1.0", "0.2.0"):
+        result.with_document({**result.document, "coflash": version}).save(tmp_path / version)
+    (note,) = coflash.results(tmp_path).cautions
+    assert note.endswith("1 of 0.1.0, 1 of 0.2.0")
+    assert found.cautions == ()
 
 
 def test_a_run_is_called_by_the_beginning_of_its_name(found: Results) -> None:

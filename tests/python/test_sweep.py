@@ -19,6 +19,7 @@ from coflash.measures.catalogue import metric, metric_names, named
 from coflash.measures.measure import HEADLINE
 from coflash.results.estimate import estimate
 from coflash.results.store import store_at
+from coflash.results.study import Study
 from coflash.runs.inputs import inputs_of
 from coflash.sweep import devices, engine_local, memory, plan
 from coflash.sweep.design import assignments, axis
@@ -87,6 +88,34 @@ def test_points_may_be_given_one_by_one(tmp_path: Path) -> None:
     swept = coflash.sweep(SMALL, points, out=tmp_path)
     assert [point.values["cache.size"] for point in swept.points] == ["1MiB", "2MiB"]
     assert coflash.sweep(SMALL, {}, out=tmp_path).points[0].values == {}
+
+
+def test_a_misspelt_value_is_found_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(CoflashError, match='did you mean "cdm"'):
+        coflash.sweep(SMALL, {"cache.size": "1MiB,2MiB", "cooperation.name": ["none", "cdmm"]}, out=tmp_path / "out")
+    with pytest.raises(CoflashError, match="64Mib"):
+        coflash.sweep(SMALL, {"cache.size": "1MiB,64Mib"}, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_broken_run_is_passed_over_and_done_again_by_its_sweep(tmp_path: Path) -> None:
+    vary = {"cache.size": "1MiB,2MiB,4MiB"}
+    before = coflash.sweep(SMALL, vary, out=tmp_path)
+    half, bare, whole = (tmp_path / "runs" / run for run in runs_of(before))
+    (half / "result.json").write_text('{"metrics": ', encoding="utf-8")
+    (bare / "series.parquet").unlink()
+    found = coflash.results(tmp_path)
+    assert set(found) == {bare.name, whole.name}
+    assert [half.name in note and "is no result" in note for note in found.cautions] == [True]
+    study = Study.read([tmp_path])
+    assert len(study.results) == 1
+    assert [name in note for name, note in zip(sorted([half.name, bare.name]), study.broken, strict=True)] == [True] * 2
+    assert any("has no series.parquet" in note for note in study.broken)
+    (whole / "result.json").write_text("[]", encoding="utf-8")
+    again = coflash.sweep(SMALL, vary, out=tmp_path)
+    assert (again.from_before, len(again.results), len(coflash.results(tmp_path))) == (0, 3, 3)
+    assert coflash.results(tmp_path).cautions == ()
+    assert len(Study.read([tmp_path]).results) == 3
 
 
 def test_what_is_there_is_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

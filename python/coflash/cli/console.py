@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,10 +11,13 @@ import typer
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write
 from coflash.scenario import Scenario
+from coflash.terminal import errors as errors
+from coflash.terminal import output as output
 
 STANDARD_OUTPUT = Path("-")
 
@@ -30,17 +34,13 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the result as JSON; - is standard output."),
 ]
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where", metavar="KEY=VALUE", help="Only runs with this value, as cache.size=64MiB. May be repeated."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
-
-
-def output() -> Console:
-    """Return the console for results: standard output."""
-    return Console()
-
-
-def errors() -> Console:
-    """Return the console for progress and errors: standard error."""
-    return Console(stderr=True)
 
 
 def scenario_with(name: str, assignments: list[str] | None) -> Scenario:
@@ -90,20 +90,43 @@ def show_json(value: Any) -> None:
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Print a whole table; on a narrow terminal its lines wrap."""
+    """Print a whole table; where it is wider than the terminal, on its side: a line for each cell.
+
+    Where there is no terminal, and no COLUMNS that gives a width, lines are as long as they are.
+    """
     wide = console.options.update(max_width=_WIDEST)
-    before, needed = console.width, Measurement.get(console, wide, table).minimum
-    console.width = max(before, needed)
-    try:
+    for column in table.columns:
+        if column.no_wrap:  # rich would cut its cells
+            widths = (Measurement.get(console, wide, cell).maximum for cell in (column.header, *column.cells))
+            column.min_width = max(widths)
+    needed = Measurement.get(console, wide, table).minimum
+    if needed <= console.width:
+        console.print(table)
+    elif console.is_terminal or "COLUMNS" in os.environ:
+        console.print(_on_its_side(table))
+    else:
+        console.width = needed
         console.print(table, crop=False)
-    finally:
-        console.width = before
+
+
+def _on_its_side(table: Table) -> Table:
+    names = [" ".join(str(column.header).split()) for column in table.columns]
+    turned = plain_table("", "")
+    turned.show_header = False
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        for name, cell in zip(names, row, strict=True):
+            if not name:  # what the row is called
+                turned.add_row(Text(str(cell), style="bold"), "")
+            elif str(cell):
+                turned.add_row(name, cell)
+        turned.add_row("", "")
+    return turned
 
 
 def notes(remarks: Iterable[str]) -> None:
     """Print assumptions and other remarks on the standard error stream."""
     for remark in remarks:
-        errors().print(f"note: {remark}", style="yellow", markup=False, highlight=False, soft_wrap=True)
+        errors().print(f"note: {remark}", style="yellow", highlight=False, soft_wrap=True)
 
 
 def plain_table(*columns: str) -> Table:

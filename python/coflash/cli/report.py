@@ -7,6 +7,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from coflash._core import CoflashError
+from coflash.cli.console import Where, notes
 from coflash.files import atomic_write
 
 _OUTPUT = "The file of the page, by default report.html; or the folder of the figures, by default figures."
@@ -31,17 +33,24 @@ def report(
     metrics: Annotated[list[str] | None, typer.Option("--metric", metavar="PATH", help=_METRIC)] = None,
     over: Annotated[str | None, typer.Option("--over", metavar="KEY", help=_OVER)] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY)] = None,
+    where: Where = None,
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
     # Slow to import, and no other command needs it.
     from coflash.figures.publication import METRICS, write_figures
     from coflash.report import Study, report_html
 
-    if format != "html":
-        for file in write_figures(Study.read(results), output or Path("figures"), format, metrics or METRICS, over, by):
-            typer.echo(file)
+    if format == "html":
+        if given := [name for name, value in (("--metric", metrics), ("--over", over), ("--by", by)) if value]:
+            msg = f"{given[0]}: has no effect on a page, which draws any measure over any key; --format pdf, svg or png"
+            raise CoflashError(f"{msg} makes figures")
+        file = output or Path("report.html")
+        atomic_write.check_file(file)
+    study = Study.read(results, where or ())
+    notes(study.remarks)
+    if format == "html":
+        atomic_write.write_file(file, report_html(study))
+        typer.echo(file)
         return
-    file = output or Path("report.html")
-    atomic_write.check_file(file)
-    atomic_write.write_file(file, report_html(Study.read(results)))
-    typer.echo(file)
+    for written in write_figures(study, output or Path("figures"), format, metrics or METRICS, over, by):
+        typer.echo(written)

@@ -7,14 +7,15 @@ from typing import Annotated
 
 import typer
 
-from coflash.cli.console import errors, notes, output, plain_table, show_json, show_table
+from coflash._core import CoflashError
+from coflash.cli.console import Where, errors, notes, output, plain_table, show_json, show_table
 from coflash.cli.run_tables import keys_left_out, runs_beside, runs_table
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
 from coflash.files import atomic_write
 from coflash.measures.catalogue import named
 from coflash.measures.measure import BRIEF
-from coflash.results.database import export_table, results
+from coflash.results.database import export_table, json_rows, results
 from coflash.results.store import store_at
 
 app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
@@ -33,10 +34,14 @@ DEFAULT = "results"
 
 @app.command("list")
 def list_(
-    folder: Folder = DEFAULT, measures: Measures = None, over_seeds: OverSeeds = False, json: AsJson = False
+    folder: Folder = DEFAULT,
+    measures: Measures = None,
+    over_seeds: OverSeeds = False,
+    where: Where = None,
+    json: AsJson = False,
 ) -> None:
     """List the runs: their varying keys, and their measures."""
-    found = results(folder)
+    found = results(folder, where or ())
     if json:
         show_json(found.rows())
         return
@@ -44,7 +49,7 @@ def list_(
     shown = [named(name) for name in measures] if measures else BRIEF
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
     if left_out := keys_left_out(found):
-        output().print(left_out, style="dim", highlight=False, soft_wrap=True)
+        output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
         errors().print(f"failed: {failure.label}: {failure.error}", style="red", markup=False, soft_wrap=True)
 
@@ -53,6 +58,7 @@ def list_(
 def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = False) -> None:
     """Show the measures of one run."""
     found = results(folder)
+    notes(found.cautions)
     result = found[run]
     if json:
         show_json(result.document)
@@ -65,15 +71,24 @@ def show(run: Annotated[str, RunName], folder: Folder = DEFAULT, json: AsJson = 
 @app.command()
 def compare(
     runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Two or more; the others are compared with the first.")
-    ],
+        list[str] | None,
+        typer.Argument(
+            metavar="RUN...", help="Two or more, compared with the first; with --where, all that it leaves."
+        ),
+    ] = None,
     folder: Folder = DEFAULT,
     measures: Measures = None,
     over_seeds: OverSeeds = False,
+    where: Where = None,
 ) -> None:
     """Show runs side by side: the differences of their scenarios and of their measures."""
-    found = results(folder)
-    names = [found.name(run) for run in runs]
+    if not runs and not where:
+        msg = "compare: no run was given; names of runs are allowed, or --where KEY=VALUE for all that have a value"
+        raise CoflashError(msg)
+    found = results(folder, where or ())
+    names = [found.name(run) for run in runs or found]
+    if over_seeds and not runs:
+        names = [group[0] for group in found.of_one_point()]
     notes(found.remarks)
     shown = [named(name) for name in measures or ()]
     show_table(runs_beside(found, names, shown, over_seeds=over_seeds), output())
@@ -90,17 +105,19 @@ def sql(
     json: AsJson = False,
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
-    found = results(folder).sql(query)
+    runs = results(folder)
+    notes(runs.cautions)
+    found = runs.sql(query)
     if output_file is not None:
         export_table(found.to_arrow(), output_file)
         typer.echo(output_file)
     elif json:
-        show_json(found.to_arrow().to_pylist())
+        show_json(json_rows(found.to_arrow()))
     else:
         table = plain_table(*found.columns)
-        for row in zip(*found.to_dict().values(), strict=True):
-            table.add_row(*("" if value is None else str(value) for value in row))
-        output().print(table)
+        for row in json_rows(found.to_arrow()):
+            table.add_row(*("" if value is None else str(value) for value in row.values()))
+        show_table(table, output())
 
 
 @app.command()
@@ -110,5 +127,7 @@ def export(
 ) -> None:
     """Write a row for each run, with its scenario and all its metrics."""
     atomic_write.check_file(file)
-    results(folder).export(file)
+    found = results(folder)
+    notes(found.cautions)
+    found.export(file)
     typer.echo(file)

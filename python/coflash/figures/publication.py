@@ -1,12 +1,15 @@
 """Figures for papers: one file each, as wide as a column, in colours and dashes that survive a printer.
 
 Axis and lines are chosen as in the report: a numeric key makes the axis, a key with words the lines, and runs that
-differ in nothing else are averaged, with an interval. Needs `pip install 'coflash[plots]'`.
+differ in nothing else are averaged, with an interval. A line joins two points only if their runs are alike in all keys
+but the axis and the seed; those of a random design stay points. Below each figure stands what it averages, of how many
+runs, and what it leaves out. Needs `pip install 'coflash[plots]'`.
 """
 
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +20,11 @@ import numpy as np
 from coflash import palette
 from coflash._core import CoflashError
 from coflash.figures.style import DASHES, MARKERS, Format, axis_unit, new_figure, picture, style, write_pictures
-from coflash.measures.catalogue import is_number, measure
+from coflash.measures.catalogue import is_number, measure, metric
 from coflash.measures.measure import Measure, causes
 from coflash.results.estimate import estimate
-from coflash.results.result import Result
+from coflash.results.result import Result, mixed_versions
+from coflash.results.selection import key_called
 from coflash.results.study import Study
 from coflash.results.varying_keys import Key
 
@@ -28,7 +32,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.all.p99")
-_BARS_MAX, _LINES_MAX = 24, 6
+_BARS_MAX, _LINES_MAX, _TICKS_MAX = 24, 6, 7
+_GAP = (math.nan,) * 4
+_CAPTION_LETTERS, _LABEL_LETTERS = 78, 28
 
 
 @dataclass(frozen=True)
@@ -45,19 +51,19 @@ class Plan:
         Raises:
             CoflashError: A key does not vary.
         """
-        keys = {key.path: key for key in study.varied}
-        for path in filter(None, (over, by)):
-            if path not in keys:
-                msg = f"{path}: does not vary among these runs; what varies: {', '.join(keys) or 'nothing'}"
-                raise CoflashError(msg)
-        meant = [key for key in keys.values() if key.path != "seed"]
-        numbers = sorted((k for k in meant if k.numbers is not None and k.path != by), key=lambda k: -len(k.values))
-        others = [key for key in meant if key.numbers is None and key.path != by]
-        axis = keys[over] if over else next(iter(numbers + others), None)
+        by_key = key_called(study.varied, by) if by else None
+        meant = [key for key in study.varied if key.path != "seed"]
+        numbers = sorted((k for k in meant if k.numbers is not None and k != by_key), key=lambda k: -len(k.values))
+        others = [key for key in meant if key.numbers is None and key != by_key]
+        axis = key_called(study.varied, over) if over else next(iter(numbers + others), None)
         lines = [key for key in meant if key is not axis and len(key.values) <= len(palette.LINES)]
         named = [key for key in lines if study.baseline in key.texts]
         words = [key for key in lines if key.numbers is None]
-        return cls(axis, keys[by] if by else next(iter(named + words + lines), None))
+        return cls(axis, by_key or next(iter(named + words + lines), None))
+
+    def rest(self, study: Study) -> list[Key]:
+        """Return the keys, without the seed, that have neither the axis nor the lines."""
+        return [key for key in study.varied if key.path != "seed" and key not in (self.over, self.by)]
 
 
 @dataclass(frozen=True)
@@ -67,15 +73,18 @@ class Point:
     mean: float
     low: float
     high: float
+    runs: int
+    settings: frozenset[tuple[int, ...]] = frozenset()
+    """The values of the other keys, without the seed, that its runs have."""
 
     @classmethod
-    def of(cls, values: Sequence[float], of_seeds: bool) -> Point:
-        """Average some runs."""
+    def of(cls, values: Sequence[float], settings: frozenset[tuple[int, ...]]) -> Point:
+        """Average some runs; they differ in their seed alone if they have one setting."""
         found = estimate(values)
         assert found.mean is not None
-        if found.half_width is None or not of_seeds:
-            return cls(found.mean, min(values), max(values))
-        return cls(found.mean, found.mean - found.half_width, found.mean + found.half_width)
+        if found.half_width is None or len(settings) > 1:
+            return cls(found.mean, min(values), max(values), found.runs, settings)
+        return cls(found.mean, found.mean - found.half_width, found.mean + found.half_width, found.runs, settings)
 
 
 def write_figures(
@@ -92,10 +101,10 @@ def write_figures(
         study: The results.
         folder: The folder; files of the same names are replaced, others stay.
         format: The format of the files.
-        metrics: Paths of metrics, such as `response_ns.read.p99`: a figure for each. Two more figures show the
+        metrics: Names of metrics, such as `response.read.p99`: a figure for each. Two more figures show the
             distribution of response times and flash programs by cause.
-        over: The path of the key for the axis; the numeric key with the most values if None.
-        by: The path of the key for the lines; words before numbers if None.
+        over: The key for the axis; the numeric key with the most values if None.
+        by: The key for the lines; words before numbers if None.
 
     Raises:
         CoflashError: matplotlib is missing, a metric or key is unknown, or the folder cannot be written.
@@ -107,10 +116,11 @@ def write_figures(
 
 def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple[str, Figure]]:
     rows = [result.metrics.flat() for result in study.results]
-    for path in metrics:
-        known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
+    known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
+    for name in metrics:
+        path = name if name in known else metric(name)
         if path not in known:
-            msg = f"{path}: is no metric of these runs; there are {', '.join(known)}"
+            msg = f"{name}: these runs have no such metric; they have {', '.join(known)}"
             raise CoflashError(msg)
         if plan.over is not None:
             yield (
@@ -118,12 +128,12 @@ def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple
                 _measure(study, measure(path), [row.get(path) for row in rows], plan, plan.over),
             )
     yield "response-times", _tail(study, plan)
-    yield "programs-by-cause", _programs(study)
+    yield "programs-by-cause", _programs(study, plan)
 
 
 def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int, dict[int, Point]]:
     """Average the runs at each value of the lines' key and each value of the axis' key."""
-    rest = [key for key in study.varied if key.path != "seed" and key not in (plan.over, plan.by)]
+    rest = plan.rest(study)
     groups: dict[int, dict[int, list[int]]] = {}
     for run, value in enumerate(values):
         if value is not None:
@@ -131,8 +141,8 @@ def points(study: Study, values: Sequence[float | None], plan: Plan) -> dict[int
             line.setdefault(plan.over.codes[run] if plan.over else 0, []).append(run)
 
     def point(runs: list[int]) -> Point:
-        of_seeds = len({tuple(key.codes[run] for key in rest) for run in runs}) == 1
-        return Point.of([value for run in runs if (value := values[run]) is not None], of_seeds)
+        settings = frozenset(tuple(key.codes[run] for key in rest) for run in runs)
+        return Point.of([value for run in runs if (value := values[run]) is not None], settings)
 
     return {line: {at: point(runs) for at, runs in sorted(of.items())} for line, of in sorted(groups.items())}
 
@@ -144,33 +154,88 @@ def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: 
     factor, unit = axis_unit(what.unit, most)
     places = _places(over)
     for line, of in lines.items():
-        x = [places[code] for code in of]
-        y = np.array([[point.mean, point.low, point.high] for point in of.values()]) / factor
-        spread = np.abs(y[:, 1:].T - y[:, 0])
+        joined = _joined(of)
+        rows = [
+            (places[at], of[at].mean / factor, of[at].low / factor, of[at].high / factor) if at is not None else _GAP
+            for part in joined
+            for at in (*part, None)
+        ]
+        x, mean, low, high = np.array(rows).T
+        spread = np.abs([mean - low, high - mean])
         axes.errorbar(
             x,
-            y[:, 0],
-            yerr=spread if spread.any() else None,
+            mean,
+            yerr=spread if np.nan_to_num(spread).any() else None,
             label=plan.by.texts[line] if plan.by else None,
             color=palette.LINES[line % len(palette.LINES)],
-            linestyle=DASHES[line % len(DASHES)],
+            linestyle=DASHES[line % len(DASHES)] if len(joined) < len(of) else "none",
             marker=MARKERS[line % len(MARKERS)],
             capsize=2,
             elinewidth=0.8,
         )
-    axes.set_xticks(places, over.texts)
+    step = math.ceil(len(places) / _TICKS_MAX)
+    axes.set_xticks(places[::step], over.texts[::step])
     axes.set_xlabel(over.label)
     axes.set_ylabel(f"{what.label} ({unit})" if unit else what.label)
-    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]) if most > 0 else None)
+    if most > 0:
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(0.0, low), 1.03 * high)  # otherwise the edge cuts the highest mark
     axes.grid(axis="y")
     if plan.by is not None:
         axes.legend(title=plan.by.label, title_fontsize=7)
+    return _captioned(figure, study, *_averaged(study, plan, lines))
+
+
+def _joined(points: dict[int, Point]) -> list[list[int]]:
+    """Divide a line's places on the axis where two neighbours have runs of other settings: no line joins them."""
+    parts: list[list[int]] = []
+    for place, point in points.items():
+        if parts and points[parts[-1][-1]].settings == point.settings:
+            parts[-1].append(place)
+        else:
+            parts.append([place])
+    return parts
+
+
+def _averaged(study: Study, plan: Plan, lines: dict[int, dict[int, Point]]) -> Iterator[str]:
+    """Say over what is averaged, of how many runs, and why points are not joined."""
+    found = [point for line in lines.values() for point in line.values()]
+    counts = sorted({point.runs for point in found})
+    runs = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}–{counts[-1]}"
+    rest = plan.rest(study)
+    pooled = [key for place, key in enumerate(rest) if any(len({s[place] for s in p.settings}) > 1 for p in found)]
+    names = [_counted(key) for key in pooled]
+    if pooled:
+        names += ["seeds"] * any(key.path == "seed" for key in study.varied)
+        yield f"Means over {', '.join(names)} ({runs}); bars: least to most."
+    elif counts[-1] > 1:
+        yield f"Means over seeds ({runs}); bars: 95% confidence."
+    else:
+        yield "Each point is one run (n = 1)."
+    if any(len(_joined(line)) > 1 for line in lines.values()):
+        yield f"Points that are not joined differ in {', '.join(key.label for key in rest)} as well."
+
+
+def _counted(key: Key) -> str:
+    return f"{len(key.values)} values of {key.label}"
+
+
+def _captioned(figure: Figure, study: Study, *sentences: str) -> Figure:
+    """Put sentences below a figure, and by which conditions its runs were chosen."""
+    chosen = (f"Only runs with {', '.join(study.where)}.",) if study.where else ()
+    versions = mixed_versions(result.document["coflash"] for result in study.results)
+    text = " ".join((*sentences, *chosen, *("Runs of different versions are mixed." for _ in versions)))
+    # A $ would begin a formula.
+    lines = textwrap.fill(text.replace("$", r"\$"), _CAPTION_LETTERS)
+    if lines:
+        figure.supxlabel(lines, x=0.01, ha="left", fontsize=6, color="#555555")
     return figure
 
 
 def _tail(study: Study, plan: Plan) -> Figure:
     figure, axes = new_figure(2.5)
-    for place, run in enumerate(typical(study, plan)):
+    chosen = typical(study, plan)
+    for place, run in enumerate(chosen):
         histogram = study.results[run].histogram()
         beyond = histogram.exceeded_by()
         seen = beyond > 0
@@ -195,15 +260,26 @@ def _tail(study: Study, plan: Plan) -> Figure:
     axes.set_ylabel("requests that take longer (share)")
     axes.grid()
     axes.legend(loc="lower left")
-    return figure
+    return _captioned(figure, study, f"{len(chosen)} of {len(study.results)} runs." if len(chosen) > 1 else "One run.")
 
 
-def _programs(study: Study) -> Figure:
-    shown = study.results[:_BARS_MAX]
-    figure, axes = new_figure(0.75 + 0.19 * len(shown))
-    labels = study.labels[: len(shown)]
-    names = causes(result.metrics for result in shown)
-    pages = {cause: np.array([_pages(result, cause) for result in shown]) for cause in names}
+def _programs(study: Study, plan: Plan) -> Figure:
+    points = programs(study, plan)
+    whole = sum(len(of) for of in points)
+    # As many settings as there is room for, evenly spread, each with all its schemes side by side.
+    room = max(1, _BARS_MAX // max(map(len, points)))
+    kept = [points[round(place)] for place in np.linspace(0, len(points) - 1, min(room, len(points)))]
+    shown = [runs for of in kept for runs in of]
+    keys = [key for key in study.varied if key.path != "seed"]
+    keys.sort(key=lambda key: key == plan.by)
+    labels = [textwrap.fill(study.label(runs[0], keys), _LABEL_LETTERS) for runs in shown]
+    lines = sum(label.count("\n") for label in labels)
+    names = causes(study.results[run].metrics for runs in shown for run in runs)
+    pages = {
+        cause: np.array([np.mean([_pages(study.results[run], cause) for run in runs]) for runs in shown])
+        for cause in names
+    }
+    figure, axes = new_figure(0.95 + 0.19 * len(shown) + 0.09 * lines)
     factor, unit = axis_unit("pages", float(max(np.sum(list(pages.values()), axis=0), default=1)))
     left = np.zeros(len(shown))
     places = np.arange(len(shown))
@@ -213,11 +289,27 @@ def _programs(study: Study) -> Figure:
             left += pages[cause] / factor
     axes.set_yticks(places, labels)
     axes.invert_yaxis()
-    axes.set_xlabel(f"flash programs ({unit})")
+    axes.set_xlabel(f"flash programs ({unit})", loc="right")
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
     figure.legend(loc="outside upper center", ncols=3, columnspacing=1.2, handlelength=1.2)
-    return figure
+    counts = sorted({len(runs) for runs in shown})
+    means = f"Means over {'–'.join(map(str, counts))} seeds." if counts[-1] > 1 else ""
+    left_out = f"{len(shown)} of {whole} points, evenly spread; the others are left out." if len(shown) < whole else ""
+    return _captioned(figure, study, *filter(None, (means, left_out)))
+
+
+def programs(study: Study, plan: Plan) -> list[list[list[int]]]:
+    """Group the runs: those that differ in their seed alone, and such groups that differ in the lines' key alone.
+
+    Both are in the order of the values of their keys.
+    """
+    rest = [*filter(None, (plan.over,)), *plan.rest(study)]
+    settings: dict[tuple[int, ...], dict[int, list[int]]] = {}
+    for run in range(len(study.results)):
+        points = settings.setdefault(tuple(key.codes[run] for key in rest), {})
+        points.setdefault(plan.by.codes[run] if plan.by else 0, []).append(run)
+    return [[runs for _, runs in sorted(points.items())] for _, points in sorted(settings.items())]
 
 
 def typical(study: Study, plan: Plan) -> list[int]:

@@ -18,6 +18,7 @@ SCRIPTS = (
     "filter.js",
     "findings.js",
     "explore.js",
+    "address.js",
     "run_details.js",
     "sections.js",
     "compare.js",
@@ -36,14 +37,16 @@ def report_html(study: Study) -> str:
         msg = "a report needs a result; there is none"
         raise CoflashError(msg)
     data, details = payload(study)
+    notes = [*(f"Only runs with {condition}." for condition in study.where), *study.remarks]
     background = f'<details class="background"><summary>Background</summary><p>{escape(study.background)}</p></details>'
     return Template(_asset("page.html")).substitute(
         title=escape(study.heading),
         question=f'<p class="question">{escape(study.question)}</p>' if study.question else "",
         background=background if study.background else "",
+        notes=f'<ul class="remarks">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>' if notes else "",
         style=_asset("report.css"),
-        # Inside a script element, only `</` could end the data.
-        data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("</", "<\\/"),
+        # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow what follows it.
+        data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
         script="\n".join(_asset(name) for name in SCRIPTS),
         version=escape(__version__),

@@ -47,11 +47,13 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
     columns = series_columns(results)
     details = [_details(result, columns, fine) for result in results]
     lines, scenarios = _scenarios(results)
+    bare = [key for key in study.varied if key.path != "seed"]
     data = {
         "version": __version__,
         "title": study.heading,
         "baseline": study.baseline,
         "labels": study.labels,
+        "points": [study.label(run, bare) for run in range(len(results))],
         "keys": [_key(key) for key in study.varied],
         "metrics": list(_metrics(results)),
         "sections": list(_sections(results)),

@@ -7,16 +7,19 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
+from coflash.measures.catalogue import metric
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
-from coflash.results.result import FILES, TABLES, Result, notes_of
+from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of
+from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import as_text, flat
@@ -43,10 +46,11 @@ class Results:
     the simulator (`simulator.…`). Values that a run does not have are null.
     """
 
-    __slots__ = ("_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
+    __slots__ = ("_broken", "_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
 
-    def __init__(self, place: str, runs: Iterable[Run]) -> None:
+    def __init__(self, place: str, runs: Iterable[Run], broken: Sequence[str] = ()) -> None:
         self.place = place
+        self._broken = broken
         self._folders: dict[str, RunFolder] = {}
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
@@ -128,7 +132,7 @@ class Results:
         return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
 
     def apart(self) -> tuple[Key, ...]:
-        """Find the keys that distinguish the runs; one key stands for all that differ between the same runs."""
+        """Find the keys that distinguish the runs; parameters of a policy belong to its name."""
         return varied_keys([{key: row.get(key) for key in self._keys} for row in self._rows])
 
     def of_one_point(self) -> list[tuple[str, ...]]:
@@ -143,8 +147,13 @@ class Results:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Assumptions about the workloads, and other facts to know about them, each once."""
-        return tuple(self._remarks)
+        """What to know about the runs, each fact once: the cautions, and assumptions about the workloads."""
+        return (*self.cautions, *self._remarks)
+
+    @property
+    def cautions(self) -> tuple[str, ...]:
+        """The broken runs that were passed over, and whether runs of different versions are mixed."""
+        return (*self._broken, *mixed_versions(row["coflash"] for row in self._rows))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of the run of that full name; None if there is no such run."""
@@ -178,7 +187,7 @@ class Results:
         """Query the runs with DuckDB's SQL.
 
         The tables are `runs`, and `series`, `histograms` and `erase_counts`, which have a row for each window, bucket
-        or block of each run, and the run's name in the column `run`. Quote names with dots: `"response_ns.all.p99"`.
+        or block of each run, and the run's name in the column `run`. Quote names with dots: `"response.p99"`.
         `number("cache.size")` is a quantity as a number of bytes, nanoseconds or percent, and null for other texts.
 
         Raises:
@@ -189,7 +198,7 @@ class Results:
         with duckdb.connect() as connection:
             connection.create_function("number_or_nan", _number, ["VARCHAR"], "DOUBLE")
             connection.execute("create macro number(t) as nullif(number_or_nan(t), 'nan'::double)")
-            connection.register("runs", self.to_arrow())
+            connection.register("runs", self._table_for(query))
             try:
                 for table, file in TABLES.items():
                     if self._rows and re.search(rf"\b{table}\b", query):
@@ -202,6 +211,17 @@ class Results:
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
                 raise CoflashError(msg) from error
+
+    def _table_for(self, query: str) -> pa.Table:
+        """Return the table of the runs, with a column more for each short name in quotes, such as "response.p99"."""
+        runs = self.to_arrow()
+        for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
+            path = called(name, self._keys)
+            with suppress(CoflashError):
+                path = path or metric(name)
+            if path in runs.column_names:
+                runs = runs.append_column(name, runs[path])
+        return runs
 
     def _view(self, connection: duckdb.DuckDBPyConnection, table: str, file: str) -> None:
         import pyarrow as pa
@@ -227,17 +247,24 @@ class Results:
         return f"<Results of {len(self):,} runs in {self.place}>"
 
 
-def results(path: str | os.PathLike[str] = "results") -> Results:
+def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ()) -> Results:
     """Read the results of all runs in a folder and below it: of sweeps, of `run --out`, of the demo.
+
+    A broken result is passed over, and named in the remarks.
 
     Args:
         path: The folder, or its URL, such as `s3://bucket/oltp`.
+        where: Conditions `KEY=VALUE` that the scenarios meet, such as `"cache.size=64MiB"`; quantities are compared as
+            quantities.
 
     Raises:
-        CoflashError: There is no such folder, or a result in it is broken.
+        CoflashError: There is no such folder, all results in it are broken, or no run meets the conditions.
     """
     store = store_at(path)
-    return Results(store.place, store.all_runs())
+    runs = list(store.all_runs())
+    if store.broken and not runs:
+        raise CoflashError(store.broken[0])
+    return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
 
 
 def export_table(table: pa.Table, file: Path) -> None:
@@ -290,8 +317,16 @@ def _csv(table: pa.Table) -> bytes:
     return file.getvalue()
 
 
+def json_rows(table: pa.Table) -> list[dict[str, Any]]:
+    """Return the rows of a table as JSON knows them: what is no finite number is null."""
+    return [
+        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
+        for row in table.to_pylist()
+    ]
+
+
 def _json(table: pa.Table) -> bytes:
-    return (json.dumps(table.to_pylist(), indent=1, ensure_ascii=False) + "\n").encode()
+    return (json.dumps(json_rows(table), indent=1, ensure_ascii=False) + "\n").encode()
 
 
 _EXPORTS = {".parquet": _parquet, ".csv": _csv, ".json": _json}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -25,6 +26,35 @@ _SERIES, _HISTOGRAMS, _ERASES = "series.parquet", "histograms.parquet", "erase_c
 TABLES = {"series": _SERIES, "histograms": _HISTOGRAMS, "erase_counts": _ERASES}
 """The file of each table."""
 FILES = frozenset({DOCUMENT, _SCENARIO, *TABLES.values()})
+_PARTS = ("coflash", "metrics", "scenario", "scenario_hash", "seed", "simulator", "workload")
+
+
+def document_of(content: bytes, place: object) -> dict[str, Any]:
+    """Read the document of a result.
+
+    Raises:
+        CoflashError: It is no document of a result.
+    """
+    try:
+        document = json.loads(content)
+    except ValueError as error:
+        msg = f"{place}: is no result of coflash: {error}"
+        raise _core.CoflashError(msg) from error
+    missing = [part for part in _PARTS if not isinstance(document, dict) or part not in document]
+    if missing:
+        msg = f'{place}: is no result of coflash: it has no "{missing[0]}"'
+        raise _core.CoflashError(msg)
+    found: dict[str, Any] = document
+    return found
+
+
+def mixed_versions(versions: Iterable[str]) -> list[str]:
+    """Say that runs are of different versions of coflash, in one line; the list is empty if they are not."""
+    counts = Counter(versions)
+    if len(counts) < 2:
+        return []
+    parts = ", ".join(f"{count} of {version}" for version, count in sorted(counts.items()))
+    return [f"these runs are of different versions of coflash, whose results may differ for that alone: {parts}"]
 
 
 @final
@@ -165,13 +195,14 @@ class Result:
         place = Path(path)
         try:
             return cls(
-                document=json.loads((place / DOCUMENT).read_text(encoding="utf-8")),
+                document=document_of((place / DOCUMENT).read_bytes(), place / DOCUMENT),
                 histograms=unstacked(Table.read_parquet(place / _HISTOGRAMS)),
                 series=Table.read_parquet(place / _SERIES),
                 erase_counts=Table.read_parquet(place / _ERASES)["erases"],
             )
         except FileNotFoundError as error:
-            missing = f"has no {Path(error.filename).name}" if place.is_dir() else "is no folder"
+            names = (name for name in (DOCUMENT, *TABLES.values()) if not (place / name).exists())
+            missing = f"has no {next(names, DOCUMENT)}" if place.is_dir() else "is no folder"
             msg = f"{place}: holds no result of coflash: it {missing}"
             raise _core.CoflashError(msg) from error
         except (OSError, ValueError, KeyError) as error:

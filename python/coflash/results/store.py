@@ -15,6 +15,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,7 +23,7 @@ from typing import Any, Protocol
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write, remote
-from coflash.results.result import DOCUMENT, Result
+from coflash.results.result import DOCUMENT, FILES, Result, document_of
 
 _RUNS, _FAILED = "runs", "failed"
 
@@ -71,25 +72,32 @@ class Store(Protocol):
         """
         ...
 
-    def __contains__(self, key: object) -> bool: ...
+    @property
+    def broken(self) -> list[str]:
+        """The runs that `runs` and `all_runs` passed over because their document cannot be read, with the reason."""
+        ...
+
+    def __contains__(self, key: object) -> bool:
+        """Whether there is a complete run of this key; one that is broken is to be done again."""
+        ...
 
     def runs(self, keys: Iterable[str]) -> Iterator[Run]:
-        """Yield the existing runs of these keys."""
+        """Yield the existing runs of these keys; broken ones are passed over."""
         ...
 
     def all_runs(self) -> Iterator[Run]:
-        """Yield every run, at any depth.
+        """Yield every run, at any depth; broken ones are passed over.
 
         A run's name is its path, without the folders that are named "runs". Runs that are being written or removed are
         left out.
 
         Raises:
-            CoflashError: There is no such place, or a result is broken.
+            CoflashError: There is no such place.
         """
         ...
 
     def add(self, key: str, result: Result) -> None:
-        """Store a result, unless there is one under this key, which is then the same.
+        """Store a result, unless there is a complete one under this key, which is then the same.
 
         Raises:
             CoflashError: It cannot be written.
@@ -134,6 +142,7 @@ class FolderStore:
 
     def __init__(self, path: Path) -> None:
         self.path, self.place = path, str(path)
+        self.broken: list[str] = []
 
     def check(self) -> None:  # noqa: D102 - as the protocol says, here and below
         atomic_write.make_folder(self.path / _RUNS)
@@ -142,11 +151,14 @@ class FolderStore:
         return self.path / _RUNS / key
 
     def __contains__(self, key: object) -> bool:
-        return (self._folder(str(key)) / DOCUMENT).exists()
+        folder = self._folder(str(key))
+        with suppress(CoflashError):
+            return _read(folder / DOCUMENT) is not None and all((folder / name).exists() for name in FILES)
+        return False
 
     def runs(self, keys: Iterable[str]) -> Iterator[Run]:  # noqa: D102
         for key in keys:
-            if (content := _read(self._folder(key) / DOCUMENT)) is not None:
+            if (content := self._known(self._folder(key) / DOCUMENT)) is not None:
                 yield key, _LocalFolder(self._folder(key)), content
 
     def all_runs(self) -> Iterator[Run]:  # noqa: D102
@@ -156,12 +168,22 @@ class FolderStore:
         for inner, folders, files in os.walk(self.path):  # ignores folders that vanish
             folders[:] = sorted(name for name in folders if not name.startswith("."))
             folder = Path(inner)
-            if DOCUMENT in files and (content := _read(folder / DOCUMENT)) is not None:
+            if DOCUMENT in files and (content := self._known(folder / DOCUMENT)) is not None:
                 steps = folder.relative_to(self.path).parts
                 yield _name(steps) or self.path.resolve().name, _LocalFolder(folder), content
 
+    def _known(self, document: Path) -> dict[str, Any] | None:
+        try:
+            return _read(document)
+        except CoflashError as error:
+            self.broken.append(str(error))
+            return None
+
     def add(self, key: str, result: Result) -> None:  # noqa: D102
-        with atomic_write.folder(self._folder(key), replaces=None) as new:
+        folder = self._folder(key)
+        if folder.exists() and key not in self:
+            shutil.rmtree(folder)
+        with atomic_write.folder(folder, replaces=None) as new:
             result.write_files(new)
         (self.path / _FAILED / f"{key}.json").unlink(missing_ok=True)
 
@@ -179,12 +201,16 @@ class UrlStore:
     def __init__(self, url: str) -> None:
         self._tree = remote.Tree(url)
         self.place = self._tree.url
+        self.broken: list[str] = []
         self._copies = _Copies()
 
     @cached_property
     def _known(self) -> set[str]:
-        """The documents found at the beginning and those written since: a request for each would be slow."""
-        return {name for name in self._tree.names() if name.endswith(DOCUMENT)}
+        """The documents of complete runs found at the beginning and those written since: one by one would be slow."""
+        names = set(self._tree.names())
+        documents = [name for name in names if name.endswith(f"/{DOCUMENT}")]
+        whole = [name for name in documents if {name.replace(DOCUMENT, file) for file in FILES} <= names]
+        return {name for name, _ in self._documents(whole)}
 
     def check(self) -> None:  # noqa: D102
         self._tree.check()
@@ -221,7 +247,15 @@ class UrlStore:
 
     def _documents(self, paths: list[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         for path, content in self._tree.contents(paths).items():
-            yield path, _parsed(content, self._tree.url_of(path))
+            if (document := self._parsed(content, self._tree.url_of(path))) is not None:
+                yield path, document
+
+    def _parsed(self, content: bytes, url: str) -> dict[str, Any] | None:
+        try:
+            return document_of(content, url)
+        except CoflashError as error:
+            self.broken.append(str(error))
+            return None
 
     def _folder(self, document: str) -> RunFolder:
         path = document.removesuffix(DOCUMENT).rstrip("/")
@@ -266,18 +300,9 @@ def _text(failure: Failure) -> str:
 
 def _read(document: Path) -> dict[str, Any] | None:
     try:
-        return _parsed(document.read_bytes(), str(document))
+        return document_of(document.read_bytes(), document)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as error:
         msg = f"{document}: is no result of coflash: {error}"
         raise CoflashError(msg) from error
-
-
-def _parsed(content: bytes, place: str) -> dict[str, Any]:
-    try:
-        document: dict[str, Any] = json.loads(content)
-    except ValueError as error:
-        msg = f"{place}: is no result of coflash: {error}"
-        raise CoflashError(msg) from error
-    return document

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from coflash._core import CoflashError
 from coflash.results.comparison import Comparison
-from coflash.results.result import Result
+from coflash.results.result import Result, mixed_versions
+from coflash.results.selection import matching
 from coflash.results.varying_keys import NONE, Key, varied_keys
 
 _RESULT, _COMPARISON = "result.json", "comparison.json"
@@ -29,6 +32,10 @@ class Study:
     """Background that a reader needs to judge the answer."""
     baseline: str = ""
     """The value of a varying key with which the others are compared; the first value if empty."""
+    where: tuple[str, ...] = ()
+    """The conditions by which the results were chosen."""
+    broken: tuple[str, ...] = ()
+    """The runs that were passed over, each with the reason."""
 
     @cached_property
     def varied(self) -> tuple[Key, ...]:
@@ -51,17 +58,24 @@ class Study:
     @cached_property
     def labels(self) -> tuple[str, ...]:
         """The label of each run: the values of the varying keys, and a number where these are equal."""
-        keys = self.varied
-        bare = frozenset(key.path for key in keys if not _needs_name(key, keys))
         seen: Counter[str] = Counter()
         labels = []
         for run in range(len(self.results)):
-            texts = ((key, key.texts[key.codes[run]]) for key in keys)
-            parts = [text if key.path in bare else f"{key.label} {text}" for key, text in texts if text != NONE]
-            label = " · ".join(parts) or self.heading
+            label = self.label(run, self.varied)
             seen[label] += 1
             labels.append(f"{label} ({seen[label]})" if seen[label] > 1 else label)
         return tuple(labels)
+
+    def label(self, run: int, keys: Sequence[Key]) -> str:
+        """Return a run's values of some of the keys that vary, as text."""
+        texts = ((key, key.texts[key.codes[run]]) for key in keys)
+        parts = [f"{key.label} {text}" if _needs_name(key, keys) else text for key, text in texts if text != NONE]
+        return " · ".join(parts) or self.heading
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader must know of these runs: those passed over, and a mixture of versions."""
+        return (*self.broken, *mixed_versions(result.document["coflash"] for result in self.results))
 
     @classmethod
     def of(cls, comparison: Comparison) -> Study:
@@ -75,24 +89,46 @@ class Study:
         )
 
     @classmethod
-    def read(cls, paths: Sequence[Path]) -> Study:
+    def read(cls, paths: Sequence[Path], where: Sequence[str] = ()) -> Study:
         """Read every result in the given folders and below them, sorted by the varying keys.
 
-        A single comparison is read with its question.
+        A single comparison is read with its question. A broken result is passed over, and named in `broken`.
+
+        Args:
+            paths: The folders.
+            where: Conditions `KEY=VALUE` that the scenarios meet.
 
         Raises:
-            CoflashError: A folder holds none.
+            CoflashError: A folder holds none, all are broken, or none meets the conditions.
         """
         if len(paths) == 1 and (paths[0] / _COMPARISON).exists():
-            return cls.of(Comparison.load(paths[0]))
+            with suppress(CoflashError):  # otherwise its runs are read one by one, and what is broken is named
+                whole = cls.of(Comparison.load(paths[0]))
+                return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
         places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
         with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as readers:
-            results = tuple(readers.map(Result.load, places))
+            loaded = list(readers.map(_loaded, places))
+        broken = tuple(str(result) for result in loaded if isinstance(result, CoflashError))
+        if len(broken) == len(loaded):
+            raise CoflashError(broken[0])
+        results = matching([result for result in loaded if isinstance(result, Result)], where, _scenario)
         descriptions = {result.document["scenario"].get("description", "") for result in results}
         question = descriptions.pop() if len(descriptions) == 1 else ""
         keys = cls(results).varied
         order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
-        return cls(tuple(results[run] for run in order), question=question)
+        return cls(tuple(results[run] for run in order), question=question, where=tuple(where), broken=broken)
+
+
+def _scenario(result: Result) -> Mapping[str, Any]:
+    scenario: Mapping[str, Any] = result.document["scenario"]
+    return scenario
+
+
+def _loaded(place: Path) -> Result | CoflashError:
+    try:
+        return Result.load(place)
+    except CoflashError as error:
+        return error
 
 
 def _needs_name(key: Key, keys: Sequence[Key]) -> bool:

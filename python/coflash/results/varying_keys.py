@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -15,7 +15,7 @@ _NAME = "name"
 _LABELS = frozenset({_NAME, "description"})
 """Keys that describe a scenario and do not influence results."""
 _KEYS_OF_A_SYSTEM = 8
-"""Scenarios that differ in more keys at once than this are different systems, best told apart by name."""
+"""Scenarios whose names decide more keys than this are different systems, told apart by name."""
 NONE = "–"
 _ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
 _FIRST = "cooperation.name"
@@ -38,7 +38,7 @@ class Key:
     codes: tuple[int, ...]
     """For each run, the index of its value."""
     along: tuple[str, ...] = ()
-    """Other keys that differ between the same runs."""
+    """Keys that belong to its values: the parameters of a policy, or all the keys of a system."""
 
     @property
     def label(self) -> str:
@@ -67,32 +67,47 @@ def words(path: str) -> str:
 def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     """Find the keys in which the scenarios differ: words, then numbers, then the seed.
 
-    One key stands for all that differ between the same runs; it names the others in `along`.
+    Each has a place of its own, with two exceptions, which the `along` of another key lists: a parameter of a policy,
+    which has one value for each policy, belongs to the policy's name; and the keys of whole systems, many of which have
+    one value for each system, to the system's name.
     """
     leaves = [{path: value for path, value in flat(one) if value is not None} for one in scenarios]
     paths = dict.fromkeys(path for leaf in leaves for path in leaf)
-    groups: dict[tuple[int, ...], list[str]] = {}
-    for path in paths:
-        codes = _codes([_hashable(leaf.get(path)) for leaf in leaves])
-        if max(codes, default=0):
-            groups.setdefault(codes, []).append(path)
-    meant = {codes: group for codes, group in groups.items() if set(group) - _LABELS}
-    # Runs that differ in nothing else are distinguished by their names.
-    keys = [_key(group, leaves) for group in (meant or groups).values()]
-    policies = [key for key in keys if key.path.endswith(".name")]
-    owners = {key.path: next((p.path for p in policies if _is_parameter(key, p)), key.path) for key in keys}
-    keys = [
-        replace(key, along=key.along + tuple(path for path, owner in owners.items() if owner == key.path != path))
-        for key in keys
-        if owners[key.path] == key.path
-    ]
+    codes = {path: _codes([_hashable(leaf.get(path)) for leaf in leaves]) for path in paths}
+    codes = {path: places for path, places in codes.items() if max(places, default=0)}
+    owners = _owners(codes, all(leaf.get(_NAME) for leaf in leaves))
+    keys = []
+    for path in dict.fromkeys(owners.values()):
+        along = tuple(other for other, owner in owners.items() if owner == path != other)
+        keys.append(_key(path, along, leaves))
     return tuple(sorted(keys, key=lambda key: (key.path == "seed", key.numbers is not None, key.path != _FIRST)))
 
 
-def _is_parameter(key: Key, policy: Key) -> bool:
+def _owners(codes: Mapping[str, tuple[int, ...]], are_named: bool) -> dict[str, str]:
+    """Return for each key that varies the key that it is shown with: itself, a policy, or the name of the system."""
+    meant = [path for path in codes if path not in _LABELS]
+    # Runs that differ in nothing else are distinguished by their names.
+    if not meant:
+        return {path: path for path in codes if path == _NAME or _NAME not in codes}
+    # The outermost policy first: it decides what the policies inside it decide.
+    policies = sorted((path for path in meant if path.endswith(".name")), key=len)
+    owners = {path: path for path in meant}
+    for policy in reversed(policies):
+        owners |= {path: policy for path in meant if _is_parameter(path, policy, codes)}
+    decided = {path for path in meant if path != "seed" and _decides(_NAME, path, codes)} if are_named else set()
+    if len(decided & set(owners.values())) > _KEYS_OF_A_SYSTEM:
+        owners = {_NAME: _NAME} | {path: _NAME if path in decided else owner for path, owner in owners.items()}
+    return owners
+
+
+def _is_parameter(path: str, policy: str, codes: Mapping[str, tuple[int, ...]]) -> bool:
     """Whether a key is a parameter of a policy, with one value for each policy."""
-    beside = key.path != policy.path and key.path.startswith(policy.path.removesuffix("name"))
-    return beside and len(set(zip(policy.codes, key.codes, strict=True))) == len(policy.values)
+    return path != policy and path.startswith(policy.removesuffix("name")) and _decides(policy, path, codes)
+
+
+def _decides(one: str, other: str, codes: Mapping[str, tuple[int, ...]]) -> bool:
+    """Whether runs with the same value of a key have the same value of another."""
+    return one in codes and len(set(zip(codes[one], codes[other], strict=True))) == max(codes[one]) + 1
 
 
 @cache
@@ -102,16 +117,7 @@ def _family(path: str) -> tuple[str, ...]:
     return tuple(policy.name for family in families for policy in family.policies)
 
 
-def _told_by(group: Sequence[str], leaves: Sequence[Mapping[str, Any]]) -> str:
-    """Choose the key that stands for a group of keys that differ between the same runs."""
-    if len(group) > _KEYS_OF_A_SYSTEM and _NAME in group and all(leaf.get(_NAME) for leaf in leaves):
-        return _NAME
-    known = [path for path in group if path not in _LABELS] or group
-    return min(known, key=lambda path: (path == "seed", not path.endswith(".name"), path.count(".")))
-
-
-def _key(group: list[str], leaves: Sequence[Mapping[str, Any]]) -> Key:
-    path = _told_by(group, leaves)
+def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]]) -> Key:
     column = [leaf.get(path) for leaf in leaves]
     values = list({_hashable(value): value for value in column}.values())
     quantities = {place: quantity for place, value in enumerate(values) if (quantity := parsed(value))}
@@ -134,7 +140,7 @@ def _key(group: list[str], leaves: Sequence[Mapping[str, Any]]) -> Key:
         values=tuple(values),
         numbers=numbers,
         codes=tuple(places[_hashable(value)] for value in column),
-        along=tuple(other for other in group if other != path and other not in _LABELS),
+        along=along,
     )
 
 

@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
+from coflash.terminal import errors
+
 _SECONDS_BETWEEN_LINES = 5.0
 _SECONDS_BEFORE_PACE = 0.3
 
@@ -20,7 +22,7 @@ Report = Callable[[str, float | None, int], None]
 @contextmanager
 def shown(label: str, console: Console | None = None) -> Iterator[Report]:
     """Show the progress of one run; yields the callback for the core."""
-    with Display(console or Console(stderr=True)) as display, display.run(label) as report:
+    with Display(console or errors()) as display, display.run(label) as report:
         yield report
 
 
@@ -95,7 +97,7 @@ class Display:
                 due = time.monotonic() + _SECONDS_BETWEEN_LINES
                 done = "" if fraction is None else f" {fraction:.0%}"
                 line = f"{label} · {phase}{done} · {requests:,} {_unit(phase)}"
-                self._console.print(line, highlight=False, markup=False)
+                self._console.print(Text(line))
 
         yield report
 

@@ -25,6 +25,7 @@ from coflash.sweep.driver import work
 from coflash.sweep.engine import EngineName, Place, open_engine
 from coflash.sweep.plan import Plan, Point, sharing
 from coflash.table import Table
+from coflash.terminal import errors
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -54,7 +55,8 @@ class Sweep:
     def results(self) -> Results:
         """Its runs as a table and a database, without other runs in the folder."""
         keys = dict.fromkeys(job.key for point in self.points for job in point.jobs)
-        return Results(self.place, store_at(self.place).runs(keys))
+        store = store_at(self.place)
+        return Results(self.place, store.runs(keys), store.broken)
 
     def estimates(self, measure: Measure | str) -> list[Estimate]:
         """Estimate a measure, or a metric by its name, at each point, over its seeds.
@@ -134,7 +136,7 @@ def sweep(
     inputs = inputs_of(scenario, trace)
     planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds)
     place = Place(engine, workers, address, inputs)
-    return swept(planned, store_at(out), place, standard_error() if progress else None)
+    return swept(planned, store_at(out), place, errors() if progress else None)
 
 
 def swept(planned: Plan, store: Store, place: Place, console: Console | None) -> Sweep:
@@ -162,13 +164,6 @@ def swept(planned: Plan, store: Store, place: Place, console: Console | None) ->
         msg = f"all {watch.runs} runs failed: {watch.failures[0].error}"
         raise CoflashError(msg)
     return Sweep(store.place, planned.points, tuple(watch.failures), watch.from_before, watch.warming)
-
-
-def standard_error() -> Console:
-    """Return the console for progress."""
-    from rich.console import Console  # slow to import, and most uses do not need it
-
-    return Console(stderr=True)
 
 
 def points_of(vary: Vary, design: Design, samples: int, seed: int) -> list[Assignment]:

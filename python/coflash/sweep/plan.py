@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from coflash._core import CoflashError, __version__
+from coflash.quantity import number_in
 from coflash.results.result import Result
 from coflash.runs.inputs import Input, credited
 from coflash.runs.run import run
@@ -114,15 +115,25 @@ class Plan:
         """Plan the runs of all points.
 
         Raises:
-            CoflashError: No point is a valid scenario, or there are no seeds.
+            CoflashError: No point is a valid scenario, a word among the values cannot be used, or there are no seeds.
         """
         if not 1 <= (seeds if isinstance(seeds, int) else len(seeds)) <= POINTS_MAX:
             msg = f"seeds: {seeds} was given; at least 1 and at most {POINTS_MAX} is allowed"
             raise CoflashError(msg)
-        points = tuple(Point.of(scenario, inputs, assignment, seeds) for assignment in assignments)
+        points = []
+        good, bad = set[tuple[str, str]](), dict[tuple[str, str], str]()
+        for assignment in assignments:
+            points.append(point := Point.of(scenario, inputs, assignment, seeds))
+            if point.refused:
+                bad |= dict.fromkeys(assignment, point.refused)
+            else:
+                good |= set(assignment)
         if points and all(point.refused for point in points):
             raise CoflashError(points[0].refused)
-        return cls(points)
+        for key, text in bad:
+            if (key, text) not in good:
+                _check_word(scenario, key, text)
+        return cls(tuple(points))
 
     def jobs(self) -> list[Job]:
         """Return the runs, each once, those with the same device next to each other."""
@@ -131,6 +142,18 @@ class Plan:
         for job in jobs.values():
             devices.setdefault(job.scenario.warm_key, []).append(job)
         return [job for group in devices.values() for job in group]
+
+
+def _check_word(scenario: Scenario, key: str, text: str) -> None:
+    """Check a value that is not a number: misspelt, it can be used at no point, whatever the other keys.
+
+    A number that does not fit makes its points fail, and leaves the others.
+
+    Raises:
+        CoflashError: It cannot be used.
+    """
+    if number_in(text.strip('"')) is None:
+        scenario.set([(key, text)])
 
 
 def sharing(jobs: Sequence[Job]) -> list[Job]:

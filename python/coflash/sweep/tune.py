@@ -22,6 +22,7 @@ from coflash.sweep.design import Assignment, Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.plan import Job, Point
+from coflash.terminal import errors
 from coflash.trace import Paths
 
 if TYPE_CHECKING:
@@ -114,7 +115,7 @@ def tune(
         scenario, axes_of(over), trace, goal(minimise, maximise), seeds=seeds, trials=trials, seed=tune_seed
     )
     place = Place(engine, workers, address, search.inputs)
-    return search.run(folder_for(out), place, standard_error() if progress else None)
+    return search.run(folder_for(out), place, errors() if progress else None)
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,8 @@ function scaleOf(unit, value) {
 function scaled(value, kind) {
   const [factor, unit] = scaleOf(kind, value);
   const number = value / factor;
-  const digits = Number.isInteger(number) ? 0 : Math.max(0, 3 - String(Math.round(Math.abs(number))).length);
+  const power = Number(number.toExponential(2).split("e")[1]);
+  const digits = Number.isInteger(number) ? 0 : Math.max(0, 2 - Math.max(0, power));
   return grouped(number, digits) + NARROW + unit;
 }
 

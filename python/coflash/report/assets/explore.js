@@ -36,10 +36,11 @@ function spread(values, ofSeeds) {
   return { y: mean, low: mean - half, high: mean + half, n };
 }
 
-/** @type {(metric: Metric) => Line[]} */
+// A line joins two points only if their runs are alike in all keys but those of the axis, the lines, and the seed.
+/** @type {(metric: Metric) => (Line & { points: (Point & { members: Run[] })[] })[]} */
 function explored(metric) {
   const { x, by } = view;
-  const rest = meant.filter((key) => key !== x && key !== by);
+  const rest = others();
   /** @type {Map<Code, Map<Code, Run[]>>} */
   const groups = new Map();
   for (const run of filtered()) {
@@ -56,11 +57,11 @@ function explored(metric) {
     look: by ? lookOf(by, line) : { place: 1, symbol: 0 },
     markers: true,
     points: [...at].sort(([a], [b]) => a - b).map(([code, members]) => {
-      const ofSeeds = new Set(members.map((run) => rest.map((key) => key.codes[run]).join())).size === 1;
-      const point = { x: code, ...spread(members.map((run) => metric.values[run] ?? 0), ofSeeds), ofSeeds };
+      const settings = [...new Set(members.map((run) => rest.map((key) => key.codes[run]).join()))].sort();
+      const point = { x: code, ...spread(members.map((run) => metric.values[run] ?? 0), settings.length === 1) };
       const range = point.low == null || point.n === 1 ? "" : ` (${show(point.low, metric.unit)} … ${show(point.high, metric.unit)}, ${point.n} runs)`;
-      return { ...point, text: show(point.y, metric.unit) + range };
-    }),
+      return { ...point, members, settings: settings.join(";"), text: show(point.y, metric.unit) + range };
+    }).map((point, place, all) => ({ ...point, apart: place > 0 && all[place - 1].settings !== point.settings })),
   }));
   return lines;
 }
@@ -94,24 +95,37 @@ function measureChart(metric, hidden, label) {
   };
 }
 
-// What stands for an interval, and over what is averaged.
+// The keys, without the seed, that have neither the axis nor the lines.
+/** @type {() => Key[]} */
+function others() {
+  return meant.filter((key) => key !== view.x && key !== view.by);
+}
+
+// What stands for an interval, over what is averaged and of how many runs, and why points are not joined.
 /** @type {() => string} */
 function averagedOver() {
-  const { x, by } = view;
-  const rest = keys.filter((key) => key !== x && key !== by && new Set(filtered().map((run) => key.codes[run])).size > 1);
-  if (!rest.length) return "";
-  const seeds = rest.length === 1 && rest[0] === seedKey;
+  const points = explored(view.metric).flatMap((line) => line.points);
+  if (!points.length) return "";
+  const pooled = [...others(), ...(seedKey ? [seedKey] : [])]
+    .filter((key) => points.some(({ members }) => new Set(members.map((run) => key.codes[run])).size > 1));
+  const counts = points.map((point) => point.members.length);
+  const [least, most] = [Math.min(...counts), Math.max(...counts)];
+  const seeds = pooled.every((key) => key === seedKey);
   const interval = { none: "no interval", range: "least to most" }[view.interval]
     ?? (seeds || view.interval === "confidence" ? "95 % confidence of the mean" : "least to most");
-  return `Mean over ${rest.map((key) => (key === seedKey ? "seeds" : key.label)).join(", ")}; bars: ${interval}. `
-    + (seeds ? "" : "Fix a key in the filter to see one value of it.");
+  const mean = `Mean over ${pooled.map((key) => (key === seedKey ? "seeds" : key.label)).join(", ")} (n = ${least === most ? least : `${least} … ${most}`}); bars: ${interval}.`;
+  return [
+    most === 1 ? "Each point is one run (n = 1)." : pooled.length ? mean : "",
+    seeds ? "" : "Fix a key in the filter to see one value of it.",
+    points.some((point) => point.apart) ? `Points that are not joined differ in ${others().map((key) => key.label).join(", ")} as well.` : "",
+  ].filter(Boolean).join(" ");
 }
 
 /** @type {(place: HTMLElement) => void} */
 function buildExplorer(place) {
   if (runs.length < 2 || !view.x) return place.remove();
   /** @type {(id: string, label: string, options: Node[], act: (value: string) => void) => HTMLElement} */
-  const choice = (id, label, options, act) => menu(id, label, options, (value) => { act(value); fillExplorer(); });
+  const choice = (id, label, options, act) => menu(id, label, options, (value) => { act(value); fillExplorer(); writeAddress(); });
   /** @type {(chosen: Key | null, most: number) => HTMLElement[]} */
   const keyOptions = (chosen, most) => keys.flatMap((key, at) => (key.texts.length <= most ? option(key.label, at, key === chosen) : []));
   const sectionOf = new Map(data.sections.flatMap((section) => section.measures.map((measure) => [measure.path, section.title])));
@@ -133,10 +147,11 @@ function buildExplorer(place) {
       view.by = key === view.x ? null : key;
     }),
     choice("interval", "Interval", [
-      option("fitting", "auto", true), option("95 % confidence", "confidence"), option("least to most", "range"), option("none", "none"),
+      ...[["fitting", "auto"], ["95 % confidence", "confidence"], ["least to most", "range"], ["none", "none"]]
+        .map(([text, value]) => option(text, value, value === view.interval)),
     ], (value) => { view.interval = value; }),
-    choice("axis", "Axis", [option("from zero", "zero", true), option("fitted", "fitted"), option("logarithmic", "log")],
-      (value) => { view.axis = value; }));
+    choice("axis", "Axis", [["from zero", "zero"], ["fitted", "fitted"], ["logarithmic", "log"]]
+      .map(([text, value]) => option(text, value, value === view.axis)), (value) => { view.axis = value; }));
   const large = new Figure({
     title: capital(view.metric.label), make: (_, hidden) => measureChart(view.metric, hidden, view.metric.label), height: (width) => (width < 480 ? 300 : 380),
   });

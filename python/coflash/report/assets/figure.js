@@ -197,7 +197,9 @@ class Figure {
       for (const line of chart.lines) {
         const point = valueAt(line, stop);
         if (point?.y == null) continue;
-        if (!line.look.fill) cursor.append(marker("circle", x, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
+        // On the line itself: a course without steps goes on from the point that is read, and lines stand side by side.
+        const at = px(line.step ? stop : point.x) + (line.shift ?? 0);
+        if (!line.look.fill) cursor.append(marker("circle", at, py(point.y), colourOf(line.look, colours), colours.paper, 4.5));
         rows.push({ look: line.look, name: line.name, text: point.text ?? chart.y.show(point.y) });
       }
     }
@@ -287,15 +289,19 @@ class Figure {
       x += span;
     }
     const top = entries.length > 1 ? y + 18 : 48;
+    // What is averaged, of how many runs: it must not be lost on the way to a paper.
+    const note = wrapped(this.note.textContent ?? "", width - 2 * pad);
+    const tall = top + height + pad + 16 * note.length;
     const whole = svg("svg", {
-      xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${top + height + pad}`, width, height: top + height + pad,
+      xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${tall}`, width, height: tall,
       "font-family": body.getAttribute("font-family"),
     });
     const title = svg("title");
     title.textContent = this.title;
     whole.append(title, svg("rect", { width: "100%", height: "100%", fill: colours.paper }),
       text(this.title, pad, 30, colours, { size: 16, weight: 600, fill: colours.ink }), keyed,
-      svg("g", { transform: `translate(${pad} ${top})` }, ...body.childNodes));
+      svg("g", { transform: `translate(${pad} ${top})` }, ...body.childNodes),
+      ...note.map((line, at) => text(line, pad, top + height + 16 * (at + 1), colours)));
     return whole;
   }
 
@@ -350,6 +356,12 @@ function mark(look, colours, x, y, filled) {
 function swatch(look, colours, filled) {
   return svg("svg", { width: 22, height: 12, "aria-hidden": "true" }, mark(look, colours, 1, 6, filled));
 }
+
+// On paper nothing is ever scrolled to.
+addEventListener("beforeprint", () => figures.forEach((figure) => {
+  figure.near = true;
+  figure.redraw();
+}));
 
 function redrawAll() {
   figures.forEach((figure) => figure.redraw());

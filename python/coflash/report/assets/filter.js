@@ -4,6 +4,8 @@ const SELECTED_MAX = 8;
 
 const state = {
   search: "",
+  /** @type {string[]} What was not understood of the search. */
+  problems: [],
   /** @type {Map<Key, Code>} The value that a key must have. */
   fixed: new Map(),
   /** @type {Run[]} */
@@ -21,30 +23,72 @@ const COMPARISONS = {
 };
 const COMPARISON = /^(.+?)(<=|>=|!=|=|<|>)(.+)$/;
 
-// “cdm 64MiB”: runs that have both words. “waf_host<2”, “cache.size>=64MiB”: runs for which that holds.
-/** @type {(word: string) => (run: Run) => boolean} */
+// “cdm 64MiB”: runs that have both words. “waf_host<2”, “cache size >= 64 MiB”: runs for which that holds. What is not
+// understood holds for no run, and is told.
+/** @type {(word: string) => { holds: (run: Run) => boolean, problem?: string }} */
 function condition(word) {
   const found = COMPARISON.exec(word);
   if (!found) {
     const plain = word.toLowerCase();
-    return (run) => haystack(run).includes(plain);
+    const holds = (/** @type {Run} */ run) => haystack(run).includes(plain);
+    const texts = keys.flatMap((key) => key.texts);
+    return runs.some(holds) ? { holds } : { holds, problem: `no run has “${word}”${near(word, texts)}` };
   }
   const [, name, sign, value] = found;
-  const key = keys.find((one) => one.path === name || one.label.replaceAll(" ", ".") === name);
-  const metric = metricAt.get(name);
+  const key = keys.find((one) => [one.path, one.path.replace(/\.name$/, ""), one.label.replaceAll(" ", ".")].includes(name));
+  const metric = metricAt.get(name) ?? metrics.find((one) => brief(one.path) === brief(name));
   const compare = COMPARISONS[sign];
   const number = quantity(value);
+  const never = (/** @type {string} */ problem) => ({ holds: () => false, problem });
   if (metric) {
-    return (run) => {
+    if (!Number.isFinite(number)) return never(`“${value}” is no number, such as 2, 5ms or 64MiB`);
+    return { holds: (run) => {
       const measured = metric.values[run];
       return measured != null && compare(measured, number);
-    };
+    } };
   }
-  if (!key) return () => false;
-  const { numbers, codes } = key;
-  if (numbers && Number.isFinite(number)) return (run) => compare(numbers[codes[run]], number);
-  const same = (/** @type {Run} */ run) => textOf(key, run).replaceAll(/\s/g, "").toLowerCase() === value.toLowerCase();
-  return sign === "!=" ? (run) => !same(run) : same;
+  if (!key) return never(`“${name}” is no measure and no key that varies${near(name, [...keys.map((one) => one.path), ...metricAt.keys(), ...metrics.map((one) => brief(one.path))])}`);
+  const { numbers, codes, texts } = key;
+  if (numbers && Number.isFinite(number)) return { holds: (run) => compare(numbers[codes[run]], number) };
+  if (!sign.endsWith("=") || sign === "<=" || sign === ">=") return never(`${key.path} has words as values; = and != compare them`);
+  const bare = (/** @type {string} */ text) => text.replaceAll(/\s/g, "").toLowerCase();
+  const code = texts.findIndex((text) => bare(text) === bare(value));
+  if (code < 0) return never(`no run has ${key.path} = “${value}”${near(value, texts)}`);
+  return { holds: (run) => (codes[run] === code) === (sign === "=") };
+}
+
+// The path of a measure without units and `all`, as the command line takes it: response.p99.
+/** @type {(path: string) => string} */
+function brief(path) {
+  return path.split(".").filter((step) => step !== "all").map((step) => step.replace(/_(ns|pages|blocks|bytes)$/, "")).join(".");
+}
+
+/** The nearest of some texts, where one is near. @type {(given: string, texts: string[]) => string} */
+function near(given, texts) {
+  const best = texts.map((text) => ({ text, far: distance(given.toLowerCase(), text.toLowerCase()) })).sort((a, b) => a.far - b.far)[0];
+  return best && best.far <= Math.max(1, given.length / 3) ? `; did you mean ${best.text}?` : "";
+}
+
+/** How many letters to put in, leave out or change. @type {(a: string, b: string) => number} */
+function distance(a, b) {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (const [at, letter] of [...a].entries()) {
+    const above = row;
+    row = [at + 1];
+    for (let to = 1; to <= b.length; to += 1) row[to] = Math.min(above[to] + 1, row[to - 1] + 1, above[to - 1] + Number(letter !== b[to - 1]));
+  }
+  return row[b.length];
+}
+
+// The conditions of the search. Spaces may stand around a sign, before a unit, and in the name of a key.
+/** @type {() => ReturnType<typeof condition>[]} */
+function conditions() {
+  let text = state.search.trim().replaceAll(/\s*(<=|>=|!=|=|<|>)\s*/g, "$1")
+    .replaceAll(/([<>=]-?[\d.,]+)\s+([a-zµ%]+)(?!\S)/gi, (whole, number, unit) => (UNITS.has(unit.toLowerCase().replace("µ", "u")) ? number + unit : whole));
+  for (const key of keys) {
+    if (key.label.includes(" ")) text = text.replaceAll(new RegExp(`${key.label}(?=[<>=!])`, "gi"), key.path);
+  }
+  return text.split(/\s+/).filter(Boolean).map(condition);
 }
 
 const UNITS = new Map(Object.entries(data.units).map(([name, worth]) => [name.toLowerCase(), worth]));
@@ -70,10 +114,11 @@ let matching = null;
 /** @type {() => Run[]} */
 function filtered() {
   if (!matching) {
-    const conditions = state.search.trim().split(/\s+/).filter(Boolean).map(condition);
+    const asked = conditions();
     const fixed = [...state.fixed];
     matching = runs.filter((run) =>
-      fixed.every(([key, code]) => key.codes[run] === code) && conditions.every((holds) => holds(run)));
+      fixed.every(([key, code]) => key.codes[run] === code) && asked.every(({ holds }) => holds(run)));
+    state.problems = asked.flatMap(({ problem }) => problem ?? []);
   }
   return matching;
 }
@@ -95,7 +140,8 @@ function ordered() {
 function buildFilter(place) {
   if (runs.length < 2) return place.remove();
   const search = el("input", {
-    type: "search", id: "search", placeholder: "such as cdm, or waf_host<2", autocomplete: "off", spellcheck: "false",
+    type: "search", id: "search", value: state.search, autocomplete: "off", spellcheck: "false", "aria-describedby": "search-problem",
+    placeholder: "such as cdm, waf_host < 2, response.p99 < 5 ms",
     input: () => { state.search = search.value; filterChanged(); },
   });
   const choices = keys.filter((key) => key.texts.length > 1 && key.texts.length <= 60).map((key) => {
@@ -106,7 +152,7 @@ function buildFilter(place) {
         else state.fixed.set(key, Number(select.value));
         filterChanged();
       },
-    }, option("any", ""), ...key.texts.map((text, code) => option(text, code)));
+    }, option("any", ""), ...key.texts.map((text, code) => option(text, code, state.fixed.get(key) === code)));
     return el("div", { class: "field" }, el("label", { for: select.id }, key.label), select);
   });
   const clear = el("button", {
@@ -120,7 +166,8 @@ function buildFilter(place) {
     },
   }, "Clear");
   place.append(
-    el("div", { class: "field wide" }, el("label", { for: "search" }, "Filter the runs"), search),
+    el("div", { class: "field wide" }, el("label", { for: "search" }, "Filter the runs"), search,
+      el("p", { class: "note", id: "search-problem", "aria-live": "polite", hidden: true })),
     ...choices,
     el("div", { class: "field count" }, el("output", { id: "count", for: "search" }), clear));
 }
@@ -130,6 +177,7 @@ function filterChanged() {
   state.rowsShown = 100;
   showCount();
   refresh();
+  writeAddress();
 }
 
 function showCount() {
@@ -137,6 +185,9 @@ function showCount() {
   if (!output) return;
   const count = filtered().length;
   output.textContent = count === runs.length ? plural(count, "run") : `${grouped(count)} of ${plural(runs.length, "run")}`;
+  const problem = $("#search-problem");
+  problem.textContent = capital(state.problems.join("; "));
+  problem.hidden = !state.problems.length;
   $("#clear").hidden = count === runs.length && !state.search;
 }
 

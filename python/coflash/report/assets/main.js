@@ -50,6 +50,7 @@ function refreshSelection() {
   fillSections();
 }
 
+readAddress();
 state.selected = firstSelected();
 buildVaried($("#varied"));
 buildFilter($("#filter"));

@@ -163,6 +163,18 @@ function text(content, x, y, colours, { anchor = "start", size = FONT, weight = 
   return node;
 }
 
+/** The lines of a text that is set at a width. @type {(content: string, width: number) => string[]} */
+function wrapped(content, width) {
+  /** @type {string[]} */
+  const lines = [];
+  for (const word of content.split(" ").filter(Boolean)) {
+    const longer = [...lines.slice(-1), word].join(" ");
+    if (lines.length && widthOf(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
 // Leaves out labels that would run into the one before.
 /** @type {(ticks: Tick[], at: (tick: Tick) => number, gap?: number) => Tick[]} */
 function legible(ticks, at, gap = 8) {
@@ -216,7 +228,7 @@ function draw(chart, width, height, colours) {
   // Intervals stand side by side, not one upon the other.
   const spread = chart.lines.some((line) => line.points.some((point) => point.low != null)) ? 7 : 0;
   chart.lines.forEach((line, place) => {
-    const shift = spread * (place - (chart.lines.length - 1) / 2);
+    const shift = line.shift = spread * (place - (chart.lines.length - 1) / 2);
     drawLine(line, body, (value) => px(value) + shift, py, colours);
   });
   chart.at = { px, py, left, top, w, h };
@@ -232,7 +244,7 @@ function drawLine(line, body, px, py, colours) {
   for (const point of line.points) {
     if (point.y == null) { before = null; continue; }
     const [at, up] = [px(point.x).toFixed(1), py(point.y).toFixed(1)];
-    path += before == null ? `M${at} ${up}` : line.step ? `H${at}V${up}` : `L${at} ${up}`;
+    path += before == null || point.apart ? `M${at} ${up}` : line.step ? `H${at}V${up}` : `L${at} ${up}`;
     before = point;
   }
   if (line.look.fill && points.length) {

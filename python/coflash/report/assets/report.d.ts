@@ -22,6 +22,8 @@ interface Data {
   lines: string[];
   scenarios: number[][];
   hashes: string[];
+  /** The labels of the runs without their seeds. */
+  points: string[];
   series: string[];
   details: Shape[];
   runs: Facts[];
@@ -100,9 +102,11 @@ interface Point {
   text?: string;
   /** How many runs it is the mean of. */
   n?: number;
+  /** Whether no line comes from the point before, whose runs are not alike in all else. */
+  apart?: boolean;
 }
 
-interface Line { name: string; look: Look; points: Point[]; step?: boolean; area?: boolean; markers?: boolean }
+interface Line { name: string; look: Look; points: Point[]; step?: boolean; area?: boolean; markers?: boolean; shift?: number }
 
 interface Tick { at: number; text: string }
 

@@ -192,9 +192,31 @@ function erasesChart(_, hidden) {
   };
 }
 
+// The runs that match the filter: those that differ in their seed alone together, and such points that differ in the
+// key of the lines side by side, unless the table is sorted. As many as there is room for, evenly spread.
+/** @type {() => { shown: Run[][], all: Run[][] }} */
+function points() {
+  const { x, by } = view;
+  const rest = [...new Set([...(x ? [x] : []), ...meant])].filter((key) => key !== by);
+  const place = (/** @type {Run} */ run) => rest.map((key) => String(key.codes[run]).padStart(6)).join();
+  /** @type {Map<string, Map<Code, Run[]>>} */
+  const settings = new Map();
+  for (const run of ordered()) {
+    const schemes = settings.get(place(run)) ?? new Map();
+    const code = by ? by.codes[run] : 0;
+    settings.set(place(run), schemes.set(code, [...(schemes.get(code) ?? []), run]));
+  }
+  const sorted = state.sort.column ? [...settings] : [...settings].sort(([a], [b]) => (a < b ? -1 : 1));
+  const all = sorted.map(([, schemes]) => (state.sort.column ? [...schemes] : [...schemes].sort(([a], [b]) => a - b)).map(([, members]) => members));
+  const room = Math.max(1, Math.floor(BARS_MAX / Math.max(1, ...all.map((schemes) => schemes.length))));
+  const spread = all.length <= room ? all
+    : Array.from({ length: room }, (_, at) => all[room > 1 ? Math.round(at * (all.length - 1) / (room - 1)) : 0]);
+  return { shown: spread.flat(), all: all.flat() };
+}
+
 /** @type {Make} */
 function programsChart(_, hidden) {
-  const shown = ordered().slice(0, BARS_MAX);
+  const { shown, all } = points();
   if (!shown.length) return "No run matches the filter.";
   const perPage = runDetails.bars === "per-page";
   const causes = Object.entries(data.causes).map(([cause, name]) => ({ cause, name, values: metricAt.get(`programs_pages.${cause}`)?.values ?? [] }))
@@ -202,20 +224,23 @@ function programsChart(_, hidden) {
   const seen = causes.filter((one) => !hidden.has(one.name));
   const writes = metricAt.get("host_writes_pages")?.values;
   const scale = (/** @type {Run} */ run) => (perPage ? 1 / (writes?.[run] || NaN) : 1);
-  const rows = shown.map((run) => ({
-    label: labels[run],
-    parts: (seen.length ? seen : causes).map((one) => ({ name: one.name, look: { cause: one.cause }, value: (one.values[run] ?? 0) * scale(run) || 0 })),
+  /** The mean over the runs of a point. @type {(members: Run[], value: (run: Run) => number) => number} */
+  const mean = (members, value) => members.reduce((sum, run) => sum + value(run), 0) / members.length;
+  const rows = shown.map((members) => ({
+    label: data.points[members[0]],
+    parts: (seen.length ? seen : causes).map((one) => (
+      { name: one.name, look: { cause: one.cause }, value: mean(members, (run) => (one.values[run] ?? 0) * scale(run)) || 0 })),
   }));
   return {
     bars: {
       rows, unit: perPage ? "ratio" : "pages", label: perPage ? "programs for each page the host wrote" : "flash programs",
-      show: (value) => (perPage ? show(value, "ratio") : plural(value, "page")),
+      show: (value) => (perPage ? show(value, "ratio") : plural(Math.round(value), "page")),
     },
     legend: causes.map((one) => ({ name: one.name, look: { cause: one.cause } })),
-    summary: rows.slice(0, 8).map((row) => `${row.label}: ${row.parts.filter((part) => part.value).map((part) => `${part.name} ${perPage ? show(part.value, "ratio") : grouped(part.value)}`).join(", ")}.`).join(" "),
+    summary: rows.slice(0, 8).map((row) => `${row.label}: ${row.parts.filter((part) => part.value).map((part) => `${part.name} ${perPage ? show(part.value, "ratio") : grouped(Math.round(part.value))}`).join(", ")}.`).join(" "),
     table: () => ({
-      columns: ["run", ...causes.map((one) => one.cause)],
-      rows: ordered().map((run) => [labels[run], ...causes.map((one) => one.values[run])]),
+      columns: ["point", "runs", ...causes.map((one) => one.cause)],
+      rows: all.map((members) => [data.points[members[0]], members.length, ...causes.map((one) => mean(members, (run) => one.values[run] ?? 0))]),
     }),
   };
 }
@@ -266,8 +291,10 @@ function buildPrograms(place) {
 }
 
 function notePrograms() {
-  const more = filtered().length - BARS_MAX;
-  if (runDetails.programs) runDetails.programs.note.textContent = more > 0 ? `The first ${BARS_MAX} runs in the order of the table; its CSV has all.` : "";
+  const { shown, all } = points();
+  const most = Math.max(0, ...shown.map((members) => members.length));
+  const left = shown.length < all.length ? `${shown.length} of ${grouped(all.length)} points, evenly spread; the CSV has all.` : "";
+  if (runDetails.programs) runDetails.programs.note.textContent = [most > 1 ? "Means over the seeds." : "", left].filter(Boolean).join(" ");
 }
 
 function fillChips() {

@@ -1,0 +1,80 @@
+"""What tests do with a page in a browser: find, read and click, and wait for what comes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import Any
+
+from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.remote.webelement import WebElement
+
+from processes import PATIENCE_S
+
+
+def look(browser: WebDriver, width: int, scheme: str = "light") -> None:
+    metrics = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+    named = [{"name": name, "value": value} for name, value in features.items()]
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": named})
+
+
+def until(holds: Callable[[], Any]) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < end, "it will never be"
+        time.sleep(0.02)
+
+
+def tasks_s(browser: WebDriver) -> float:
+    metrics = browser.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+    return float(next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration"))
+
+
+def find(page: WebDriver | WebElement, selector: str) -> WebElement:
+    return page.find_element(By.CSS_SELECTOR, selector)
+
+
+def texts(page: WebDriver, selector: str) -> list[str]:
+    return [str(text) for text in run(page, f"return $$({json.dumps(selector)}).map((one) => one.textContent.trim())")]
+
+
+def run(page: WebDriver, script: str, *arguments: Any) -> Any:
+    return page.execute_script(script, *arguments)
+
+
+def complaints(page: WebDriver) -> list[Any]:
+    """What the console said since it was last asked."""
+    said: list[Any] = page.get_log("browser")  # type: ignore[no-untyped-call]
+    return said
+
+
+def messages(page: WebDriver) -> list[Any]:
+    """What the browser did since it was last asked."""
+    entries = page.get_log("performance")  # type: ignore[no-untyped-call]
+    return [json.loads(entry["message"])["message"] for entry in entries]
+
+
+def click(page: WebDriver, element: WebElement | str) -> None:
+    """Clicks where the element is seen, however the page is scrolled."""
+    target = find(page, element) if isinstance(element, str) else element
+    run(page, "arguments[0].scrollIntoView({ block: 'center' })", target)
+    target.click()
+
+
+def figure(page: WebDriver, title: str) -> WebElement:
+    found: WebElement = run(page, "return $$('figure').find((one) => $('h3', one).textContent === arguments[0])", title)
+    run(page, "arguments[0].scrollIntoView({ block: 'center' })", found)
+    until(lambda: found.find_elements(By.CSS_SELECTOR, ".plot > svg"))
+    return found
+
+
+def column(page: WebDriver, place: int) -> list[str]:
+    return texts(page, f"#runs-table tbody tr > :nth-child({place})")
+
+
+def number(text: str) -> float:
+    return float(text.replace(",", "").split("\N{NO-BREAK SPACE}")[0])
