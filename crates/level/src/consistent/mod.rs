@@ -470,7 +470,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     }
 
     fn invalid_pages(&self) -> Vec<u32> {
-        self.flash.invalid_pages().collect()
+        self.below.invalid_pages()
     }
 
     fn heap_bytes(&self) -> usize {

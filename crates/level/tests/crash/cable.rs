@@ -162,6 +162,10 @@ impl Level<World> for Cable {
         Level::<World>::erase_counts(&self.link)
     }
 
+    fn invalid_pages(&self) -> Vec<u32> {
+        Level::<World>::invalid_pages(&self.link)
+    }
+
     fn heap_bytes(&self) -> usize {
         Level::<World>::heap_bytes(&self.link)
     }
