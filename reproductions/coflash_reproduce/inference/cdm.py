@@ -10,7 +10,7 @@ from typing import Any
 from coflash import trace
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
 from coflash.scenario import Scenario
-from coflash_reproduce.cdm import reading as paper
+from coflash_reproduce.cdm import claims as paper
 from coflash_reproduce.cdm.workloads import (
     BASELINE,
     CAPACITY_GIB,

@@ -82,8 +82,7 @@ pub const HOST_BUFFER: SectionInfo = SectionInfo {
 coflash_base::measures! {
     /// The cost of drops that did not pay.
     pub struct DropCounters in "", "Dropped pages" {
-        /// Unmodified pages written at their eviction only because GC had dropped their flash copy, or because it had been
-        /// invalidated when they were cached.
+        /// Unmodified pages written at their eviction, only because GC or the scheme had given up their flash copy.
         drop_rewrites_pages: u64, "dropped pages written later", pages, cost, rare, series("drop_rewrites_pages");
     }
 }
