@@ -94,7 +94,8 @@ pub fn like(
     let (head, fitted) = source.finish(fitted);
     let fitted = fitted?;
     let begin = Recording(head.recorded.into());
-    let mut likeness = Head::of(Synthetic::new(&fitted.config, space(&fitted.config).count, Seed(options.seed))?);
+    let mut likeness =
+        Head::of(Synthetic::new(&fitted.config, space(&fitted.config).count, Seed(options.seed))?);
     likeness.read(begin.0.len())?;
     let [original, likeness] = replay_both([begin, Recording(likeness.recorded.into())], observer)?;
     let Comparison { original: trace, fitted: generated } = fitted.comparison;

@@ -28,13 +28,13 @@ pub use reuse::{MissRatioCurve, Reuse};
 
 use crate::options::TraceOptions;
 use crate::source::open;
+pub(crate) use bins::{bin_of, end_of};
 use coflash_base::Bytes;
 use coflash_workload::{Op, Request, Source, WorkloadError};
 use course::Windows;
 use distribution::Summary;
 use footprint::Footprint;
 use growth::{Point, Points};
-pub(crate) use bins::{bin_of, end_of};
 pub(crate) use pages::{Access, Pages};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;

@@ -9,7 +9,9 @@
 
 use crate::info::{Access, Pages, bin_of, end_of};
 use coflash_base::{Bytes, Share};
-use coflash_workload::synthetic::lru_stack::{Accesses, Again, LastOp, LruStackConfig, OfSize, SIZES, size_class};
+use coflash_workload::synthetic::lru_stack::{
+    Accesses, Again, LastOp, LruStackConfig, OfSize, SIZES, size_class,
+};
 use coflash_workload::{Op, Request};
 use std::collections::BTreeMap;
 
@@ -90,7 +92,8 @@ impl Starts {
         let is_new = access.map(|access| access.before.is_none());
         let first = request.offset / self.page_bytes;
         let last = (request.offset + request.length - 1) / self.page_bytes;
-        let follows = |end: &End| (end.page..=end.page + 1).contains(&first) && end.page < last && end.op == request.op;
+        let follows =
+            |end: &End| (end.page..=end.page + 1).contains(&first) && end.page < last && end.op == request.op;
         let stream = self.ends.iter().position(follows);
         let continues = stream.is_some_and(|stream| self.ends[stream].is_new == is_new);
         if stream.is_none() {
@@ -100,7 +103,8 @@ impl Starts {
             let index = usize::from(is_new);
             kind.requests[index] += 1;
             kind.continued[index] += u64::from(continues);
-            kind.overlapping += u64::from(continues && stream.is_some_and(|stream| self.ends[stream].page == first));
+            kind.overlapping +=
+                u64::from(continues && stream.is_some_and(|stream| self.ends[stream].page == first));
             let places = &mut kind.places[size_class(request.length.div_ceil(self.page_bytes))];
             match before {
                 None => places.new += weight,

@@ -71,9 +71,12 @@ impl Clustering {
     pub(super) fn shares(&self, gaps: &[Quantile]) -> Vec<Share> {
         let squares = hermite_squares(gaps);
         let seen: Vec<(f64, f64)> = (0..=FURTHEST_LOG2)
-            .map_while(|log2| Some((2_f64.powi(log2 as i32), normal_correlation(self.correlation(log2)?, &squares))))
+            .map_while(|log2| {
+                Some((2_f64.powi(log2 as i32), normal_correlation(self.correlation(log2)?, &squares)))
+            })
             .collect();
-        let parts = (0..PARTS).filter(|&part| kept_requests(part) << 4 <= self.count as u64).count();
+        // With fewer than 128 draws of a part, the mean gap would be left to chance.
+        let parts = (0..PARTS).filter(|&part| kept_requests(part) << 7 <= self.count as u64).count();
         let kept = |part: usize, distance: f64| libm::pow(1.0 - 1.0 / kept_requests(part) as f64, distance);
         let mut shares = vec![0.0_f64; parts];
         // Coordinate descent: each share in turn is the best for the others. Rounding may bring their sum above 1.
@@ -81,8 +84,10 @@ impl Clustering {
             for part in 0..parts {
                 let (mut error, mut weight) = (0.0, 0.0);
                 for &(distance, wanted) in &seen {
-                    let others: f64 =
-                        (0..parts).filter(|&other| other != part).map(|other| shares[other] * kept(other, distance)).sum();
+                    let others: f64 = (0..parts)
+                        .filter(|&other| other != part)
+                        .map(|other| shares[other] * kept(other, distance))
+                        .sum();
                     error += (wanted - others) * kept(part, distance);
                     weight += kept(part, distance) * kept(part, distance);
                 }
@@ -93,7 +98,11 @@ impl Clustering {
             shares.pop();
         }
         let all = shares.iter().sum::<f64>().max(1.0);
-        shares.iter().map(|share| share / all).map(|share| Share { ppb: (share * 1000.0) as u64 * 1_000_000 }).collect()
+        shares
+            .iter()
+            .map(|share| share / all)
+            .map(|share| Share { ppb: (share * 1000.0) as u64 * 1_000_000 })
+            .collect()
     }
 }
 

@@ -99,7 +99,11 @@ impl Default for LruStackConfig {
     /// One page in four is new, and as many are from each octave of depths.
     fn default() -> Self {
         let accesses = |after| Accesses {
-            sizes: vec![OfSize { pages: 1, new: 8, again: vec![Again { after, uses: 1, depths: vec![1; 24] }] }],
+            sizes: vec![OfSize {
+                pages: 1,
+                new: 8,
+                again: vec![Again { after, uses: 1, depths: vec![1; 24] }],
+            }],
             ..Accesses::default()
         };
         Self {
@@ -142,7 +146,9 @@ impl Again {
     /// All classes, each with its last operation and its least number of accesses, in the order of [`Self::class`].
     pub fn classes() -> impl Iterator<Item = (LastOp, u32)> {
         let uses = |class: u32| if class == 0 { 1 } else { 1 << (2 * class - 1) };
-        [LastOp::Read, LastOp::Write].into_iter().flat_map(move |op| (0..USES).map(move |class| (op, uses(class))))
+        [LastOp::Read, LastOp::Write]
+            .into_iter()
+            .flat_map(move |op| (0..USES).map(move |class| (op, uses(class))))
     }
 
     /// The index of a depth in `depths`.
@@ -219,7 +225,8 @@ impl Kind {
     fn new(key: &'static str, config: &Accesses, pages: u64) -> Result<Self, WorkloadError> {
         let given: Vec<u32> = config.sizes.iter().map(|size| size.pages).collect();
         if given.iter().any(|pages| !SIZES.contains(pages)) || !given.is_sorted() {
-            let problem = format!("sizes from {given:?} pages were given; 1, 2 and 5 in this order are allowed");
+            let problem =
+                format!("sizes from {given:?} pages were given; 1, 2 and 5 in this order are allowed");
             return refuse(key, problem);
         }
         let all_new = OfSize { pages: 1, new: 1, again: Vec::new() };
@@ -337,7 +344,10 @@ impl AddressPolicy for LruStack {
     fn new(config: &LruStackConfig, space: Space) -> Result<Self, WorkloadError> {
         let LruStackConfig { page, ref offsets, read_first, .. } = *config;
         let page_units = page.count / space.align.count;
-        if page_units == 0 || page_units >= u64::from(NO_START) || !page.count.is_multiple_of(space.align.count) {
+        if page_units == 0
+            || page_units >= u64::from(NO_START)
+            || !page.count.is_multiple_of(space.align.count)
+        {
             let problem = format!("{page} was given; a multiple of align, {}, is allowed", space.align);
             return refuse("generator.page", problem);
         }
@@ -346,7 +356,9 @@ impl AddressPolicy for LruStack {
             let problem = format!("{page} was given; a page of at least 1/2^31 of the space is allowed");
             return refuse("generator.page", problem);
         }
-        if offsets.len() as u64 > page_units || !offsets.is_empty() && offsets.iter().all(|&weight| weight == 0) {
+        if offsets.len() as u64 > page_units
+            || !offsets.is_empty() && offsets.iter().all(|&weight| weight == 0)
+        {
             let problem = format!(
                 "{} weights were given; none, or up to one for each of the {page_units} alignment units of a page, and \
                  not all 0, are allowed",
@@ -362,7 +374,11 @@ impl AddressPolicy for LruStack {
             let side_pages = (end - begin).div_ceil(REGIONS).max(REGION_PAGES);
             let first = regions.len();
             let firsts = (begin..end).step_by(side_pages as usize);
-            regions.extend(firsts.map(|at| Region { first: at, end: end.min(at + side_pages), pages: Vec::new() }));
+            regions.extend(firsts.map(|at| Region {
+                first: at,
+                end: end.min(at + side_pages),
+                pages: Vec::new(),
+            }));
             Side { first, pages: side_pages, open: (first as u32..regions.len() as u32).collect() }
         });
         let kinds = [
@@ -392,9 +408,9 @@ impl AddressPolicy for LruStack {
         let op = op as usize;
         let kind = &self.kinds[op];
         let size = size_class(length_units.div_ceil(self.page_units));
-        let continued = kind.previous.filter(|&(_, place)| {
-            kind.continues[usize::from(matches!(place, Place::New))].draw(stream) == 1
-        });
+        let continued = kind
+            .previous
+            .filter(|&(_, place)| kind.continues[usize::from(matches!(place, Place::New))].draw(stream) == 1);
         let (wanted, place) = match continued {
             Some((end, place)) => {
                 let is_within = !end.is_multiple_of(self.page_units);
@@ -414,7 +430,8 @@ impl AddressPolicy for LruStack {
             let page = Page { slot: 0, uses: 0, offset: NO_START, last, size: size as u8 };
             let first = start / self.page_units;
             self.touch(first, Page { offset: (start % self.page_units) as u16, ..page });
-            (first + 1..=(start + length_units - 1) / self.page_units).for_each(|number| self.touch(number, page));
+            (first + 1..=(start + length_units - 1) / self.page_units)
+                .for_each(|number| self.touch(number, page));
         }
         start
     }
@@ -424,10 +441,12 @@ impl LruStack {
     /// The start of a request that continues one, at `begin` if the pages there are of that kind.
     fn after(&self, begin: u64, length_units: u64, place: Place) -> u64 {
         let Place::Again(class, above) = place else { return begin };
-        let (region, index) = self.index((begin + length_units - 1).min(self.space_units - 1) / self.page_units);
-        let is_there = self.regions[region].pages.get(index).is_some_and(|page| {
-            page.uses > 0 && is_near(self.order.after(page.slot), above)
-        });
+        let (region, index) =
+            self.index((begin + length_units - 1).min(self.space_units - 1) / self.page_units);
+        let is_there = self.regions[region]
+            .pages
+            .get(index)
+            .is_some_and(|page| page.uses > 0 && is_near(self.order.after(page.slot), above));
         let size = size_class(length_units.div_ceil(self.page_units));
         if is_there { begin } else { self.at_depth(above, class, size) }
     }
@@ -483,18 +502,22 @@ impl LruStack {
     }
 
     /// The start in a page of the class that is near to `above` others in the order, if possible one at which a request
-    /// of the size began; in the very page there if none of the class is near.
+    /// of the size began; else in one of the same last operation; in the very page there if none of them is near.
     fn at_depth(&self, above: u32, class: usize, size: usize) -> u64 {
         let slot = self.order.with_after(above);
-        let nearest = |size: usize| {
-            let class = &self.classes[set_of(class, size)];
-            let newer = class.after(slot);
-            let ranks = [(newer < class.ones()).then_some(newer), newer.checked_sub(1)];
-            let mut found = ranks.into_iter().flatten().map(|rank| class.with_after(rank));
+        let nearest = |set: usize| {
+            let slots = &self.classes[set];
+            let newer = slots.after(slot);
+            let ranks = [(newer < slots.ones()).then_some(newer), newer.checked_sub(1)];
+            let mut found = ranks.into_iter().flatten().map(|rank| slots.with_after(rank));
             found.find(|&found| is_near(self.order.after(found), above))
         };
-        let sizes = (0..SIZES.len()).map(|step| (size + step) % SIZES.len());
-        self.start_in(self.page_at[sizes.filter_map(nearest).next().unwrap_or(slot) as usize])
+        let uses = USES as usize;
+        let sets = (0..uses * SIZES.len()).map(|step| {
+            let class = class / uses * uses + (class + step / SIZES.len()) % uses;
+            set_of(class, (size + step) % SIZES.len())
+        });
+        self.start_in(self.page_at[sets.filter_map(nearest).next().unwrap_or(slot) as usize])
     }
 
     /// Where the last request that began in a page did so.
@@ -505,7 +528,8 @@ impl LruStack {
     }
 
     fn index(&self, page: u64) -> (usize, usize) {
-        let (side, begin) = if page < self.split { (&self.sides[0], 0) } else { (&self.sides[1], self.split) };
+        let (side, begin) =
+            if page < self.split { (&self.sides[0], 0) } else { (&self.sides[1], self.split) };
         let region = side.first + ((page - begin) / side.pages) as usize;
         (region, (page - self.regions[region].first) as usize)
     }

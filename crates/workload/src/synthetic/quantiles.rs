@@ -44,7 +44,10 @@ impl Default for QuantilesConfig {
     fn default() -> Self {
         let quantile =
             |percent, us: u64| Quantile { share: Share::percent(percent), gap: Duration { ns: us * 1000 } };
-        Self { gaps: [(0, 10), (50, 100), (90, 1000), (100, 10_000)].map(|(p, us)| quantile(p, us)).to_vec(), clustering: Vec::new() }
+        Self {
+            gaps: [(0, 10), (50, 100), (90, 1000), (100, 10_000)].map(|(p, us)| quantile(p, us)).to_vec(),
+            clustering: Vec::new(),
+        }
     }
 }
 
@@ -101,7 +104,8 @@ impl Clusters {
     /// Draw the next quantile, from 0 to 1.
     fn draw(&mut self, stream: &mut RandomStream) -> f64 {
         // One random number for all parts: of 3 bits more each, all must be 0.
-        let zeros = if std::mem::replace(&mut self.begun, true) { stream.next_u64().trailing_zeros() } else { 64 };
+        let zeros =
+            if std::mem::replace(&mut self.begun, true) { stream.next_u64().trailing_zeros() } else { 64 };
         let mut normal = self.noise * draw::normal(stream);
         for (index, (deviation, value)) in self.parts.iter_mut().enumerate() {
             if zeros >= LENGTHS_LOG2 * (index as u32 + 1) {

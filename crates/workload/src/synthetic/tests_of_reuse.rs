@@ -47,17 +47,22 @@ fn stack(pages: u64, count: u64, config: LruStackConfig) -> SyntheticConfig {
 
 /// The same depths for pages of any number of accesses.
 fn again(after: LastOp, depths: &[u32]) -> impl Iterator<Item = Again> {
-    Again::classes().filter(move |class| class.0 == after).map(|(after, uses)| Again { after, uses, depths: depths.to_vec() })
+    Again::classes().filter(move |class| class.0 == after).map(|(after, uses)| Again {
+        after,
+        uses,
+        depths: depths.to_vec(),
+    })
 }
 
 #[test]
 fn requests_find_pages_at_the_depths_given_for_their_kind() {
     const PAGES: u64 = 2048;
-    // Reads go to pages written 512 to 1024 pages ago, or read 64 to 90 ago; writes to those read 16 to 22 ago.
-    let (far, close) = ([0, 0, 6, 6], [&[0; 9][..], &[6]].concat());
-    let read = of_any_size(10, again(LastOp::Write, &far).chain(again(LastOp::Read, &close)));
-    let near = [&[0; 13][..], &[18]].concat();
-    let write = of_any_size(10, again(LastOp::Read, &near));
+    // Reads go to pages read 512 to 1024 pages ago, or written 64 to 90 ago; writes to those written 16 to 22 ago, or read
+    // 181 to 256 ago. As many pages become written ones as read ones, so that none runs out.
+    let depths = |bin: usize, weight: u32| [vec![0; bin], vec![weight]].concat();
+    let read = of_any_size(10, again(LastOp::Read, &[0, 0, 6, 6]).chain(again(LastOp::Write, &depths(9, 6))));
+    let write =
+        of_any_size(10, again(LastOp::Write, &depths(13, 15)).chain(again(LastOp::Read, &depths(6, 3))));
     let config = LruStackConfig { read, write, ..LruStackConfig::default() };
     let requests = requests(&stack(PAGES, 60_000, config), GIB, Seed(3));
     let (found, pages) = found(&requests);
@@ -68,15 +73,22 @@ fn requests_find_pages_at_the_depths_given_for_their_kind() {
         let all: Vec<_> = late().filter(|(request, _)| request.op == op).collect();
         all.iter().filter(|(_, before)| kind(before)).count() as f64 / all.len() as f64
     };
-    let assert_near = |seen: f64, wanted: f64| assert!((seen - wanted).abs() < 0.06, "{seen} instead of {wanted}");
-    let at = |range: std::ops::Range<usize>, written| move |before: &Before| {
-        before.is_some_and(|(others, by_write, _)| range.contains(&others) && by_write == written)
+    let assert_near =
+        |seen: f64, wanted: f64| assert!((seen - wanted).abs() < 0.06, "{seen} instead of {wanted}");
+    let at = |range: std::ops::Range<usize>, written| {
+        move |before: &Before| {
+            before.is_some_and(|(others, by_write, _)| range.contains(&others) && by_write == written)
+        }
     };
-    assert_near(share(Op::Read, &at(256..2040, true)), 0.6);
-    assert_near(share(Op::Read, &at(31..182, false)), 0.3);
-    assert_near(share(Op::Write, &at(7..46, false)), 0.9);
+    assert_near(share(Op::Read, &at(256..2040, false)), 0.6);
+    assert_near(share(Op::Read, &at(31..182, true)), 0.3);
+    assert_near(share(Op::Write, &at(7..46, true)), 0.75);
+    assert_near(share(Op::Write, &at(90..514, false)), 0.15);
     // The rest is new, and the least recently used page when all are used.
-    assert_near(share(Op::Write, &|before| before.is_some_and(|(others, ..)| others as u64 == PAGES - 1)), 0.1);
+    assert_near(
+        share(Op::Write, &|before| before.is_some_and(|(others, ..)| others as u64 == PAGES - 1)),
+        0.1,
+    );
 }
 
 #[test]
@@ -90,7 +102,9 @@ fn pages_used_often_are_used_again() {
         let config = LruStackConfig { write, read_first: Share::ZERO, ..LruStackConfig::default() };
         let workload = SyntheticConfig { read_share: Share::ZERO, ..stack(1000, 40_000, config) };
         let mut counts = vec![0_u32; 1000];
-        requests(&workload, GIB, Seed(1)).iter().for_each(|request| counts[(request.offset / PAGE) as usize] += 1);
+        requests(&workload, GIB, Seed(1))
+            .iter()
+            .for_each(|request| counts[(request.offset / PAGE) as usize] += 1);
         counts.sort_unstable_by(|a, b| b.cmp(a));
         f64::from(counts[..10].iter().sum::<u32>()) / 40_000.0
     };
@@ -99,7 +113,11 @@ fn pages_used_often_are_used_again() {
 
 #[test]
 fn new_requests_continue_at_new_pages_while_others_come_between() {
-    let kind = |continued_new| Accesses { continued_new, overlapping: Share::percent(100), ..of_any_size(1, std::iter::empty()) };
+    let kind = |continued_new| Accesses {
+        continued_new,
+        overlapping: Share::percent(100),
+        ..of_any_size(1, std::iter::empty())
+    };
     let config = LruStackConfig {
         read: kind(Share::percent(80)),
         write: kind(Share::ZERO),
@@ -126,10 +144,19 @@ fn new_requests_continue_at_new_pages_while_others_come_between() {
     let reads = requests.iter().filter(|request| request.op == Op::Read).count() as f64;
     assert!((continued[0] / reads - 0.8).abs() < 0.01 && continued[1] == 0.0, "{continued:?} of {reads}");
     let [_, first, _, third, ..] = starts[1];
-    assert!((third / first - 3.0).abs() < 0.2 && starts[1].iter().sum::<f64>() == first + third, "{starts:?}");
+    assert!(
+        (third / first - 3.0).abs() < 0.2 && starts[1].iter().sum::<f64>() == first + third,
+        "{starts:?}"
+    );
     // No write begins in a page of another request.
     let (found, _) = found(&requests[..5000]);
-    assert!(requests.iter().zip(&found).filter(|(request, _)| request.op == Op::Write).all(|(_, before)| before.is_none()));
+    assert!(
+        requests
+            .iter()
+            .zip(&found)
+            .filter(|(request, _)| request.op == Op::Write)
+            .all(|(_, before)| before.is_none())
+    );
 }
 
 proptest! {
@@ -183,7 +210,8 @@ fn clustered_gaps_keep_their_distribution_and_their_parts_last_as_long_as_given(
     let drawn = |clustering: Vec<Share>| {
         let arrival = ArrivalConfig::Quantiles(QuantilesConfig { gaps: gaps.clone(), clustering });
         let config = SyntheticConfig { arrival, requests: 1_000_000, ..SyntheticConfig::default() };
-        let times: Vec<u64> = requests(&config, GIB, Seed(5)).iter().map(|request| request.arrival.ns).collect();
+        let times: Vec<u64> =
+            requests(&config, GIB, Seed(5)).iter().map(|request| request.arrival.ns).collect();
         times.windows(2).map(|pair| pair[1] - pair[0]).collect::<Vec<u64>>()
     };
     let correlation = |gaps: &[u64], distance: usize| {
@@ -207,7 +235,11 @@ fn clustered_gaps_keep_their_distribution_and_their_parts_last_as_long_as_given(
         }
         for distance in [1, 8, 64] {
             let seen = correlation(&gaps, distance);
-            assert!((seen - parts(distance)).abs() < 0.05, "{clustering:?}, {distance}: {seen} instead of {}", parts(distance));
+            assert!(
+                (seen - parts(distance)).abs() < 0.05,
+                "{clustering:?}, {distance}: {seen} instead of {}",
+                parts(distance)
+            );
         }
     }
 }
@@ -219,13 +251,31 @@ fn invalid_parameters_are_refused() {
         Synthetic::new(&config, GIB, Seed(1)).err().unwrap().to_string()
     };
     for (text, expected) in [
-        ("generator = { name = \"lru-stack\", page = \"6000B\" }", "6KB was given; a multiple of align, 4KiB"),
+        (
+            "generator = { name = \"lru-stack\", page = \"6000B\" }",
+            "6KB was given; a multiple of align, 4KiB",
+        ),
         ("generator = { name = \"lru-stack\", page = \"5000B\" }\nalign = \"3B\"", "5KB was given"),
-        ("generator = { name = \"lru-stack\", offsets = [1, 1] }", "2 weights were given; none, or up to one for each of the 1"),
-        ("generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 0 }] } }", "no weight above 0"),
-        ("generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 1, again = [{ after = \"read\", uses = 3, depths = [1] }] }] } }", "uses = 3 and 1 depths were given; 1, 2, 8, 32 or 128"),
-        ("generator = { name = \"lru-stack\", trim = { sizes = [{ pages = 3, new = 1 }] } }", "sizes from [3] pages were given; 1, 2 and 5"),
-        ("arrival = { name = \"quantiles\", clustering = [\"60%\", \"50%\"] }", "2 shares that sum to 110% were given"),
+        (
+            "generator = { name = \"lru-stack\", offsets = [1, 1] }",
+            "2 weights were given; none, or up to one for each of the 1",
+        ),
+        (
+            "generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 0 }] } }",
+            "no weight above 0",
+        ),
+        (
+            "generator = { name = \"lru-stack\", read = { sizes = [{ pages = 1, new = 1, again = [{ after = \"read\", uses = 3, depths = [1] }] }] } }",
+            "uses = 3 and 1 depths were given; 1, 2, 8, 32 or 128",
+        ),
+        (
+            "generator = { name = \"lru-stack\", trim = { sizes = [{ pages = 3, new = 1 }] } }",
+            "sizes from [3] pages were given; 1, 2 and 5",
+        ),
+        (
+            "arrival = { name = \"quantiles\", clustering = [\"60%\", \"50%\"] }",
+            "2 shares that sum to 110% were given",
+        ),
     ] {
         assert!(message(text).contains(expected), "{text}: {}", message(text));
     }

@@ -139,7 +139,10 @@ fn gaps_have_their_quantiles() {
     assert!(gaps.iter().all(|&gap| gap >= 10_000));
     // Ten equal gaps of one value: a distribution without width.
     let quantile = |percent, gap| Quantile { share: Share::percent(percent), gap: ns(gap) };
-    let one = ArrivalConfig::Quantiles(QuantilesConfig { gaps: vec![quantile(0, 7), quantile(100, 7)], clustering: Vec::new() });
+    let one = ArrivalConfig::Quantiles(QuantilesConfig {
+        gaps: vec![quantile(0, 7), quantile(100, 7)],
+        clustering: Vec::new(),
+    });
     assert!(arrivals_ns(one, 100).iter().zip(1..).all(|(&at, index)| at == index * 7));
 }
 
@@ -187,7 +190,10 @@ fn an_invalid_parameter_is_refused_with_its_key() {
     let similar = |mean, hurst| ArrivalConfig::SelfSimilar(SelfSimilarConfig { mean: ns(mean), hurst });
     let quantiles = |points: &[(u64, u64)]| {
         let quantile = |&(percent, gap)| Quantile { share: Share::percent(percent), gap: ns(gap) };
-        ArrivalConfig::Quantiles(QuantilesConfig { gaps: points.iter().map(quantile).collect(), clustering: Vec::new() })
+        ArrivalConfig::Quantiles(QuantilesConfig {
+            gaps: points.iter().map(quantile).collect(),
+            clustering: Vec::new(),
+        })
     };
     let cases = [
         (on_off(0, 10, 10, None), "arrival.gap", "0ns was given", "from 1ns"),
