@@ -94,12 +94,11 @@ impl<W: Copy> Hybrid<W> {
             return Err(Misfit::new("hybrid.active_blocks", problem));
         }
         let flash = Ftl::new(geometry, ftl, gc, hybrid.active_blocks.requirements(), seed)?;
-        let costs =
-            Costs {
-                flash: FlashCosts::of(geometry, timing),
-                disk: disks.costs(geometry.page_size.count),
-                write_policy: hybrid.write_policy,
-            };
+        let costs = Costs {
+            flash: FlashCosts::of(geometry, timing),
+            disk: disks.costs(geometry.page_size.count),
+            write_policy: hybrid.write_policy,
+        };
         let tier = Tier::new(flash, geometry, ftl.summary, hybrid, costs, disk_pages);
         Ok(Self {
             tier: tier.map_err(|misfit| misfit.within("hybrid"))?,
@@ -151,9 +150,8 @@ impl<W: Copy> Hybrid<W> {
         io: &mut Io<'_, M, H>,
     ) -> Result<W, M::Error> {
         let most = if kind == Kind::Read { FETCH_PAGES } else { u32::MAX };
-        let fits = |run: &Run<W>| {
-            run.kind == kind && run.pages < most && run.first.get() + run.pages == page.get()
-        };
+        let fits =
+            |run: &Run<W>| run.kind == kind && run.pages < most && run.first.get() + run.pages == page.get();
         match self.run.as_mut().filter(|run| fits(run)) {
             Some(run) => {
                 run.pages += 1;
@@ -222,8 +220,9 @@ impl<W: Copy> Hybrid<W> {
             return transfer(job, at);
         };
         *ready = Some(at);
-        while let Some((job, ready)) = line.pop_front_if(|(_, ready)| ready.is_some()) {
-            transfer(job, ready.map_or(at, |ready| ready.max(at)));
+        while let Some(&(job, Some(ready))) = line.front() {
+            line.pop_front();
+            transfer(job, ready.max(at));
         }
     }
 

@@ -248,7 +248,8 @@ mod tests {
 
     /// A cache of pages from 0 on: so many dirty ones, then clean ones.
     fn holding(orders: Orders, dirty: u32, clean: u32) -> PageReplacer {
-        let mut replacer = PageReplacer::new(&EvictionConfig::default(), orders, 32, 100, GROUP, WritePolicy::WriteBack);
+        let mut replacer =
+            PageReplacer::new(&EvictionConfig::default(), orders, 32, 100, GROUP, WritePolicy::WriteBack);
         for page in 0..dirty + clean {
             replacer.cache.insert(Lpn::new(page), page < dirty);
         }
@@ -321,7 +322,8 @@ mod tests {
         let mut replacer = holding(Orders::Own, 3, 0);
         let slot = SlotId::new(1);
         replacer.cache.pin(slot);
-        let id = replacer.begin(Eviction { slots: vec![slot], overwritten: Some((Lpn::new(1), 3)), stays: false });
+        let id =
+            replacer.begin(Eviction { slots: vec![slot], overwritten: Some((Lpn::new(1), 3)), stays: false });
         let pages = || (0..6).map(Lpn::new);
         let overwritten: Vec<_> = pages().map(|page| replacer.is_overwritten(page)).collect();
         assert_eq!(overwritten, [false, true, true, true, false, false]);

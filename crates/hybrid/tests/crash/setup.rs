@@ -7,7 +7,9 @@ use coflash_cache::EvictionConfig;
 use coflash_ftl::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger,
 };
-use coflash_hybrid::{ActiveBlocks, Hybrid, HybridConfig, HybridParts, PartialWrites, SchemeConfig, WritePolicy};
+use coflash_hybrid::{
+    ActiveBlocks, Hybrid, HybridConfig, HybridParts, PartialWrites, SchemeConfig, WritePolicy,
+};
 use coflash_media::disk::{Disks, SECTOR_BYTES};
 use coflash_media::{Geometry, Timing};
 use serde_json::json;
