@@ -220,8 +220,9 @@ impl<W: Copy> Hybrid<W> {
             return transfer(job, at);
         };
         *ready = Some(at);
-        while let Some((job, ready)) = line.pop_front_if(|(_, ready)| ready.is_some()) {
-            transfer(job, ready.map_or(at, |ready| ready.max(at)));
+        while let Some(&(job, Some(ready))) = line.front() {
+            line.pop_front();
+            transfer(job, ready.max(at));
         }
     }
 

@@ -72,6 +72,17 @@ _OPEN_QUESTIONS = (
     "project. `--trace` replays a real one under configuration 1, in place of its stand-ins.",
     "**Disks.** In the paper each volume of a server has a disk of its own. So here each of the three disks holds a "
     "third of what is asked for.",
+    "**Statements that do not hold, and why.** The r of figure 4: the least is flat, as the table there says, and the "
+    "paper drew its pages at random. Best shares, erases and what OP-FCL settles at under Financial, Home, Exchange "
+    "and MSN: skew and what goes past the cache decide them, and the table of variations has a stand-in with one "
+    "other skew or space for each. Search over the whole run: it has sixteen periods, and OP-FCL learns in the first "
+    "of them; the second half has the comparison without that. GC time of Search: it falls as the erases do, for the "
+    "reason below figure 7. RW-FCL against FP-FCL: RW-FCL divides its space anew each period, and gives up groups for "
+    "which no write waits, which gains under MSN, while one order for all pages hits a little more often under Home "
+    "and Search. Erases over those of OP-FCL: the paper does not say of which share, and below figure 14 they are for "
+    "the largest and for the fastest. Units of 16 KiB: Search's requests have just that size, and requests of 8 KiB "
+    "that happen to follow one another make runs of it; below figure 15a is the same without that unit. Short periods "
+    "under Home: the paper's trace changes, so that what was learnt grows stale; the stand-in does not.",
     "**What the model leaves out.** It takes it that pages die at random (equation 3) and that nothing waits. A cache "
     "in LRU order gives up pages in about the order in which they were written, so victims hold fewer valid pages than "
     "equation 3 says (figures 7 and 11 have both numbers): cleaning is cheaper than OP-FCL thinks, and it may "
@@ -240,7 +251,9 @@ PAPER = Paper(
             "what dividing everything changes",
             reading.divided,
             "Flash, segment, period, address spaces and numbers of requests are divided alike, and requests come as "
-            "often. These runs were done both ways.",
+            "often. These runs were done both ways. Of Financial-like a smaller device keeps less: popularity falls "
+            "with the rank to the power of 1.1, so that the most popular of few pages have a smaller share of the "
+            "requests than those of many.",
         ),
         Exhibit("workloads", "what is asked of which device", reading.devices, "Counted in OP-FCL's runs."),
     ),
