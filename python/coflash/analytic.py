@@ -121,11 +121,11 @@ def greedy_after_fill(alpha: float, hot_share: float, passes: float, pages_per_b
     to the whole device before, over its logical pages. GC copies into blocks of its own. Each write before left an
     invalid page in some block, and (alpha - 1 - p) U pages for the h U hot ones. As long as hot blocks are emptier
     than all others, GC cleans only them: A = greedy((alpha - 1 - p) / h). It cleans others, and recovers what is
-    spare in them, only while hot victims are fuller than these, which holds A at that of uniform writes to all:
+    spare in them, only while hot victims are fuller than these, which holds A near that of uniform writes to all:
 
         A = greedy(max((alpha - 1 - p) / h, alpha)), so that p* = alpha - 1 - h alpha is the threshold.
 
-    Beyond p* this is the limit of many blocks. With few hot blocks the fullness of victims varies, a full one now and
+    Beyond p* this is the limit of many blocks and a small h. With few hot blocks the fullness of victims varies, a full one now and
     then sends GC to a cold block, whose spare space it keeps, and A ends lower.
     """
     _require_alpha(alpha)

@@ -232,7 +232,7 @@ def _least_us(costs: Costs, demand: Demand, u: float) -> float:
 
 def _figure(demand: str) -> Figure:
     return Figure(
-        demand,
+        {READS: "figure-1", BOTH: "figure-2"}[demand],
         f"response by caching space, {_DEMAND_TITLES[demand]}",
         RELATIVE,
         Axis("caching space, share of the flash", "%"),
@@ -343,7 +343,7 @@ STUDY = Study(
     explanation=lambda runs: list(_explanation(runs)),
     exhibits=(
         Exhibit(
-            "best",
+            "table-1",
             "the best share of caching space",
             _table,
             "Demands are the two examples of the paper: reads with Zipf 1.2 over 120 % of the flash; and a fifth of "
@@ -352,13 +352,13 @@ STUDY = Study(
         _figure(READS),
         _figure(BOTH),
         Exhibit(
-            "costs",
+            "table-2",
             "where the costs come from",
             lambda _: Grid(("cost, for 4 KiB", "source"), SOURCES),
             "Flash costs are those of a die at its full rate; a read or program also takes 3.4 µs of transfer.",
         ),
         Exhibit(
-            "sensitivity",
+            "table-3",
             "if the store's costs are off by two",
             _sensitivity,
             "Costs differ between products by less than this.",

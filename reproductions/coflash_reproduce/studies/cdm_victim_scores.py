@@ -296,7 +296,7 @@ STUDY = Study(
     explanation=lambda runs: list(_explanation(runs)),
     exhibits=(
         Picture(
-            "schemes",
+            "figure-1",
             "WAF and mean response against `none`",
             _draw,
             _all,
@@ -304,7 +304,7 @@ STUDY = Study(
             "weight and stream.",
         ),
         Exhibit(
-            "torn",
+            "table-1",
             "where a rewrite among GC's copies costs more than the copy",
             _torn,
             "Hot-cold, 80 % reads, a cache of 1 %, 128 blocks a plane. Both put a page into blocks of the same stream, "
