@@ -179,8 +179,8 @@ PAPER = Paper(
             "OLTP (generator) over a cache of 3.12 % of the flash, below a volatile write buffer in the host whose "
             "pages may stay dirty for any time. HGC knows what is dirty in the host, DGC what is dirty in the device, "
             "SGC both (its cache is volatile: another device), CDM what the cache holds; “CDM and HGC” knows both. "
-            "Changes are against NVM-basic. The device has four planes as large as the paper's, of which blocks for what "
-            "is dirty in the host take an open one and one in reserve.",
+            "Changes are against NVM-basic. The device has four planes as large as the paper's, of which blocks for "
+            "what is dirty in the host take an open one and one in reserve.",
             notes=reading.about_buffers,
         ),
         Exhibit(
