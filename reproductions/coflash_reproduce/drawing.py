@@ -22,6 +22,8 @@ _ALONE_INCHES = 3.8
 _PANELS_ABREAST = 4
 _SHORT_LABEL = 28
 """The length of a label up to which two fit side by side."""
+_LINE_LETTERS, _PANEL_LETTERS = 6, 34
+"""The room of a line beside its label in a legend, and of a panel, in letters."""
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
@@ -74,7 +76,9 @@ def draw(figure: Figure | Picture, runs: Runs) -> dict[Format, bytes]:
             label: handle for axes in several for handle, label in zip(*axes.get_legend_handles_labels(), strict=True)
         }
         if len(found) > 1:
-            columns = len(found) if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
+            letters = sum(len(label) + _LINE_LETTERS for label in found)
+            entries = math.ceil(len(found) / math.ceil(letters / (_PANEL_LETTERS * columns)))
+            columns = entries if len(panels) > 1 else 1 + (max(map(len, found)) < _SHORT_LABEL)
             canvas.legend(found.values(), found.keys(), loc="outside upper center", ncols=columns)
         return _in_each_format(canvas)
 

@@ -726,7 +726,7 @@ class Metrics(Record):
     """Valid pages dropped by GC without a copy, because another memory held their data."""
 
     gc_spared_pages: int
-    """Pages of GC's victims that were invalid only because the cache had announced that it would write them anew, which it had not done yet: each is a copy spared."""
+    """Pages of GC's victims that were invalid only because the cache had announced that it would write them anew, which it had not done yet. With these victims each is a copy spared; without the announcements GC would pick others, so it is not the difference in copies."""
 
     gc_steps: int
     """Page copies and erases that GC did one by one, in idle time or between operations.

@@ -168,7 +168,8 @@ PAPER = Paper(
             "Spared: pages of victims that were invalid only because the cache had announced newer data, and had not "
             "written it yet; without that they would have been copied. Dropped: removable pages of victims; those "
             "that leave the cache unmodified are rewritten. Both are counted in the victims that CDM picks. They do "
-            "not add up to the difference of the copies: without the knowledge GC would pick other victims.",
+            "not add up to the difference of the copies: without the knowledge GC would pick other victims, and later, "
+            "when more pages are invalid anyway.",
             notes=reading.about_spared,
         ),
         Exhibit(
@@ -178,8 +179,8 @@ PAPER = Paper(
             "OLTP (generator) over a cache of 3.12 % of the flash, below a volatile write buffer in the host whose "
             "pages may stay dirty for any time. HGC knows what is dirty in the host, DGC what is dirty in the device, "
             "SGC both (its cache is volatile: another device), CDM what the cache holds; “CDM and HGC” knows both. "
-            "Changes are against NVM-basic. Blocks for what is dirty in the host take an open block and one in reserve "
-            "of each plane from the spare space.",
+            "Changes are against NVM-basic. The device has four planes as large as the paper's, of which blocks for "
+            "what is dirty in the host take an open one and one in reserve.",
             notes=reading.about_buffers,
         ),
         Exhibit(

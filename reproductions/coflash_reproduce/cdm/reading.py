@@ -146,7 +146,9 @@ def about_copies(runs: Runs) -> list[str]:
     shares = []
     for experiment in runs.experiments(CACHED):
         of = [run.metrics for run in runs.of(experiment.name, BASELINE)]
-        copied = [one.gc_copies_pages / sum(one.programs_pages.to_dict().values()) for one in of]
+        programs = [sum(one.programs_pages.to_dict().values()) for one in of]
+        # A cache that holds all that is written has flash programmed not once.
+        copied = [one.gc_copies_pages / all_pages for one, all_pages in zip(of, programs, strict=True) if all_pages]
         shares.append(f"{min(copied):.0%} to {max(copied):.0%} with {experiment.title}")
     jedec, oltp = (WAF_CHANGES[name][1] / COPIES_CHANGE[name] for name in ("jedec", "oltp"))
     return [

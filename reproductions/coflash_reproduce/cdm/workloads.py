@@ -13,8 +13,8 @@ from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Experiment
 
 GIB = 2**30
-CAPACITY_GIB = 64
-"""The capacity of the paper's device."""
+CAPACITY_GIB, PLANES = 64, 64
+"""The capacity of the paper's device, and the number of its planes."""
 ROUNDS = 10
 """The number of repetitions of every workload."""
 WRITES, FOOTPRINT_GIB = 5_000_000, 20
@@ -253,7 +253,10 @@ def _oltp_like(scale: Scale, small: Scale) -> tuple[Experiment, ...]:
 
 def _host_buffer(scale: Scale) -> Experiment:
     """Return a write buffer in the host over the device with 2 GiB of cache, and what GC knows of either."""
+    # Fewer planes as large as the paper's: each keeps blocks apart for what is dirty in the host.
+    planes = {"channels": 1, "planes_per_die": PLANES // scale.divisor, "blocks_per_plane": _blocks(CAPACITY_GIB)}
     scenario = _device(scale, CAPACITY_GIB, _live(scale)[OLTP_LIVE])
+    scenario = scenario.with_({f"flash.{division}": count for division, count in planes.items()})
     # As long as a page may stay dirty, however slowly requests come.
     scenario = scenario.with_({"cache.size": _size(scenario, 2), "host_buffer.dirty_age_max": "10000h"})
     cases = [

@@ -1,7 +1,7 @@
 //! Flash copies that were invalidated early: before the cache that holds newer data has written it.
 //!
-//! Without cooperation such a page stays valid until the write, and GC copies it. How many it meets in its victims is how
-//! many copies early invalidation spares: exactly, for these victims.
+//! Without cooperation such a page stays valid until the write, and GC copies it. How many GC meets in its victims is how
+//! many copies early invalidation spares with these victims. It says nothing of the victims that GC would pick otherwise.
 
 use super::Ftl;
 use coflash_base::{IdVec, Lpn};

@@ -13,6 +13,7 @@ const COURSES = {
   programs: ["Pages programmed a second", "pages", (_, rate, programs) => rate(programs)],
   copies: ["Pages copied by GC a second", "pages", (at, rate) => rate(at("programs_gc_pages"))],
   drops: ["Pages dropped by GC a second", "pages", (at, rate) => rate(at("gc_drops_pages"))],
+  spared: ["Pages of victims invalid early, a second", "pages", (at, rate) => rate(at("gc_spared_pages"))],
   erases: ["Blocks erased a second", "blocks", (at, rate) => rate(at("erases_blocks"))],
   requests: ["Requests a second", "requests", (at, rate) => rate(at("requests"))],
   written: ["Pages written by the host a second", "pages", (at, rate) => rate(at("host_writes_pages"))],
