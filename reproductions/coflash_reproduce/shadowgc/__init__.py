@@ -53,7 +53,7 @@ _VICTIMS = (
     "Over 10 GiB on 1 TiB, with a host buffer of 256 MiB. The paper finds that delay tends to cost, since it passes "
     "over the blocks that are cheapest to clean. Under greedy victims it does not here: either waiting pays, since the "
     "shadows of a block will soon be replaced, or there are too few to pass over any block. Victims chosen by age wait "
-    "already."
+    "already, which leaves delay and separation next to nothing to gain."
 )
 _RESTARTS = (
     "Restarts a simulated hour apart, with a host buffer of 256 MiB on 1 TiB. Buffers are empty after one, "

@@ -50,7 +50,7 @@ HOST_AXIS = Axis("host buffer, on 1 TiB", "MiB", logarithmic=True)
 DEVICE_AXIS = Axis("device buffer, share of the flash", "%", logarithmic=True)
 WRITTEN_AXIS = Axis("written", "GiB")
 FOOTPRINT_AXIS = Axis("written to, share of the flash", "%", logarithmic=True)
-PREFILL_AXIS = Axis("random overwrites of the prefill, device writes", "", logarithmic=True)
+PREFILL_AXIS = Axis("random overwrites, device writes", "", logarithmic=True)
 FOOTPRINTS = tuple(in_layout("footprint", layout) for layout in LAYOUTS)
 """The experiments by written space."""
 PREFILLS = tuple(in_layout("prefill", layout) for layout in LAYOUTS)

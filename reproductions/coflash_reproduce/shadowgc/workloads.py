@@ -132,7 +132,8 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         shared = {"ftl.shared_streams": streams}
         for name, (title, scenario, files) in workloads.items():
             swept = scale.host_mib if name in (*GIVEN, *VOLUMES) else (HOST_MIB,)
-            done.append(_by_host(swept, in_layout(name, layout), title, scenario.with_(shared), files))
+            panel = title if layout == TWO else f"{title}, three blocks"
+            done.append(_by_host(swept, in_layout(name, layout), panel, scenario.with_(shared), files))
         done.append(_by_footprint(scale, layout, zipf.with_(shared)))
         volume = workloads["volume-10g"][1].with_(shared)
         done.append(_by_prefill(scale, layout, volume))

@@ -49,7 +49,7 @@ impl Restarts {
     /// Take the next restart, if it is due by `until`.
     #[inline(always)]
     pub(super) fn next_until(&mut self, until: Time) -> Option<Time> {
-        self.due.pop_front_if(|at| *at <= until)
+        if self.due.front().is_some_and(|at| *at <= until) { self.due.pop_front() } else { None }
     }
 
     pub(super) fn report(&self, report: &mut Report) {
