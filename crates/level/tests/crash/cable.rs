@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 type World = Tapped<Image, Commits>;
+type Down<'a, H> = (&'a mut Linked<Ftl>, Io<'a, World, FarEnd<'a, H>>);
 
 /// See the module.
 #[derive(Clone)]
@@ -30,10 +31,7 @@ impl Cable {
         Self { link, sabotage, is_cut: Rc::default(), late: Vec::new() }
     }
 
-    fn descend<'a, 'm, H>(
-        &'a mut self,
-        io: &'a mut Io<'m, World, H>,
-    ) -> Result<(&'a mut Linked<Ftl>, Io<'a, World, FarEnd<'a, H>>), ImageError> {
+    fn descend<'a, 'm, H>(&'a mut self, io: &'a mut Io<'m, World, H>) -> Result<Down<'a, H>, ImageError> {
         if self.is_cut.get() {
             return Err(ImageError::PowerCut);
         }
