@@ -125,8 +125,8 @@ def greedy_after_fill(alpha: float, hot_share: float, passes: float, pages_per_b
 
         A = greedy(max((alpha - 1 - p) / h, alpha)), so that p* = alpha - 1 - h alpha is the threshold.
 
-    Beyond p* this is the limit of many blocks and a small h. With few hot blocks the fullness of victims varies, a full one now and
-    then sends GC to a cold block, whose spare space it keeps, and A ends lower.
+    Beyond p* this is the limit of many blocks and a small h. With few hot blocks the fullness of victims varies, a
+    full one now and then sends GC to a cold block, whose spare space it keeps, and A ends lower.
     """
     _require_alpha(alpha)
     _require(0 < hot_share <= 1, "hot_share", hot_share, "0 < share <= 1")

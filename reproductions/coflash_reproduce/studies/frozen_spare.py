@@ -455,7 +455,7 @@ STUDY = Study(
         "One die: with several, each has a hot set of its own, and the number of hot blocks in each counts.",
         "Pages that are not written in the run are never written. Where cold data are rewritten now and then, their "
         "blocks come up as victims in the end.",
-        "Beyond the threshold the closed form is a limit, not a prediction for small devices; with a tenth to a third of "
-        "the device written, WAF is a few percent above it (figure 4).",
+        "Beyond the threshold the closed form is a limit, not a prediction for small devices; with a tenth to a third "
+        "of the device written, WAF is a few percent above it (figure 4).",
     ),
 )
