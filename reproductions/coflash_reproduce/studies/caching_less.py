@@ -361,7 +361,7 @@ STUDY = Study(
             "table-3",
             "if the store's costs are off by two",
             _sensitivity,
-            "Costs differ between products by less than this.",
+            "The positioning or access times of the store are halved and doubled.",
         ),
     ),
     limits=(

@@ -37,6 +37,7 @@ fn no_note_where_spare_space_is_at_work_or_may_yet_be() {
         [("precondition.random_passes", "0.02")], // GC has enough without the cold blocks
         [("gc.victim", "cost-benefit")],          // it recovers them
         [("workload.synthetic.space", "59MiB")],  // none is cold
+        [("workload.synthetic.space", "6124KiB")], // the lesser part lies in cold blocks
         [("workload.synthetic.requests", "1000")], // too few erases to say
     ] {
         assert!(!spare(&settings).2, "{settings:?}");
