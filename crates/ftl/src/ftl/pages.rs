@@ -53,6 +53,11 @@ impl Pages {
         }
     }
 
+    /// Forget what the host's memory holds: it is empty.
+    pub(super) fn forget_host(&mut self) {
+        self.newer_in_host.fill(0);
+    }
+
     /// The marks of a page.
     #[inline(always)]
     pub(super) fn marks(&self, block: BlockId, page: Ppn) -> Marks {

@@ -161,6 +161,7 @@ impl Ftl {
     /// A flash operation failed.
     pub fn restart<M: Media, H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         self.refresh.fast_queue.entries.clear();
+        self.pages.forget_host();
         for block in self.blocks.ids() {
             if self.blocks[block].marked > 0 {
                 self.pages.clear_marks(block);
