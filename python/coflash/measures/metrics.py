@@ -726,7 +726,10 @@ class Metrics(Record):
     """Valid pages dropped by GC without a copy, because another memory held their data."""
 
     gc_spared_pages: int
-    """Pages of GC's victims that were invalid only because the cache had announced that it would write them anew, which it had not done yet. With these victims each is a copy spared; without the announcements GC would pick others, so it is not the difference in copies."""
+    """Pages of GC's victims that were invalid only because the cache will write them again.
+
+    With these victims each is a copy spared; without the announcements GC would pick others.
+    """
 
     gc_steps: int
     """Page copies and erases that GC did one by one, in idle time or between operations.
@@ -738,7 +741,7 @@ class Metrics(Record):
     """Erased blocks."""
 
     drop_rewrites_pages: int
-    """Unmodified pages written at their eviction only because GC had dropped their flash copy, or because it had been invalidated when they were cached."""
+    """Unmodified pages written at their eviction, only because GC or the scheme had given up their flash copy."""
 
     gc_time_ns: int
     """Time that dies spent on GC, summed over the dies."""

@@ -10,7 +10,7 @@ from typing import Any
 from coflash import trace
 from coflash.measures.measure import COPIED, MEAN, STDDEV, WAF_HOST, Measure
 from coflash.scenario import Scenario
-from coflash_reproduce.cdm import claims as paper
+from coflash_reproduce.cdm.claims import COPIES_CHANGE, MEAN_CHANGE, STDDEV_CHANGE, WAF_CHANGES
 from coflash_reproduce.cdm.workloads import (
     BASELINE,
     CAPACITY_GIB,
@@ -124,13 +124,13 @@ def _greatest(measured: Measured) -> float:
 
 
 def _targets(of: str) -> tuple[Target, ...]:
-    least, greatest = paper.WAF_CHANGES[of]
+    least, greatest = WAF_CHANGES[of]
     return (
-        Target("pages copied, mean change", paper.COPIES_CHANGE[of], _mean(COPIED)),
+        Target("pages copied, mean change", COPIES_CHANGE[of], _mean(COPIED)),
         Target("WAF, least change", least, _least),
         Target("WAF, greatest change", greatest, _greatest),
-        Target("mean response, mean change", paper.MEAN_CHANGE[of], _mean(MEAN)),
-        Target("its std. deviation, mean change", paper.STDDEV_CHANGE[of], _mean(STDDEV)),
+        Target("mean response, mean change", MEAN_CHANGE[of], _mean(MEAN)),
+        Target("its std. deviation, mean change", STDDEV_CHANGE[of], _mean(STDDEV)),
     )
 
 
