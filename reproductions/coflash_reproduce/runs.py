@@ -36,8 +36,8 @@ def run_all(experiments: Sequence[Experiment], folder: Path, jobs: int | None, c
         files = inputs_of(experiment.scenario, experiment.trace)
         inputs.update((file.source, file) for file in files)
         assignments = points_of([case.changes for case in experiment.cases], "grid", 1, 0)
-        planned = Plan.of(experiment.scenario, files, assignments, experiment.seeds)
-        points += map(_named, planned.points, [experiment] * len(experiment.cases), experiment.cases)
+        planned = (Point.of(experiment.scenario, files, assignment, experiment.seeds) for assignment in assignments)
+        points += map(_named, planned, [experiment] * len(experiment.cases), experiment.cases)
     store = store_at(folder)
     different = {tuple(job.key for job in point.jobs): point for point in points}  # experiments may share runs
     done = swept(Plan(tuple(different.values())), store, Place("local", jobs, None, tuple(inputs.values())), console)

@@ -133,6 +133,11 @@ class Ftl:
         blocks = (block for die in self.pools for pool in die for block in pool.blocks)
         return [block.erases - self.erases_before[block.number] for block in blocks]
 
+    def invalid_pages(self) -> list[int]:
+        """The pages of each full block that are no longer valid."""
+        blocks = (block for die in self.pools for pool in die for block in pool.blocks)
+        return [self.block_pages - len(block.valid) if block.sealed else 0 for block in blocks]
+
     # What the cache above asks for. `start` is when the request began; garbage collection takes place then.
 
     def read(self, lpn: int, after: Moment, start: Moment) -> Moment | None:

@@ -88,6 +88,12 @@ def device_counters(device: Device, host_writes_pages: int) -> dict[str, Any]:
         "cache.dirty_pages": len(device.cache.dirty),
         "sole_copies.peak_pages": device.sole_copies_peak,
         **{f"erase_count.{name}": erases[name] for name in ("mean", "max", "stddev")},
+        "spare.invalid_pages": sum(device.ftl.invalid_pages()),
+        "spare.frozen_pages": sum(
+            invalid
+            for invalid, count in zip(device.ftl.invalid_pages(), device.ftl.erase_counts(), strict=True)
+            if count == 0
+        ),
     }
 
 
