@@ -76,7 +76,11 @@ impl Scenario {
     #[must_use]
     pub fn hash(&self) -> String {
         let bare = Self { name: String::new(), description: String::new(), ..self.clone() };
-        let (mut differing, defaults) = (leaves(&bare), leaves(&Self::default()));
+        let hybrid = self.hybrid.as_ref().map(|_| HybridConfig::default());
+        let (mut differing, defaults) = (leaves(&bare), leaves(&Self { hybrid, ..Self::default() }));
+        if self.hybrid.is_some() {
+            differing.insert("hybrid".to_owned(), Value::Bool(true)); // also if all its keys have their defaults
+        }
         for (key, default) in defaults {
             if differing.get(&key) == Some(&default) {
                 differing.remove(&key);

@@ -79,6 +79,12 @@ fn only_keys_that_differ_from_their_defaults_are_in_the_hash() {
     ] {
         assert_ne!(scenario(&[(key, value)]).hash(), default, "{key}");
     }
+    let hybrid = |text| {
+        Scenario::from_toml(&format!("[precondition]\nfill = \"none\"\n[hybrid]\n{text}")).unwrap().hash()
+    };
+    assert_ne!(hybrid(""), default, "disks are there, with every key at its default");
+    assert_eq!(hybrid("write_policy = \"write-back\""), hybrid(""));
+    assert_ne!(hybrid("write_policy = \"write-through\""), hybrid(""));
 }
 
 #[test]
