@@ -42,8 +42,8 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
     // The notified state of each page, and the queued notices.
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
-    // Where the superseded flash copy of each page lay.
-    let superseded = 4 * logical_pages;
+    // Where the superseded flash copy of each page lay, and a bit for each page there.
+    let superseded = 4 * logical_pages + pages / 8;
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
             superseded + 20 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())

@@ -334,7 +334,6 @@ impl Ftl {
             Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),
             Decision::Drop => {
                 self.pages.map[lpn] = None;
-                self.superseded.forget(lpn);
                 self.counters.gc_drops_pages += 1;
                 return Ok(decision);
             }
@@ -379,6 +378,7 @@ impl Ftl {
         if known.marked > 0 {
             self.pages.clear_marks(block);
         }
+        self.superseded.erased(block);
         self.refresh.erased(block);
         self.allocator.remove_valid(pool, known.valid);
         (known.valid, known.marked) = (0, 0);

@@ -47,8 +47,7 @@ pub struct Io<'a, M: Media, H> {
 /// The flash translation layer.
 ///
 /// Memory: 4 bytes per logical page (4 more if a cache announces newer data, 0.125 more if the host's memory is tracked),
-/// 4.25 per physical page (0.125 more if the host's memory is tracked, 0.25 and 8 per block more with age classes), and
-/// about 40 per block.
+/// 4.25 per physical page (0.125 more for each of these, 0.25 and 8 per block more with age classes), and about 40 per block.
 #[derive(Clone)]
 pub struct Ftl {
     geometry: Geometry,
@@ -257,6 +256,9 @@ impl Ftl {
         if cause == Cause::Host {
             self.pages.set_newer_in_host(lpn, false);
         }
+        if old.is_none() {
+            self.settle_superseded(lpn);
+        }
         self.put(lpn, to, pool, Marks::NONE);
         if self.seal_if_full(pool, group, to) && self.summary != Summary::Off {
             // A failure of the summary does not fail the write.
@@ -290,7 +292,7 @@ impl Ftl {
     /// Forget a page: invalidate its flash copy, if any.
     #[inline]
     pub fn invalidate(&mut self, lpn: Lpn) {
-        self.superseded.forget(lpn);
+        self.settle_superseded(lpn);
         self.pages.set_newer_in_host(lpn, false);
         if let Some(page) = self.pages.map[lpn].take() {
             self.invalidate_page(page);
@@ -302,7 +304,7 @@ impl Ftl {
     #[inline]
     pub fn supersede(&mut self, lpn: Lpn) {
         if let Some(page) = self.pages.map[lpn].take() {
-            self.superseded.insert(lpn, page, self.dims.logical_pages);
+            self.superseded.insert(lpn, page, &self.geometry, self.dims.logical_pages);
             self.invalidate_page(page);
         }
     }

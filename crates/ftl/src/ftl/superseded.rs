@@ -1,53 +1,65 @@
 //! Flash copies that were invalidated early: before the cache that holds newer data has written it.
 //!
-//! Without cooperation such a page stays valid until the write, and GC copies it. How many GC meets in its victims is how
-//! many copies early invalidation spares with these victims. It says nothing of the victims that GC would pick otherwise.
+//! Without cooperation such a page stays valid until the write, and GC copies it. How many it meets in its victims is how
+//! many copies early invalidation spares: exactly, for these victims.
 
 use super::Ftl;
+use super::bits::PageBits;
 use coflash_base::{IdVec, Lpn};
-use coflash_media::{BlockId, Ppn};
+use coflash_media::{BlockId, Geometry, Ppn};
 
-/// Where the flash copy of each logical page lay when it was superseded. It says something only while the page is not
-/// mapped. Empty until the first one.
+/// The pages that were superseded, until the cache writes them. Empty until the first one.
 #[derive(Clone)]
-pub(super) struct Superseded(IdVec<Lpn, Option<Ppn>>);
+pub(super) struct Superseded {
+    /// Where the flash copy of each unmapped logical page lay.
+    at: IdVec<Lpn, Option<Ppn>>,
+    /// These flash pages, until they are erased: GC counts bits and looks at no page.
+    early: PageBits,
+}
 
 impl Superseded {
     pub(super) fn none() -> Self {
-        Self(IdVec::filled(None, 0))
+        Self { at: IdVec::filled(None, 0), early: PageBits::none() }
     }
 
     #[inline(always)]
-    pub(super) fn insert(&mut self, lpn: Lpn, page: Ppn, logical_pages: u32) {
-        if self.0.is_empty() {
-            self.0 = IdVec::filled(None, logical_pages as usize);
+    pub(super) fn insert(&mut self, lpn: Lpn, page: Ppn, geometry: &Geometry, logical_pages: u32) {
+        if self.early.is_none() {
+            *self = Self { at: IdVec::filled(None, logical_pages as usize), early: PageBits::new(geometry) };
         }
-        self.0[lpn] = Some(page);
+        self.at[lpn] = Some(page);
+        self.early.set(geometry.block_of(page), page);
     }
 
-    /// Forget a page that is trimmed or dropped: nobody will write it.
     #[inline(always)]
-    pub(super) fn forget(&mut self, lpn: Lpn) {
-        if !self.0.is_empty() {
-            self.0[lpn] = None;
+    pub(super) fn erased(&mut self, block: BlockId) {
+        if !self.early.is_none() {
+            self.early.clear_block(block);
         }
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.0.heap_bytes()
+        self.at.heap_bytes() + self.early.heap_bytes()
     }
 }
 
 impl Ftl {
-    /// Count the pages of GC's victim that are invalid only because they were superseded.
-    pub(super) fn count_spared(&mut self, victim: BlockId) {
-        if self.superseded.0.is_empty() {
+    /// Note that a page without a flash copy is written or trimmed: where it lay is invalid like any other page.
+    #[inline(always)]
+    pub(super) fn settle_superseded(&mut self, lpn: Lpn) {
+        if self.superseded.early.is_none() {
             return;
         }
-        let first = self.geometry.page(victim, 0).get();
-        for page in (first..first + self.dims.data_pages_per_block).map(Ppn::new) {
-            let is_spared = |lpn: Lpn| self.superseded.0[lpn] == Some(page) && self.pages.map[lpn].is_none();
-            self.counters.gc_spared_pages += u64::from(self.pages.owner[page].is_some_and(is_spared));
+        let Some(page) = self.superseded.at[lpn].take() else { return };
+        let block = self.geometry.block_of(page);
+        // The block may have been erased since, and hold another page there that was superseded.
+        if self.superseded.early.get(block, page) && self.pages.owner[page] == Some(lpn) {
+            self.superseded.early.clear(block, page);
         }
+    }
+
+    /// Count the pages of GC's victim that are invalid only because they were superseded.
+    pub(super) fn count_spared(&mut self, victim: BlockId) {
+        self.counters.gc_spared_pages += u64::from(self.superseded.early.count(victim));
     }
 }
