@@ -12,6 +12,7 @@ from coflash._core import CoflashError, hint
 from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
 from coflash_reproduce import cdm, drawing, opfcl, page, shadowgc, study_page
+from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.page import Judged
 from coflash_reproduce.paper import Figure, Investigation, Paper, Picture, Runs
 from coflash_reproduce.runs import run_all
@@ -26,7 +27,7 @@ STUDIES: dict[str, Study] = {
     one.name: one for one in (cdm_victim_scores.STUDY, frozen_spare.STUDY, removable_weight.STUDY, caching_less.STUDY)
 }
 
-_IMAGES, _TABLES, _STORE = "images", "tables", "store"
+_TABLES, _STORE = "tables", "store"
 
 
 @dataclass(frozen=True)
@@ -79,8 +80,8 @@ def reproduce(
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
     chosen = PAPERS[one_of("paper", paper, list(PAPERS))]
-    runs = _carry_out(chosen, scale, traces, out, publish, jobs, console)
-    return Reproduction(chosen, runs, tuple(page.judged(chosen, runs)), out / f"{chosen.name}.md")
+    runs, file = _carry_out(chosen, scale, traces, out, publish, jobs, console)
+    return Reproduction(chosen, runs, tuple(page.judged(chosen, runs)), file)
 
 
 def study(
@@ -98,8 +99,8 @@ def study(
     The arguments and errors are those of `reproduce`; `name` is that of the study.
     """
     chosen = STUDIES[one_of("study", name, list(STUDIES))]
-    runs = _carry_out(chosen, scale, traces, out, publish, jobs, console)
-    return Done(chosen, runs, tuple(study_page.tested(chosen, runs)), out / f"{chosen.name}.md")
+    runs, file = _carry_out(chosen, scale, traces, out, publish, jobs, console)
+    return Done(chosen, runs, tuple(study_page.tested(chosen, runs)), file)
 
 
 def _carry_out(
@@ -110,34 +111,25 @@ def _carry_out(
     publish: Path | None,
     jobs: int | None,
     console: Console | None,
-) -> Runs:
-    """Run the experiments and write all files."""
+) -> tuple[Runs, Path]:
+    """Run the experiments and write all files; return the runs, and the file of the page."""
     one_of("scale", scale, list(chosen.scales))
     needs_matplotlib()
-    places = [out] if publish is None else [out, publish]
-    for place in places:
-        atomic_write.make_folder(place / _IMAGES)
+    output = Output(out, publish)
     atomic_write.make_folder(out / _TABLES)
     runs = run_all(chosen.experiments(scale, tuple(traces)), out / _STORE, jobs, console)
     if isinstance(chosen, Paper):
-        text = page.markdown(chosen, scale, traces, runs, _IMAGES)
+        text = page.markdown(chosen, scale, traces, runs, IMAGES)
         statements, table = "claims", page.claims_csv(chosen, runs)
     else:
-        text = study_page.markdown(chosen, scale, traces, runs, _IMAGES)
+        text = study_page.markdown(chosen, scale, traces, runs, IMAGES)
         statements, table = "findings", study_page.findings_csv(chosen, runs)
     atomic_write.write_file(out / _TABLES / f"{chosen.name}-{statements}.csv", table)
     _write_tables(chosen, runs, out / _TABLES)
     for exhibit in chosen.exhibits:
         if isinstance(exhibit, Figure | Picture):
-            drawn = drawing.draw(exhibit, runs)
-            image = f"{chosen.name}-{exhibit.name}"
-            for kind, content in drawn.items():
-                atomic_write.write_file(out / _IMAGES / f"{image}.{kind}", content)
-            if publish is not None:
-                atomic_write.write_file(publish / _IMAGES / f"{image}.png", drawn["png"])
-    for place in places:
-        atomic_write.write_file(place / f"{chosen.name}.md", text)
-    return runs
+            output.write_image(f"{chosen.name}-{exhibit.name}", drawing.draw(exhibit, runs))
+    return runs, output.write_page(chosen.name, text)
 
 
 def _write_tables(of: Investigation, runs: Runs, folder: Path) -> None:

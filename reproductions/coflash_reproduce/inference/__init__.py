@@ -13,6 +13,7 @@ from coflash.files import atomic_write
 from coflash.sweep.tune import folder_for
 from coflash_reproduce.inference import cdm, page, search, shadowgc
 from coflash_reproduce.inference.definition import Inference
+from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.reproduction import PAPERS, one_of
 
 __all__ = ["INFERENCES", "SCALES", "Inferences", "infer"]
@@ -67,21 +68,12 @@ def infer(
     chosen = PAPERS[one_of("--infer", paper, list(INFERENCES))]
     effort = SCALES[one_of("scale", scale, list(SCALES))][paper]
     needs_matplotlib()
-    places = [out] if publish is None else [out, publish]
-    for place in places:
-        atomic_write.make_folder(place / "images")
+    output = Output(out, publish)
     atomic_write.make_folder(out / "store")
     store = folder_for(out / "store")
     found = INFERENCES[paper](effort.divisor, tuple(traces))
     done = [search.infer(one, store, effort.trials, jobs or 1, console) for one in found]
     command = " ".join([f"coflash reproduce {paper} --infer --scale {scale}", *(f"--trace {file}" for file in traces)])
     for one in done:
-        drawn = page.draw(one)
-        image = page.image_name(chosen, one.inference)
-        for kind, content in drawn.items():
-            atomic_write.write_file(out / "images" / f"{image}.{kind}", content)
-        if publish is not None:
-            atomic_write.write_file(publish / "images" / f"{image}.png", drawn["png"])
-    for place in places:
-        atomic_write.write_file(place / f"{paper}-inference.md", page.markdown(chosen, command, done, "images"))
-    return out / f"{paper}-inference.md"
+        output.write_image(page.image_name(chosen, one.inference), page.draw(one))
+    return output.write_page(f"{paper}-inference", page.markdown(chosen, command, done, IMAGES))
