@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from coflash import palette
 from coflash._core import __version__
-from coflash.figures.style import MARKERS, picture, style
+from coflash.figures.style import MARKERS, Format, picture, style
 from coflash.quantity import show, show_change
 from coflash_reproduce.drawing import FORMATS
 from coflash_reproduce.inference.definition import Inference, Reading, Unknown
@@ -81,7 +81,7 @@ def image_name(paper: Paper, inference: Inference) -> str:
     return f"{paper.name}-inference-{inference.name}"
 
 
-def draw(done: Inferred) -> dict[str, bytes]:
+def draw(done: Inferred) -> dict[Format, bytes]:
     """Draw the residual of each set-up over each unknown, in each format; the same runs give the same bytes.
 
     Raises:
