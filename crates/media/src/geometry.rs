@@ -72,10 +72,13 @@ impl Default for Geometry {
 }
 
 impl Geometry {
+    /// The most pages: the map has 31 bits for the number of a page.
+    pub const PAGES_MAX: u64 = (1 << 31) - 1;
+
     /// Check the geometry.
     ///
     /// # Errors
-    /// The first value that is zero, not a divisor, or too large for 32-bit ids, with its key in `flash`.
+    /// The first value that is zero, not a divisor, or too large for the tables, with its key in `flash`.
     pub fn check(&self) -> Result<(), Misfit> {
         let counts = [
             ("channels", self.channels),
@@ -92,8 +95,8 @@ impl Geometry {
             }
             pages = pages.saturating_mul(u64::from(count));
         }
-        if pages > u64::from(u32::MAX) - 1 {
-            let problem = format!("{pages} pages in all are too many: at most {}", u32::MAX - 1);
+        if pages > Self::PAGES_MAX {
+            let problem = format!("{pages} pages in all are too many: at most {}", Self::PAGES_MAX);
             return Err(Misfit::new("blocks_per_plane", problem));
         }
         if self.pages_per_block > 1 << 16 {

@@ -12,17 +12,16 @@ impl Ftl {
     /// Panic with a description of the problem unless map, bitmaps, count, pools and marks are consistent.
     pub fn assert_invariants(&self) {
         let mut mapped = 0;
-        for lpn in self.pages.map.ids() {
-            if let Some(page) = self.pages.map[lpn] {
-                mapped += 1;
-                let block = self.geometry.block_of(page);
-                assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page mapped to it");
-                assert!(self.pages.valid.get(block, page), "{page:?} is mapped and so valid");
-                assert_ne!(self.blocks[block].state, State::Free, "{page:?} is mapped in an erased block");
-                let newer = self.pages.is_newer_in_host(lpn);
-                assert_eq!(self.pages.marks(block, page).host, newer, "{lpn:?}: newer in the host");
-            }
+        for (lpn, page) in self.pages.map.mapped() {
+            mapped += 1;
+            let block = self.geometry.block_of(page);
+            assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page mapped to it");
+            assert!(self.pages.valid.get(block, page), "{page:?} is mapped and so valid");
+            assert_ne!(self.blocks[block].state, State::Free, "{page:?} is mapped in an erased block");
+            let newer = self.pages.is_newer_in_host(lpn);
+            assert_eq!(self.pages.marks(block, page).host, newer, "{lpn:?}: newer in the host");
         }
+        self.assert_superseded();
         let valid: u32 = self.blocks.iter().map(|block| block.valid).sum();
         assert_eq!(mapped, valid, "valid pages are the mapped ones");
         for block in self.blocks.ids() {

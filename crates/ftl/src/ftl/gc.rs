@@ -238,7 +238,7 @@ impl Ftl {
                 break Err(error);
             }
             copied += 1;
-            self.pages.map[lpn] = Some(to.page);
+            self.pages.map.set(lpn, to.page);
             self.pages.owner[to.page] = Some(lpn);
             self.pages.valid.set_at(block, to.index);
             rest &= rest - 1;
@@ -333,7 +333,7 @@ impl Ftl {
             Decision::Copy { source, stream, mode } => (source, stream, mode),
             Decision::CopyUnmarked => (Source::Flash, WriteStream::Gc, Mode::Normal),
             Decision::Drop => {
-                self.pages.map[lpn] = None;
+                self.pages.map.clear(lpn);
                 self.counters.gc_drops_pages += 1;
                 return Ok(decision);
             }
@@ -373,12 +373,12 @@ impl Ftl {
 
     /// Update the state of an erased block.
     fn release(&mut self, pool: PoolId, block: BlockId) {
+        self.forget_superseded(block);
         self.pages.valid.clear_block(block);
         let known = &mut self.blocks[block];
         if known.marked > 0 {
             self.pages.clear_marks(block);
         }
-        self.superseded.erased(block);
         self.refresh.erased(block);
         self.allocator.remove_valid(pool, known.valid);
         (known.valid, known.marked) = (0, 0);

@@ -33,7 +33,7 @@ impl Ftl {
         if memory != Memory::Device {
             self.pages.set_newer_in_host(lpn, marked);
         }
-        let Some(page) = self.pages.map[lpn] else { return };
+        let Some(page) = self.pages.map.get(lpn) else { return };
         let block = self.geometry.block_of(page);
         let before = self.marks_of(block, page);
         let after = before.with(memory, marked);
@@ -50,7 +50,7 @@ impl Ftl {
     /// ([`Requirements::age_classes`](crate::Requirements)).
     #[inline]
     pub fn age(&mut self, lpn: Lpn, class: AgeClass) {
-        if let Some(page) = self.pages.map[lpn]
+        if let Some(page) = self.pages.map.get(lpn)
             && self.marks_of(self.geometry.block_of(page), page).device
         {
             self.set_age(page, class);
@@ -66,7 +66,7 @@ impl Ftl {
     /// The age class of a page marked for the device's memory.
     #[must_use]
     pub fn age_of(&self, lpn: Lpn) -> Option<AgeClass> {
-        let page = self.pages.map[lpn]?;
+        let page = self.pages.map.get(lpn)?;
         let block = self.geometry.block_of(page);
         self.marks_of(block, page).device.then(|| self.pages.ages.get(block, page))
     }
@@ -75,7 +75,7 @@ impl Ftl {
     #[inline]
     #[must_use]
     pub fn marks(&self, lpn: Lpn) -> Option<Marks> {
-        self.pages.map[lpn].map(|page| self.marks_of(self.geometry.block_of(page), page))
+        self.pages.map.get(lpn).map(|page| self.marks_of(self.geometry.block_of(page), page))
     }
 
     /// Whether the flash copy of a page is marked, by any memory.

@@ -7,6 +7,7 @@ mod check;
 mod collector;
 mod column;
 mod gc;
+mod map;
 mod marking;
 mod pages;
 mod recovery;
@@ -26,12 +27,12 @@ use crate::page::{Coverage, PageRead, PageWrite};
 use crate::requirements::Requirements;
 use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
+use bits::PageBits;
 use coflash_base::{IdVec, Index, Lpn, Misfit, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
 use refresh::Refresh;
-use superseded::Superseded;
 use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.
@@ -54,7 +55,9 @@ pub struct Ftl {
     dims: Dimensions,
     summary: Summary,
     pages: Pages,
-    superseded: Superseded,
+    /// The superseded flash pages, until their data is written or they are erased: GC counts bits, and looks at no page.
+    /// Empty until the first one.
+    early: PageBits,
     blocks: Blocks,
     histories: Histories,
     allocator: Allocator,
@@ -84,7 +87,7 @@ impl Ftl {
         let dims = Dimensions::new(geometry, config, gc, requirements)?;
         Ok(Self {
             pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
-            superseded: Superseded::none(),
+            early: PageBits::none(),
             blocks: block::erased(geometry.blocks()),
             histories: IdVec::filled(History::default(), geometry.blocks() as usize),
             allocator: Allocator::new(geometry, &dims, config.chips, config.wear_levelling),
@@ -158,7 +161,7 @@ impl Ftl {
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
         self.pages.heap_bytes()
-            + self.superseded.heap_bytes()
+            + self.early.heap_bytes()
             + self.blocks.heap_bytes()
             + self.histories.heap_bytes()
             + self.allocator.heap_bytes()
@@ -171,12 +174,12 @@ impl Ftl {
     #[inline(always)]
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<Ppn> {
-        self.pages.map[lpn]
+        self.pages.map.get(lpn)
     }
 
     /// The mapped logical pages.
     pub fn mapped(&self) -> impl Iterator<Item = Lpn> + '_ {
-        self.pages.map.ids().filter(|&lpn| self.pages.map[lpn].is_some())
+        self.pages.map.mapped().map(|(lpn, _)| lpn)
     }
 
     /// Read a page. Returns `None` if it is not mapped.
@@ -190,12 +193,12 @@ impl Ftl {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<Option<M::When>, M::Error> {
-        let Some(mut page) = self.pages.map[lpn] else { return Ok(None) };
+        let Some(mut page) = self.pages.map.get(lpn) else { return Ok(None) };
         if self.collector.trigger == Trigger::Operation {
             // A failure of GC does not fail the read.
             let _ = self.collect(self.geometry.die_of(self.geometry.block_of(page)), io);
             // GC may have moved it.
-            let Some(moved) = self.pages.map[lpn] else { return Ok(None) };
+            let Some(moved) = self.pages.map.get(lpn) else { return Ok(None) };
             page = moved;
         }
         self.counters.flash_reads_pages += 1;
@@ -236,10 +239,10 @@ impl Ftl {
         }
         let (media, start) = (&*io.media, io.start);
         let (map, geometry, dims) = (&self.pages.map, &self.geometry, &self.dims);
-        let overwritten_in = || map[lpn].map(|page| dims.pool_of(geometry.block_of(page)));
+        let overwritten_in = || map.get(lpn).map(|page| dims.pool_of(geometry.block_of(page)));
         let die = self.allocator.choose_die(lpn, dims, overwritten_in, |die| media.backlog(die, start));
         self.collect(die, io)?;
-        let old = self.pages.map[lpn];
+        let old = self.pages.map.get(lpn);
         if let Some(old) = old {
             self.invalidate_page(old);
         }
@@ -294,17 +297,9 @@ impl Ftl {
     pub fn invalidate(&mut self, lpn: Lpn) {
         self.settle_superseded(lpn);
         self.pages.set_newer_in_host(lpn, false);
-        if let Some(page) = self.pages.map[lpn].take() {
-            self.invalidate_page(page);
-        }
-    }
-
-    /// Invalidate the flash copy of a page, if any, before a cache writes the page anew: it holds newer data, or is to
-    /// hold the only copy.
-    #[inline]
-    pub fn supersede(&mut self, lpn: Lpn) {
-        if let Some(page) = self.pages.map[lpn].take() {
-            self.superseded.insert(lpn, page, &self.geometry, self.dims.logical_pages);
+        let page = self.pages.map.get(lpn);
+        self.pages.map.clear(lpn);
+        if let Some(page) = page {
             self.invalidate_page(page);
         }
     }
@@ -391,7 +386,7 @@ impl Ftl {
     #[inline(always)]
     fn put(&mut self, lpn: Lpn, Taken { block, index, page }: Taken, pool: PoolId, marks: Marks) {
         let marks = Marks { host: self.pages.is_newer_in_host(lpn), ..marks };
-        self.pages.map[lpn] = Some(page);
+        self.pages.map.set(lpn, page);
         self.pages.owner[page] = Some(lpn);
         self.pages.valid.set_at(block, index);
         self.blocks[block].valid += 1;

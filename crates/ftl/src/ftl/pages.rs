@@ -2,6 +2,7 @@
 
 use super::ages::AgeClasses;
 use super::bits::PageBits;
+use super::map::Map;
 use crate::marks::Marks;
 use crate::weight::AgeClass;
 use coflash_base::{IdVec, Index, Lpn};
@@ -10,7 +11,7 @@ use coflash_media::{BlockId, Geometry, Memory, Ppn};
 /// The map of logical pages, and the states of physical pages. Counts are kept elsewhere.
 #[derive(Clone)]
 pub(super) struct Pages {
-    pub(super) map: IdVec<Lpn, Option<Ppn>>,
+    pub(super) map: Map,
     /// The owner in the out-of-band area of each page; kept after the page is invalid.
     pub(super) owner: IdVec<Ppn, Option<Lpn>>,
     pub(super) valid: PageBits,
@@ -24,7 +25,7 @@ pub(super) struct Pages {
 impl Pages {
     pub(super) fn new(geometry: &Geometry, logical_pages: u32, age_classes: bool) -> Self {
         Self {
-            map: IdVec::filled(None, logical_pages as usize),
+            map: Map::new(logical_pages),
             owner: IdVec::filled(None, geometry.pages() as usize),
             valid: PageBits::new(geometry),
             marked_device: PageBits::new(geometry),

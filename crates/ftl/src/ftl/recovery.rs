@@ -62,7 +62,7 @@ impl Ftl {
             self.recover_pool(pool, &filled);
         }
         for lpn in self.pages.map.ids() {
-            if let Some(page) = self.pages.map[lpn] {
+            if let Some(page) = self.pages.map.get(lpn) {
                 let block = self.geometry.block_of(page);
                 let index = page.get() - self.geometry.page(block, 0).get();
                 let pool = self.dims.pool_of(block);
@@ -92,12 +92,12 @@ impl Ftl {
     fn map_newest(&mut self, copies: &[(Ppn, Lpn, u64)]) {
         let mut newest: IdVec<Lpn, Option<u64>> = IdVec::filled(None, self.pages.map.len());
         for lpn in self.pages.map.ids() {
-            self.pages.map[lpn] = None;
+            self.pages.map.clear(lpn);
         }
         for &(page, lpn, sequence) in copies {
             if newest[lpn] < Some(sequence) {
                 newest[lpn] = Some(sequence);
-                self.pages.map[lpn] = Some(page);
+                self.pages.map.set(lpn, page);
             }
         }
     }
@@ -109,8 +109,8 @@ impl Ftl {
             return None;
         }
         let mut mapped: IdVec<BlockId, bool> = IdVec::filled(false, filled.len());
-        for page in self.pages.map.iter().flatten() {
-            mapped[self.geometry.block_of(*page)] = true;
+        for (_, page) in self.pages.map.mapped() {
+            mapped[self.geometry.block_of(page)] = true;
         }
         let needed = self.dims.blocks_of(pool).all(|block| mapped[block]);
         needed.then(|| self.dims.blocks_of(pool).max_by_key(|&block| filled[block].oldest)).flatten()

@@ -217,10 +217,11 @@ impl Ftl {
         if !self.allocator.may_lie_on(lpn, self.geometry.die_of(block)) {
             return Err(invalid(format!("{lpn:?} lies on another die than its own")));
         }
-        match self.pages.map[lpn].replace(page) {
-            None => Ok(()),
-            Some(other) => Err(invalid(format!("{lpn:?} has two valid pages, {other:?} and {page:?}"))),
+        if let Some(other) = self.pages.map.get(lpn) {
+            return Err(invalid(format!("{lpn:?} has two valid pages, {other:?} and {page:?}")));
         }
+        self.pages.map.set(lpn, page);
+        Ok(())
     }
 
     /// Recompute the counts of blocks and pools.

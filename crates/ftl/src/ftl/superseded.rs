@@ -5,61 +5,63 @@
 
 use super::Ftl;
 use super::bits::PageBits;
-use coflash_base::{IdVec, Lpn};
-use coflash_media::{BlockId, Geometry, Ppn};
-
-/// The pages that were superseded, until the cache writes them. Empty until the first one.
-#[derive(Clone)]
-pub(super) struct Superseded {
-    /// Where the flash copy of each unmapped logical page lay.
-    at: IdVec<Lpn, Option<Ppn>>,
-    /// These flash pages, until they are erased: GC counts bits and looks at no page.
-    early: PageBits,
-}
-
-impl Superseded {
-    pub(super) fn none() -> Self {
-        Self { at: IdVec::filled(None, 0), early: PageBits::none() }
-    }
-
-    #[inline(always)]
-    pub(super) fn insert(&mut self, lpn: Lpn, page: Ppn, geometry: &Geometry, logical_pages: u32) {
-        if self.early.is_none() {
-            *self = Self { at: IdVec::filled(None, logical_pages as usize), early: PageBits::new(geometry) };
-        }
-        self.at[lpn] = Some(page);
-        self.early.set(geometry.block_of(page), page);
-    }
-
-    #[inline(always)]
-    pub(super) fn erased(&mut self, block: BlockId) {
-        if !self.early.is_none() {
-            self.early.clear_block(block);
-        }
-    }
-
-    pub(super) fn heap_bytes(&self) -> usize {
-        self.at.heap_bytes() + self.early.heap_bytes()
-    }
-}
+use coflash_base::Lpn;
+use coflash_media::{BlockId, Ppn};
 
 impl Ftl {
+    /// Invalidate the flash copy of a page, if any, before a cache writes the page anew: it holds newer data, or is to
+    /// hold the only copy.
+    #[inline]
+    pub fn supersede(&mut self, lpn: Lpn) {
+        let Some(page) = self.pages.map.get(lpn) else { return };
+        self.pages.map.supersede(lpn);
+        if self.early.is_none() {
+            self.early = PageBits::new(&self.geometry);
+        }
+        self.early.set(self.geometry.block_of(page), page);
+        self.invalidate_page(page);
+    }
+
     /// Note that a page without a flash copy is written or trimmed: where it lay is invalid like any other page.
     #[inline(always)]
     pub(super) fn settle_superseded(&mut self, lpn: Lpn) {
-        if self.superseded.early.is_none() {
+        if let Some(page) = self.pages.map.superseded(lpn) {
+            self.early.clear(self.geometry.block_of(page), page);
+        }
+    }
+
+    /// Forget where the superseded pages of an erased block lay.
+    pub(super) fn forget_superseded(&mut self, block: BlockId) {
+        if self.early.is_none() {
             return;
         }
-        let Some(page) = self.superseded.at[lpn].take() else { return };
-        let block = self.geometry.block_of(page);
-        // The block may have been erased since, and hold another page there that was superseded.
-        if self.superseded.early.get(block, page) && self.pages.owner[page] == Some(lpn) {
-            self.superseded.early.clear(block, page);
+        for word in 0..self.early.words_per_block() {
+            let mut rest = self.early.word(block, word);
+            while rest != 0 {
+                let page = self.geometry.page(block, word as u32 * 64 + rest.trailing_zeros());
+                let lpn = self.pages.owner[page].expect("a superseded page has an owner");
+                self.pages.map.clear(lpn);
+                rest &= rest - 1;
+            }
         }
+        self.early.clear_block(block);
     }
 
     /// Count the pages of GC's victim that are invalid only because they were superseded.
     pub(super) fn count_spared(&mut self, victim: BlockId) {
-        self.counters.gc_spared_pages += u64::from(self.superseded.early.count(victim));
+        self.counters.gc_spared_pages += u64::from(self.early.count(victim));
+    }
+
+    /// Panic unless the bits of superseded pages are those of the map.
+    pub(super) fn assert_superseded(&self) {
+        let superseded: Vec<(Lpn, Ppn)> =
+            self.pages.map.ids().filter_map(|lpn| Some((lpn, self.pages.map.superseded(lpn)?))).collect();
+        for &(lpn, page) in &superseded {
+            let block = self.geometry.block_of(page);
+            assert!(self.early.get(block, page), "{lpn:?}: its superseded copy {page:?} has its bit");
+            assert_eq!(self.pages.owner[page], Some(lpn), "{page:?} belongs to the page superseded there");
+        }
+        let bits: u32 = self.blocks.ids().map(|block| self.early.count(block)).sum();
+        assert_eq!(bits as usize, superseded.len(), "superseded pages");
     }
 }
