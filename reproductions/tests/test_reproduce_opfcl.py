@@ -36,7 +36,7 @@ TINY = Scale(
 
 
 def trace_of(file: Path, pages: int) -> Path:
-    """Writes of single pages, all over so many, then reads of them."""
+    """Writes of single pages, spread over all pages, then reads of them."""
     places = [(index * 7919) % pages for index in range(pages)]
     requests = [(op, page) for op in ("write", "read") for page in places]
     lines = [f"{at * 1000} d {op} {page * 4096} 4096" for at, (op, page) in enumerate(requests)]

@@ -51,7 +51,7 @@ class Device(NamedTuple):
         return self.pages_per_block * self.blocks * 100 // (100 + self.over_provisioning_percent)
 
     def scenario(self, random_passes: int, measured_passes: int) -> Scenario:
-        """A sequential fill, then random writes, not counted and counted, each so many times the logical pages."""
+        """A sequential fill, then random writes, uncounted and counted; all in multiples of the logical pages."""
         return Scenario.from_dict(
             {
                 "name": "anchor",

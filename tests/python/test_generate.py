@@ -82,7 +82,7 @@ def test_every_ready_made_workload_is_written_and_a_substitute_says_so_to_the_en
         written = trace.generate(policy.name, out, requests=1000)
         is_substitute = policy.name == "jedec-client"
         assert any("substitute" in remark for remark in written["remarks"]) == is_substitute
-        # Also when the trace is replayed, converted, or read by whoever was only given the file.
+        # Also when the trace is replayed, converted, or read with nothing but the file.
         replayed = coflash.run(coflash.Scenario.load("demo").with_(workload__remap="dense"), out)
         assert any("substitute" in remark for remark in replayed.workload["remarks"]) == is_substitute
         again = trace.convert(out, tmp_path / "again.parquet")

@@ -130,7 +130,7 @@ def test_runs_beside_each_other_have_the_sections_of_any(
     assert HYBRID.title not in few
     cells = next(line for line in text.splitlines() if line.strip().startswith("write hits")).split()
     assert cells[-1] == "–", "a write buffer's cache is no hybrid's"
-    # Their names tell them apart; that so many keys differ with these is said, not shown.
+    # Their names tell them apart; the number of other keys that differ is said, and the keys are not shown.
     (row,) = (line for line in printed(runs_table(found, [measure("waf_host")])).splitlines() if line[1:7] == "shadow")
     assert row.split()[:2] == ["shadow", "shadowgc-64g"]
     assert keys_left_out(found).endswith("differ with name (coflash results compare shows all)")

@@ -246,7 +246,7 @@ mod tests {
 
     const GROUP: u32 = 4;
 
-    /// A cache of pages from 0 on: so many dirty ones, then clean ones.
+    /// A cache of pages from 0 on, the dirty ones first.
     fn holding(orders: Orders, dirty: u32, clean: u32) -> PageReplacer {
         let mut replacer =
             PageReplacer::new(&EvictionConfig::default(), orders, 32, 100, GROUP, WritePolicy::WriteBack);

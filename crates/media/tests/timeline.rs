@@ -145,7 +145,7 @@ impl Reference<'_> {
         }
     }
 
-    /// When an operation reaches whoever waits for it, given when its die is done with it.
+    /// When the waiting request sees the end of an operation, given when its die is done with it.
     fn heard(&self, operation: &Operation, end: u64) -> u64 {
         let decode = if matches!(operation.kind, Kind::Read) { self.timing.ecc_decode.ns } else { 0 };
         end + decode

@@ -141,7 +141,7 @@ impl<S: Source> Head<S> {
         Self { source, recorded: Vec::new(), pages_left: REPLAYED_PAGES }
     }
 
-    /// Read until so many requests are recorded.
+    /// Read until a number of requests are recorded.
     fn read(&mut self, count: usize) -> Result<(), WorkloadError> {
         self.pages_left = u64::MAX;
         let mut batch = Vec::new();

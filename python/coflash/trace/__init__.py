@@ -50,7 +50,7 @@ def info(
     80 MB for the pages that are followed one by one, and two bits for each page of the footprint (at most 512 MiB).
 
     Popularity and the miss ratios of LRU caches are exact while no more pages are touched than `sample` allows. Beyond,
-    they are estimates from so many pages, chosen by a hash of their place, after "Efficient MRC construction with
+    they are estimates from `sample` pages, chosen by a hash of their place, after "Efficient MRC construction with
     SHARDS" (Waldspurger et al., FAST 2015; its fixed-size variant, with the correction SHARDS-adj). `sampling` says
     which of both it was. Over 80 Zipf workloads of 53,000 and 83,000 pages, from 8,192 of them, miss ratios were off by
     0.003 on the average over all cache sizes, by 0.011 in the worst workload; a cache for which but a few pages of the
@@ -228,7 +228,7 @@ def generate(
         out: The file to write; see [`convert`][coflash.trace.convert].
         settings: Keys and values: of a generator those of `workload.synthetic`, such as `{"generator.exponent": 0.9,
             "read_share": "30%"}`; of a ready-made workload its parameters; of a scenario its keys.
-        requests: How many; of phases and tenants at most so many.
+        requests: The number of requests; for phases and tenants the most.
         seed: Another seed than the scenario's, which is 0 for a workload that is named.
         space: The addresses it is laid out over: what the scenario's device exports, or else `64GiB`.
         format: As for `convert`.

@@ -59,7 +59,7 @@ class Sampling(Record):
 
 
 class Hottest(Record):
-    """The share of accesses to the hottest pages, of so many hundredths of all; at least one page."""
+    """The share of accesses to the hottest pages, given their percentage of all pages; at least one page."""
 
     of_1_percent: float
     of_5_percent: float

@@ -166,7 +166,7 @@ def _by_random_share(scale: Scale) -> Experiment:
 
 
 def _size(scenario: Scenario, gib: float) -> str:
-    """Write a size that has the same share of this device as so many GiB have of the paper's."""
+    """Write a size that is the same share of this device as `gib` is of the paper's."""
     return f"{round(raw_pages(scenario) * gib / CAPACITY_GIB) * 4}KiB"
 
 

@@ -82,7 +82,7 @@ class Outcome:
         return len({one.trial for one in self.candidates})
 
     def after(self, trials: int) -> float:
-        """Return the least residual after so many set-ups."""
+        """Return the least residual after a number of set-ups."""
         first = sorted({one.trial for one in self.candidates})[:trials]
         return min(one.residual for one in self.candidates if one.trial in first)
 

@@ -9,7 +9,7 @@ from itertools import count
 from typing import NamedTuple
 
 Moment = tuple[tuple[int | None, int], ...]
-"""When all of these have come: so many nanoseconds after an operation has ended, or after the beginning of time."""
+"""The latest of several times, each in nanoseconds after the end of an operation, or after the start."""
 
 
 def at(ns: int) -> Moment:

@@ -65,7 +65,7 @@ impl Pair {
         assert_eq!(self.cache.victim(), slot, "asked twice");
         let page = slot.map(|slot| self.cache.page_of(slot));
         assert_eq!(page, self.order.victim(), "victim");
-        assert_eq!(page.is_none(), self.content.is_empty(), "whoever is not empty has a victim");
+        assert_eq!(page.is_none(), self.content.is_empty(), "a policy with pages has a victim");
         slot
     }
 

@@ -71,7 +71,7 @@ fn endure(setup: &Setup, pattern: Pattern) {
         // Blocks may have been erased that were not full.
         return;
     }
-    // What was programmed is still there, or was erased: so many blocks' worth, less what is open or free now.
+    // All programmed pages are still there or were erased: erased blocks have their pages, less those open or free now.
     let data_pages = u64::from(setup.data_pages());
     let data = ftl.programs().all() - count(Cause::Metadata);
     let erased = counters.erases_blocks * data_pages;

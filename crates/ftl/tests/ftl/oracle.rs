@@ -25,7 +25,7 @@ enum Operation {
     /// Gives the mark, if there is one, another class.
     AgeClass(Lpn, AgeClass),
     Weigh(Weights),
-    /// A die has nothing to do for so many steps of GC.
+    /// A die is idle for this number of GC steps.
     Idle(DieId, u32),
 }
 

@@ -27,7 +27,7 @@ fn a_static_page_never_leaves_its_die_and_round_robin_takes_turns() {
         setup.ftl.chips = chips;
         let setup = setup.with_least_spare();
         let mut ftl = setup.build().expect("the setup is accepted");
-        // Not so many that chance could fill a die.
+        // Few enough that chance does not fill a die.
         let pages = ftl.logical_pages() / 2;
         let mut stream = Seed(5).stream("placement");
         for step in 0..5000 {
@@ -86,8 +86,8 @@ fn dynamic_wear_levelling_narrows_the_spread_of_erase_counts() {
     }
 }
 
-/// The difference between the most and the least erased block after writes to a tenth of the pages alone, so many of
-/// the least erased ones left out; the programs for wear levelling and all programs. Greedy GC never touches blocks of
+/// The difference between the most and the least erased block after writes to a tenth of the pages alone, some of the
+/// least erased ones left out; the programs for wear levelling and all programs. Greedy GC never touches blocks of
 /// cold data.
 fn spread_of_cold_data(
     wear_levelling: WearLevelling,
@@ -138,7 +138,7 @@ fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
         for gap in [4, 16, 40] {
             let (most, moved, programs) = spread_of_cold_data(WearLevelling::Static, gap, mode, &all, 0);
             assert!(most <= gap + 3, "{mode:?}, gap {gap}: {most}");
-            // A block moves once in so many erases, a block's worth of pages for as many of each.
+            // A block moves once in `gap` erases: a block's pages are moved for `gap` blocks' pages written.
             assert!(
                 moved > 0 && moved <= programs / u64::from(gap),
                 "{mode:?}, gap {gap}: {moved} of {programs}"
@@ -150,7 +150,7 @@ fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
 }
 
 /// A stream that is hardly written keeps its block open, and young: GC's own, since greedy GC finds little to copy
-/// here, and that of evictions, of which there is one. The open block of the latter is never sealed and lags without
+/// here, and that of evictions, of which there is one. The open block of evictions is never sealed and lags without
 /// bound. All others are bounded, less tightly than where all streams share a block: many lag at once, and one is
 /// swapped at each erase.
 #[test]

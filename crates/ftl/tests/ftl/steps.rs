@@ -12,7 +12,7 @@ fn steps(log: &[Done]) -> usize {
     log.iter().filter(|done| matches!(done, Done::Copy(..) | Done::Erase(..))).count()
 }
 
-/// The most steps before a write that leaves so many blocks free.
+/// The most GC steps before a write, by the number of blocks left free.
 fn most_steps(mode: GcMode, steps_max: u32) -> usize {
     let mut most = 0;
     for victim in victims() {

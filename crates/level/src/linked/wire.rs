@@ -102,7 +102,7 @@ pub fn link_sections() -> [&'static SectionInfo; 6] {
 }
 
 impl Wire {
-    /// Create a wire under a cache of so many slots in a memory, or under no cache.
+    /// Create a wire under a cache, given its memory and number of slots, or under no cache.
     pub(super) fn new(cache: Option<(Memory, u32)>, host: &HostConfig, cost: &LinkCost, seed: Seed) -> Self {
         let slots = cache.map_or(0, |(_, slots)| slots);
         let notice_bytes = host.notice_size.count;

@@ -99,7 +99,7 @@ impl Tap<Image> for Commits {
     }
 }
 
-/// A device that is in a bad way: `cdm-consistent`, so many blocks of data, all of it as small as it may be.
+/// A `cdm-consistent` device of `data_blocks` blocks of data, and otherwise as small as it may be.
 pub(crate) fn setup(
     data_blocks: u32,
     pages_per_block: u32,

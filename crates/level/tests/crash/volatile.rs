@@ -239,8 +239,7 @@ const OPERATIONS: [Operation; 9] = [
     Operation::Restart,
 ];
 
-/// Every sequence of so many operations, cut at every step; then goes on and is flushed. Tells how many cuts there
-/// were.
+/// Cut every sequence of `length` operations at every step, go on, and flush. Returns the number of cuts.
 fn sequences(setup: &Setup, length: u32) -> Result<u64, String> {
     let ready = Subject::new(setup);
     let mut cuts = 0;

@@ -67,7 +67,7 @@ fn a_page_that_cannot_be_read_fails_its_read_and_nothing_else() {
     assert!(spoilt > 300, "{spoilt} pages");
 }
 
-/// Flash that refuses to be changed after so many changes.
+/// Flash that fails after a number of changes.
 #[derive(Clone, Copy, Debug)]
 struct ReadOnlyAfter(u32);
 

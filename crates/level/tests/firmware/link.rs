@@ -102,7 +102,7 @@ fn a_trim_leaves_nothing_unsaid_behind() {
     }
 }
 
-/// Every dirty page is across before the device is told to flush, whoever has sent it.
+/// Every dirty page is across before the device is told to flush, evicted or flushed.
 #[test]
 fn a_flush_comes_behind_what_was_written() {
     let flash = setup().with_buffer(2);

@@ -215,7 +215,7 @@ fn storm(setup: &Setup, seed: u64) -> Report {
     storm.report()
 }
 
-/// Setups of all shapes, so many for each scheme and eviction policy, each with its seed.
+/// Setups of all shapes with their seeds, the same number for each scheme and eviction policy.
 pub(crate) fn setups(times: u64) -> impl Iterator<Item = (u64, Setup)> {
     SHAPES.into_iter().flat_map(move |(placement, buffered)| setups_of(placement, buffered, times))
 }

@@ -302,7 +302,7 @@ fn a_dropped_page_saves_the_time_of_its_copy() {
 /// die 0  write Z at 8 evicts X:  NVM 8–9 [9–13] 13–33, then NVM 33–35
 /// ```
 #[test]
-fn a_shared_channel_delays_whoever_comes_second() {
+fn a_shared_channel_delays_the_second_transfer() {
     let mut setup = Setup::tiny(8, 4).with_slots(1);
     setup.geometry.chips_per_channel = 2;
     setup.cache.read_allocate = false;

@@ -45,7 +45,7 @@ pub(crate) enum Operation {
     Flush,
     /// Time passes.
     Wait(Duration),
-    /// All dies have nothing to do for so many steps of GC.
+    /// All dies are idle for this number of GC steps.
     Idle(u32),
 }
 

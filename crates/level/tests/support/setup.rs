@@ -119,8 +119,7 @@ impl Setup {
         setup.with_slots(slots)
     }
 
-    /// Makes each pool so large that GC can keep back what it needs beside so many blocks of data, and `roomier` more
-    /// for each plane.
+    /// Size each plane for its data blocks, the blocks that GC keeps back, and `roomier` more.
     pub(crate) fn fit(mut self, data_blocks: u32, roomier: u32) -> Self {
         let planes = match self.ftl.pools {
             Pools::Plane => 1,

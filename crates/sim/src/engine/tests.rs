@@ -223,7 +223,8 @@ fn a_page_is_written_whole_where_the_request_covers_all_of_it_and_trimmed_only_t
     }
 }
 
-/// The answer to a request with three parts, each done so many nanoseconds after its arrival; or not known before then.
+/// The answer to a request of three parts: when each is done, in nanoseconds after its arrival, and whether that is known
+/// at once.
 fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
     let mut scenario = Scenario::default();
     scenario.timing.channel = Channel::Shared;
