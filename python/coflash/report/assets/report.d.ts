@@ -4,7 +4,7 @@
 type Run = number;
 /** The place of a value among the values of a key. */
 type Code = number;
-type Unit = "ns" | "bytes" | "share" | "ratio" | "" | "count" | "pages" | "blocks" | "requests";
+type Unit = "ns" | "bytes" | "share" | "ratio" | "" | "count" | "pages" | "blocks" | "requests" | "1/s" | "bytes/s" | "J" | "nJ" | "years";
 type Better = "less" | "more" | "neither";
 type Kind = "all" | "read" | "write";
 type Numbers = (number | null)[];
