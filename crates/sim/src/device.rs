@@ -32,9 +32,9 @@ coflash_base::measures! {
         tbw_bytes: Option<f64>, "written to end of life", bytes, gain;
         /// How often a day the host can write the exported capacity, for `endurance.warranty_years` (DWPD). Not for a flash cache
         /// before disks.
-        drive_writes_per_day: Option<f64>, "drive writes a day", ratio, gain, untabled;
+        drive_writes_per_day: Option<f64>, "drive writes a day", ratio, gain;
         /// Years at the rate of this run, by day and night.
-        life_years: Option<f64>, "life at this rate", years, gain, untabled;
+        life_years: Option<f64>, "life at this rate", years, gain;
     }
 }
 

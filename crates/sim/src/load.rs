@@ -100,15 +100,16 @@ pub(crate) fn load(
     let since = keeps_up.copied().unwrap_or_default();
     let seconds = over(peak.at + by, since.at).ns as f64 / 1e9;
     let sustained = (peak.requests - since.requests) as f64 / seconds;
-    let (by_s, run_s) = (in_seconds(by), in_seconds(Duration { ns: run.ns }));
+    let found = Load { behind_ns: by.ns, sustained_per_s: Some(sustained) };
+    let (by, run) = (three_digits(by), three_digits(Duration { ns: run.ns }));
     let what = if mode == ReplayMode::Closed || peak.busy.ns / 2 > peak.late.ns {
         format!(
-            "Flash fell behind the host: requests were answered before flash had done their work, which was up to {by_s} behind \
-             in a run of {run_s}. Rates and response times do not last"
+            "Flash fell behind the host: requests were answered before flash had done their work, which was up to {by} behind \
+             in a run of {run}. Rates and response times do not last"
         )
     } else {
         format!(
-            "The device fell behind its arrivals, by up to {by_s} in a run of {run_s}. Response times measure the queue, and grow \
+            "The device fell behind its arrivals, by up to {by} in a run of {run}. Response times measure the queue, and grow \
              with the length of the workload"
         )
     };
@@ -116,12 +117,13 @@ pub(crate) fn load(
         "{what}: the device holds about {sustained:.0} requests/s (load.sustained_per_s). A closed loop (replay.mode) with writes \
          that wait, or a larger replay.time_scale, keeps to its pace."
     );
-    (Load { behind_ns: by.ns, sustained_per_s: Some(sustained) }, Some(note))
+    (found, Some(note))
 }
 
-/// A time in seconds, to three significant digits.
-fn in_seconds(time: Duration) -> String {
-    let seconds = time.ns as f64 / 1e9;
-    let digits = (2.0 - seconds.log10().floor()).clamp(0.0, 9.0) as usize;
-    format!("{seconds:.digits$} s")
+/// A time in seconds or milliseconds, to three significant digits.
+fn three_digits(time: Duration) -> String {
+    let (factor, unit) = if time.ns < 1_000_000_000 { (1e6, "ms") } else { (1e9, "s") };
+    let value = time.ns as f64 / factor;
+    let digits = (2.0 - value.log10().floor()).clamp(0.0, 3.0) as usize;
+    format!("{value:.digits$} {unit}")
 }

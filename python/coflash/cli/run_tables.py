@@ -13,6 +13,7 @@ from coflash.measures.measure import HEADLINE, Measure
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
 from coflash.results.database import Results
+from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import estimate
 from coflash.sweep import Estimate, Sweep
 from coflash.sweep.tune import Tuning
@@ -47,6 +48,16 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
         table.add_row(runs[0], *values, *count, *cells)
     return table
+
+
+def seeds_note(results: Results) -> list[str]:
+    """Say what intervals over seeds cover, where there are several seeds and a trace is replayed."""
+    several = any(len(runs) > 1 for runs in results.of_one_point())
+    return (
+        [SEEDS_OF_A_TRACE]
+        if several and any(row["inputs"] and not row.get("workload.like") for row in results.rows())
+        else []
+    )
 
 
 def keys_left_out(results: Results) -> str:
@@ -108,6 +119,38 @@ def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure)
         relative = change(other.mean, found[0].mean)
         cells += [_estimate(other, measure), Text(show_change(relative), style=_STYLES[measure.verdict(relative)])]
     return cells
+
+
+def differences_table(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> Table:
+    """Make a table of the paired differences of other points from the first, with intervals and tests."""
+    points = {
+        run: [results[one] for one in next(group for group in results.of_one_point() if run in group)] for run in runs
+    }
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("run", "measure", "first", "difference", "95 % over seeds", "95 % over slices"):
+        table.add_column(name, justify="left" if name in ("run", "measure") else "right", no_wrap=True)
+    for run in runs[1:]:
+        for measure in measures:
+            found = difference(measure, points[runs[0]], points[run])
+            if found is None:
+                continue
+            seeds = (
+                f"n = {found.pairs}" if found.over_seeds is None else _interval(found.over_seeds, measure, found.pairs)
+            )
+            slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
+            relative = show_change(change(found.baseline + found.mean, found.baseline))
+            shift = f"{_signed(found.mean, measure)} ({relative})" if relative else _signed(found.mean, measure)
+            table.add_row(run, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
+    return table
+
+
+def _interval(found: Interval, measure: Measure, pairs: int = 0) -> str:
+    test = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    return f"[{_signed(found.low, measure)}, {_signed(found.high, measure)}], {f'n = {pairs}, ' if pairs else ''}{test}"
+
+
+def _signed(value: float, measure: Measure) -> str:
+    return f"{'−' if value < 0 else '+'}{show(abs(value), measure.unit)}"
 
 
 def _value(value: object, none: str) -> str:

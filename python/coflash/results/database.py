@@ -18,6 +18,7 @@ from coflash.files import atomic_write
 from coflash.measures.catalogue import metric
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
+from coflash.results.notes import together
 from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
@@ -55,12 +56,12 @@ class Results:
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
         self._keys: dict[str, None] = {}
-        self._remarks: dict[str, None] = {}
+        notes = []
         for name, folder, document in runs:
             scenario = {path: as_text(value) for path, value in flat(document["scenario"])}
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
-            self._remarks |= dict.fromkeys(notes_of(document))
+            notes.append((name, notes_of(document)))
             metrics = self._metrics[name] = metrics_of(document)
             self._rows.append(
                 {
@@ -73,6 +74,7 @@ class Results:
                     **{f"simulator.{name}": value for name, value in document["simulator"].items()},
                 }
             )
+        self._remarks = together(notes)
 
     @property
     def runs(self) -> tuple[str, ...]:

@@ -43,7 +43,7 @@ function svg(name, attributes = {}, ...children) {
 // The factor and the name of the unit in which an axis is labelled.
 /** @type {(unit: Unit, most: number) => Scale} */
 function axisUnit(unit, most) {
-  if (unit === "ns" || unit === "bytes") return scaleOf(unit, most);
+  if (data.scales[unit]) return scaleOf(unit, most);
   if (unit === "share") return [0.01, "%"];
   if (unit === "ratio" || unit === "") return [1, ""];
   const [factor, word] = most >= 1e6 ? [1e6, "million "] : most >= 2e4 ? [1e3, "thousand "] : [1, ""];

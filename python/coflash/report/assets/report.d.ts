@@ -18,6 +18,8 @@ interface Data {
   metrics: Metric[];
   sections: Section[];
   causes: Record<string, string>;
+  /** Whether traces are replayed, which are the same for every seed. */
+  replayed: boolean;
   kinds: Kind[];
   lines: string[];
   scenarios: number[][];
@@ -27,7 +29,7 @@ interface Data {
   series: string[];
   details: Shape[];
   runs: Facts[];
-  scales: Record<"ns" | "bytes", Scale[]>;
+  scales: Partial<Record<Unit, Scale[]>>;
   units: Record<string, number>;
 }
 
