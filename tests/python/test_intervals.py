@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import Result
 from scipy import stats
 from typer.testing import CliRunner
+from typer.testing import Result as Invoked
 
 import coflash
 from coflash import CoflashError
@@ -25,7 +25,7 @@ from sweeps import SMALL
 SEEDS = 200
 
 
-def invoke(*arguments: str) -> Result:
+def invoke(*arguments: str) -> Invoked:
     done = CliRunner().invoke(app, arguments)
     if done.exception is not None:
         raise done.exception

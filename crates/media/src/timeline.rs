@@ -40,11 +40,10 @@ coflash_base::measures! {
         service_time_ns: u64, "time of dies on everything else", ns, untabled;
         /// Time of transfers over the buses of channels, summed over the channels.
         channel_time_ns: u64, "time of channels", ns, untabled;
-        /// The share of the time that a die was busy, averaged over the dies (over the planes, where they work in parallel). The
-        /// time ends with the last operation.
+        /// The share of the time that a die was busy, averaged over the dies. Planes that work in parallel count as dies.
+        /// The time ends with the last operation.
         die_utilisation: Option<f64>, "die utilisation", share;
-        /// The share of the time that a channel was busy, averaged over the channels (over the dies, where each has a bus of its
-        /// own).
+        /// The share of the time that a channel was busy, averaged over the channels. With private channels each die has one.
         channel_utilisation: Option<f64>, "channel utilisation", share;
     }
 }

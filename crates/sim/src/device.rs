@@ -25,8 +25,8 @@ coflash_base::measures! {
 }
 
 coflash_base::measures! {
-    /// What the device can take until its blocks have had `endurance.rated_cycles` erases on average, if all goes on as in this
-    /// run. That wear is even is assumed.
+    /// What the device can take until its blocks are worn out, if all goes on as in this run. They are when they have had
+    /// `endurance.rated_cycles` erases on average: wear is taken as even.
     pub struct Endurance in "endurance", "Endurance" {
         /// Bytes that the host can write (TBW, in bytes).
         tbw_bytes: Option<f64>, "written to end of life", bytes, gain;

@@ -13,8 +13,8 @@ use coflash_scenario::ReplayMode;
 coflash_base::measures! {
     /// The host's requests and the device's pace.
     pub struct Load in "load", "Load" {
-        /// The longest time by which the device was behind: in an open loop the mean response time of a window of the time
-        /// series, or what dies and channels still had to do; in a closed loop what they had to do after the last answer.
+        /// The longest time by which the device was behind. In an open loop it is the mean response time of a window of the
+        /// time series, or what dies and channels still had to do; in a closed loop what they had to do after the last answer.
         behind_ns: u64, "furthest behind the host", ns, cost, untabled;
         /// Requests a second that the device holds; only where it fell behind.
         sustained_per_s: Option<f64>, "requests a second that the device holds", per_second, gain, untabled;

@@ -111,10 +111,8 @@ def show_table(table: Table, console: Console) -> None:
 
 def written(table: Table, form: Literal["markdown", "latex"]) -> str:
     """Write a table for a document: Markdown, or LaTeX with the rules of `booktabs`."""
-    rows = [
-        [str(column.header) for column in table.columns],
-        *zip(*(column.cells for column in table.columns), strict=True),
-    ]
+    body = zip(*(column.cells for column in table.columns), strict=True)
+    rows = [[str(column.header) for column in table.columns], *body]
     cells = [[str(cell).replace("\n", " ").strip(" ") for cell in row] for row in rows]
     rights = [column.justify == "right" for column in table.columns]
     if form == "markdown":

@@ -102,7 +102,7 @@ def compare(
     notes(found.remarks)
     shown = [named(name) for name in measures or ()]
     if intervals and len(names) < 2:
-        msg = f"compare: --intervals are of differences between points, and {len(names)} was given; at least 2 are allowed"
+        msg = f"compare: --intervals are of differences; {len(names)} point was given, and at least 2 are allowed"
         raise CoflashError(msg)
     if intervals:
         table = differences_table(found, names, shown or HEADLINE)

@@ -698,7 +698,10 @@ class EraseCount(Record):
 
 
 class Endurance(Record):
-    """What the device can take until its blocks have had `endurance.rated_cycles` erases on average, if all goes on as in this run. That wear is even is assumed."""
+    """What the device can take until its blocks are worn out, if all goes on as in this run.
+
+    They are when they have had `endurance.rated_cycles` erases on average: wear is taken as even.
+    """
 
     tbw_bytes: float | None
     """Bytes that the host can write (TBW, in bytes)."""
@@ -746,9 +749,10 @@ class Load(Record):
     """The host's requests and the device's pace."""
 
     behind_ns: int
-    """The longest time by which the device was behind: in an open loop the mean response time of a window of the time series, or what dies and channels still had to do.
+    """The longest time by which the device was behind.
 
-    In a closed loop what they had to do after the last answer.
+    In an open loop it is the mean response time of a window of the time series, or what dies and channels still had
+    to do; in a closed loop what they had to do after the last answer.
     """
 
     sustained_per_s: float | None
@@ -848,10 +852,16 @@ class Metrics(Record):
     """Time of transfers over the buses of channels, summed over the channels."""
 
     die_utilisation: float | None
-    """The share of the time that a die was busy, averaged over the dies (over the planes, where they work in parallel). The time ends with the last operation."""
+    """The share of the time that a die was busy, averaged over the dies.
+
+    Planes that work in parallel count as dies. The time ends with the last operation.
+    """
 
     channel_utilisation: float | None
-    """The share of the time that a channel was busy, averaged over the channels (over the dies, where each has a bus of its own)."""
+    """The share of the time that a channel was busy, averaged over the channels.
+
+    With private channels each die has one.
+    """
 
     throughput: Throughput
     programs_pages: ProgramsPages

@@ -19,7 +19,7 @@ from coflash.measures.catalogue import metric
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.notes import together
-from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of
+from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, varied_keys
@@ -45,9 +45,13 @@ class Results:
     The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `scenario_hash`;
     `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; and the speed of
     the simulator (`simulator.…`). Values that a run does not have are null.
+
+    Attributes:
+        place: The folder or URL.
+        is_replayed: Whether any run replayed a trace, which is the same for every seed.
     """
 
-    __slots__ = ("_broken", "_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
+    __slots__ = ("_broken", "_folders", "_keys", "_metrics", "_remarks", "_rows", "is_replayed", "place")
 
     def __init__(self, place: str, runs: Iterable[Run], broken: Sequence[str] = ()) -> None:
         self.place = place
@@ -56,11 +60,13 @@ class Results:
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
         self._keys: dict[str, None] = {}
+        self.is_replayed = False
         notes = []
         for name, folder, document in runs:
             scenario = {path: as_text(value) for path, value in flat(document["scenario"])}
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
+            self.is_replayed |= replays(document)
             notes.append((name, notes_of(document)))
             metrics = self._metrics[name] = metrics_of(document)
             self._rows.append(

@@ -11,14 +11,15 @@ from coflash.results.estimate import Estimate, estimate
 from coflash.results.result import Result
 
 SEEDS_OF_A_TRACE = (
-    "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the trace is the "
-    "same in every run. How far a measure varies within it: coflash results compare RUN RUN --intervals."
+    "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
+    "trace is the same in every run. How far a measure varies within it: coflash results compare RUN RUN --intervals."
 )
 METHOD = (
-    "Seeds: mean difference of pairs of runs with the same seed, 95 % confidence interval (Student's t), and p of the two-sided "
-    "paired t-test. For a replayed trace it covers preconditioning and random choices only.",
-    "Slices: 95 % percentile interval of the circular block bootstrap over slices of equally many requests, the same slices in both "
-    "runs, and p from its resamples. It covers how the difference varies within this workload, not other workloads.",
+    "Seeds: mean difference of pairs of runs with the same seed, 95 % confidence interval (Student's t), and p of the "
+    "two-sided paired t-test. For a replayed trace it covers preconditioning and random choices only.",
+    "Slices: 95 % percentile interval of the circular block bootstrap over slices of equally many requests, the same "
+    "slices in both runs, and p from its resamples. It covers how the difference varies within this "
+    "workload, not other workloads.",
     "Several measures are several tests: p is not adjusted for that.",
 )
 """What the intervals of a table of differences are, in the words of a methods section."""

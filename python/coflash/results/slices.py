@@ -1,10 +1,11 @@
 """Intervals over slices of the workload, from the time series of single runs.
 
-Seeds vary what the simulator draws; a replayed trace stays the same. How far a measure would differ on other parts of such a
-workload shows within the trace itself: it is cut into slices of equally many requests, and slices are drawn anew. Neighbours are
-alike, so blocks of them are drawn together: the circular block bootstrap (Politis and Romano, "A circular block-resampling
-procedure for stationary data", 1992). The same slices of two runs hold the same requests, so that schemes are compared slice by
-slice. Trends, such as a cache that fills, are not undone by this; nor does it cover another workload.
+Seeds vary what the simulator draws; a replayed trace stays the same. How far a measure would differ on other parts of
+such a workload shows within the trace itself: it is cut into slices of equally many requests, and slices are drawn
+anew. Neighbours are alike, so blocks of them are drawn together: the circular block bootstrap (Politis and Romano, "A
+circular block-resampling procedure for stationary data", 1992). The same slices of two runs hold the same requests, so
+that schemes are compared slice by slice. Trends, such as a cache that fills, are not undone by this; nor does it cover
+another workload.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from coflash.table import Table
 
 SLICES, RESAMPLES = 64, 2000
 _BLOCK = round(SLICES ** (1 / 3))
-"""Slices drawn together: of the order of the cube root, at which the error of the interval is least (Hall et al., 1995)."""
+"""Slices drawn together: the cube root of all, the order of the best (Hall, Horowitz and Jing, 1995)."""
 _SEED = 0
 """Of the draws, so that the same runs always have the same interval."""
 

@@ -15,7 +15,7 @@ from typing import Any
 from coflash._core import CoflashError
 from coflash.results.comparison import Comparison
 from coflash.results.notes import together
-from coflash.results.result import Result, mixed_versions
+from coflash.results.result import Result, mixed_versions, replays
 from coflash.results.selection import matching
 from coflash.results.varying_keys import NONE, Key, varied_keys
 
@@ -76,20 +76,16 @@ class Study:
     @property
     def is_replayed(self) -> bool:
         """Whether traces are replayed, which are the same for every seed."""
-        workloads = (result.document["scenario"].get("workload", {}) for result in self.results)
-        inputs = (result.workload["inputs"] for result in self.results)
-        return any(files and not workload.get("like") for files, workload in zip(inputs, workloads, strict=True))
+        return any(replays(result.document) for result in self.results)
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """What a reader must know of these runs: those passed over, a mixture of versions, and notes on single runs."""
-        noted = (
-            (label, result.document.get("notes", ())) for label, result in zip(self.labels, self.results, strict=True)
-        )
+        notes = (result.document.get("notes", ()) for result in self.results)
         return (
             *self.broken,
             *mixed_versions(result.document["coflash"] for result in self.results),
-            *together(noted),
+            *together(zip(self.labels, notes, strict=True)),
         )
 
     @classmethod

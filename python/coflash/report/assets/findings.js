@@ -60,6 +60,7 @@ function buildFindings(place) {
     " to ", choice("change-to", "To", values(question.to), (code) => { question.to = code; }));
   build();
   place.append(sentence, el("dl", { class: "cards" }), el("p", { class: "note" }));
+  buildWaterfall(place);
   fillFindings();
   return undefined;
 }
@@ -86,4 +87,5 @@ function fillFindings() {
   $(".note", place).textContent = cards.length
     ? `${ofSeeds ? "Mean and 95 % confidence interval" : "Mean and range"} over ${plural(found.length, "pair")} of runs alike in all else${rest.length ? `: ${rest.join(", ")}` : ofSeeds ? ", paired by seed" : ""}.${covered}`
     : "No two runs differ in this alone.";
+  fillWaterfall();
 }

@@ -124,7 +124,8 @@ interface AxisScale {
 
 interface Axis { label: string; scale: AxisScale; show: (value: number) => string; log?: boolean; plain?: boolean }
 
-interface BarRow { label: string; parts: { name: string; look: Look; value: number }[] }
+/** `from` is where the first part begins; `text` stands behind the last. */
+interface BarRow { label: string; from?: number; text?: string; parts: { name: string; look: Look; value: number }[] }
 
 interface Legend { name: string; look: Look; fixed?: boolean }
 
