@@ -9,14 +9,17 @@ from typing import Any, Literal
 
 from coflash import _core
 
-Unit = Literal["ratio", "share", "pages", "blocks", "requests", "ns", "bytes", ""]
+Unit = Literal["ratio", "share", "pages", "blocks", "requests", "ns", "bytes", "bytes/s", "1/s", "J", "nJ", "years", ""]
 
 Scale = tuple[float, str]
 SCALES: Mapping[Unit, tuple[Scale, ...]] = {
     "ns": ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1, "ns")),
     "bytes": ((2**40, "TiB"), (2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B")),
+    "bytes/s": ((1e9, "GB/s"), (1e6, "MB/s"), (1e3, "kB/s"), (1, "B/s")),
+    "J": ((1e3, "kJ"), (1, "J"), (1e-3, "mJ"), (1e-6, "µJ")),
+    "nJ": ((1e9, "J"), (1e6, "mJ"), (1e3, "µJ"), (1, "nJ")),
 }
-"""The units in which times and sizes are shown, the largest first."""
+"""The units in which times, sizes, rates and energies are shown, the largest first."""
 
 PPB = 10**9
 """The whole, in the parts per billion in which the core counts shares."""
@@ -27,8 +30,12 @@ def show(value: float | None, unit: Unit) -> str:
     if value is None or not math.isfinite(value):
         return "–"
     match unit:
-        case "ns" | "bytes":
+        case "ns" | "bytes" | "bytes/s" | "J" | "nJ":
             return _scaled(value, unit)
+        case "years":
+            return f"{value:,.1f} years" if value < 100 else f"{value:,.0f} years"
+        case "1/s" if value < 100:
+            return f"{value:.3g}"
         case "share":
             return f"{value:.1%}".replace("%", "\N{NO-BREAK SPACE}%").replace("-", "−")
         case "ratio":
@@ -80,7 +87,7 @@ def worths() -> dict[str, float]:
 
 
 def scale(unit: Unit, value: float) -> Scale:
-    """Return the factor and the name of the largest unit in which a time or a size is at least 1."""
+    """Return the factor and the name of the largest unit in which such a number is at least 1."""
     return next((scale for scale in SCALES[unit] if abs(value) >= scale[0]), SCALES[unit][-1])
 
 

@@ -111,7 +111,8 @@ def test_what_is_pooled_stands_below_with_its_number(tmp_path: Path, result: Res
     (file, *_) = write_figures(swept(result, *keys, where=("z=1",)), tmp_path, "svg", ["waf_host"], "cache.size", "x")
     assert "Means over 2 values of y, seeds (n = 4); bars: least to most. Only runs with z=1." in texts(file)
     (file, *_) = write_figures(swept(result, *keys[:2], *keys[8:10]), tmp_path, "svg", ["waf_host"])
-    assert "Means over seeds (n = 2); bars: 95% confidence." in texts(file)
+    covered = "for preconditioning and random choices on the same trace"
+    assert f"Means over seeds (n = 2); bars: 95% confidence, {covered}." in texts(file)
 
 
 def test_programs_are_means_over_seeds_with_schemes_side_by_side(tmp_path: Path, result: Result) -> None:

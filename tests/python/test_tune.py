@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 import coflash
 from coflash import CoflashError
 from coflash.sweep import plan
+from coflash.sweep.goal import condition
 from sweeps import SMALL
 
 OVER = {"cache.size": "1MiB..16MiB", "cooperation.name": ["none", "cdm"]}
@@ -67,8 +69,8 @@ def test_trials_that_fail_are_counted_and_do_not_stop_the_search(tmp_path: Path)
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({}, "one of them"),
-        ({"minimise": "waf_host", "maximise": "waf_ftl"}, "one of them"),
+        ({}, "minimise or maximise is needed"),
+        ({"minimise": ["waf_host", "waf_host"]}, "each metric is allowed once"),
         ({"minimise": "waf_hots"}, 'did you mean "waf_host"'),
         ({"minimise": "waf_host", "trials": 0}, "at least 1"),
         ({"minimise": "waf_host", "over": {}}, "at least one key"),
@@ -77,3 +79,76 @@ def test_trials_that_fail_are_counted_and_do_not_stop_the_search(tmp_path: Path)
 def test_what_cannot_be_used_is_said(tmp_path: Path, given: dict[str, Any], message: str) -> None:
     with pytest.raises(CoflashError, match=message):
         coflash.tune(SMALL, out=tmp_path, **{"over": OVER, **given})
+
+
+def test_a_search_stops_where_all_is_refused_for_one_reason_and_says_why_also_when_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+        ran.append(scenario.hash)
+        return coflash.run(scenario, *rest)
+
+    monkeypatch.setattr(plan, "run", run)
+    # Each share exports another capacity, and each is too small: the numbers differ, the reason does not.
+    large = SMALL.with_(workload__synthetic={"space": "1GiB"})
+    for _ in range(2):
+        with pytest.raises(CoflashError, match=r"after 10 that failed for the same reason: .*space.*1GiB"):
+            coflash.tune(
+                large, {"ftl.spare.share": "20%..40%"}, minimise="waf_host", out=tmp_path, trials=40, workers=1
+            )
+    assert len(ran) == 10
+
+
+def test_of_several_objectives_there_is_a_front_and_the_best_meets_the_conditions(tmp_path: Path) -> None:
+    over = {"cache.size": "1MiB..16MiB", "cooperation.name": ["none", "cdm"]}
+    tuning = coflash.tune(
+        SMALL, over, minimise="waf_host", maximise="throughput.iops", out=tmp_path, trials=14, workers=1
+    )
+    pairs = {trial.number: (trial.objectives[0].mean, trial.objectives[1].mean) for trial in tuning.trials}
+    front = {trial.number for trial in tuning.front}
+    for number, (waf, iops) in pairs.items():
+        better = [one for one, (a, b) in pairs.items() if a <= waf and b >= iops and (a, b) != (waf, iops)]
+        assert (number in front) == (not better), (number, better)
+    assert [goal.name for goal in tuning.goals] == ["waf_host", "throughput.iops"]
+    assert len(tuning.importance) == 2
+    assert all(
+        set(found) == set(over) and sum(found.values()) == pytest.approx(1, abs=1e-4) for found in tuning.importance
+    )
+    document = json.loads((tmp_path / "tune.json").read_text("utf-8"))
+    assert {one["number"] for one in document["trials"] if one["front"]} == front
+
+    middle = sorted(trial.found.mean or 0.0 for trial in tuning.trials)[7]
+    bounded = coflash.tune(
+        SMALL, over, maximise="waf_host", subject_to=f"waf_host<{middle}", out=tmp_path, trials=14, workers=1
+    )
+    best = bounded.best.found.mean or 0.0
+    assert bounded.best.is_allowed and best <= middle
+    allowed = [trial.found.mean or 0.0 for trial in bounded.trials if trial.is_allowed]
+    assert best == max(allowed) and len(allowed) < 14
+    assert [trial.is_allowed for trial in bounded.trials] == sorted(
+        (trial.is_allowed for trial in bounded.trials), reverse=True
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("response.p99=5ms", "METRIC<VALUE"),
+        ("response.p98<5ms", 'no metric "response.p98"'),
+        ("response.p99<5MiB", "5MiB.*unit of ns"),
+        ("response.p99<5", "unit of 5 is missing"),
+        ("waf_host<low", "'low' was given"),
+    ],
+)
+def test_a_condition_that_cannot_be_read_is_refused(text: str, message: str) -> None:
+    with pytest.raises(CoflashError, match=message):
+        condition(text)
+
+
+def test_a_condition_is_a_bound_in_the_unit_of_its_metric() -> None:
+    upper, lower = condition(" response.p99 <= 5ms"), condition("cache.hit_ratio>25%")
+    assert (upper.text, upper.bound, upper.sign) == ("response_ns.all.p99<5ms", 5e6, 1)
+    assert upper.excess(4e6) == pytest.approx(-0.2) and upper.excess(1e7) == pytest.approx(1)
+    assert lower.excess(0.2) == pytest.approx(0.2) and lower.excess(None) is None

@@ -32,4 +32,4 @@ pub use op::Op;
 pub use permutation::Permutation;
 pub use policy::{Parameter, Policy, PolicyInfo};
 pub use seed::{RandomStream, Seed};
-pub use units::{Bytes, Duration, Quantity, Share, Time};
+pub use units::{Bytes, Duration, Energy, Quantity, Share, Time};

@@ -27,6 +27,17 @@ pub enum Unit {
     Share,
     /// A ratio of two numbers.
     Ratio,
+    /// Operations a second.
+    #[serde(rename = "1/s")]
+    PerSecond,
+    /// Bytes a second.
+    #[serde(rename = "bytes/s")]
+    BytesPerSecond,
+    /// Joules.
+    #[serde(rename = "J")]
+    Joules,
+    /// Years of 365 days.
+    Years,
 }
 
 /// The better direction of a measure.
@@ -127,6 +138,30 @@ impl Measure {
     #[must_use]
     pub const fn ratio(self) -> Self {
         Self { unit: Unit::Ratio, ..self }
+    }
+
+    /// Operations a second.
+    #[must_use]
+    pub const fn per_second(self) -> Self {
+        Self { unit: Unit::PerSecond, ..self }
+    }
+
+    /// Bytes a second.
+    #[must_use]
+    pub const fn bytes_per_second(self) -> Self {
+        Self { unit: Unit::BytesPerSecond, ..self }
+    }
+
+    /// In joules.
+    #[must_use]
+    pub const fn joules(self) -> Self {
+        Self { unit: Unit::Joules, ..self }
+    }
+
+    /// In years.
+    #[must_use]
+    pub const fn years(self) -> Self {
+        Self { unit: Unit::Years, ..self }
     }
 
     /// Less is better.

@@ -165,6 +165,13 @@ quantity!(
     Duration.ns, "a duration", "25us", TIME_UNITS
 );
 
+const ENERGY_UNITS: &[Unit] = &[("nJ", 1), ("uJ", 1000), ("mJ", 1_000_000), ("J", 1_000_000_000)];
+
+quantity!(
+    /// An energy in whole nanojoules.
+    Energy.nj, "an energy", "17uJ", ENERGY_UNITS
+);
+
 /// A point of simulated time, in nanoseconds since the begin of the run.
 ///
 /// Sums of times and durations saturate, which preserves the order; a run that comes near the limit is refused
@@ -300,6 +307,8 @@ pub enum Quantity {
     Bytes(Bytes),
     /// A time.
     Duration(Duration),
+    /// An energy.
+    Energy(Energy),
     /// A share of a whole.
     Share(Share),
 }
@@ -309,7 +318,8 @@ impl Quantity {
     pub fn units() -> impl Iterator<Item = (&'static str, Self)> {
         let sizes = BYTE_UNITS.iter().map(|&(name, count)| (name, Self::Bytes(Bytes { count })));
         let times = TIME_UNITS.iter().map(|&(name, ns)| (name, Self::Duration(Duration { ns })));
-        sizes.chain(times).chain([("%", Self::Share(Share::percent(1)))])
+        let energies = ENERGY_UNITS.iter().map(|&(name, nj)| (name, Self::Energy(Energy { nj })));
+        sizes.chain(times).chain(energies).chain([("%", Self::Share(Share::percent(1)))])
     }
 }
 
@@ -321,6 +331,7 @@ impl FromStr for Quantity {
         match Self::units().find(|&(name, _)| name == unit) {
             Some((_, Self::Bytes(_))) => text.parse().map(Self::Bytes),
             Some((_, Self::Duration(_))) => text.parse().map(Self::Duration),
+            Some((_, Self::Energy(_))) => text.parse().map(Self::Energy),
             Some((_, Self::Share(_))) => text.parse().map(Self::Share),
             None => {
                 let names: Vec<_> = Self::units().map(|(name, _)| name).collect();

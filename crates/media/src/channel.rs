@@ -74,6 +74,8 @@ struct Server {
 struct Bus {
     taken: bool,
     waiting: VecDeque<u32>,
+    /// The transfers issued and not ended.
+    backlog: Duration,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -88,6 +90,8 @@ enum Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Channels {
     now: Time,
+    /// The end of the last operation of a die that ended.
+    ended_at: Time,
     operations: Vec<Operation>,
     vacant: Vec<OpId>,
     servers: Vec<Server>,
@@ -105,6 +109,7 @@ impl Channels {
             |channel| Server { channel, queue: VecDeque::new(), engaged: false, backlog: Duration::ZERO };
         Self {
             now: Time::ZERO,
+            ended_at: Time::ZERO,
             operations: Vec::new(),
             vacant: Vec::new(),
             servers: channel_of_server.into_iter().map(server).collect(),
@@ -118,8 +123,18 @@ impl Channels {
         self.servers[server].backlog.ns
     }
 
+    /// The longest backlog of a die or a bus.
+    pub(crate) fn backlog_ns_max(&self) -> u64 {
+        let dies = self.servers.iter().map(|server| server.backlog.ns);
+        dies.chain(self.buses.iter().map(|bus| bus.backlog.ns)).max().unwrap_or(0)
+    }
+
     pub(crate) fn now(&self) -> Time {
         self.now
+    }
+
+    pub(crate) fn ended_at(&self) -> Time {
+        self.ended_at
     }
 
     pub(crate) fn is_idle(&self, server: usize) -> bool {
@@ -136,7 +151,10 @@ impl Channels {
             self.follow(before, Follower::Operation(id, after.ns));
         }
         self.servers[server].queue.push_back(id);
-        self.servers[server].backlog = self.servers[server].backlog + phases.total;
+        let die = &mut self.servers[server];
+        die.backlog = die.backlog + phases.total;
+        let bus = &mut self.buses[die.channel as usize];
+        bus.backlog = bus.backlog + phases.bus;
         self.engage(server as u32);
         id
     }
@@ -286,10 +304,13 @@ impl Channels {
     fn end(&mut self, id: OpId, server: u32, finished: &mut Vec<Finished>) {
         let Operation { phases, follower, .. } = self.operations[id.get() as usize];
         self.go_on(follower, self.now, finished);
+        self.ended_at = self.now;
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
         die.backlog.ns = die.backlog.ns.saturating_sub(phases.total.ns);
+        let bus = &mut self.buses[die.channel as usize];
+        bus.backlog.ns = bus.backlog.ns.saturating_sub(phases.bus.ns);
         self.vacant.push(id);
         self.engage(server);
     }

@@ -32,6 +32,6 @@ pub use geometry::{BlockId, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};
 pub use simulated::SimulatedMedia;
-pub use timeline::{Busy, DieTime, DiskTime, Timeline};
+pub use timeline::{Busy, DieTime, DiskTime, FlashOperations, Timeline};
 pub use timing::{CacheTiming, CacheTimings, Channel, Planes, Timing};
 pub use untimed::Untimed;

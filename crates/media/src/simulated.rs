@@ -1,8 +1,8 @@
 //! Media in simulated time, driven by an engine.
 
 use crate::{Busy, DieId, Finished, Media, When};
-use coflash_base::Time;
 use coflash_base::measure::Report;
+use coflash_base::{Duration, Time};
 use std::convert::Infallible;
 
 /// A media whose operations take simulated time and never fail.
@@ -29,6 +29,12 @@ pub trait SimulatedMedia: Media<When = When, Error = Infallible> {
 
     /// The time that dies were busy so far.
     fn busy(&self) -> Busy;
+
+    /// The longest time that a die or a channel still needs at `now` for what was issued, without waiting.
+    fn backlog_max(&self, now: Time) -> Duration;
+
+    /// The end of the last operation of flash or disks; of those that ended, where ends become known as time passes.
+    fn busy_until(&self) -> Time;
 
     /// Add its measures to a report.
     fn report(&self, report: &mut Report);

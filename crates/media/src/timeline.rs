@@ -27,15 +27,38 @@ pub struct Busy {
     pub gc: Duration,
     /// Time for all other operations.
     pub other: Duration,
+    /// Time of transfers over the buses of channels, which is part of the others.
+    pub bus: Duration,
 }
 
 coflash_base::measures! {
-    /// Time that dies were busy.
-    pub struct DieTime in "", "Dies" {
+    /// Time that dies and channels were busy, without waiting.
+    pub struct DieTime in "", "Dies and channels" {
         /// Time that dies spent on GC, summed over the dies.
         gc_time_ns: u64, "time of dies on GC", ns, cost, of(&["gc_time_ns", "service_time_ns"]);
         /// Time that dies spent on everything else, summed over the dies.
         service_time_ns: u64, "time of dies on everything else", ns, untabled;
+        /// Time of transfers over the buses of channels, summed over the channels.
+        channel_time_ns: u64, "time of channels", ns, untabled;
+        /// The share of the time that a die was busy, averaged over the dies. Planes that work in parallel count as dies.
+        /// The time ends with the last operation.
+        die_utilisation: Option<f64>, "die utilisation", share;
+        /// The share of the time that a channel was busy, averaged over the channels. With private channels each die has one.
+        channel_utilisation: Option<f64>, "channel utilisation", share;
+    }
+}
+
+coflash_base::measures! {
+    /// Operations of the flash, whatever caused them.
+    pub struct FlashOperations in "operations", "Operations of flash" {
+        /// Pages read from the array, those of copies included.
+        reads_pages: u64, "pages read from the array", pages, untabled;
+        /// Pages programmed, those of copies included.
+        programs_pages: u64, "pages programmed into the array", pages, untabled;
+        /// Blocks erased.
+        erases_blocks: u64, "blocks erased in the array", blocks, untabled;
+        /// Pages over the buses of channels; a copy through the controller is two.
+        transfers_pages: u64, "pages over channels", pages, untabled;
     }
 }
 
@@ -82,6 +105,7 @@ pub struct Timeline {
     costs: Costs,
     caches: CacheTimings,
     servers: Servers,
+    operations: FlashOperations,
     behind: Option<Box<Behind>>,
     /// Whether time must be advanced event by event.
     has_events: bool,
@@ -107,6 +131,7 @@ impl Servers {
     fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
         let busy = if cause == Cause::Gc { &mut self.busy.gc } else { &mut self.busy.other };
         *busy = *busy + phases.total;
+        self.busy.bus = self.busy.bus + phases.bus;
         if self.are_shared {
             When::end_of(self.channels.issue(server, *phases, after))
         } else {
@@ -170,6 +195,7 @@ impl Timeline {
                 programmed_at: Time::ZERO,
                 busy: Busy::default(),
             },
+            operations: FlashOperations::default(),
             behind: None,
             has_events: are_shared,
             unreported: Vec::new(),
@@ -253,6 +279,8 @@ impl Flash for Timeline {
 
     #[inline]
     fn read(&mut self, page: Ppn, _: Place, cause: Cause, after: When) -> Result<When, Infallible> {
+        self.operations.reads_pages += 1;
+        self.operations.transfers_pages += 1;
         let read = self.servers.issue(self.server_of(page), &self.costs.read, cause, after);
         Ok(read.plus(self.costs.ecc_decode))
     }
@@ -269,6 +297,8 @@ impl Flash for Timeline {
         let after = if let Place::Slot(slot) = from { after.plus(self.cache(slot).read) } else { after };
         let into = &self.costs.into[oob.mode as usize];
         let phases = if oob.lpn.is_some() { &into.program } else { &self.costs.summary };
+        self.operations.programs_pages += 1;
+        self.operations.transfers_pages += 1;
         let done = self.servers.issue(self.server_of(page), phases, cause, after);
         self.servers.note_program(done);
         Ok(done)
@@ -278,11 +308,15 @@ impl Flash for Timeline {
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, Infallible> {
         let into = &self.costs.into[oob.mode as usize];
         let phases = if self.share_plane(from, to) { &into.copy } else { &into.copy_across };
+        self.operations.reads_pages += 1;
+        self.operations.programs_pages += 1;
+        self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
         Ok(self.servers.issue(self.server_of(to), phases, cause, after))
     }
 
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, Infallible> {
+        self.operations.erases_blocks += 1;
         let server = self.server_of(self.geometry.page(block, 0));
         Ok(self.servers.issue(server, &self.costs.erase, cause, after))
     }
@@ -422,9 +456,32 @@ impl SimulatedMedia for Timeline {
         self.servers.busy
     }
 
+    fn backlog_max(&self, now: Time) -> Duration {
+        let Servers { free_at, are_shared, channels, .. } = &self.servers;
+        let free_at = free_at.iter().map(|at| at.ns).max().unwrap_or(0);
+        Duration { ns: if *are_shared { channels.backlog_ns_max() } else { free_at.saturating_sub(now.ns) } }
+    }
+
+    fn busy_until(&self) -> Time {
+        let Servers { free_at, are_shared, channels, .. } = &self.servers;
+        let flash =
+            if *are_shared { channels.ended_at() } else { free_at.iter().copied().max().unwrap_or_default() };
+        self.behind.as_ref().map_or(flash, |behind| flash.max(behind.busy_until()))
+    }
+
     fn report(&self, report: &mut Report) {
-        let Busy { gc, other } = self.servers.busy;
-        report.add(&DieTime { gc_time_ns: gc.ns, service_time_ns: other.ns });
+        let Busy { gc, other, bus } = self.servers.busy;
+        let end = report.end().max(self.busy_until()).ns;
+        let dies = self.servers.free_at.len() as u64;
+        let buses = if self.servers.are_shared { self.geometry.channels.into() } else { dies };
+        report.add(&DieTime {
+            gc_time_ns: gc.ns,
+            service_time_ns: other.ns,
+            channel_time_ns: bus.ns,
+            die_utilisation: ratio(gc.ns.saturating_add(other.ns), dies * end),
+            channel_utilisation: ratio(bus.ns, buses * end),
+        });
+        report.add(&self.operations);
         if let Some(behind) = &self.behind {
             let (disks, end) = (behind.disks(), report.end().max(behind.busy_until()));
             let (counters, time_ns) = (disks.counters(), disks.busy().ns);

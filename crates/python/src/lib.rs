@@ -228,6 +228,7 @@ fn counted(quantity: Quantity) -> (u64, &'static str) {
     match quantity {
         Quantity::Bytes(size) => (size.count, "bytes"),
         Quantity::Duration(time) => (time.ns, "ns"),
+        Quantity::Energy(energy) => (energy.nj, "nJ"),
         Quantity::Share(share) => (share.ppb, "ppb"),
     }
 }

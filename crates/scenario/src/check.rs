@@ -20,11 +20,24 @@ impl Scenario {
         self.flash.check().map_err(|misfit| misfit.within("flash"))?;
         self.link.check()?;
         self.host.check()?;
+        self.check_endurance()?;
         self.check_replay()?;
         self.check_workload()?;
         self.check_precondition()?;
         self.check_restart()?;
         self.hybrid.as_ref().map_or(Ok(()), |hybrid| self.check_hybrid(hybrid))
+    }
+
+    fn check_endurance(&self) -> Result<(), Misfit> {
+        for (key, number) in [
+            ("endurance.rated_cycles", self.endurance.rated_cycles),
+            ("endurance.warranty_years", self.endurance.warranty_years),
+        ] {
+            if number == 0 {
+                return Err(Misfit::out_of_range(key, number, "at least 1"));
+            }
+        }
+        Ok(())
     }
 
     fn check_replay(&self) -> Result<(), Misfit> {

@@ -15,6 +15,8 @@
 
 mod built_in;
 mod check;
+mod endurance;
+mod energy;
 mod policies;
 mod precondition;
 mod read;
@@ -26,6 +28,8 @@ mod stack;
 mod workload;
 
 pub use built_in::{BUILT_IN, BuiltIn};
+pub use endurance::EnduranceConfig;
+pub use energy::EnergyConfig;
 pub use policies::policies;
 pub use precondition::{Fill, PreconditionConfig, RandomPasses};
 pub use read::ScenarioError;

@@ -4,11 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The issue times of requests.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReplayMode {
     /// Open loop: at the arrival times of the workload.
-    #[default]
     Open,
     /// Closed loop: as soon as fewer than `queue_depth` requests are outstanding; arrival times are ignored.
     Closed,
@@ -18,8 +17,9 @@ pub enum ReplayMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayConfig {
-    /// Issue times: those of the workload (open), or set by the completions (closed).
-    pub mode: ReplayMode,
+    /// Issue times: those of the workload (open), or set by the completions (closed). Default: closed for a generated
+    /// workload whose requests all arrive back to back, else open.
+    pub mode: Option<ReplayMode>,
     /// Outstanding requests in a closed loop.
     pub queue_depth: u32,
     /// Factor on the arrival times in an open loop; 0.5 doubles the speed.
@@ -28,6 +28,6 @@ pub struct ReplayConfig {
 
 impl Default for ReplayConfig {
     fn default() -> Self {
-        Self { mode: ReplayMode::Open, queue_depth: 32, time_scale: 1.0 }
+        Self { mode: None, queue_depth: 32, time_scale: 1.0 }
     }
 }

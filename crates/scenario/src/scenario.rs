@@ -1,7 +1,9 @@
 //! The scenario: everything that determines a result, in one type.
 
+use crate::endurance::EnduranceConfig;
+use crate::energy::EnergyConfig;
 use crate::precondition::PreconditionConfig;
-use crate::replay::ReplayConfig;
+use crate::replay::{ReplayConfig, ReplayMode};
 use crate::restart::RestartConfig;
 use crate::workload::WorkloadConfig;
 use coflash_base::Seed;
@@ -31,6 +33,10 @@ pub struct Scenario {
     pub flash: Geometry,
     /// Latencies of flash operations.
     pub timing: Timing,
+    /// Rated life of the flash.
+    pub endurance: EnduranceConfig,
+    /// Energy of flash operations. Off by default.
+    pub energy: EnergyConfig,
     /// Flash translation layer.
     pub ftl: FtlConfig,
     /// Garbage collection.
@@ -69,6 +75,13 @@ impl Scenario {
             cooperation: &self.cooperation,
             seed: Seed(self.seed),
         }
+    }
+
+    /// Whether requests are issued in an open or a closed loop.
+    #[must_use]
+    pub fn replay_mode(&self) -> ReplayMode {
+        let at_once = self.workload.arrives_at_once();
+        self.replay.mode.unwrap_or(if at_once { ReplayMode::Closed } else { ReplayMode::Open })
     }
 
     /// Digest of the keys whose values differ from their defaults, except name and description. So a new key of coflash with

@@ -66,6 +66,14 @@ impl WorkloadConfig {
         self.trace.is_empty() && self.given().is_empty()
     }
 
+    /// Whether the workload is generated and all its requests arrive at once, so that it has no times of its own.
+    pub(crate) fn arrives_at_once(&self) -> bool {
+        self.trace.is_empty()
+            && self.like.is_empty()
+            && self.disksim.is_none()
+            && self.generated().arrives_at_once()
+    }
+
     /// The keys of the given workloads, traces excluded.
     pub(crate) fn given(&self) -> Vec<&'static str> {
         let all = [

@@ -2,7 +2,9 @@
 //! completes with its last page.
 
 use crate::address::AddressMap;
+use crate::device::add_device;
 use crate::latency::Latency;
+use crate::load::{End, cleaning, load};
 use crate::metrics::{
     AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses, add_amplification,
     programs,
@@ -50,6 +52,7 @@ struct Meters {
     write: Latency,
     other: Latency,
     series: Recorder,
+    last_arrival: Time,
     last_answer: Time,
 }
 
@@ -124,6 +127,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 write: Latency::new(),
                 other: Latency::new(),
                 series: Recorder::new(),
+                last_arrival: Time::ZERO,
                 last_answer: Time::ZERO,
             },
             restarts: Restarts::new(&scenario.restart),
@@ -150,8 +154,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         self.advance(arrival, |_| {});
         if self.meters.series.is_due(arrival) {
             let report = self.report();
-            self.meters.series.turn(arrival, &report);
+            self.meters.series.turn(arrival, &report, self.media.backlog_max(arrival));
         }
+        self.meters.last_arrival = arrival;
         // Also with remapped addresses: it would overlap itself.
         if request.length > self.logical_bytes {
             return Err(OutOfSpace);
@@ -286,6 +291,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         for page in pages.start + 1..pages.end {
             self.address.page(page).ok_or(OutOfSpace)?;
         }
+        let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
+        *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
         let start = self.begin(request, arrival, Some(first), &pages);
         let mut parts = Parts::from(start);
         let start = parts.start;
@@ -423,7 +430,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Whether time is near the end of its range.
     pub(crate) fn is_out_of_time(&self) -> bool {
-        let Busy { gc, other } = self.media.busy();
+        let Busy { gc, other, .. } = self.media.busy();
         self.meters.last_answer > Time::LAST || gc.ns.max(other.ns) == u64::MAX
     }
 
@@ -455,7 +462,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     /// The final metrics.
-    pub(crate) fn finish(self) -> Measured {
+    pub(crate) fn finish(self, scenario: &Scenario) -> Measured {
         let erases: Vec<u32> = std::iter::zip(self.level.erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
@@ -463,6 +470,14 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let series = self.meters.series.clone().finish(&report);
         add_amplification(&mut report);
         let all = self.meters.all();
+        let end = End {
+            last_arrival: self.meters.last_arrival,
+            last_answer: self.meters.last_answer,
+            busy_until: self.media.busy_until(),
+            requests: all.count(),
+        };
+        let cleaning = cleaning(&scenario.flash, &scenario.timing);
+        let (load, behind) = load(scenario.replay_mode(), self.meters.series.windows(), end, cleaning);
         let Meters { read, write, .. } = self.meters;
         report.add(&AllResponses::from(&all));
         report.add(&ReadResponses::from(&read));
@@ -470,7 +485,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         report.add(&EraseCounts::of(&erases));
         let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
         report.add(&spare);
-        let notes = if spare.is_frozen(&report, &erases) { vec![FROZEN] } else { Vec::new() };
+        let frozen = spare.is_frozen(&report, &erases).then(|| FROZEN.to_owned());
+        add_device(&mut report, scenario, self.logical_bytes);
+        report.add(&load);
+        let notes = behind.into_iter().chain(frozen).collect();
         Measured {
             metrics: Metrics::new(report),
             histograms: Histograms { all, read, write },
@@ -487,7 +505,7 @@ pub(crate) struct Measured {
     pub(crate) histograms: Histograms,
     pub(crate) series: Series,
     pub(crate) erases: Vec<u32>,
-    pub(crate) notes: Vec<&'static str>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// Histograms of the response times.

@@ -9,12 +9,15 @@
 //! | a run from its scenario to its result | `run.rs` |
 //! | service of requests, idle time, completions | `engine.rs` |
 //! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
+//! | throughput, endurance, energy | `device.rs` |
+//! | whether the device keeps up with the host | `load.rs` |
 //! | the note on spare space that GC never recovers | `spare.rs` |
 //! | preconditioning, warm devices | `precondition.rs`, `warm/` |
 
 mod address;
 mod cancellable;
 mod describe;
+mod device;
 mod engine;
 mod error;
 mod generate;
@@ -22,6 +25,7 @@ mod input;
 mod inspect;
 mod latency;
 mod likeness;
+mod load;
 mod memory;
 mod metrics;
 mod observer;

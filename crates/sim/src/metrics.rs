@@ -1,7 +1,9 @@
 //! The metrics of a result: those of the host's requests, and the tree of all metrics.
 
+use crate::device::{Endurance, EnergyUse, Throughput};
 use crate::engine::RestartCounters;
 use crate::latency::Latency;
+use crate::load::Load;
 use crate::spare::SpareSpace;
 use coflash_base::measure::{Report, SectionInfo, Value, ratio};
 use coflash_ftl::{FtlCounters, Programs};
@@ -9,7 +11,7 @@ use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
 use coflash_level::{CacheCounters, DropCounters, HOST_BUFFER, link_sections};
 use coflash_media::disk::DiskCounters;
-use coflash_media::{DieTime, DiskTime};
+use coflash_media::{DieTime, DiskTime, FlashOperations};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -24,6 +26,10 @@ coflash_base::measures! {
         host_writes_pages: u64, "pages written by the host", pages, series("host_writes_pages");
         /// Whole pages that the host trimmed.
         host_trims_pages: u64, "host trims", pages, untabled;
+        /// Bytes that the host read.
+        host_reads_bytes: u64, "bytes read by the host", bytes, untabled;
+        /// Bytes that the host wrote.
+        host_writes_bytes: u64, "bytes written by the host", bytes, untabled;
         /// Flushes.
         flushes: u64, "flushes", requests, untabled;
     }
@@ -134,11 +140,13 @@ impl EraseCounts {
 pub fn sections() -> Vec<&'static SectionInfo> {
     const HEAD: &[&SectionInfo] = &[
         &HostCounters::INFO,
+        &Throughput::INFO,
         &Amplification::INFO,
         &FtlCounters::INFO,
         &Programs::INFO,
         &DropCounters::INFO,
         &DieTime::INFO,
+        &FlashOperations::INFO,
     ];
     const LEVELS: &[&SectionInfo] = &[
         &CacheCounters::INFO,
@@ -159,7 +167,10 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         &ReadResponses::INFO,
         &WriteResponses::INFO,
         &EraseCounts::INFO,
+        &Endurance::INFO,
+        &EnergyUse::INFO,
         &SpareSpace::INFO,
+        &Load::INFO,
     ];
     [HEAD, LEVELS, &link_sections(), TAIL].concat()
 }

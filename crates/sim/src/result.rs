@@ -60,7 +60,7 @@ pub struct RunResult {
     histograms: Histograms,
     series: Series,
     erases: Vec<u32>,
-    notes: Vec<&'static str>,
+    notes: Vec<String>,
 }
 
 /// The JSON object of a result, in its order.
@@ -73,7 +73,7 @@ struct Report<'a> {
     workload: &'a Workload,
     metrics: &'a Metrics,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    notes: &'a [&'static str],
+    notes: &'a [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     simulator: Option<&'a Simulator>,
 }
@@ -115,7 +115,7 @@ impl RunResult {
 
     /// What a reader of the metrics must know of the run.
     #[must_use]
-    pub fn notes(&self) -> &[&'static str] {
+    pub fn notes(&self) -> &[String] {
         &self.notes
     }
 

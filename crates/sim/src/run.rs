@@ -110,7 +110,7 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia>(
     let wall_seconds = stopwatch.seconds();
 
     let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
-    let measured = engine.finish();
+    let measured = engine.finish(scenario);
     let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
     let remarks = source.remarks();
     drop(source);
@@ -201,7 +201,7 @@ enum Issuer {
 
 impl Issuer {
     fn new(scenario: &Scenario) -> Self {
-        match scenario.replay.mode {
+        match scenario.replay_mode() {
             ReplayMode::Open => Self::Open { time_scale: scenario.replay.time_scale },
             ReplayMode::Closed => Self::Closed {
                 queue_depth: scenario.replay.queue_depth as usize,

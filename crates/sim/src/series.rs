@@ -26,16 +26,38 @@ fn columns(report: &Report) -> Vec<(&'static str, u64)> {
     columns
 }
 
+/// The load of a window.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Window {
+    /// The end.
+    pub(crate) ends_at: Time,
+    /// Requests that arrived in it.
+    pub(crate) requests: u64,
+    response_ns_sum: u128,
+    /// What dies and channels had to do at its end.
+    pub(crate) backlog: Duration,
+}
+
+impl Window {
+    /// The mean response time; zero without requests.
+    pub(crate) fn response_mean(&self) -> Duration {
+        let mean = self.response_ns_sum.checked_div(self.requests.into()).unwrap_or(0);
+        Duration { ns: u64::try_from(mean).unwrap_or(u64::MAX) }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
-struct Window {
+struct Counted {
     /// The count of each column; empty at first.
     counts: Vec<u64>,
     requests: u64,
     response_ns_sum: u128,
     response_ns_max: u64,
+    /// What dies and channels had to do at the end.
+    backlog: Duration,
 }
 
-impl Window {
+impl Counted {
     fn count(&mut self, counts: impl Iterator<Item = u64> + Clone) {
         self.counts.resize(self.counts.len().max(counts.clone().count()), 0);
         self.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -48,6 +70,7 @@ impl Window {
             requests: self.requests + other.requests,
             response_ns_sum: self.response_ns_sum + other.response_ns_sum,
             response_ns_max: self.response_ns_max.max(other.response_ns_max),
+            backlog: self.backlog.max(other.backlog),
         }
     }
 }
@@ -56,7 +79,7 @@ impl Window {
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     window_ns: u64,
-    windows: Vec<Window>,
+    windows: Vec<Counted>,
     /// The end of the current window.
     ends_at: Time,
     before: Vec<(&'static str, u64)>,
@@ -66,7 +89,7 @@ impl Recorder {
     pub(crate) fn new() -> Self {
         Self {
             window_ns: WINDOW_NS_MIN,
-            windows: vec![Window::default()],
+            windows: vec![Counted::default()],
             ends_at: Time { ns: WINDOW_NS_MIN },
             before: Vec::new(),
         }
@@ -83,14 +106,15 @@ impl Recorder {
         now >= self.ends_at
     }
 
-    /// Close the current window with the counts so far, and open that of `now`.
+    /// Close the current window with the counts and the backlog so far, and open that of `now`.
     #[cold]
-    pub(crate) fn turn(&mut self, now: Time, report: &Report) {
+    pub(crate) fn turn(&mut self, now: Time, report: &Report, backlog: Duration) {
         self.close(report);
+        self.windows.last_mut().expect("it has been closed").backlog = backlog;
         while now.ns / self.window_ns >= WINDOWS_MAX as u64 {
             self.halve();
         }
-        self.windows.resize((now.ns / self.window_ns) as usize + 1, Window::default());
+        self.windows.resize((now.ns / self.window_ns) as usize + 1, Counted::default());
         self.ends_at = Time { ns: (self.windows.len() as u64).saturating_mul(self.window_ns) };
     }
 
@@ -103,7 +127,7 @@ impl Recorder {
 
     fn halve(&mut self) {
         self.window_ns *= 2;
-        let merge = |pair: &[Window]| pair.iter().fold(Window::default(), Window::merge);
+        let merge = |pair: &[Counted]| pair.iter().fold(Counted::default(), Counted::merge);
         self.windows = self.windows.chunks(2).map(merge).collect();
     }
 
@@ -114,6 +138,16 @@ impl Recorder {
         window.requests += 1;
         window.response_ns_sum += u128::from(response.ns);
         window.response_ns_max = window.response_ns_max.max(response.ns);
+    }
+
+    /// The load of each window.
+    pub(crate) fn windows(&self) -> impl Iterator<Item = Window> {
+        (1..).zip(&self.windows).map(|(number, counted)| Window {
+            ends_at: Time { ns: self.window_ns.saturating_mul(number) },
+            requests: counted.requests,
+            response_ns_sum: counted.response_ns_sum,
+            backlog: counted.backlog,
+        })
     }
 
     pub(crate) fn finish(mut self, report: &Report) -> Series {
@@ -128,7 +162,7 @@ impl Recorder {
         ];
         columns.extend(self.before.iter().enumerate().map(|(column, (name, _))| (*name, count(column))));
         columns.push(("response_max_ns", windows.iter().map(|window| window.response_ns_max).collect()));
-        let mean = |window: &Window| window.response_ns_sum as f64 / window.requests as f64;
+        let mean = |window: &Counted| window.response_ns_sum as f64 / window.requests as f64;
         Series { window_ns: self.window_ns, columns, response_mean_ns: windows.iter().map(mean).collect() }
     }
 }
@@ -166,7 +200,7 @@ mod tests {
         for second in 0..10_000_u64 {
             let now = Time { ns: second * second * 1_000_003 };
             if recorder.is_due(now) {
-                recorder.turn(now, &report(writes));
+                recorder.turn(now, &report(writes), Duration::ZERO);
             }
             writes += 3;
             recorder.respond(now, Duration { ns: second });

@@ -60,7 +60,7 @@ impl<B: BinaryFormat> BinaryRecords<B> {
         options: &TraceOptions,
     ) -> Result<Self, WorkloadError> {
         let ahead =
-            input.peek(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(file, error.to_string()))?;
+            input.sample(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(file, error.to_string()))?;
         if ahead.is_empty() {
             return Err(WorkloadError::trace(file, "the file is empty: it has no requests"));
         }

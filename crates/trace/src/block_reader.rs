@@ -16,6 +16,8 @@ pub(crate) struct BlockReader {
     start: usize,
     end: usize,
     ended: bool,
+    /// Why the input ended before its end.
+    cut: Option<String>,
     /// The number of the last line, from 1.
     line: u64,
 }
@@ -23,7 +25,15 @@ pub(crate) struct BlockReader {
 impl BlockReader {
     /// Create a reader of `input` with blocks of `block_bytes`.
     pub(crate) fn new(input: Box<dyn Read + Send>, block_bytes: usize) -> Self {
-        Self { input, buffer: vec![0; block_bytes.max(1)], start: 0, end: 0, ended: false, line: 0 }
+        Self {
+            input,
+            buffer: vec![0; block_bytes.max(1)],
+            start: 0,
+            end: 0,
+            ended: false,
+            cut: None,
+            line: 0,
+        }
     }
 
     /// The number of the last line, from 1.
@@ -57,13 +67,21 @@ impl BlockReader {
 
     /// Peek at the next whole lines, up to `bytes` in all.
     pub(crate) fn peek_lines(&mut self, bytes: usize) -> io::Result<&[u8]> {
-        let ended = self.peek(bytes)?.len() <= bytes && self.ended;
+        let ended = self.sample(bytes)?.len() <= bytes && self.ended;
         let ahead = &self.buffer[self.start..self.end];
         if ended {
             return Ok(ahead);
         }
         let ahead = &ahead[..bytes.min(ahead.len())];
         Ok(&ahead[..memchr::memrchr(b'\n', ahead).map_or(ahead.len(), |at| at + 1)])
+    }
+
+    /// Peek as [`peek`](Self::peek), to recognise the input: where it ends early, at what there is, if that is anything.
+    pub(crate) fn sample(&mut self, bytes: usize) -> io::Result<&[u8]> {
+        match self.peek(bytes).map(<[u8]>::len) {
+            Err(error) if self.cut.is_none() || self.start == self.end => Err(error),
+            _ => Ok(&self.buffer[self.start..self.end]),
+        }
     }
 
     /// Peek at the next bytes: at least `bytes`, or the rest of the input.
@@ -84,6 +102,10 @@ impl BlockReader {
     /// Read more bytes, after making room for them.
     #[cold]
     fn fill(&mut self) -> io::Result<()> {
+        // A decoder need not tell it twice.
+        if let Some(problem) = &self.cut {
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, problem.clone()));
+        }
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
@@ -97,7 +119,11 @@ impl BlockReader {
         let got = loop {
             match self.input.read(&mut self.buffer[self.end..]) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => break other?,
+                Err(error) => {
+                    self.cut = (error.kind() == io::ErrorKind::UnexpectedEof).then(|| error.to_string());
+                    return Err(error);
+                }
+                Ok(got) => break got,
             }
         };
         self.ended = got == 0;

@@ -12,7 +12,8 @@ pub enum OnError {
     /// Refuse the trace.
     #[default]
     Stop,
-    /// Skip the record; a remark gives the number of skipped records.
+    /// Skip the record; a remark gives the number of skipped records. Of a compressed file that ends early, what can be
+    /// decompressed is read.
     Skip,
 }
 

@@ -30,6 +30,8 @@ pub(crate) enum ReadError {
     Lost(FieldError),
     /// The input cannot be read.
     Input(String),
+    /// The input ends early, perhaps within a record; nothing follows.
+    Ended(String),
 }
 
 impl From<FieldError> for ReadError {
@@ -40,7 +42,10 @@ impl From<FieldError> for ReadError {
 
 impl From<std::io::Error> for ReadError {
     fn from(error: std::io::Error) -> Self {
-        Self::Input(error.to_string())
+        match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => Self::Ended(error.to_string()),
+            _ => Self::Input(error.to_string()),
+        }
     }
 }
 
@@ -74,6 +79,8 @@ pub(crate) struct Reader<R> {
     on_error: OnError,
     skipped: u64,
     first_skipped: Option<WorkloadError>,
+    /// Why the file ended before its end.
+    cut: Option<String>,
     /// Whether the file has had a request, or may be empty.
     may_end: bool,
 }
@@ -135,6 +142,7 @@ impl<R: Records> Reader<R> {
             on_error: options.on_error,
             skipped: 0,
             first_skipped: None,
+            cut: None,
             may_end: matches!(times, TimeBase::Parallel),
         }
     }
@@ -159,7 +167,15 @@ impl<R: Records> Reader<R> {
                 Ok(None) => return Ok(None),
                 Err(ReadError::Record(error)) => self.malformed(line, error)?,
                 Err(ReadError::Lost(error)) => return Err(self.error(line, error)),
-                Err(ReadError::Input(problem)) => return Err(self.problem(problem)),
+                Err(ReadError::Ended(problem)) if self.on_error == OnError::Skip => {
+                    self.cut = Some(problem);
+                    if !self.window.end() {
+                        return Ok(None);
+                    }
+                }
+                Err(ReadError::Input(problem) | ReadError::Ended(problem)) => {
+                    return Err(self.problem(problem));
+                }
             }
         }
     }
@@ -199,6 +215,11 @@ impl<R: Records> Reader<R> {
             let left_out = Duration { ns: jumped_ns };
             format!("{}: {jumps} pauses, {left_out} in all, were removed (clock_jump)", self.file)
         })
+    }
+
+    fn cut_remark(&self) -> Option<String> {
+        let problem = self.cut.as_ref()?;
+        Some(format!("{}: {problem}; what precedes that was read (on_error)", self.file))
     }
 
     fn skip_remark(&self) -> Option<String> {
@@ -300,6 +321,7 @@ impl<R: Records> RequestReader for Reader<R> {
         let mut remarks = self.records.remarks();
         remarks.extend(self.window.remark(&self.file));
         remarks.extend(self.late_remark());
+        remarks.extend(self.cut_remark());
         remarks.extend(self.jump_remark());
         remarks.extend(self.skip_remark());
         remarks

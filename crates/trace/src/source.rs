@@ -234,7 +234,7 @@ impl TraceSource {
             .map_err(|error| WorkloadError::trace(name, Compression::Plain.explain(&error)))?;
         let mut input = BlockReader::new(Box::new(ExplainErrors { input: plain, compression }), BLOCK_BYTES);
         let ahead =
-            input.peek(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(name, error.to_string()))?;
+            input.sample(SAMPLE_BYTES).map_err(|error| WorkloadError::trace(name, error.to_string()))?;
         if is_archive(ahead) {
             let problem = "an archive: give it as a file, not through a pipe";
             return Err(WorkloadError::trace(name, problem));

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -107,6 +107,41 @@ def show_table(table: Table, console: Console) -> None:
     else:
         console.width = needed
         console.print(table, crop=False)
+
+
+def written(table: Table, form: Literal["markdown", "latex"]) -> str:
+    """Write a table for a document: Markdown, or LaTeX with the rules of `booktabs`."""
+    body = zip(*(column.cells for column in table.columns), strict=True)
+    rows = [[str(column.header) for column in table.columns], *body]
+    cells = [[str(cell).replace("\n", " ").strip(" ") for cell in row] for row in rows]
+    rights = [column.justify == "right" for column in table.columns]
+    if form == "markdown":
+        lines = ["| " + " | ".join(cell.translate(_MARKDOWN) for cell in row) + " |" for row in cells]
+        lines.insert(1, "|" + "|".join("---:" if right else "---" for right in rights) + "|")
+        return "\n".join(lines)
+    lines = [" & ".join(cell.translate(_LATEX) for cell in row) + r" \\" for row in cells]
+    columns = "".join("r" if right else "l" for right in rights)
+    begin = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", lines[0], r"\midrule"]
+    return "\n".join([*begin, *lines[1:], r"\bottomrule", r"\end{tabular}"])
+
+
+_MARKDOWN = str.maketrans({**{sign: f"\\{sign}" for sign in "\\|*_`<>[]#~"}})
+_LATEX = str.maketrans(
+    {
+        **{sign: f"\\{sign}" for sign in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "−": "$-$",
+        "–": "--",
+        "±": r"$\pm$",
+        "µ": r"\textmu{}",
+        "\N{NO-BREAK SPACE}": "~",
+        "\N{NARROW NO-BREAK SPACE}": r"\,",
+    }
+)
 
 
 def _on_its_side(table: Table) -> Table:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import Where, errors, notes, output, plain_table, show_json, show_table
-from coflash.cli.run_tables import keys_left_out, runs_beside, runs_table
+from coflash.cli.console import Where, errors, notes, output, plain_table, show_json, show_table, written
+from coflash.cli.run_tables import differences_table, keys_left_out, runs_beside, runs_table, seeds_note
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
 from coflash.files import atomic_write
 from coflash.measures.catalogue import named
-from coflash.measures.measure import BRIEF
+from coflash.measures.measure import BRIEF, HEADLINE
 from coflash.results.database import export_table, json_rows, results
+from coflash.results.differences import METHOD
 from coflash.results.store import store_at
 
 app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
@@ -48,6 +49,8 @@ def list_(
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else BRIEF
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
+    if over_seeds:
+        notes(seeds_note(found))
     if left_out := keys_left_out(found):
         output().print(left_out, style="dim", highlight=False)
     for failure in store_at(folder).failures():
@@ -80,6 +83,13 @@ def compare(
     measures: Measures = None,
     over_seeds: OverSeeds = False,
     where: Where = None,
+    intervals: Annotated[
+        bool,
+        typer.Option("--intervals", help="Differences from the first: intervals and tests, over seeds and slices."),
+    ] = False,
+    format: Annotated[
+        Literal["terminal", "markdown", "latex"], typer.Option("--format", help="For a terminal, or for a document.")
+    ] = "terminal",
 ) -> None:
     """Show runs side by side: the differences of their scenarios and of their measures."""
     if not runs and not where:
@@ -87,11 +97,25 @@ def compare(
         raise CoflashError(msg)
     found = results(folder, where or ())
     names = [found.name(run) for run in runs or found]
-    if over_seeds and not runs:
+    if (over_seeds or intervals) and not runs:
         names = [group[0] for group in found.of_one_point()]
     notes(found.remarks)
     shown = [named(name) for name in measures or ()]
-    show_table(runs_beside(found, names, shown, over_seeds=over_seeds), output())
+    if intervals and len(names) < 2:
+        msg = f"compare: --intervals are of differences; {len(names)} point was given, and at least 2 are allowed"
+        raise CoflashError(msg)
+    if intervals:
+        table = differences_table(found, names, shown or HEADLINE)
+    else:
+        table = runs_beside(found, names, shown, over_seeds=over_seeds)
+    if format == "terminal":
+        show_table(table, output())
+    else:
+        typer.echo(written(table, format))
+    if intervals:
+        notes(METHOD)
+    elif over_seeds:
+        notes(seeds_note(found))
 
 
 @app.command()

@@ -13,9 +13,10 @@ from coflash.measures.measure import HEADLINE, Measure
 from coflash.measures.sections import sections
 from coflash.quantity import change, show, show_change
 from coflash.results.database import Results
+from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import estimate
 from coflash.sweep import Estimate, Sweep
-from coflash.sweep.tune import Tuning
+from coflash.sweep.tune import Trial, Tuning
 
 _TRIALS_SHOWN = 10
 _KEYS_SHOWN = 3
@@ -47,6 +48,12 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
         table.add_row(runs[0], *values, *count, *cells)
     return table
+
+
+def seeds_note(results: Results) -> list[str]:
+    """Say what intervals over seeds cover, where there are several seeds and a trace is replayed."""
+    several = any(len(runs) > 1 for runs in results.of_one_point())
+    return [SEEDS_OF_A_TRACE] if several and results.is_replayed else []
 
 
 def keys_left_out(results: Results) -> str:
@@ -110,6 +117,37 @@ def _beside(results: Results, groups: Sequence[Sequence[str]], measure: Measure)
     return cells
 
 
+def differences_table(results: Results, runs: Sequence[str], measures: Sequence[Measure]) -> Table:
+    """Make a table of the paired differences of other points from the first, with intervals and tests."""
+    points = results.of_one_point()
+    members = {run: [results[one] for one in next(group for group in points if run in group)] for run in runs}
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for name in ("run", "measure", "first", "difference", "95 % over seeds", "95 % over slices"):
+        table.add_column(name, justify="left" if name in ("run", "measure") else "right", no_wrap=True)
+    for run in runs[1:]:
+        for measure in measures:
+            found = difference(measure, members[runs[0]], members[run])
+            if found is None:
+                continue
+            seeds = f"n = {found.pairs}"
+            if found.over_seeds is not None:
+                seeds = _interval(found.over_seeds, measure, found.pairs)
+            slices = "–" if found.over_slices is None else _interval(found.over_slices, measure)
+            relative = show_change(change(found.baseline + found.mean, found.baseline))
+            shift = f"{_signed(found.mean, measure)} ({relative})" if relative else _signed(found.mean, measure)
+            table.add_row(run, measure.label, show(found.baseline, measure.unit), shift, seeds, slices)
+    return table
+
+
+def _interval(found: Interval, measure: Measure, pairs: int = 0) -> str:
+    test = "p < 0.001" if found.p < 0.001 else f"p = {found.p:.3f}"
+    return f"[{_signed(found.low, measure)}, {_signed(found.high, measure)}], {f'n = {pairs}, ' if pairs else ''}{test}"
+
+
+def _signed(value: float, measure: Measure) -> str:
+    return f"{'−' if value < 0 else '+'}{show(abs(value), measure.unit)}"
+
+
 def _value(value: object, none: str) -> str:
     """Show a key's value as in a scenario."""
     return none if value is None else str(value).lower() if isinstance(value, bool) else str(value)
@@ -117,17 +155,31 @@ def _value(value: object, none: str) -> str:
 
 def trials_table(tuning: Tuning) -> Table:
     """Make a table with a row for each of the best trials: its values, and the objective."""
-    measure = named(tuning.objective)
-    table = _table(list(tuning.best.values), [measure])
-    for trial in tuning.trials[:_TRIALS_SHOWN]:
-        table.add_row(*trial.values.values(), _estimate(trial.found, measure))
+    measures = [named(goal.name) for goal in tuning.goals]
+    table = _table(list(tuning.best.values), measures)
+    for trial in _best_of(tuning):
+        cells = (_estimate(found, measure) for found, measure in zip(trial.objectives, measures, strict=True))
+        table.add_row(*trial.values.values(), *cells, style=None if trial.is_allowed else "dim")
     return table
+
+
+def _best_of(tuning: Tuning) -> Sequence[Trial]:
+    """Choose the trials to show: of several objectives the Pareto front."""
+    return (tuning.front if len(tuning.goals) > 1 and tuning.front else tuning.trials)[:_TRIALS_SHOWN]
 
 
 def trials_line(tuning: Tuning) -> str:
     """State the number of trials in one line."""
-    shown, tried = min(_TRIALS_SHOWN, len(tuning.trials)), len(tuning.trials) + tuning.failed
-    return f"the best {shown} of {tried} trials, {tuning.failed} failed"
+    shown, tried = len(_best_of(tuning)), len(tuning.trials) + tuning.failed
+    what = (
+        f"{shown} of the {len(tuning.front)} trials of the Pareto front"
+        if len(tuning.goals) > 1
+        else f"the best {shown}"
+    )
+    meets = ""
+    if tuning.subject_to:
+        meets = f"; {sum(trial.is_allowed for trial in tuning.trials)} meet {' and '.join(tuning.subject_to)}"
+    return f"{what}, of {tried} trials, {tuning.failed} failed{meets}"
 
 
 def _table(keys: Sequence[str], measures: Sequence[Measure]) -> Table:

@@ -49,8 +49,16 @@ def run_table(result: Result) -> Table:
         _add(table, section, metrics)
     table.add_section()
     table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
-    table.add_row("simulated requests per second", show(result.simulator["requests_per_second"], "requests"))
+    table.caption = simulator_line(result)
+    table.caption_justify = "left"
     return table
+
+
+def simulator_line(result: Result) -> str:
+    """Say how fast the simulator itself was: no property of the device."""
+    speed = result.simulator
+    took, pace = show(speed["wall_seconds"] * 1e9, "ns"), show(speed["requests_per_second"], "requests")
+    return f"Simulated in {took} of real time: the simulator served {pace} requests in a second of it."
 
 
 def _add(table: Table, section: Section, metrics: Metrics) -> None:

@@ -21,7 +21,7 @@ from coflash.cli.console import (
     show_table,
     write_json,
 )
-from coflash.cli.run_tables import points_table
+from coflash.cli.run_tables import points_table, seeds_note
 from coflash.measures.catalogue import metric, named
 from coflash.measures.measure import BRIEF
 from coflash.results.store import store_at
@@ -101,6 +101,7 @@ def sweep(
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(found.results.remarks)
         show_table(points_table(found, shown), console)
+        notes(seeds_note(found.results))
         done = f"{_runs(len(found.results))}, {found.from_before} of them from before" if found.from_before else ""
         console.print(f"results: {out}{f' ({done})' if done else ''}", highlight=False, soft_wrap=True)
         if found.warming.runs:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json as json_text
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -27,7 +26,8 @@ from coflash.cli.sweep import Address, EngineOption, Seeds, Traces, Workers
 from coflash.results.database import results
 from coflash.sweep.design import axis
 from coflash.sweep.engine import Place
-from coflash.sweep.tune import Search, folder_for, goal
+from coflash.sweep.goal import condition, goals
+from coflash.sweep.tune import Search, folder_for
 
 
 def tune(
@@ -37,10 +37,16 @@ def tune(
         typer.Option("--over", metavar="KEY=VALUES", help="The space: lo..hi or lo..hi*2 or a,b. May be repeated."),
     ],
     minimise: Annotated[
-        str | None, typer.Option("--minimise", metavar="METRIC", help="The metric to minimise, such as response.p99.")
+        list[str] | None,
+        typer.Option("--minimise", metavar="METRIC", help="A metric to minimise, as response.p99. May be repeated."),
     ] = None,
     maximise: Annotated[
-        str | None, typer.Option("--maximise", metavar="METRIC", help="Or to maximise, such as cache.hit_ratio.")
+        list[str] | None,
+        typer.Option("--maximise", metavar="METRIC", help="One to maximise, as cache.hit_ratio. May be repeated."),
+    ] = None,
+    subject_to: Annotated[
+        list[str] | None,
+        typer.Option("--subject-to", metavar="METRIC<VALUE", help="A bound, as response.p99<5ms. May be repeated."),
     ] = None,
     trace: Traces = None,
     assignments: Assignments = None,
@@ -54,24 +60,20 @@ def tune(
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:
-    """Search for the values of some keys that minimise or maximise a metric; the same command resumes a search."""
+    """Search for the values of some keys that minimise or maximise metrics; the same command resumes a search."""
     check_json(json)
     search = Search(
         scenario_with(scenario, assignments),
         [axis(text) for text in over],
         trace or (),
-        goal(minimise, maximise),
+        goals(minimise, maximise),
+        [condition(text) for text in subject_to or ()],
         seeds=seeds,
         trials=trials,
         seed=tune_seed,
     )
     found = search.run(folder_for(out), Place(engine, workers, address, search.inputs), None if quiet else errors())
-    document = {
-        "objective": found.objective,
-        "trials": [asdict(trial) for trial in found.trials],
-        "failed": found.failed,
-    }
-    write_json(json, json_text.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    write_json(json, json_text.dumps(found.document(), indent=2, ensure_ascii=False) + "\n")
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(results(out).remarks)

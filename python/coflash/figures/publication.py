@@ -209,7 +209,8 @@ def _averaged(study: Study, plan: Plan, lines: dict[int, dict[int, Point]]) -> I
         names += ["seeds"] * any(key.path == "seed" for key in study.varied)
         yield f"Means over {', '.join(names)} ({runs}); bars: least to most."
     elif counts[-1] > 1:
-        yield f"Means over seeds ({runs}); bars: 95% confidence."
+        covered = ", for preconditioning and random choices on the same trace" if study.is_replayed else ""
+        yield f"Means over seeds ({runs}); bars: 95% confidence{covered}."
     else:
         yield "Each point is one run (n = 1)."
     if any(len(_joined(line)) > 1 for line in lines.values()):

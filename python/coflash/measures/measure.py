@@ -130,7 +130,17 @@ HEADLINE = (
 BRIEF = (WAF_HOST, MEAN, P99)
 """What they show where many runs stand one under another."""
 
-OVERALL = tuple(MEASURES[path] for path in ("requests", "host_writes_pages", "cache.hit_ratio", "gc_time_ns"))
+OVERALL = tuple(
+    MEASURES[path]
+    for path in (
+        "requests",
+        "host_writes_pages",
+        "cache.hit_ratio",
+        "gc_time_ns",
+        "die_utilisation",
+        "channel_utilisation",
+    )
+)
 """What stands below, in the summary of one run."""
 
 _CAUSE = "pages programmed, "

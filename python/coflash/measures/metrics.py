@@ -241,6 +241,31 @@ class ResponseNsWrite(Record):
     """The longest."""
 
 
+class Throughput(Record):
+    """Requests and bytes of the host a second, over the simulated time.
+
+    In an open loop a device that keeps up has the rate of its workload, and not the most that it could do.
+    """
+
+    iops: float | None
+    """Requests answered a second, trims and flushes included."""
+
+    read_iops: float | None
+    """Reads answered a second."""
+
+    write_iops: float | None
+    """Writes answered a second."""
+
+    bandwidth: float | None
+    """Bytes read and written a second."""
+
+    read_bandwidth: float | None
+    """Bytes read a second."""
+
+    write_bandwidth: float | None
+    """Bytes written a second."""
+
+
 class ProgramsPages(Record):
     """Pages programmed, by cause."""
 
@@ -264,6 +289,22 @@ class ProgramsPages(Record):
 
     metadata: int
     """Summaries, checkpoints and journals."""
+
+
+class Operations(Record):
+    """Operations of the flash, whatever caused them."""
+
+    reads_pages: int
+    """Pages read from the array, those of copies included."""
+
+    programs_pages: int
+    """Pages programmed, those of copies included."""
+
+    erases_blocks: int
+    """Blocks erased."""
+
+    transfers_pages: int
+    """Pages over the buses of channels; a copy through the controller is two."""
 
 
 class Cache(Record):
@@ -656,6 +697,44 @@ class EraseCount(Record):
     """The standard deviation."""
 
 
+class Endurance(Record):
+    """What the device can take until its blocks are worn out, if all goes on as in this run.
+
+    They are when they have had `endurance.rated_cycles` erases on average: wear is taken as even.
+    """
+
+    tbw_bytes: float | None
+    """Bytes that the host can write (TBW, in bytes)."""
+
+    drive_writes_per_day: float | None
+    """How often a day the host can write the exported capacity, for `endurance.warranty_years` (DWPD).
+
+    Not for a flash cache before disks.
+    """
+
+    life_years: float | None
+    """Years at the rate of this run, by day and night."""
+
+
+class Energy(Record):
+    """Energy of flash operations, by the scenario's table (`energy`)."""
+
+    total: float
+    """All flash operations."""
+
+    reads: float
+    """Page reads of the array."""
+
+    programs: float
+    """Page programs."""
+
+    erases: float
+    """Block erases."""
+
+    transfers: float
+    """Transfers over channels."""
+
+
 class Spare(Record):
     """Invalid pages in full blocks, at the end."""
 
@@ -664,6 +743,20 @@ class Spare(Record):
 
     frozen_pages: int
     """Those of them in blocks that were not erased in the measured part."""
+
+
+class Load(Record):
+    """The host's requests and the device's pace."""
+
+    behind_ns: int
+    """The longest time by which the device was behind.
+
+    In an open loop it is the mean response time of a window of the time series, or what dies and channels still had
+    to do; in a closed loop what they had to do after the last answer.
+    """
+
+    sustained_per_s: float | None
+    """Requests a second that the device holds; only where it fell behind."""
 
 
 class ResponseNs(Record):
@@ -694,6 +787,12 @@ class Metrics(Record):
 
     host_trims_pages: int
     """Whole pages that the host trimmed."""
+
+    host_reads_bytes: int
+    """Bytes that the host read."""
+
+    host_writes_bytes: int
+    """Bytes that the host wrote."""
 
     flushes: int
     """Flushes."""
@@ -749,7 +848,24 @@ class Metrics(Record):
     service_time_ns: int
     """Time that dies spent on everything else, summed over the dies."""
 
+    channel_time_ns: int
+    """Time of transfers over the buses of channels, summed over the channels."""
+
+    die_utilisation: float | None
+    """The share of the time that a die was busy, averaged over the dies.
+
+    Planes that work in parallel count as dies. The time ends with the last operation.
+    """
+
+    channel_utilisation: float | None
+    """The share of the time that a channel was busy, averaged over the channels.
+
+    With private channels each die has one.
+    """
+
+    throughput: Throughput
     programs_pages: ProgramsPages
+    operations: Operations
     cache: Cache
     hybrid: Hybrid
     host_buffer: HostBuffer
@@ -759,5 +875,8 @@ class Metrics(Record):
     sole_copies: SoleCopies
     host: Host
     erase_count: EraseCount
+    endurance: Endurance
+    energy: Energy
     spare: Spare
+    load: Load
     response_ns: ResponseNs

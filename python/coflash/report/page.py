@@ -16,6 +16,7 @@ SCRIPTS = (
     "plot.js",
     "figure.js",
     "filter.js",
+    "waterfall.js",
     "findings.js",
     "explore.js",
     "address.js",

@@ -58,6 +58,7 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "metrics": list(_metrics(results)),
         "sections": list(_sections(results)),
         "causes": causes(result.metrics for result in results),
+        "replayed": study.is_replayed,
         "kinds": KINDS,
         "lines": lines,
         "scenarios": scenarios,

@@ -18,7 +18,8 @@ from coflash.files import atomic_write
 from coflash.measures.catalogue import metric
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
-from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of
+from coflash.results.notes import together
+from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of, replays
 from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, varied_keys
@@ -44,9 +45,13 @@ class Results:
     The table has a row for each run and these columns: `run`, its name; `coflash`, the version; `scenario_hash`;
     `inputs`, the digests of its trace; every key of the scenario; every metric, by its dotted path; and the speed of
     the simulator (`simulator.…`). Values that a run does not have are null.
+
+    Attributes:
+        place: The folder or URL.
+        is_replayed: Whether any run replayed a trace, which is the same for every seed.
     """
 
-    __slots__ = ("_broken", "_folders", "_keys", "_metrics", "_remarks", "_rows", "place")
+    __slots__ = ("_broken", "_folders", "_keys", "_metrics", "_remarks", "_rows", "is_replayed", "place")
 
     def __init__(self, place: str, runs: Iterable[Run], broken: Sequence[str] = ()) -> None:
         self.place = place
@@ -55,12 +60,14 @@ class Results:
         self._rows: list[dict[str, Any]] = []
         self._metrics: dict[str, Metrics] = {}
         self._keys: dict[str, None] = {}
-        self._remarks: dict[str, None] = {}
+        self.is_replayed = False
+        notes = []
         for name, folder, document in runs:
             scenario = {path: as_text(value) for path, value in flat(document["scenario"])}
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
-            self._remarks |= dict.fromkeys(notes_of(document))
+            self.is_replayed |= replays(document)
+            notes.append((name, notes_of(document)))
             metrics = self._metrics[name] = metrics_of(document)
             self._rows.append(
                 {
@@ -73,6 +80,7 @@ class Results:
                     **{f"simulator.{name}": value for name, value in document["simulator"].items()},
                 }
             )
+        self._remarks = together(notes)
 
     @property
     def runs(self) -> tuple[str, ...]:

@@ -16,6 +16,18 @@ class Estimate(NamedTuple):
     """None for fewer than two values, whose spread is unknown."""
     runs: int
 
+    @property
+    def p_of_zero(self) -> float:
+        """The p-value of the two-sided t-test that the mean is zero; 1 for fewer than two values."""
+        if not self.mean or self.half_width is None:
+            return 1.0
+        if not self.half_width:
+            return 0.0
+        from scipy.special import stdtr, stdtrit
+
+        error = self.half_width / float(stdtrit(self.runs - 1, 0.975))
+        return 2 * float(stdtr(self.runs - 1, -abs(self.mean) / error))
+
 
 def estimate(values: Sequence[float | None], confidence: float = 0.95) -> Estimate:
     """Estimate the mean of the known values."""

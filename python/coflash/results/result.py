@@ -218,6 +218,11 @@ class Result:
         return result_html(self.document, self.histogram())
 
 
+def replays(document: Mapping[str, Any]) -> bool:
+    """Whether a run replayed a trace, which is the same for every seed."""
+    return bool(document["workload"]["inputs"]) and not document["scenario"].get("workload", {}).get("like")
+
+
 def notes_of(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the notes of a result from its document."""
     return (*document["workload"]["remarks"], *document.get("notes", ()))

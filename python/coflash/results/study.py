@@ -14,7 +14,8 @@ from typing import Any
 
 from coflash._core import CoflashError
 from coflash.results.comparison import Comparison
-from coflash.results.result import Result, mixed_versions
+from coflash.results.notes import together
+from coflash.results.result import Result, mixed_versions, replays
 from coflash.results.selection import matching
 from coflash.results.varying_keys import NONE, Key, varied_keys
 
@@ -73,9 +74,19 @@ class Study:
         return " · ".join(parts) or self.heading
 
     @property
+    def is_replayed(self) -> bool:
+        """Whether traces are replayed, which are the same for every seed."""
+        return any(replays(result.document) for result in self.results)
+
+    @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know of these runs: those passed over, and a mixture of versions."""
-        return (*self.broken, *mixed_versions(result.document["coflash"] for result in self.results))
+        """What a reader must know of these runs: those passed over, a mixture of versions, and notes on single runs."""
+        notes = (result.document.get("notes", ()) for result in self.results)
+        return (
+            *self.broken,
+            *mixed_versions(result.document["coflash"] for result in self.results),
+            *together(zip(self.labels, notes, strict=True)),
+        )
 
     @classmethod
     def of(cls, comparison: Comparison) -> Study:

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from coflash._core import CoflashError, __version__
-from coflash.measures.catalogue import metric, named
-from coflash.measures.metrics import Metrics
+from coflash.files import atomic_write
 from coflash.measures.renamed import metrics_of
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario
-from coflash.sweep.design import Assignment, Axis, Choices, axes_of, check_keys
+from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
+from coflash.sweep.goal import Condition, Goal, condition, goals
 from coflash.sweep.plan import Job, Point
 from coflash.terminal import errors
 from coflash.trace import Paths
@@ -30,7 +33,12 @@ if TYPE_CHECKING:
 
     from coflash.sweep.progress import Watch
 
-JOURNAL = "tune.journal"
+JOURNAL, DOCUMENT = "tune.journal", "tune.json"
+ALIKE_MAX = 10
+"""Trials that fail for the same reason, before any has a value, after which a search stops."""
+_IMPORTANCE_MIN = 10
+"""Trials that it takes to tell how much a key matters."""
+_NUMBER = re.compile(r"\d[\d,.]*")
 
 
 @dataclass(frozen=True)
@@ -41,10 +49,22 @@ class Trial:
     """Its place among the trials with a value, from 0."""
     values: dict[str, str]
     """Its values."""
-    found: Estimate
-    """The objective, over the seeds."""
+    objectives: tuple[Estimate, ...]
+    """The objectives, over the seeds."""
+    excess: tuple[float, ...]
+    """By how much it is beyond each condition, as a share of the bound; at most 0 where it meets it."""
     runs: tuple[str, ...]
     """The names of its runs in the folder of results: for each seed, those of the goal's cases."""
+
+    @property
+    def found(self) -> Estimate:
+        """The first objective."""
+        return self.objectives[0]
+
+    @property
+    def is_allowed(self) -> bool:
+        """Whether it meets all conditions."""
+        return all(excess <= 0 for excess in self.excess)
 
 
 @dataclass(frozen=True)
@@ -53,14 +73,60 @@ class Tuning:
 
     path: Path
     """The folder of its results."""
-    objective: str
-    """The name of what was minimised or maximised; of a metric, its path."""
+    goals: tuple[Goal, ...]
+    """What was minimised or maximised."""
+    subject_to: tuple[str, ...]
+    """The conditions."""
     trials: tuple[Trial, ...]
-    """The trials with a value, the best first."""
+    """The trials with a value, those that meet the conditions first, the best by the first objective first."""
     scenario: Scenario
     """The scenario of the best trial."""
     failed: int
     """The number of trials without a value: a run failed, or the point was not a valid scenario."""
+    importance: tuple[dict[str, float], ...]
+    """For each objective, the share of each key in how trials differ (PED-ANOVA); empty for few trials or one key."""
+
+    @property
+    def objective(self) -> str:
+        """The name of the first objective; of a metric, its path."""
+        return self.goals[0].name
+
+    @property
+    def front(self) -> tuple[Trial, ...]:
+        """The Pareto front: the allowed trials than which no other is better in one objective and as good in all."""
+        signs = [1 if goal.is_minimum else -1 for goal in self.goals]
+        allowed = [trial for trial in self.trials if trial.is_allowed]
+
+        def cost(trial: Trial) -> tuple[float, ...]:
+            return tuple(sign * (one.mean or 0.0) for sign, one in zip(signs, trial.objectives, strict=True))
+
+        costs = [cost(trial) for trial in allowed]
+
+        def beaten(ours: tuple[float, ...]) -> bool:
+            return any(other != ours and all(a <= b for a, b in zip(other, ours, strict=True)) for other in costs)
+
+        return tuple(trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours))
+
+    def document(self) -> dict[str, Any]:
+        """Return the search as plain data: goals, conditions, trials, importance."""
+        front = {trial.number for trial in self.front}
+        return {
+            "objectives": [{"metric": goal.name, "minimised": goal.is_minimum} for goal in self.goals],
+            "subject_to": list(self.subject_to),
+            "trials": [
+                {
+                    "number": trial.number,
+                    "values": trial.values,
+                    "found": [one._asdict() for one in trial.objectives],
+                    "allowed": trial.is_allowed,
+                    "front": trial.number in front,
+                    "runs": trial.runs,
+                }
+                for trial in self.trials
+            ],
+            "failed": self.failed,
+            "importance": list(self.importance),
+        }
 
     @property
     def best(self) -> Trial:
@@ -73,8 +139,9 @@ def tune(
     over: Mapping[str, str | Sequence[Any]],
     trace: Paths = (),
     *,
-    minimise: str | None = None,
-    maximise: str | None = None,
+    minimise: str | Sequence[str] | None = None,
+    maximise: str | Sequence[str] | None = None,
+    subject_to: str | Sequence[str] = (),
     out: str | os.PathLike[str],
     trials: int = 50,
     seeds: int | Sequence[int] = 1,
@@ -93,8 +160,9 @@ def tune(
         scenario: The scenario, or the name or file of one.
         over: The search space, by key: ranges such as `"64MiB..1GiB"`, or choices.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
-        minimise: The metric to minimise, such as `"response.p99"`.
-        maximise: Or the metric to maximise.
+        minimise: The metric to minimise, such as `"response.p99"`, or several.
+        maximise: The metric to maximise, or several; of several objectives the answer is a Pareto front.
+        subject_to: Conditions that the answer must meet, such as `"response.p99<5ms"`.
         out: The folder of results.
         trials: The number of points to try in all.
         seeds: The number of seeds for each point, starting at the scenario's own; or the seeds. Their mean counts.
@@ -110,37 +178,19 @@ def tune(
     """
     if not isinstance(scenario, Scenario):
         scenario = Scenario.load(scenario)
+    conditions = [condition(text) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
     search = Search(
-        scenario, axes_of(over), trace, goal(minimise, maximise), seeds=seeds, trials=trials, seed=tune_seed
+        scenario,
+        axes_of(over),
+        trace,
+        goals(minimise, maximise),
+        conditions,
+        seeds=seeds,
+        trials=trials,
+        seed=tune_seed,
     )
     place = Place(engine, workers, address, search.inputs)
     return search.run(folder_for(out), place, errors() if progress else None)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """A number that the runs of a point give, and whether it is minimised."""
-
-    name: str
-    is_minimum: bool
-    value: Callable[[Sequence[Metrics]], float | None] = field(repr=False)
-    """Its computation from the metrics of a point's cases, in their order; None if they do not give it."""
-    cases: tuple[Assignment, ...] = ((),)
-    """The runs of a point with one seed, each by its changes to the scenario."""
-
-
-def goal(minimise: str | None, maximise: str | None) -> Goal:
-    """Make the goal of a search from the two arguments.
-
-    Raises:
-        CoflashError: None or both are given, or there is no such metric.
-    """
-    if (minimise is None) == (maximise is None):
-        msg = "tune: minimise or maximise is needed, one of them, such as minimise response.p99"
-        raise CoflashError(msg)
-    name = metric(minimise or maximise or "")
-    read = named(name).read
-    return Goal(name, minimise is not None, lambda runs: read(runs[0]))
 
 
 def folder_for(out: str | os.PathLike[str]) -> FolderStore:
@@ -164,7 +214,8 @@ class _Open:
     points: tuple[Point, ...]
     """Its cases."""
     left: int
-    is_failed: bool = False
+    reason: str = ""
+    """Why a run of it failed; empty if none did."""
 
 
 class Search:
@@ -175,7 +226,8 @@ class Search:
         scenario: Scenario,
         axes: Sequence[Axis],
         trace: Paths,
-        wanted: Goal,
+        wanted: Sequence[Goal],
+        conditions: Sequence[Condition] = (),
         *,
         seeds: int | Sequence[int],
         trials: int,
@@ -189,7 +241,8 @@ class Search:
             msg = f"trials: {trials} was given; at least 1 is allowed"
             raise CoflashError(msg)
         self.inputs = inputs_of(scenario, trace)
-        self._scenario, self._axes, self._seeds, self._goal = scenario.with_(workload__trace=[]), axes, seeds, wanted
+        self._scenario, self._axes, self._seeds = scenario.with_(workload__trace=[]), axes, seeds
+        self._goals, self._conditions, self._cases = tuple(wanted), tuple(conditions), wanted[0].cases
         self._trials, self._seed = trials, seed
         self._open: dict[str, list[_Open]] = {}
 
@@ -205,33 +258,37 @@ class Search:
         store.check()
         study = self._study(store.path)
         seeds = self._seeds if isinstance(self._seeds, int) else len(self._seeds)
-        runs_each = seeds * len(self._goal.cases)
+        runs_each = seeds * len(self._cases)
         todo = max(self._trials - sum(map(_is_settled, study.trials)), 0)
         with Watch(console, todo * runs_each) as watch:
-            if todo:
+            if todo and not _hopeless(study):
                 with open_engine(place) as opened:
                     self._work(study, todo, opened, store, watch)
-        return self._tuning(study, store.path)
+        tuning = self._tuning(study, store.path)
+        text = json.dumps(tuning.document(), indent=2, ensure_ascii=False) + "\n"
+        atomic_write.write_file(store.path / DOCUMENT, text)
+        return tuning
 
     def _work(self, study: optuna.Study, todo: int, opened: Engine, store: Store, watch: Watch) -> None:
         for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
             trial = self._open[outcome.job.key].pop()
             trial.left -= 1
-            trial.is_failed |= outcome.failure is not None
+            if outcome.failure is not None:
+                trial.reason = trial.reason or outcome.failure.error
             if not trial.left:
                 self._tell(study, trial, store)
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         for number in range(self._trials - todo, self._trials):
+            if _hopeless(study):
+                return
             study.sampler = self._sampler(number)
             trial = study.ask()
             values = tuple((axis.key, _suggest(trial, axis)) for axis in self._axes)
-            tried = tuple(
-                Point.of(self._scenario, self.inputs, (*values, *case), self._seeds) for case in self._goal.cases
-            )
+            tried = tuple(Point.of(self._scenario, self.inputs, (*values, *case), self._seeds) for case in self._cases)
             if refused := next((point for point in tried if point.refused), None):
                 watch.refused(refused)
-                _fail(study, trial)
+                _fail(study, trial, refused.refused)
                 continue
             jobs = [job for point in tried for job in point.jobs]
             opened = _Open(trial, tried, len(jobs))
@@ -248,28 +305,32 @@ class Search:
         by_seed = list(zip(*(point.jobs for point in opened.points), strict=True))
         keys = [job.key for jobs in by_seed for job in jobs]
         metrics = {key: metrics_of(document) for key, _, document in store.runs(keys)}
-        found = estimate(
-            [] if opened.is_failed else [self._goal.value([metrics[job.key] for job in jobs]) for jobs in by_seed]
-        )
-        if found.mean is None:
-            _fail(study, opened.trial)
+        by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
+        found = [estimate([goal.value(runs) for runs in by_goal]) for goal in self._goals]
+        bound = [(one, estimate([one.value(runs) for runs in by_goal]).mean) for one in self._conditions]
+        means, excess = [one.mean for one in found], [one.excess(mean) for one, mean in bound]
+        if None in means or None in excess:
+            _fail(study, opened.trial, opened.reason or "a run gives no value of an objective or a condition")
             return
         opened.trial.set_user_attr("values", {axis.key: opened.points[0].values[axis.key] for axis in self._axes})
-        opened.trial.set_user_attr("found", found._asdict())
+        opened.trial.set_user_attr("found", [one._asdict() for one in found])
+        opened.trial.set_user_attr("excess", excess)
+        for limit, beyond in zip(self._conditions, excess, strict=True):
+            opened.trial.set_constraint(limit.text, beyond)
         opened.trial.set_user_attr("runs", keys)
-        study.tell(opened.trial, found.mean)
+        study.tell(opened.trial, means)
 
     def _study(self, place: Path) -> optuna.Study:
         library = _optuna()
         from optuna.storages.journal import JournalFileBackend
 
         library.logging.set_verbosity(library.logging.WARNING)
-        content = [self._scenario.hash, __version__, repr(self._goal), repr(self._axes), repr(self._seeds), self._seed]
-        content += [file.sha256 for file in self.inputs]
+        wanted = map(repr, (self._goals, self._conditions, self._axes, self._seeds))
+        content = [self._scenario.hash, __version__, *wanted, self._seed, *(file.sha256 for file in self.inputs)]
         study: optuna.Study = library.create_study(
             storage=library.storages.JournalStorage(JournalFileBackend(str(place / JOURNAL))),
             study_name=hashlib.sha256("\n".join(map(str, content)).encode()).hexdigest()[:16],
-            direction="minimize" if self._goal.is_minimum else "maximize",
+            directions=["minimize" if goal.is_minimum else "maximize" for goal in self._goals],
             load_if_exists=True,
         )
         for stopped in study.get_trials(states=(library.trial.TrialState.RUNNING,)):
@@ -280,15 +341,50 @@ class Search:
     def _tuning(self, study: optuna.Study, place: Path) -> Tuning:
         done = [trial.user_attrs for trial in study.trials if "found" in trial.user_attrs]
         if not done:
-            msg = f"tune: none of {len(study.trials)} trials gave a value of {self._goal.name}"
+            reasons = [trial.user_attrs["failed"] for trial in study.trials if "failed" in trial.user_attrs]
+            names = " and ".join(goal.name for goal in self._goals)
+            stopped = f", and it stopped after {ALIKE_MAX} that failed for the same reason" if _hopeless(study) else ""
+            msg = f"tune: none of {len(reasons)} trials gave a value of {names}{stopped}: {reasons[-1]}"
             raise CoflashError(msg)
         trials = [
-            Trial(number, one["values"], Estimate(**one["found"]), tuple(one["runs"]))
+            Trial(
+                number,
+                one["values"],
+                tuple(Estimate(**found) for found in one["found"]),
+                tuple(one["excess"]),
+                tuple(one["runs"]),
+            )
             for number, one in enumerate(done)
         ]
-        trials.sort(key=lambda trial: trial.found.mean or 0.0, reverse=not self._goal.is_minimum)
+        sign = 1 if self._goals[0].is_minimum else -1
+        trials.sort(key=lambda trial: (sum(max(one, 0) for one in trial.excess), sign * (trial.found.mean or 0.0)))
         best = self._scenario.set(list(trials[0].values.items()))
-        return Tuning(place, self._goal.name, tuple(trials), best, sum(map(_is_settled, study.trials)) - len(trials))
+        failed = sum(map(_is_settled, study.trials)) - len(trials)
+        conditions = tuple(one.text for one in self._conditions)
+        return Tuning(place, self._goals, conditions, tuple(trials), best, failed, self._importance(study, len(done)))
+
+    def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
+        """Tell how much each key matters to each objective.
+
+        PED-ANOVA (Watanabe et al., IJCAI 2023) asks which keys the better trials have in common.
+        """
+        if done < _IMPORTANCE_MIN or len(self._axes) < 2:
+            return ()
+        importance = _optuna().importance
+
+        def of(place: int, sign: int) -> dict[str, float]:
+            found: dict[str, float] = importance.get_param_importances(
+                study,
+                evaluator=importance.PedAnovaImportanceEvaluator(),
+                target=lambda trial: sign * trial.values[place],
+            )
+            return {key: round(share, 6) for key, share in found.items()}
+
+        with warnings.catch_warnings():
+            warnings.simplefilter(
+                "ignore"
+            )  # it is experimental, and it says that less is better, which the sign makes true
+            return tuple(of(place, 1 if goal.is_minimum else -1) for place, goal in enumerate(self._goals))
 
 
 def _suggest(trial: optuna.Trial, axis: Axis) -> str:
@@ -300,9 +396,17 @@ def _suggest(trial: optuna.Trial, axis: Axis) -> str:
     return axis.at(trial.suggest_float(axis.key, 0.0, 1.0))
 
 
-def _fail(study: optuna.Study, trial: optuna.Trial) -> None:
-    trial.set_user_attr("failed", True)
+def _fail(study: optuna.Study, trial: optuna.Trial, reason: str) -> None:
+    trial.set_user_attr("failed", reason)
     study.tell(trial, state=_optuna().trial.TrialState.FAIL)
+
+
+def _hopeless(study: optuna.Study) -> bool:
+    """Whether no trial has a value, and the last ones failed for the same reason, numbers aside."""
+    settled = [trial.user_attrs for trial in study.get_trials(deepcopy=False) if _is_settled(trial)]
+    if len(settled) < ALIKE_MAX or any("found" in attributes for attributes in settled):
+        return False
+    return len({_NUMBER.sub("#", attributes["failed"]) for attributes in settled[-ALIKE_MAX:]}) == 1
 
 
 def _is_settled(trial: optuna.trial.FrozenTrial) -> bool:

@@ -136,7 +136,7 @@ def _outcome(
     against = ", ".join(f"{target.what} {target.paper:g}" for target in inference.targets)
     goal = Goal(f"residual of {inference.name} against {against}", True, inference.best, cases)
     axes = [unknown.axis for unknown in inference.searched(reading)]
-    search = Search(scenario, axes, inference.trace, goal, seeds=1, trials=trials, seed=SEED)
+    search = Search(scenario, axes, inference.trace, [goal], seeds=1, trials=trials, seed=SEED)
     place = Place("local", jobs, None, search.inputs)
     tried = search.run(store, place, console).trials
     found = [

@@ -90,7 +90,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     fn busy_ns(&self) -> u64 {
-        let Busy { gc, other } = self.media.busy();
+        let Busy { gc, other, .. } = self.media.busy();
         gc.ns + other.ns
     }
 }

@@ -30,6 +30,8 @@ impl Recipe {
             seed,
             flash,
             timing: _,
+            endurance: _,
+            energy: _,
             ftl,
             gc,
             cache: _,

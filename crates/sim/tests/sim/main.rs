@@ -1,8 +1,10 @@
 //! Whole runs of scenarios. One program, so that it is linked once.
 
+mod device;
 mod gc_modes;
 mod host;
 mod hybrid;
+mod load;
 mod shadow;
 mod spare;
 mod warm;

@@ -227,7 +227,7 @@ pub(crate) fn detect(
     options: &TraceOptions,
 ) -> Result<Format, WorkloadError> {
     let unreadable = |error: std::io::Error| WorkloadError::trace(file, error.to_string());
-    let ahead = input.peek(SAMPLE_BYTES).map_err(unreadable)?;
+    let ahead = input.sample(SAMPLE_BYTES).map_err(unreadable)?;
     let knows =
         |format: &&Format| matches!(format.detection, Detection::Bytes(recognises) if recognises(ahead));
     if let Some(format) = FORMATS.iter().find(knows) {

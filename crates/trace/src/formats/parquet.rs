@@ -160,7 +160,7 @@ impl Rows {
     fn open(file: CountedFile) -> Result<Self, String> {
         let opened = guarded(|| Ok(SerializedFileReader::new(file)?));
         let file = opened.map_err(|trouble| match trouble {
-            ReadError::Input(problem) => problem,
+            ReadError::Input(problem) | ReadError::Ended(problem) => problem,
             ReadError::Record(fault) | ReadError::Lost(fault) => fault.problem,
         })?;
         let about = file.metadata().file_metadata();

@@ -5,7 +5,7 @@ use coflash_base::{Bytes, Duration};
 use coflash_trace::info::{WorkloadInfo, inspect};
 use coflash_trace::{OnError, TraceOptions};
 use coflash_trace::{TraceEvent, Units, open};
-use coflash_workload::{Op, ReadAhead, Repeat, Source};
+use coflash_workload::{Op, ReadAhead, Repeat, Request, Source};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -144,6 +144,39 @@ fn a_damaged_file_has_a_specific_error() {
     fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     let error = refusal(&[path.to_str().unwrap().to_owned()]);
     assert!(error.contains("cut.zst: the zstd data ends early: the file is truncated"), "{error}");
+}
+
+/// A truncated file under `on_error = "skip"`: its requests, and its remarks.
+fn of_truncated(name: &str, data: &[u8]) -> (Vec<Request>, Vec<String>) {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("truncated");
+    fs::create_dir_all(&directory).unwrap();
+    let path = directory.join(name);
+    fs::write(&path, data).unwrap();
+    let options = TraceOptions { on_error: OnError::Skip, ..TraceOptions::default() };
+    let mut source = open(&[path.to_str().unwrap().to_owned()], &options).unwrap();
+    let (mut batch, mut requests) = (Vec::new(), Vec::new());
+    loop {
+        source.next_batch(&mut batch).unwrap();
+        if batch.is_empty() {
+            return (requests, source.remarks());
+        }
+        requests.extend_from_slice(&batch);
+    }
+}
+
+#[test]
+fn of_a_truncated_file_the_whole_records_are_read_if_errors_are_skipped() {
+    let lines: String = (0..60_000).map(|at| format!("{at} d write {}000 4096\n", at * 4)).collect();
+    let log = format!("fio version 3 iolog\n{lines}");
+    let whole = zstd::encode_all(log.as_bytes(), 1).unwrap();
+    for kept in [whole.len() - 1, whole.len() / 2, whole.len() / 3] {
+        let (requests, remarks) = of_truncated("cut.zst", &whole[..kept]);
+        assert!((1000..=60_000).contains(&requests.len()), "{}", requests.len());
+        let expected =
+            |(at, request): (usize, &Request)| request.offset == at as u64 * 4000 && request.length == 4096;
+        assert!(requests.iter().enumerate().all(expected), "a line that was cut is not a request");
+        assert!(remarks.iter().any(|remark| remark.contains("the file is truncated")), "{remarks:?}");
+    }
 }
 
 fn footprint_gib(info: &WorkloadInfo) -> f64 {

@@ -84,6 +84,19 @@ fn is_zero(duration: &Duration) -> bool {
     *duration == Duration::ZERO
 }
 
+impl Part {
+    /// Whether all requests arrive at time 0.
+    #[must_use]
+    pub fn arrives_at_once(&self) -> bool {
+        let Self { delay, duration, synthetic, preset, phases, tenants, .. } = self;
+        *delay == Duration::ZERO
+            && duration.is_none()
+            && synthetic.as_ref().is_none_or(|synthetic| synthetic.arrival.is_back_to_back())
+            && preset.as_ref().is_none_or(PresetConfig::arrives_at_once)
+            && phases.iter().chain(tenants).all(Self::arrives_at_once)
+    }
+}
+
 impl From<SyntheticConfig> for Part {
     fn from(synthetic: SyntheticConfig) -> Self {
         Self { synthetic: Some(synthetic), ..Self::default() }

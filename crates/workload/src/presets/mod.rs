@@ -45,6 +45,16 @@ impl PresetConfig {
         build_preset!(self, config => PresetWorkload::new(config))
     }
 
+    /// Whether all requests arrive at time 0.
+    #[must_use]
+    pub fn arrives_at_once(&self) -> bool {
+        match self {
+            Self::Jesd219Enterprise(config) => config.arrival.is_back_to_back(),
+            Self::JedecClient(config) => config.arrival.is_back_to_back(),
+            Self::OltpLike(_) => false,
+        }
+    }
+
     /// The title of the workload, or else its name.
     #[must_use]
     pub fn title(&self) -> &'static str {

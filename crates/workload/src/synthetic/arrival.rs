@@ -30,7 +30,8 @@ pub struct BackToBack;
 
 impl Policy for BackToBack {
     type Config = NoParameters;
-    const SUMMARY: &'static str = "All requests arrive at time 0: the device sets the pace (a closed loop).";
+    const SUMMARY: &'static str =
+        "All requests arrive at time 0: the device sets the pace (`replay.mode` is \"closed\" by default).";
     const SOURCE: &'static str = "folklore";
 }
 

@@ -175,6 +175,14 @@ family! { ($)
     }
 }
 
+impl ArrivalConfig {
+    /// Whether all requests arrive at time 0.
+    #[must_use]
+    pub fn is_back_to_back(&self) -> bool {
+        matches!(self, Self::BackToBack(_))
+    }
+}
+
 impl Generator {
     /// Call [`AddressPolicy::start`].
     #[inline]

@@ -104,7 +104,7 @@ function buildAgain(place) {
         ...facts.inputs.flatMap(([file, digest]) => fact(`SHA-256 of ${file}`, digest, true)),
         ...fact("Fingerprint of the scenario", data.hashes[run], true),
         ...fact("Seed", String(facts.seed)),
-        ...fact("Simulated at", `${show(facts.pace, "requests")} requests a second`),
+        ...fact("Simulator", `served ${show(facts.pace, "requests")} requests in a second of real time`),
         ...(facts.memory ? fact("Peak memory", show(facts.memory, "bytes")) : [])),
       ...(facts.remarks.length ? [el("ul", { class: "remarks" }, ...facts.remarks.map((remark) => el("li", {}, remark)))] : []),
       el("details", {}, el("summary", {}, "The whole scenario"), el("pre", { tabindex: 0 }, content)));

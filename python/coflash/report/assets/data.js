@@ -53,13 +53,13 @@ function grouped(value, digits = 0) {
   return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
-/** @type {(unit: "ns" | "bytes", value: number) => Scale} */
+/** @type {(unit: Unit, value: number) => Scale} */
 function scaleOf(unit, value) {
   const scales = data.scales[unit];
   return scales.find(([least]) => Math.abs(value) >= least) ?? scales[scales.length - 1];
 }
 
-/** @type {(value: number, kind: "ns" | "bytes") => string} */
+/** @type {(value: number, kind: Unit) => string} */
 function scaled(value, kind) {
   const [factor, unit] = scaleOf(kind, value);
   const number = value / factor;
@@ -71,10 +71,12 @@ function scaled(value, kind) {
 /** @type {(value: number | null | undefined, unit: Unit) => string} */
 function show(value, unit) {
   if (value == null || !Number.isFinite(value)) return NONE;
+  if (data.scales[unit]) return scaled(value, unit);
   switch (unit) {
-    case "ns": case "bytes": return scaled(value, unit);
     case "share": return `${(value * 100).toFixed(1)}${NARROW}%`;
     case "ratio": return value.toFixed(3);
+    case "years": return `${grouped(value, value < 100 ? 1 : 0)} years`;
+    case "1/s": return value < 100 ? String(Number(value.toPrecision(3))) : grouped(value);
     case "": return Number.isInteger(value) ? grouped(value) : String(Number(value.toPrecision(4)));
     default: return grouped(value);
   }
@@ -97,6 +99,17 @@ function showChange(relative) {
 function verdict(metric, relative) {
   if (!relative || metric.better === "neither") return "";
   return relative < 0 === (metric.better === "less") ? "better" : "worse";
+}
+
+const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
+  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
+
+// Half of the 95 % confidence interval of the mean of two values or more (Student's t).
+/** @type {(values: number[], mean: number) => number} */
+function halfWidth(values, mean) {
+  const n = values.length;
+  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
+  return (T_975[n - 2] ?? 1.96) * deviation / Math.sqrt(n);
 }
 
 /** @type {(text: string) => string} */

@@ -1,7 +1,5 @@
 // Any measure over any key that varied.
 
-const T_975 = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.16, 2.145, 2.131,
-  2.12, 2.11, 2.101, 2.093, 2.086, 2.08, 2.074, 2.069, 2.064, 2.06, 2.056, 2.052, 2.048, 2.045, 2.042];
 const BY_MAX = 12;
 
 const view = (() => {
@@ -31,8 +29,7 @@ function spread(values, ofSeeds) {
   if (view.interval === "range" || (view.interval === "auto" && !ofSeeds)) {
     return { y: mean, low: Math.min(...values), high: Math.max(...values), n };
   }
-  const deviation = Math.sqrt(values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / (n - 1));
-  const half = (T_975[n - 2] ?? 1.96) * deviation / Math.sqrt(n);
+  const half = halfWidth(values, mean);
   return { y: mean, low: mean - half, high: mean + half, n };
 }
 
@@ -113,7 +110,7 @@ function averagedOver() {
   const seeds = pooled.every((key) => key === seedKey);
   const interval = { none: "no interval", range: "least to most" }[view.interval]
     ?? (seeds || view.interval === "confidence" ? "95 % confidence of the mean" : "least to most");
-  const mean = `Mean over ${pooled.map((key) => (key === seedKey ? "seeds" : key.label)).join(", ")} (n = ${least === most ? least : `${least} … ${most}`}); bars: ${interval}.`;
+  const mean = `Mean over ${pooled.map((key) => (key === seedKey ? "seeds" : key.label)).join(", ")} (n = ${least === most ? least : `${least} … ${most}`}); bars: ${interval}${seeds && data.replayed ? ", for preconditioning and random choices on the same trace" : ""}.`;
   return [
     most === 1 ? "Each point is one run (n = 1)." : pooled.length ? mean : "",
     seeds ? "" : "Fix a key in the filter to see one value of it.",

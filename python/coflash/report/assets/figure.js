@@ -185,8 +185,9 @@ class Figure {
       const hit = chart.hits[stop];
       const total = hit.row.parts.reduce((sum, part) => sum + part.value, 0);
       heading = hit.row.label;
-      rows = [{ look: hit.part.look, name: hit.part.name, text: `${chart.bars.show(hit.part.value)} · ${show(hit.part.value / total, "share")}` },
-        { name: "total", text: chart.bars.show(total) }];
+      rows = hit.row.text ? [{ look: hit.part.look, name: hit.part.name, text: chart.bars.show(hit.part.value) }]
+        : [{ look: hit.part.look, name: hit.part.name, text: `${chart.bars.show(hit.part.value)} · ${show(hit.part.value / total, "share")}` },
+          { name: "total", text: chart.bars.show(total) }];
       x = (hit.x0 + hit.x1) / 2;
     } else {
       const { px, py, top, h } = chart.at;

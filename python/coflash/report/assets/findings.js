@@ -60,6 +60,7 @@ function buildFindings(place) {
     " to ", choice("change-to", "To", values(question.to), (code) => { question.to = code; }));
   build();
   place.append(sentence, el("dl", { class: "cards" }), el("p", { class: "note" }));
+  buildWaterfall(place);
   fillFindings();
   return undefined;
 }
@@ -68,19 +69,23 @@ function fillFindings() {
   const place = $("#findings");
   if (!place || !question) return;
   const found = pairs(question.key, question.from, question.to);
+  const ofSeeds = found.length > 1 && meant.every((key) => key === question.key || new Set(found.map(([run]) => key.codes[run])).size === 1);
+  const covered = ofSeeds && data.replayed ? " The interval covers preconditioning and random choices; the trace is the same." : "";
   const cards = CARDS.flatMap((path) => metricAt.get(path) ?? []).map((metric) => {
     const changes = found.map(([a, b]) => change(metric.values[b], metric.values[a])).filter((one) => one != null);
     if (!changes.length) return null;
     const mean = changes.reduce((sum, one) => sum + one, 0) / changes.length;
     const word = verdict(metric, mean);
     const [least, most] = [Math.min(...changes), Math.max(...changes)];
+    const half = halfWidth(changes, mean);
     return el("div", { class: "card" }, el("dt", {}, metric.label),
       el("dd", { class: word }, showChange(mean), word ? el("span", { class: "unseen" }, ` ${word}`) : null),
-      el("dd", {}, changes.length > 1 ? `${showChange(least)} … ${showChange(most)}` : " "));
+      el("dd", {}, ofSeeds ? `[${showChange(mean - half)}, ${showChange(mean + half)}]` : changes.length > 1 ? `${showChange(least)} … ${showChange(most)}` : " "));
   }).filter(Boolean);
   $(".cards", place).replaceChildren(...cards);
   const rest = meant.filter((key) => key !== question.key).map((key) => key.label);
   $(".note", place).textContent = cards.length
-    ? `Mean and range over ${plural(found.length, "pair")} of runs alike in all else${rest.length ? `: ${rest.join(", ")}` : ""}.`
+    ? `${ofSeeds ? "Mean and 95 % confidence interval" : "Mean and range"} over ${plural(found.length, "pair")} of runs alike in all else${rest.length ? `: ${rest.join(", ")}` : ofSeeds ? ", paired by seed" : ""}.${covered}`
     : "No two runs differ in this alone.";
+  fillWaterfall();
 }

@@ -43,7 +43,7 @@ function svg(name, attributes = {}, ...children) {
 // The factor and the name of the unit in which an axis is labelled.
 /** @type {(unit: Unit, most: number) => Scale} */
 function axisUnit(unit, most) {
-  if (unit === "ns" || unit === "bytes") return scaleOf(unit, most);
+  if (data.scales[unit]) return scaleOf(unit, most);
   if (unit === "share") return [0.01, "%"];
   if (unit === "ratio" || unit === "") return [1, ""];
   const [factor, word] = most >= 1e6 ? [1e6, "million "] : most >= 2e4 ? [1e3, "thousand "] : [1, ""];
@@ -290,11 +290,11 @@ function barsHeight(width, chart) {
 /** @type {(chart: BarChart, root: SVGElement, width: number, height: number, colours: Colours) => SVGElement} */
 function drawBars(chart, root, width, height, colours) {
   const { rows, unit, label } = chart.bars;
-  const most = Math.max(1e-9, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, 0)));
+  const most = Math.max(1e-9, ...rows.map((row) => row.parts.reduce((sum, part) => sum + part.value, row.from ?? 0)));
   const longest = Math.max(...rows.map((row) => widthOf(row.label)));
   const above = namesAbove(rows, width);
   const left = above ? 2 : Math.ceil(longest) + 12;
-  const w = width - left - 30;
+  const w = width - left - Math.max(30, ...rows.map((row) => (row.text ? widthOf(row.text) + 14 : 0)));
   const scale = linearScale(0, most, unit, { zero: true, count: Math.max(2, Math.min(6, w / 90)) });
   const [top, bottom] = [6, 44];
   const each = (height - top - bottom) / rows.length;
@@ -314,7 +314,7 @@ function drawBars(chart, root, width, height, colours) {
     const y = above ? start + 17 : start + (each - thick) / 2;
     root.append(above ? text(row.label, left, start + 12, colours, { fill: colours.ink })
       : text(row.label, left - 9, y + thick / 2 + 4, colours, { anchor: "end", fill: colours.ink }));
-    let at = 0;
+    let at = row.from ?? 0;
     for (const part of row.parts) {
       if (!part.value) continue;
       const [from, to] = [px(at), px(at + part.value)];
@@ -325,6 +325,7 @@ function drawBars(chart, root, width, height, colours) {
       hits.push({ x0: from, x1: to, y0: start, y1: start + each, row, part });
       at += part.value;
     }
+    if (row.text) root.append(text(row.text, px(at) + 6, y + thick / 2 + 4, colours, { fill: colours.ink }));
   });
   chart.at = { left, top, w, h: base - top };
   return root;

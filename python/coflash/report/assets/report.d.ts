@@ -4,7 +4,7 @@
 type Run = number;
 /** The place of a value among the values of a key. */
 type Code = number;
-type Unit = "ns" | "bytes" | "share" | "ratio" | "" | "count" | "pages" | "blocks" | "requests";
+type Unit = "ns" | "bytes" | "share" | "ratio" | "" | "count" | "pages" | "blocks" | "requests" | "1/s" | "bytes/s" | "J" | "nJ" | "years";
 type Better = "less" | "more" | "neither";
 type Kind = "all" | "read" | "write";
 type Numbers = (number | null)[];
@@ -18,6 +18,8 @@ interface Data {
   metrics: Metric[];
   sections: Section[];
   causes: Record<string, string>;
+  /** Whether traces are replayed, which are the same for every seed. */
+  replayed: boolean;
   kinds: Kind[];
   lines: string[];
   scenarios: number[][];
@@ -27,7 +29,7 @@ interface Data {
   series: string[];
   details: Shape[];
   runs: Facts[];
-  scales: Record<"ns" | "bytes", Scale[]>;
+  scales: Partial<Record<Unit, Scale[]>>;
   units: Record<string, number>;
 }
 
@@ -122,7 +124,8 @@ interface AxisScale {
 
 interface Axis { label: string; scale: AxisScale; show: (value: number) => string; log?: boolean; plain?: boolean }
 
-interface BarRow { label: string; parts: { name: string; look: Look; value: number }[] }
+/** `from` is where the first part begins; `text` stands behind the last. */
+interface BarRow { label: string; from?: number; text?: string; parts: { name: string; look: Look; value: number }[] }
 
 interface Legend { name: string; look: Look; fixed?: boolean }
 

@@ -1,0 +1,120 @@
+//! Measures of the device as a product: throughput, endurance, energy. All follow from counters of the run.
+
+use crate::metrics::programs;
+use coflash_base::measure::{Report, ratio};
+use coflash_media::Geometry;
+use coflash_scenario::{EnduranceConfig, EnergyConfig, Scenario};
+
+coflash_base::measures! {
+    /// Requests and bytes of the host a second, over the simulated time. In an open loop a device that keeps up has the rate of
+    /// its workload, and not the most that it could do.
+    pub struct Throughput in "throughput", "Throughput" {
+        /// Requests answered a second, trims and flushes included.
+        iops: Option<f64>, "IOPS", per_second, gain;
+        /// Reads answered a second.
+        read_iops: Option<f64>, "IOPS, reads", per_second, gain, untabled;
+        /// Writes answered a second.
+        write_iops: Option<f64>, "IOPS, writes", per_second, gain, untabled;
+        /// Bytes read and written a second.
+        bandwidth: Option<f64>, "bandwidth", bytes_per_second, gain;
+        /// Bytes read a second.
+        read_bandwidth: Option<f64>, "bandwidth, reads", bytes_per_second, gain, untabled;
+        /// Bytes written a second.
+        write_bandwidth: Option<f64>, "bandwidth, writes", bytes_per_second, gain, untabled;
+    }
+}
+
+coflash_base::measures! {
+    /// What the device can take until its blocks are worn out, if all goes on as in this run. They are when they have had
+    /// `endurance.rated_cycles` erases on average: wear is taken as even.
+    pub struct Endurance in "endurance", "Endurance" {
+        /// Bytes that the host can write (TBW, in bytes).
+        tbw_bytes: Option<f64>, "written to end of life", bytes, gain;
+        /// How often a day the host can write the exported capacity, for `endurance.warranty_years` (DWPD). Not for a flash cache
+        /// before disks.
+        drive_writes_per_day: Option<f64>, "drive writes a day", ratio, gain;
+        /// Years at the rate of this run, by day and night.
+        life_years: Option<f64>, "life at this rate", years, gain;
+    }
+}
+
+const OPERATIONS: &[&str] = &["reads", "programs", "erases", "transfers"];
+
+coflash_base::measures! {
+    /// Energy of flash operations, by the scenario's table (`energy`).
+    pub struct EnergyUse in "energy", "Energy of flash" {
+        /// All flash operations.
+        total: f64, "energy", joules, cost;
+        /// Page reads of the array.
+        reads: f64, "energy, page reads", joules, cost, of(OPERATIONS);
+        /// Page programs.
+        programs: f64, "energy, page programs", joules, cost, of(OPERATIONS);
+        /// Block erases.
+        erases: f64, "energy, block erases", joules, cost, of(OPERATIONS);
+        /// Transfers over channels.
+        transfers: f64, "energy, transfers", joules, cost, of(OPERATIONS);
+    }
+}
+
+const DAYS_A_YEAR: u64 = 365;
+const NS_A_YEAR: f64 = DAYS_A_YEAR as f64 * 86_400e9;
+
+/// Add the measures of the device to the report of a finished run, which has the counters of all levels.
+pub(crate) fn add_device(report: &mut Report, scenario: &Scenario, logical_bytes: u64) {
+    let (throughput, energy) = (Throughput::of(report), EnergyUse::of(report, &scenario.energy));
+    let exported_bytes = scenario.hybrid.is_none().then_some(logical_bytes);
+    let endurance = Endurance::of(report, &scenario.endurance, &scenario.flash, exported_bytes);
+    report.add(&throughput);
+    report.add(&endurance);
+    if scenario.energy != EnergyConfig::default() {
+        report.add(&energy);
+    }
+}
+
+impl Throughput {
+    fn of(report: &Report) -> Self {
+        let per_second = |path| ratio(report.count(path), report.end().ns).map(|per_ns| per_ns * 1e9);
+        let [read_bandwidth, write_bandwidth] = ["host_reads_bytes", "host_writes_bytes"].map(per_second);
+        Self {
+            iops: per_second("requests"),
+            read_iops: per_second("response_ns.read.count"),
+            write_iops: per_second("response_ns.write.count"),
+            bandwidth: read_bandwidth.zip(write_bandwidth).map(|(read, write)| read + write),
+            read_bandwidth,
+            write_bandwidth,
+        }
+    }
+}
+
+impl Endurance {
+    fn of(
+        report: &Report,
+        config: &EnduranceConfig,
+        geometry: &Geometry,
+        exported_bytes: Option<u64>,
+    ) -> Self {
+        // Programs that wear the flash out, for each of the run: a page has as many as its block has erases.
+        let rated_pages = u64::from(config.rated_cycles).saturating_mul(geometry.pages().into());
+        let runs = ratio(rated_pages, programs(report));
+        let tbw_bytes = runs.map(|runs| runs * report.count("host_writes_bytes") as f64);
+        let days = u64::from(config.warranty_years) * DAYS_A_YEAR;
+        Self {
+            tbw_bytes,
+            drive_writes_per_day: tbw_bytes
+                .zip(exported_bytes)
+                .map(|(written, exported)| written / exported as f64 / days as f64),
+            life_years: runs.map(|runs| runs * report.end().ns as f64 / NS_A_YEAR),
+        }
+    }
+}
+
+impl EnergyUse {
+    fn of(report: &Report, config: &EnergyConfig) -> Self {
+        let joules = |path, nj: u64| report.count(path) as f64 * nj as f64 / 1e9;
+        let reads = joules("operations.reads_pages", config.page_read.nj);
+        let programs = joules("operations.programs_pages", config.page_program.nj);
+        let erases = joules("operations.erases_blocks", config.block_erase.nj);
+        let transfers = joules("operations.transfers_pages", config.page_transfer.nj);
+        Self { total: reads + programs + erases + transfers, reads, programs, erases, transfers }
+    }
+}

@@ -1,0 +1,127 @@
+//! Devices that keep up with the host and devices that do not, in each loop, and the notes on the latter.
+
+use crate::Settings;
+use coflash_sim::{Metrics, NoObserver, Scenario, run};
+
+const SMALL: &str = r#"
+    flash = { channels = 2, chips_per_channel = 2, blocks_per_plane = 64, pages_per_block = 32 }
+    precondition = { fill = "random", random_passes = 1.0 }
+    workload.synthetic = { requests = 20_000, read_share = "30%" }
+"#;
+
+/// The metrics and the notes on load.
+fn load(settings: Settings<'_>) -> (Metrics, Vec<String>) {
+    let scenario = Scenario::from_toml(SMALL).and_then(|small| small.set(settings)).expect("it is valid");
+    let result = run(&scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
+    let of_load = |note: &&String| note.contains("load.sustained_per_s");
+    (result.metrics().clone(), result.notes().iter().filter(of_load).cloned().collect())
+}
+
+fn poisson(mean: &str) -> String {
+    format!("{{ name = \"poisson\", mean = \"{mean}\" }}")
+}
+
+const ARRIVAL: &str = "workload.synthetic.arrival";
+
+#[test]
+fn requests_that_all_arrive_at_once_wait_for_answers_unless_told_otherwise() {
+    let mean = |requests, mode: Settings<'_>| {
+        let (metrics, notes) = load(&[mode, &[("workload.synthetic.requests", requests)]].concat());
+        (metrics.number("response_ns.all.mean").expect("there are requests"), notes.len())
+    };
+    let ((short, _), (long, notes)) = (mean("5000", &[]), mean("40000", &[]));
+    assert!(long < 1.5 * short, "{short} {long}");
+    assert_eq!(notes, 0);
+    assert_eq!(mean("5000", &[("replay.mode", "closed")]).0, short);
+    let open = [("replay.mode", "open")];
+    let ((short, few), (long, many)) = (mean("5000", &open), mean("40000", &open));
+    assert!(long > 5.0 * short, "{short} {long}");
+    assert_eq!((few, many), (1, 1));
+}
+
+#[test]
+fn a_workload_has_times_if_a_part_of_it_has() {
+    let closed = |workload: &str| {
+        let scenario = Scenario::from_toml(workload).expect("it is valid");
+        scenario.replay_mode() == coflash_sim::scenario::ReplayMode::Closed
+    };
+    for workload in ["", "workload.preset = \"jesd219-enterprise\"", "workload.phases = [{ synthetic = {} }]"]
+    {
+        assert!(closed(workload), "{workload}");
+    }
+    for workload in [
+        "workload.trace = [\"t.csv\"]",
+        "workload.like = [\"t.csv\"]",
+        "workload.disksim = {}",
+        "workload.preset = \"oltp-like\"",
+        "workload.preset = { name = \"jesd219-enterprise\", arrival = \"poisson\" }",
+        "workload.synthetic.arrival = \"poisson\"",
+        "workload.phases = [{ synthetic = {} }, { synthetic = {}, delay = \"1s\" }]",
+        "workload.tenants = [{ synthetic = {} }, { synthetic = { arrival = \"poisson\" } }]",
+        "replay.mode = \"open\"",
+    ] {
+        assert!(!closed(workload), "{workload}");
+    }
+}
+
+#[test]
+fn an_open_loop_is_noted_above_the_rate_of_the_device_and_told_that_rate() {
+    for channel in ["private", "shared"] {
+        let closed = load(&[("timing.channel", channel), ("replay.queue_depth", "256")]).0;
+        let capacity = closed.number("throughput.iops").expect("it takes time");
+        for (load_percent, is_noted) in [(30.0, false), (70.0, false), (120.0, true), (300.0, true)] {
+            let mean = poisson(&format!("{}ns", (1e11 / capacity / load_percent).round()));
+            let (metrics, notes) = load(&[("timing.channel", channel), (ARRIVAL, &mean)]);
+            assert_eq!(
+                notes.len(),
+                usize::from(is_noted),
+                "{channel} {load_percent}: {notes:?} {:?}",
+                metrics.number("load.behind_ns")
+            );
+            let sustained = metrics.number("load.sustained_per_s");
+            assert_eq!(sustained.is_some(), is_noted);
+            if let Some(sustained) = sustained {
+                assert!(
+                    (sustained / capacity - 1.0).abs() < 0.15,
+                    "{channel} {load_percent}: {sustained} of {capacity}"
+                );
+                assert!(notes[0].contains(&format!("{sustained:.0} requests/s")), "{notes:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_burst_that_the_device_works_off_later_is_noted() {
+    let burst = r#"[
+        { synthetic = { requests = 5000, arrival = { name = "poisson", mean = "5ms" } } },
+        { synthetic = { requests = 20000, arrival = { name = "poisson", mean = "10us" } } },
+        { synthetic = { requests = 5000, arrival = { name = "poisson", mean = "5ms" } } },
+    ]"#;
+    let scenario = format!("workload.phases = {burst}\n{}", SMALL.replace("workload.synthetic", "# "));
+    let result = run(&Scenario::from_toml(&scenario).expect("it is valid"), &mut NoObserver);
+    let result = result.unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(result.notes().len(), 1);
+    let (behind, run_ns) = (result.metrics().count("load.behind_ns"), result.metrics().count("simulated_ns"));
+    assert!(behind > run_ns / 20 && behind < run_ns / 2, "{behind} of {run_ns}");
+}
+
+#[test]
+fn writes_answered_before_flash_has_them_are_noted_in_either_loop() {
+    let consistent =
+        [("cooperation", "cdm-consistent"), ("cache.size", "1MiB"), ("workload.synthetic.read_share", "0%")];
+    let (metrics, notes) = load(&consistent);
+    assert_eq!(notes.len(), 1, "{:?}", metrics.number("load.behind_ns"));
+    assert!(notes[0].contains("answered before flash"), "{notes:?}");
+    for (mean, is_noted) in [("30us", true), ("5ms", false)] {
+        let (metrics, notes) = load(&[consistent.as_slice(), &[(ARRIVAL, &poisson(mean))]].concat());
+        assert_eq!(
+            notes.len(),
+            usize::from(is_noted),
+            "{mean}: {notes:?} {:?}",
+            metrics.number("load.behind_ns")
+        );
+    }
+    let waits = [("cooperation", "cdm"), ("cache.size", "1MiB")];
+    assert_eq!(load(&waits).1, Vec::<String>::new());
+}

@@ -1,0 +1,78 @@
+// The mechanism: by which steps the programs of one value of a key become those of another.
+
+const TOTAL = { place: 4 };
+const LESS = { place: 2 };
+const MORE = { place: 7 };
+
+/**
+ * A step: what it is called, and the pages that it adds to the programs of a run.
+ * @type {[string, (at: (path: string) => number) => number][]}
+ */
+const STEPS_OF_PROGRAMS = [
+  ["overwrites known at once", (at) => -at("gc_spared_pages")],
+  ["pages dropped by GC", (at) => -at("gc_drops_pages")],
+  ["dropped pages that came back", (at) => at("drop_rewrites_pages")],
+  ["host writes and evictions", (at) => at("programs_pages.host") + at("programs_pages.evict") - at("drop_rewrites_pages")],
+  ["refresh, wear levelling, destaging, metadata", (at) =>
+    ["refresh", "wear_levelling", "destage", "metadata"].reduce((sum, cause) => sum + at(`programs_pages.${cause}`), 0)],
+  ["valid pages in GC’s victims", (at) => at("programs_pages.gc") + at("gc_spared_pages") + at("gc_drops_pages")],
+];
+
+/** @type {Figure | null} */
+let waterfall = null;
+
+/** The mean over runs. @type {(members: Run[], value: (at: (path: string) => number) => number) => number} */
+function meanOf(members, value) {
+  return members.reduce((sum, run) => sum + value((path) => metricAt.get(path)?.values[run] ?? 0), 0) / members.length;
+}
+
+/** @type {Make} */
+function waterfallChart() {
+  const found = question ? pairs(question.key, question.from, question.to) : [];
+  if (!question || !found.length) return "No two runs differ in this alone.";
+  const [before, after] = [found.map(([run]) => run), found.map(([, run]) => run)];
+  const programs = (/** @type {(path: string) => number} */ at) =>
+    Object.keys(data.causes).reduce((sum, cause) => sum + at(`programs_pages.${cause}`), 0);
+  const name = (/** @type {Code} */ code) => question.key.texts[code];
+  const total = (/** @type {Code} */ code, /** @type {Run[]} */ members) => {
+    const value = meanOf(members, programs);
+    return { label: name(code), text: grouped(Math.round(value)), parts: [{ name: "flash programs", look: TOTAL, value }] };
+  };
+  const steps = STEPS_OF_PROGRAMS.map(([label, pages]) => ({ label, by: meanOf(after, pages) - meanOf(before, pages) }))
+    .filter(({ by }) => Math.abs(by) >= 0.5);
+  let at = meanOf(before, programs);
+  const between = steps.map(({ label, by }) => {
+    const from = Math.min(at, at + by);
+    at += by;
+    const text = `${by < 0 ? "−" : "+"}${grouped(Math.abs(Math.round(by)))}`;
+    return { label, from, text, parts: [{ name: by < 0 ? "fewer programs" : "more programs", look: by < 0 ? LESS : MORE, value: Math.abs(by) }] };
+  });
+  const rows = [total(question.from, before), ...between, total(question.to, after)];
+  return {
+    bars: { rows, unit: "pages", label: "flash programs", show: (value) => plural(Math.round(value), "page") },
+    summary: rows.map((row) => `${row.label}: ${row.text}`).join("; "),
+    table: () => ({ columns: ["step", "pages"], rows: rows.map((row) => [row.label, row.text]) }),
+  };
+}
+
+// A page that GC takes from a buffer is not read, and is clean there.
+/** @type {() => string} */
+function readsSpared() {
+  const found = question ? pairs(question.key, question.from, question.to).map(([, run]) => run) : [];
+  const pages = found.length ? meanOf(found, (at) => at("shadows.from_buffer_pages")) : 0;
+  return pages ? `GC took ${plural(Math.round(pages), "page")} from a buffer: no reads of flash, and no programs when they leave it.` : "";
+}
+
+/** @type {(place: HTMLElement) => void} */
+function buildWaterfall(place) {
+  waterfall = new Figure({ title: "Where the difference comes from", make: waterfallChart, height: barsHeight, legend: false });
+  place.append(waterfall.element);
+  fillWaterfall();
+}
+
+function fillWaterfall() {
+  if (!waterfall) return;
+  waterfall.note.textContent = ["Flash programs, means over the pairs above. The last step is what the others leave: GC cleans other victims, "
+    + "with more or fewer valid pages, once some pages of them need no copy.", readsSpared()].filter(Boolean).join(" ");
+  waterfall.redraw();
+}

@@ -1,0 +1,101 @@
+"""Paired differences between schemes: intervals and tests over seeds, and intervals over slices of the workload."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from coflash.measures.measure import Measure
+from coflash.results.estimate import Estimate, estimate
+from coflash.results.result import Result
+
+SEEDS_OF_A_TRACE = (
+    "Intervals over seeds of a replayed trace cover preconditioning and random choices of the simulator only: the "
+    "trace is the same in every run. How far a measure varies within it: coflash results compare RUN RUN --intervals."
+)
+METHOD = (
+    "Seeds: mean difference of pairs of runs with the same seed, 95 % confidence interval (Student's t), and p of the "
+    "two-sided paired t-test. For a replayed trace it covers preconditioning and random choices only.",
+    "Slices: 95 % percentile interval of the circular block bootstrap over slices of equally many requests, the same "
+    "slices in both runs, and p from its resamples. It covers how the difference varies within this "
+    "workload, not other workloads.",
+    "Several measures are several tests: p is not adjusted for that.",
+)
+"""What the intervals of a table of differences are, in the words of a methods section."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """An interval of a difference, and the probability of one as large if there were none."""
+
+    low: float
+    high: float
+    p: float
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a measure of some runs differs from that of their partners."""
+
+    measure: Measure
+    baseline: float
+    """The mean over the runs compared with."""
+    mean: float
+    """The mean difference."""
+    pairs: int
+    """The number of pairs of runs, each of one seed."""
+    over_seeds: Interval | None
+    """None for a single pair."""
+    over_slices: Interval | None
+    """None for a measure that time series do not give, such as a percentile."""
+
+
+def difference(measure: Measure, baseline: Sequence[Result], others: Sequence[Result]) -> Difference | None:
+    """Compare runs in pairs of the same seed; None if no pair has the measure.
+
+    Args:
+        measure: The measure.
+        baseline: The runs compared with, each of another seed.
+        others: The runs of another scheme.
+    """
+    by_seed = {result.seed: result for result in baseline}
+    pairs = [(by_seed[other.seed], other) for other in others if other.seed in by_seed]
+    if not pairs and len(baseline) == len(others) == 1:
+        pairs = [(baseline[0], others[0])]
+    known = [(a, b) for a, b in pairs if measure.read(a.metrics) is not None and measure.read(b.metrics) is not None]
+    if not known:
+        return None
+    values = [(measure.read(a.metrics) or 0.0, measure.read(b.metrics) or 0.0) for a, b in known]
+    found = estimate([b - a for a, b in values])
+    return Difference(
+        measure,
+        math.fsum(a for a, _ in values) / len(values),
+        found.mean or 0.0,
+        len(known),
+        _by_t(found),
+        _by_slices(measure, known),
+    )
+
+
+def _by_t(found: Estimate) -> Interval | None:
+    if found.half_width is None or found.mean is None:
+        return None
+    return Interval(found.mean - found.half_width, found.mean + found.half_width, found.p_of_zero)
+
+
+def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Interval | None:
+    import numpy as np
+
+    from coflash.results.slices import RESAMPLES, sliced  # needs numpy
+
+    cut = [(sliced(a.series(), measure.path), sliced(b.series(), measure.path)) for a, b in pairs]
+    if any(a is None or b is None for a, b in cut):
+        return None
+    drawn = np.mean([b.resampled() - a.resampled() for a, b in cut if a is not None and b is not None], axis=0)
+    if not np.all(np.isfinite(drawn)):
+        return None
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    # Counted with the observed difference itself, so that p is never 0 (Davison and Hinkley, 1997).
+    beyond = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
+    return Interval(float(low), float(high), min(1.0, 2 * (int(beyond) + 1) / (RESAMPLES + 1)))
