@@ -7,7 +7,8 @@
 //! | concept | place |
 //! |---|---|
 //! | a run from its scenario to its result | `run.rs` |
-//! | service of requests, idle time, completions | `engine.rs` |
+//! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
+//! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
 //! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
 //! | the note on spare space that GC never recovers | `spare.rs` |
 //! | preconditioning, warm devices | `precondition.rs`, `warm/` |
@@ -26,6 +27,7 @@ mod memory;
 mod metrics;
 mod observer;
 mod open_workload;
+mod payload;
 mod precondition;
 mod result;
 mod run;
@@ -35,6 +37,7 @@ mod warm;
 
 pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError, policies};
 pub use describe::describe;
+pub use engine::{Engine, ServiceError};
 pub use error::RunError;
 pub use generate::{Generated, generate};
 pub use input::Input;
@@ -42,6 +45,7 @@ pub use inspect::{inspect, rewrite};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use metrics::{Metrics, lists, sections};
 pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
+pub use payload::{PartOfPage, Payload};
 pub use result::{RunResult, Simulator, Workload};
 pub use run::{run, run_from};
 pub use series::Series;

@@ -1,12 +1,12 @@
 //! A run: warm up, replay, measure.
 
-use crate::engine::{Engine, OutOfSpace};
+use crate::engine::{Engine, ServiceError};
 use crate::error::RunError;
 use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
 use crate::open_workload::OpenWorkload;
 use crate::precondition::precondition;
-use crate::result::{RunResult, Simulator, Workload};
+use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
 use coflash_base::{Seed, Time};
 use coflash_ftl::Ftl;
@@ -17,6 +17,7 @@ use coflash_scenario::{Remap, ReplayMode, Scenario, Stack, for_stack};
 use coflash_workload::{BATCH_REQUESTS, Request, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::convert::Infallible;
 
 /// Run a scenario.
 ///
@@ -98,7 +99,7 @@ fn measure(
     for_stack!(stack, level => measure_engine(scenario, Engine::new(scenario, level, media), workload, observer))
 }
 
-fn measure_engine<L: Level<M>, M: SimulatedMedia>(
+fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     mut engine: Engine<L, M>,
     workload: OpenWorkload<'_>,
@@ -109,19 +110,16 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia>(
     replay(scenario, &mut engine, source.as_mut(), observer)?;
     let wall_seconds = stopwatch.seconds();
 
-    let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
-    let measured = engine.finish();
-    let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
     let remarks = source.remarks();
     drop(source);
     let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
-    Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
+    Ok(engine.result(scenario, workload, wall_seconds))
 }
 
 /// Pages between two checks of the observer within a batch: long requests must not delay Ctrl-C.
 const LOOK_PAGES: u64 = 1 << 14;
 
-fn replay<L: Level<M>, M: SimulatedMedia>(
+fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
     source: &mut dyn Source,
@@ -170,7 +168,8 @@ fn replay<L: Level<M>, M: SimulatedMedia>(
     }
     loop {
         observer.progress(Phase::Replay, source.progress(), served)?;
-        if !engine.drain(LOOK_PAGES) {
+        let Ok(more) = engine.drain(LOOK_PAGES);
+        if !more {
             break;
         }
     }
@@ -225,21 +224,21 @@ impl Issuer {
     }
 
     #[inline]
-    fn issue<L: Level<M>, M: SimulatedMedia>(
+    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         request: &Request,
         engine: &mut Engine<L, M>,
-    ) -> Result<(), OutOfSpace> {
+    ) -> Result<(), ServiceError<Infallible>> {
         let arrival = self.arrival(request);
         match self {
-            Self::Open { .. } => engine.issue(request, arrival).map(drop),
+            Self::Open { .. } => engine.issue(request, arrival, ()).map(drop),
             Self::Closed { queue_depth, under_way, answers, now } => {
                 if under_way == queue_depth {
                     *now = Self::next_answer(answers, engine).max(*now);
                     *under_way -= 1;
                 }
-                engine.advance(*now, |at| answers.push(Reverse(at)));
-                if let Some(at) = engine.issue(request, *now)? {
+                let Ok(()) = engine.advance(*now, |at| answers.push(Reverse(at)));
+                if let Some(at) = engine.issue(request, *now, ())? {
                     answers.push(Reverse(at));
                 }
                 *under_way += 1;
@@ -249,7 +248,7 @@ impl Issuer {
     }
 
     /// The earliest completion, after processing all events before it.
-    fn next_answer<L: Level<M>, M: SimulatedMedia>(
+    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         answers: &mut BinaryHeap<Reverse<Time>>,
         engine: &mut Engine<L, M>,
     ) -> Time {
@@ -258,7 +257,7 @@ impl Issuer {
                 (Some(Reverse(known)), Some(event)) if *known < event => break,
                 (Some(_), None) => break,
                 (_, Some(_)) => {
-                    engine.step(|at| answers.push(Reverse(at)));
+                    let Ok(()) = engine.step(|at| answers.push(Reverse(at)));
                 }
                 (None, None) => unreachable!("a request under way has an answer to come"),
             }
@@ -268,7 +267,7 @@ impl Issuer {
 }
 
 /// Read the rest of the workload to determine the required capacity.
-fn out_of_space<L: Level<M>, M: SimulatedMedia>(
+fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
     source: &mut dyn Source,
