@@ -98,6 +98,15 @@ pub trait Nvm: Clock {
     fn fence(&mut self);
 }
 
+/// The page of the request under way, on the host's side.
+pub trait HostPage {
+    /// Set the data of the next page write: `data` at byte `start` of the page.
+    fn host_writes(&mut self, start: usize, data: &[u8]);
+
+    /// The page that the last read returned.
+    fn host_reads(&self) -> &[u8];
+}
+
 /// The outside world of the firmware: flash and cache memory.
 pub trait Media: Flash + Nvm {}
 

@@ -9,7 +9,8 @@
 //! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
 use crate::{
-    Access, BlockId, Cause, Clock, Contents, DieId, Flash, Geometry, Memory, Nvm, Oob, Place, Ppn, Slot,
+    Access, BlockId, Cause, Clock, Contents, DieId, Flash, Geometry, HostPage, Memory, Nvm, Oob, Place, Ppn,
+    Slot,
 };
 use coflash_base::{Duration, Index, Lpn, Time};
 use std::ops::Range;
@@ -174,18 +175,6 @@ impl Image {
         self.power =
             Some(Power { durable, undecided: Vec::new(), side: Side::Both, steps_left: u64::MAX, steps: 0 });
         self
-    }
-
-    /// Set the host's data for the next page write: `data` at byte `start` of the page.
-    pub fn host_writes(&mut self, start: usize, data: &[u8]) {
-        self.covered = start..start + data.len();
-        self.host[self.covered.clone()].copy_from_slice(data);
-    }
-
-    /// The page that the last read returned to the host.
-    #[must_use]
-    pub fn host_reads(&self) -> &[u8] {
-        &self.host
     }
 
     /// Put data into the page buffer, as if it had been read from flash.
@@ -443,6 +432,17 @@ impl Image {
     pub fn set_words(&mut self, words: &[u64]) {
         self.switch().durable.words.copy_from_slice(words);
         self.cells = self.switch().durable.clone();
+    }
+}
+
+impl HostPage for Image {
+    fn host_writes(&mut self, start: usize, data: &[u8]) {
+        self.covered = start..start + data.len();
+        self.host[self.covered.clone()].copy_from_slice(data);
+    }
+
+    fn host_reads(&self) -> &[u8] {
+        &self.host
     }
 }
 

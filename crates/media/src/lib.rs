@@ -6,6 +6,7 @@
 //! | concept | place |
 //! |---|---|
 //! | the traits of a media: [`Flash`], [`Nvm`], [`Backed`] for disks behind flash | `contract.rs` |
+//! | the data of the host's request, where a media holds bytes ([`HostPage`]) | `contract.rs` |
 //! | causes of programs ([`Cause`]), sources and destinations of data ([`Place`]) | `operation.rs` |
 //! | geometry of flash, with a legend of the units | `geometry.rs` |
 //! | dies with private channels, and dies that share channels | `timeline.rs`, `channel.rs` |
@@ -30,7 +31,7 @@ mod timing;
 mod untimed;
 
 pub use contents::Contents;
-pub use contract::{Backed, Clock, Flash, Media, Nvm, Transfer};
+pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
 pub use geometry::{BlockId, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};

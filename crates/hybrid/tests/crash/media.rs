@@ -8,7 +8,8 @@ use coflash_hybrid::{Found, Label, TierMedia};
 use coflash_media::disk::Direction;
 use coflash_media::image::{Image, ImageError, Spare};
 use coflash_media::{
-    Access, Backed, BlockId, Cause, Clock, DieId, Flash, Geometry, Nvm, Oob, Place, Ppn, Slot, Transfer,
+    Access, Backed, BlockId, Cause, Clock, DieId, Flash, Geometry, HostPage, Nvm, Oob, Place, Ppn, Slot,
+    Transfer,
 };
 use std::collections::BTreeMap;
 
