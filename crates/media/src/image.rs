@@ -9,9 +9,10 @@
 //! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
 use crate::{
-    Access, BlockId, Cause, Clock, DieId, Flash, Geometry, HostPage, Memory, Nvm, Oob, Place, Ppn, Slot,
+    Access, BlockId, Cause, Clock, Contents, DieId, Flash, Geometry, HostPage, Memory, Nvm, Oob, Place, Ppn,
+    Slot,
 };
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Duration, Index, Lpn, Time};
 use std::ops::Range;
 
 /// A flash operation in the log, for comparing the calls to two media.
@@ -122,6 +123,8 @@ pub struct Image {
     page_bytes: usize,
     pages: Vec<Page>,
     data: Vec<u8>,
+    /// The erase count of each block.
+    erases: Vec<u32>,
     cells: Cells,
     /// The power switch; `None` if power cannot be cut.
     power: Option<Power>,
@@ -145,6 +148,7 @@ impl Image {
             page_bytes,
             pages: vec![Page::Erased; geometry.pages() as usize],
             data: vec![0; geometry.pages() as usize * page_bytes],
+            erases: vec![0; geometry.blocks() as usize],
             cells: Cells::default(),
             power: None,
             host: vec![0; page_bytes],
@@ -196,7 +200,14 @@ impl Image {
         }
     }
 
-    /// All programmed pages with their out-of-band data, or `None` for a torn page: the input of recovery.
+    /// What recovery finds.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let (words, pages) = (self.words().to_vec(), self.programmed().collect());
+        Contents { words, pages, erases: self.erases.clone() }
+    }
+
+    /// All programmed pages with their out-of-band data, or `None` for a torn page.
     pub fn programmed(&self) -> impl Iterator<Item = (Ppn, Option<Oob>)> + '_ {
         (0..).map(Ppn::new).zip(&self.pages).filter_map(|(page, content)| match content {
             Page::Erased => None,
@@ -494,6 +505,7 @@ impl Flash for Image {
         self.step(Side::Device)?;
         self.pages[pages.clone()].fill(Page::Torn);
         self.step(Side::Device)?;
+        self.erases[block.index()] += 1;
         self.pages[pages].fill(Page::Erased);
         Ok(())
     }

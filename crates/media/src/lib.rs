@@ -13,10 +13,12 @@
 //! | moments whose time is not known yet | `moment.rs`, `channel.rs` |
 //! | disks: mechanics, schedulers, arrays | [`disk`] |
 //! | transfers of disks in simulated time | `behind.rs` |
+//! | what is left of a device after a power cut ([`Contents`]) | `contents.rs` |
 //! | bytes, the rules of NAND, power cuts | [`image`] |
 
 mod behind;
 mod channel;
+mod contents;
 mod contract;
 pub mod disk;
 mod geometry;
@@ -28,6 +30,7 @@ mod timeline;
 mod timing;
 mod untimed;
 
+pub use contents::Contents;
 pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
 pub use geometry::{BlockId, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
