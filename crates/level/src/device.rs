@@ -107,6 +107,12 @@ impl<L: Cooperates> CacheLevel<L> {
 
 /// A device.
 impl CacheLevel<Ftl> {
+    /// Whether a page has data, cached or in flash; true also for one whose trim is not committed yet.
+    #[must_use]
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.cache().lookup(lpn).is_some() || self.below().lookup(lpn).is_some()
+    }
+
     /// Create an erased device with an empty cache.
     ///
     /// # Errors

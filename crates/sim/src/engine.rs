@@ -512,6 +512,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         &self.level
     }
 
+    /// The media.
+    pub fn media(&self) -> &M {
+        &self.media
+    }
+
     /// The media, for what is no operation of the levels.
     pub fn media_mut(&mut self) -> &mut M {
         &mut self.media

@@ -47,7 +47,7 @@ pub use metrics::{Metrics, lists, sections};
 pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
 pub use payload::{PartOfPage, Payload};
 pub use result::{RunResult, Simulator, Workload};
-pub use run::{run, run_from};
+pub use run::{run, run_from, run_on};
 pub use series::Series;
 pub use warm::{WarmDevice, WarmError, WarmFileError, warm, warm_key};
 

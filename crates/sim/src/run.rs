@@ -61,6 +61,23 @@ pub fn run_from(
     on_flash(scenario, flash, OpenWorkload::new, observer, |_, _| Ok(()))
 }
 
+/// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a time after
+/// the last request: work that is due by then is done.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_on(
+    scenario: &Scenario,
+    stack: Stack,
+    media: Timeline,
+    until: Time,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let pages = for_stack!(&stack, level => Level::<Timeline>::logical_pages(level));
+    let workload = OpenWorkload::new(scenario, pages, observer)?;
+    measure(scenario, stack, media, workload, Some(until), observer)
+}
+
 /// Open the workload, prepare the flash, put the other levels above it, and measure.
 fn on_flash<'a>(
     scenario: &'a Scenario,
@@ -73,7 +90,7 @@ fn on_flash<'a>(
     let workload = open(scenario, flash.logical_pages(), observer)?;
     let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
     warm_up(&mut flash, observer)?;
-    measure(scenario, scenario.stack_over(flash)?, scenario.timeline(), workload, observer)
+    measure(scenario, scenario.stack_over(flash)?, scenario.timeline(), workload, None, observer)
 }
 
 /// Run a scenario of a flash cache in front of disks.
@@ -85,29 +102,31 @@ fn run_hybrid(
     let disks = scenario.disks(config)?;
     let stack = scenario.hybrid_stack(config, &disks)?;
     let workload = OpenWorkload::new(scenario, disks.pages() as u32, observer)?;
-    measure(scenario, stack, scenario.timeline().with_disks(disks), workload, observer)
+    measure(scenario, stack, scenario.timeline().with_disks(disks), workload, None, observer)
 }
 
-/// Replay the workload, and collect its result.
+/// Replay the workload and go on until a time after it, if one is given; collect the result.
 fn measure(
     scenario: &Scenario,
     stack: Stack,
     media: Timeline,
     workload: OpenWorkload<'_>,
+    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    for_stack!(stack, level => measure_engine(scenario, Engine::new(scenario, level, media), workload, observer))
+    for_stack!(stack, level => measure_engine(scenario, Engine::new(scenario, level, media), workload, until, observer))
 }
 
 fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     mut engine: Engine<L, M>,
     workload: OpenWorkload<'_>,
+    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let OpenWorkload { mut source, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
-    replay(scenario, &mut engine, source.as_mut(), observer)?;
+    replay(scenario, &mut engine, source.as_mut(), until, observer)?;
     let wall_seconds = stopwatch.seconds();
 
     let remarks = source.remarks();
@@ -123,6 +142,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
     source: &mut dyn Source,
+    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     let mut issuer = Issuer::new(scenario);
@@ -165,6 +185,9 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
                  \"closed\", or a larger replay.time_scale"
             )));
         }
+    }
+    if let Some(until) = until {
+        let Ok(()) = engine.advance(until, |_| {});
     }
     loop {
         observer.progress(Phase::Replay, source.progress(), served)?;
