@@ -116,9 +116,7 @@ impl<D: Disk> Disk for LossyDisk<'_, D> {
         }
         let mut synced = self.synced();
         for number in sectors::touched(offset, bytes.len()) {
-            if !synced.contains_key(&number) {
-                synced.insert(number, sectors::read(&self.inner, number)?);
-            }
+            sectors::get(&mut synced, number, &self.inner)?;
         }
         self.inner.write_at(bytes, offset)?;
         // What a write under way leaves is some of its sectors, as with any other write since the last sync.

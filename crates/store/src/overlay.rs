@@ -42,12 +42,7 @@ impl<D: Disk> Disk for Overlay<D> {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let (written, size_bytes) = &mut *self.written();
         for number in sectors::touched(offset, bytes.len()) {
-            let sector = match written.entry(number) {
-                std::collections::btree_map::Entry::Occupied(entry) => entry.into_mut(),
-                std::collections::btree_map::Entry::Vacant(entry) => {
-                    entry.insert(sectors::read(&self.below, number)?)
-                }
-            };
+            let sector = sectors::get(written, number, &self.below)?;
             let (within, there) = sectors::overlap(number, offset, bytes.len());
             sector[within].copy_from_slice(&bytes[there]);
         }

@@ -2,6 +2,7 @@
 
 use crate::disk::{Disk, SECTOR_BYTES};
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::io;
 use std::ops::Range;
 
@@ -17,11 +18,16 @@ pub(crate) fn touched(offset: u64, len: usize) -> Range<u64> {
     offset / size..(offset + len as u64).div_ceil(size)
 }
 
-/// Read a sector of a disk.
-pub(crate) fn read(disk: &impl Disk, number: u64) -> io::Result<Box<Sector>> {
-    let mut sector = Box::new([0; SECTOR_BYTES]);
-    disk.read_at(&mut *sector, number * SECTOR_BYTES as u64)?;
-    Ok(sector)
+/// The sector of a number among `sectors`; what is not there yet is read from a disk.
+pub(crate) fn get<'a>(sectors: &'a mut Sectors, number: u64, disk: &impl Disk) -> io::Result<&'a mut Sector> {
+    Ok(match sectors.entry(number) {
+        Entry::Occupied(entry) => entry.into_mut(),
+        Entry::Vacant(entry) => {
+            let mut sector = Box::new([0; SECTOR_BYTES]);
+            disk.read_at(&mut *sector, number * SECTOR_BYTES as u64)?;
+            entry.insert(sector)
+        }
+    })
 }
 
 /// The common part of a sector and `len` bytes at `offset`: its place in the sector and in the bytes.
