@@ -133,6 +133,11 @@ impl Fragile {
         self.flash.programmed().map(found).collect()
     }
 
+    /// The erase count of each block.
+    pub(crate) fn erases(&self) -> Vec<u32> {
+        self.flash.contents().erases
+    }
+
     /// What the spare area of a page says.
     pub(crate) fn label_of(&self, page: Ppn) -> Option<Label> {
         let [page, dirty, version] = self.flash.spare(page)?;
