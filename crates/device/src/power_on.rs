@@ -61,8 +61,7 @@ pub(crate) fn power_on<M: Media<When = When>>(
         None => Device::new(&config).map_err(ScenarioError::from)?,
         Some(contents) => {
             let io = &mut Io { media, hook: CopyAll, start: When::at(Time::ZERO) };
-            Device::recover(&config, &contents.words, contents.pages.iter().copied(), io)
-                .map_err(StartError::Recovery)?
+            Device::recover(&config, contents, io).map_err(StartError::Recovery)?
         }
     };
     Ok(scenario.link_over(device))

@@ -1,4 +1,4 @@
-//! The media of a served device: the bytes of a container, and the time that operations on them would take.
+//! The media of a served device: its bytes in a container, and the time that operations on them would take.
 
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Time};
@@ -6,18 +6,12 @@ use coflash_media::{
     Access, BlockId, Busy, Cause, Clock, DieId, Finished, Flash, HostPage, Nvm, Oob, Place, Ppn,
     SimulatedMedia, Slot, Timeline, When,
 };
+use coflash_store::{Disk, Store, StoreError};
 
-/// Bytes and the timeline. An operation is done to the bytes first, so that one that fails takes no time.
-pub struct Served<B> {
-    pub(crate) bytes: B,
-    timeline: Timeline,
-}
-
-impl<B> Served<B> {
-    /// Put an idle timeline beside bytes.
-    pub fn new(bytes: B, timeline: Timeline) -> Self {
-        Self { bytes, timeline }
-    }
+/// A store and the timeline. An operation is done to the store first: one that fails takes no time.
+pub(crate) struct Served<D> {
+    pub(crate) store: Store<D>,
+    pub(crate) timeline: Timeline,
 }
 
 /// The moment of an operation on the timeline, which cannot fail.
@@ -28,7 +22,7 @@ macro_rules! moment {
     }};
 }
 
-impl<B> Clock for Served<B> {
+impl<D: Disk> Clock for Served<D> {
     type When = When;
 
     fn later(&self, after: When, by: Duration) -> When {
@@ -44,11 +38,11 @@ impl<B> Clock for Served<B> {
     }
 }
 
-impl<B: Flash<When = ()>> Flash for Served<B> {
-    type Error = B::Error;
+impl<D: Disk> Flash for Served<D> {
+    type Error = StoreError;
 
-    fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: When) -> Result<When, B::Error> {
-        self.bytes.read(page, to, cause, ())?;
+    fn read(&mut self, page: Ppn, to: Place, cause: Cause, after: When) -> Result<When, StoreError> {
+        self.store.read(page, to, cause, ())?;
         moment!(self.timeline.read(page, to, cause, after))
     }
 
@@ -59,18 +53,18 @@ impl<B: Flash<When = ()>> Flash for Served<B> {
         from: Place,
         cause: Cause,
         after: When,
-    ) -> Result<When, B::Error> {
-        self.bytes.program(page, oob, from, cause, ())?;
+    ) -> Result<When, StoreError> {
+        self.store.program(page, oob, from, cause, ())?;
         moment!(self.timeline.program(page, oob, from, cause, after))
     }
 
-    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, B::Error> {
-        self.bytes.copy(from, to, oob, cause, ())?;
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, StoreError> {
+        self.store.copy(from, to, oob, cause, ())?;
         moment!(self.timeline.copy(from, to, oob, cause, after))
     }
 
-    fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, B::Error> {
-        self.bytes.erase(block, cause, ())?;
+    fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, StoreError> {
+        self.store.erase(block, cause, ())?;
         moment!(self.timeline.erase(block, cause, after))
     }
 
@@ -83,32 +77,32 @@ impl<B: Flash<When = ()>> Flash for Served<B> {
     }
 }
 
-impl<B: Nvm<When = ()>> Nvm for Served<B> {
+impl<D: Disk> Nvm for Served<D> {
     fn access(&mut self, slot: Slot, access: Access, after: When) -> When {
-        self.bytes.access(slot, access, ());
+        self.store.access(slot, access, ());
         self.timeline.access(slot, access, after)
     }
 
     fn store(&mut self, word: u32, value: u64) {
-        self.bytes.store(word, value);
+        self.store.store(word, value);
     }
 
     fn fence(&mut self) {
-        self.bytes.fence();
+        self.store.fence();
     }
 }
 
-impl<B: HostPage> HostPage for Served<B> {
+impl<D: Disk> HostPage for Served<D> {
     fn host_writes(&mut self, start: usize, data: &[u8]) {
-        self.bytes.host_writes(start, data);
+        self.store.host_writes(start, data);
     }
 
     fn host_reads(&self) -> &[u8] {
-        self.bytes.host_reads()
+        self.store.host_reads()
     }
 }
 
-impl<B: Flash<When = ()> + Nvm> SimulatedMedia for Served<B> {
+impl<D: Disk> SimulatedMedia for Served<D> {
     fn tell(&mut self, when: When, tag: u32) {
         self.timeline.tell(when, tag);
     }

@@ -4,43 +4,43 @@
 //! requests at the same times give the same result, and so does the trace of the session in a simulation
 //! ([`twin`](crate::twin)).
 
-use crate::container::Container;
 use crate::power_on::{StartError, power_on};
 use crate::recorder::Recorder;
 use crate::served::Served;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
-use coflash_media::{Contents, Flash};
+use coflash_media::Contents;
 use coflash_scenario::{PlainStack, Scenario};
 use coflash_sim::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
+use coflash_store::{Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
 use std::io;
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure<E> {
-    /// The power of the device is off.
-    #[error("the power of the device is off")]
-    PowerCut,
+pub enum Failure {
     /// It reaches beyond the end of the device.
     #[error("the request reaches beyond the end of the device")]
     BeyondEnd,
-    /// A flash operation failed, or the container cannot be written.
-    #[error("{0}")]
-    Media(E),
+    /// The power of the device is off, a page is damaged, or the host's files cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The data of a cache slot is damaged.
+    #[error("the data of a cache slot does not match its checksum")]
+    DamagedSlot,
 }
 
-impl<E> From<ServiceError<E>> for Failure<E> {
-    fn from(error: ServiceError<E>) -> Self {
+impl From<ServiceError<StoreError>> for Failure {
+    fn from(error: ServiceError<StoreError>) -> Self {
         match error {
             ServiceError::OutOfSpace => Self::BeyondEnd,
-            ServiceError::Media(error) => Self::Media(error),
+            ServiceError::Media(error) => Self::Store(error),
         }
     }
 }
 
 /// The moment of an answer on the timeline, or why there is none.
-pub type Answer<B> = Result<Time, Failure<<B as Flash>::Error>>;
+pub type Answer = Result<Time, Failure>;
 
 /// A power cut to come: within a request, at a step that `seed` draws, or soon after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,22 +64,22 @@ pub enum CutAt {
 const CUT_STEPS: u64 = 16;
 
 /// What a session leaves.
-pub struct Ended<B> {
+pub struct Ended<D> {
     /// Its result: of all requests before the one that a power cut interrupted.
     pub result: RunResult,
     /// The time up to which the result goes.
     pub end: Time,
-    /// The bytes as they are.
-    pub bytes: B,
+    /// The store as it is.
+    pub store: Store<D>,
 }
 
 /// Zeros that are written at once, in bytes.
 const ZEROS_BYTES: u64 = 1 << 20;
 
 /// A device under power.
-pub struct Session<B: Container> {
+pub struct Session<D: Disk> {
     scenario: Scenario,
-    engine: Engine<PlainStack, Served<B>>,
+    engine: Engine<PlainStack, Served<D>>,
     recorder: Recorder,
     now: Time,
     page_bytes: u64,
@@ -92,19 +92,19 @@ pub struct Session<B: Container> {
     before: Option<(Time, RunResult)>,
 }
 
-impl<B: Container> Session<B> {
+impl<D: Disk> Session<D> {
     /// Power the device of a scenario on: an erased one, or what was `found` in its container.
     ///
     /// # Errors
     /// The scenario cannot be served, or the device cannot be recovered.
     pub fn start(
         scenario: Scenario,
-        bytes: B,
+        store: Store<D>,
         found: Option<&Contents>,
         recorder: Recorder,
         cut: Option<Cut>,
-    ) -> Result<Self, StartError<B::Error>> {
-        let mut media = Served::new(bytes, scenario.timeline());
+    ) -> Result<Self, StartError<StoreError>> {
+        let mut media = Served { store, timeline: scenario.timeline() };
         let stack = power_on(&scenario, found, &mut media)?;
         let page_bytes = scenario.flash.page_size.count;
         let engine = Engine::new(&scenario, stack, media);
@@ -126,7 +126,7 @@ impl<B: Container> Session<B> {
     ///
     /// # Errors
     /// A page cannot be read.
-    pub fn read(&mut self, offset: u64, data: &mut [u8], now: Time) -> Answer<B> {
+    pub fn read(&mut self, offset: u64, data: &mut [u8], now: Time) -> Answer {
         self.issue(Op::Read, offset, data.len() as u64, data, now)
     }
 
@@ -134,7 +134,7 @@ impl<B: Container> Session<B> {
     ///
     /// # Errors
     /// A page cannot be written: from then on, none can.
-    pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> Answer<B> {
+    pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> Answer {
         self.issue(Op::Write, offset, data.len() as u64, data, now)
     }
 
@@ -142,7 +142,7 @@ impl<B: Container> Session<B> {
     ///
     /// # Errors
     /// A flash operation failed.
-    pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> Answer<B> {
+    pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> Answer {
         self.issue(Op::Trim, offset, length, (), now)
     }
 
@@ -150,9 +150,9 @@ impl<B: Container> Session<B> {
     ///
     /// # Errors
     /// A flash operation failed, or the container cannot be written.
-    pub fn flush(&mut self, now: Time) -> Answer<B> {
+    pub fn flush(&mut self, now: Time) -> Answer {
         let at = self.issue(Op::Flush, 0, 0, (), now)?;
-        self.sync_point().map_err(Failure::Media)?;
+        self.sync_point()?;
         Ok(at)
     }
 
@@ -161,7 +161,7 @@ impl<B: Container> Session<B> {
     ///
     /// # Errors
     /// See [`write`](Self::write).
-    pub fn write_zeroes(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer<B> {
+    pub fn write_zeroes(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
         let end = offset + length;
         let first = offset.next_multiple_of(self.page_bytes);
         let last = end / self.page_bytes * self.page_bytes;
@@ -174,7 +174,7 @@ impl<B: Container> Session<B> {
         Ok(head.max(whole).max(tail))
     }
 
-    fn write_zero_bytes(&mut self, mut from: u64, end: u64, now: Time) -> Answer<B> {
+    fn write_zero_bytes(&mut self, mut from: u64, end: u64, now: Time) -> Answer {
         let mut zeros = std::mem::take(&mut self.zeros);
         zeros.resize((end - from).min(ZEROS_BYTES).max(zeros.len() as u64) as usize, 0);
         let mut latest = Ok(now);
@@ -209,35 +209,35 @@ impl<B: Container> Session<B> {
     ///
     /// # Errors
     /// A flash operation failed.
-    pub fn pass_time(&mut self, now: Time) -> Result<(), Failure<B::Error>> {
-        self.under_power(now, |session| session.engine.advance(session.now, |_| {}).map_err(Failure::Media))
+    pub fn pass_time(&mut self, now: Time) -> Result<(), Failure> {
+        self.under_power(now, |session| Ok(session.engine.advance(session.now, |_| {})?))
     }
 
-    /// See [`Container::sync_point`].
+    /// See [`Store::sync_point`].
     ///
     /// # Errors
     /// The container cannot be written.
-    pub fn sync_point(&mut self) -> Result<(), B::Error> {
-        self.engine.media_mut().bytes.sync_point()
+    pub fn sync_point(&mut self) -> Result<(), StoreError> {
+        self.engine.media_mut().store.sync_point()
     }
 
-    /// See [`Container::write_out`].
+    /// See [`Store::write_out`].
     ///
     /// # Errors
     /// The container cannot be written.
-    pub fn write_out(&mut self) -> Result<(), B::Error> {
-        self.engine.media_mut().bytes.write_out()
+    pub fn write_out(&mut self) -> Result<(), StoreError> {
+        self.engine.media_mut().store.write_out()
     }
 
     /// Cut the power of the device, between two requests.
     pub fn cut(&mut self) {
         self.before = Some((self.now, self.result()));
-        self.engine.media_mut().bytes.cut_after(0);
+        self.engine.media_mut().store.cut_after(0);
     }
 
     /// Whether the power of the device is off.
     pub fn is_off(&self) -> bool {
-        self.engine.media().bytes.is_off()
+        self.engine.media().store.is_off()
     }
 
     /// The measures so far.
@@ -256,11 +256,11 @@ impl<B: Container> Session<B> {
     ///
     /// # Errors
     /// The trace of the session cannot be written.
-    pub fn end(mut self) -> io::Result<Ended<B>> {
+    pub fn end(mut self) -> io::Result<Ended<D>> {
         let before = if self.is_off() { self.before.take() } else { None };
         let (end, result) = before.unwrap_or_else(|| (self.now, self.result()));
         self.recorder.finish()?;
-        Ok(Ended { result, end, bytes: self.engine.into_media().bytes })
+        Ok(Ended { result, end, store: self.engine.into_media().store })
     }
 
     /// The result so far.
@@ -279,9 +279,9 @@ impl<B: Container> Session<B> {
         op: Op,
         offset: u64,
         length: u64,
-        payload: impl Payload<Served<B>>,
+        payload: impl Payload<Served<D>>,
         now: Time,
-    ) -> Answer<B> {
+    ) -> Answer {
         self.count(op);
         self.under_power(now, |session| {
             let request = Request { arrival: session.now, offset, length, op };
@@ -304,7 +304,7 @@ impl<B: Container> Session<B> {
         };
         if is_due {
             let steps = Seed(seed).stream("cut").random_range(0..=CUT_STEPS);
-            self.engine.media_mut().bytes.cut_after(steps);
+            self.engine.media_mut().store.cut_after(steps);
             self.before = Some((self.now, self.result()));
         }
     }
@@ -313,10 +313,10 @@ impl<B: Container> Session<B> {
     fn under_power<T>(
         &mut self,
         now: Time,
-        work: impl FnOnce(&mut Self) -> Result<T, Failure<B::Error>>,
-    ) -> Result<T, Failure<B::Error>> {
+        work: impl FnOnce(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
         if self.is_off() {
-            return Err(Failure::PowerCut);
+            return Err(StoreError::PowerCut.into());
         }
         if self.before.is_some() {
             self.before = Some((self.now, self.result()));
@@ -324,6 +324,12 @@ impl<B: Container> Session<B> {
         // The clocks of several threads may differ.
         self.now = self.now.max(now);
         let done = work(self);
-        if self.is_off() { Err(Failure::PowerCut) } else { done }
+        if self.is_off() {
+            return Err(StoreError::PowerCut.into());
+        }
+        if self.engine.media_mut().store.take_slot_damage() {
+            return Err(Failure::DamagedSlot);
+        }
+        done
     }
 }

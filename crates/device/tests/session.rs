@@ -3,10 +3,11 @@
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Seed, Time};
 use coflash_device::{Recorder, Session, servable, twin};
-use coflash_media::image::Image;
+use coflash_level::Device;
 use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_sim::NoObserver;
+use coflash_store::{Disks, Format, MemoryDisk, Store};
 use std::path::{Path, PathBuf};
 
 /// Schemes: assignments to a scenario.
@@ -30,15 +31,24 @@ fn scenario(scheme: &[(&str, &str)]) -> Scenario {
     servable(&scenario, None).unwrap()
 }
 
-fn image(scenario: &Scenario) -> Image {
-    let pages = scenario.erased_flash().unwrap().logical_pages();
-    let slots = scenario.cache.size.pages(scenario.flash.page_size.count, pages.into()) as u32;
-    Image::new(&scenario.flash, slots).with_power_switch(slots * 4 + pages + 64)
+fn store(scenario: &Scenario) -> Store<MemoryDisk> {
+    let device = Device::new(&scenario.device()).unwrap();
+    let pages = device.below().logical_pages();
+    let format = Format {
+        geometry: scenario.flash.clone(),
+        logical_bytes: u64::from(pages) * scenario.flash.page_size.count,
+        slots: scenario.cache.size.pages(scenario.flash.page_size.count, pages.into()) as u32,
+        volatile: scenario.cache.volatile,
+        words: device.layout().words(),
+        scenario: String::new(),
+        uuid: 0,
+    };
+    Store::create(Disks { data: MemoryDisk::default(), metadata: MemoryDisk::default() }, &format).unwrap()
 }
 
 /// A device and what a plain disk would hold.
 struct Driven {
-    session: Session<Image>,
+    session: Session<MemoryDisk>,
     expected: Vec<u8>,
     now: u64,
     stream: RandomStream,
@@ -151,7 +161,7 @@ fn a_session_is_a_disk_and_has_a_twin() {
         let folder = Folder::new(&number.to_string());
         let scenario = scenario(scheme);
         let recorder = Recorder::create(&folder.trace()).unwrap();
-        let session = Session::start(scenario.clone(), image(&scenario), None, recorder, None).unwrap();
+        let session = Session::start(scenario.clone(), store(&scenario), None, recorder, None).unwrap();
         let expected = vec![0; session.size_bytes() as usize];
         let mut driven = Driven { session, expected, now: 0, stream: Seed(number as u64).stream("test") };
         for _ in 0..2_000 {
