@@ -5,8 +5,8 @@ use crate::export::{Answer, Answers, Command, Request, Shape, cost_bytes};
 use crate::extents::Extents;
 use crate::handshake::{MAX_LENGTH, Negotiated};
 use crate::hangup::Hangup;
+use crate::reply::Reply;
 use crate::wire::{CommandHeader, Input, REQUEST_MAGIC};
-use std::mem;
 use std::sync::Arc;
 
 /// Requests of a connection that may be under way.
@@ -164,11 +164,11 @@ impl Requests {
     }
 
     /// Hear that the reply to a request has been sent, and take back its buffer.
-    pub(crate) fn replied(&mut self, mut buffer: Vec<u8>, cost_bytes: usize) {
+    pub fn replied(&mut self, reply: Reply) {
         self.under_way -= 1;
-        self.under_way_bytes -= cost_bytes;
-        if (1..=KEPT_LENGTH).contains(&buffer.capacity()) && self.kept.len() < KEPT {
-            self.kept.push(mem::take(&mut buffer));
+        self.under_way_bytes -= reply.cost_bytes;
+        if (1..=KEPT_LENGTH).contains(&reply.body.capacity()) && self.kept.len() < KEPT {
+            self.kept.push(reply.body);
         }
     }
 
@@ -178,9 +178,9 @@ impl Requests {
         self.under_way
     }
 
-    /// Drop the write whose data have not all arrived: nobody waits for its answer.
-    pub(crate) fn cut_off(&mut self) {
-        self.partial = None;
+    /// Drop the write whose data have not all arrived, which nobody waits for. Returns whether there was one.
+    pub(crate) fn cut_off(&mut self) -> bool {
+        self.skip > 0 || self.partial.take().is_some()
     }
 }
 

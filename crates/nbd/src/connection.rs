@@ -63,6 +63,7 @@ fn negotiate(
         }
         await_socket(socket, PollFlags::IN, stopped, end)?;
         match retry(|| read(socket, input.room())) {
+            Ok(0) if input.waiting().is_empty() => return Err(Hangup::Left),
             Ok(0) => return Err(Hangup::CutOff),
             Ok(count) => input.received(count),
             Err(Errno::AGAIN) => {}
@@ -198,7 +199,7 @@ impl<'a> Connection<'a> {
             while self.replies.front().is_some_and(|reply| reply.length() <= count) {
                 let Some(reply) = self.replies.pop_front() else { break };
                 count -= reply.length();
-                self.requests.replied(reply.body, reply.cost_bytes);
+                self.requests.replied(reply);
                 any = true;
             }
             self.sent = count;
@@ -246,7 +247,11 @@ impl<'a> Connection<'a> {
     fn receive(&mut self) -> io::Result<()> {
         let mut room = self.requests.room(&mut self.input).map(IoSliceMut::new);
         match retry(|| readv(self.socket, &mut room)) {
-            Ok(0) => self.hang_up(Hangup::CutOff),
+            // Some clients close between two requests, without a word.
+            Ok(0) => {
+                let left = self.input.waiting().is_empty() && !self.requests.cut_off();
+                self.hang_up(if left { Hangup::Left } else { Hangup::CutOff });
+            }
             Ok(count) => self.requests.received(&mut self.input, count),
             Err(Errno::AGAIN) => {}
             Err(error) => return Err(error.into()),

@@ -124,9 +124,9 @@ pub(crate) fn cost_bytes(command: Command, length: u32) -> usize {
     }
 }
 
-/// An answer on its way to the client.
+/// An answer on its way to the client: what a [`Reply`](crate::reply::Reply) is made of.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub struct Answer {
     pub(crate) cookie: u64,
     pub(crate) result: Result<Content, Errno>,
     /// The request's buffer, which the reply may use.
@@ -169,8 +169,8 @@ impl Answers {
         }
     }
 
-    /// Moves what is there to `to`, which is empty.
-    pub(crate) fn take(&self, to: &mut Vec<Answer>) {
+    /// Move what is there to `to`, which is empty.
+    pub fn take(&self, to: &mut Vec<Answer>) {
         mem::swap(to, &mut self.lock().answers);
     }
 

@@ -51,8 +51,16 @@ impl Extents {
         &self.list
     }
 
-    /// The extents with what has no status yet as data: what is not known to be a hole may be data.
-    pub(crate) fn complete(mut self) -> Vec<Extent> {
+    /// At least one extent: a range of which nothing is known may be data.
+    pub(crate) fn some(mut self) -> Vec<Extent> {
+        if self.list.is_empty() {
+            self.push(u64::MAX, false);
+        }
+        self.list
+    }
+
+    /// Extents of the whole range: what has no status is data.
+    pub(crate) fn all(mut self) -> Vec<Extent> {
         self.most = usize::MAX;
         self.push(u64::MAX, false);
         self.list
@@ -100,6 +108,8 @@ mod tests {
     fn what_has_no_status_is_data() {
         let mut extents = Extents::new(100, true);
         extents.push(10, true);
-        assert_eq!(extents.complete(), [extent(10, true), extent(90, false)]);
+        assert_eq!(extents.clone().some(), [extent(10, true)]);
+        assert_eq!(extents.all(), [extent(10, true), extent(90, false)]);
+        assert_eq!(Extents::new(100, true).some(), [extent(100, false)]);
     }
 }

@@ -33,7 +33,7 @@ pub mod wire;
 
 pub use address::Address;
 pub use errno::Errno;
-pub use export::{Answers, Command, Export, Request, Shape};
+pub use export::{Answer, Answers, Command, Export, Request, Shape};
 pub use extents::{Extent, Extents};
 pub use hangup::Hangup;
 pub use server::{MAX_CONNECTIONS, Server, Stopper};

@@ -32,7 +32,8 @@ pub struct Reply {
 
 impl Reply {
     /// The reply to a request, in the form that was agreed on.
-    pub(crate) fn new(answer: Answer, structured: bool) -> Self {
+    #[must_use]
+    pub fn new(answer: Answer, structured: bool) -> Self {
         let Answer { cookie, result, data, cost_bytes } = answer;
         let mut reply = Self { head: Default::default(), head_length: 0, body: data, cost_bytes };
         if !structured {
@@ -52,13 +53,11 @@ impl Reply {
                 if whole || extents.list().iter().all(|extent| !extent.hole) {
                     reply.begin(&data_chunk(cookie, DONE, offset, reply.body.len()));
                 } else {
-                    reply.pieces(cookie, offset, &extents.complete());
+                    reply.pieces(cookie, offset, &extents.all());
                 }
             }
             Ok(Content::Nothing) => reply.chunk(cookie, chunk::NONE, &[]),
-            Ok(Content::Status(extents)) => {
-                reply.chunk(cookie, chunk::BLOCK_STATUS, &status(extents.complete()))
-            }
+            Ok(Content::Status(extents)) => reply.chunk(cookie, chunk::BLOCK_STATUS, &status(extents.some())),
             Err(errno) => reply.chunk(cookie, chunk::ERROR, &error(errno)),
         }
         reply

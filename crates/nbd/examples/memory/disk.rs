@@ -1,13 +1,8 @@
-//! Serve a disk in memory, as a stand-in for a real one.
-//!
-//!     cargo run --release -p coflash-nbd --example memory -- SIZE_BYTES (SOCKET | 127.0.0.1:PORT)
-//!
-//! It says where it listens, and ends with its standard input.
+//! A disk in memory, with holes.
 
-use coflash_nbd::{Address, Command, Errno, Export, Hangup, Request, Server, Shape};
-use std::io::{self, Write};
+use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
 use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// What is unmapped reads as zeros.
 const PAGE_BYTES: usize = 4096;
@@ -17,13 +12,22 @@ struct Disk {
     mapped: Vec<bool>,
 }
 
-struct Memory(Mutex<Disk>);
+/// A disk in memory.
+pub(crate) struct Memory(Mutex<Disk>);
 
-impl Disk {
-    fn of(size_bytes: usize) -> Self {
-        Self { bytes: vec![0; size_bytes], mapped: vec![false; size_bytes.div_ceil(PAGE_BYTES)] }
+impl Memory {
+    /// A disk of zeros, all of it holes.
+    pub(crate) fn of(size_bytes: usize) -> Self {
+        let (bytes, mapped) = (vec![0; size_bytes], vec![false; size_bytes.div_ceil(PAGE_BYTES)]);
+        Self(Mutex::new(Disk { bytes, mapped }))
     }
 
+    fn lock(&self) -> MutexGuard<'_, Disk> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Disk {
     fn serve(&mut self, request: &mut Request) -> Result<(), Errno> {
         let begin = usize::try_from(request.offset).map_err(|_| Errno::Invalid)?;
         let range = begin..begin + request.length as usize;
@@ -70,13 +74,13 @@ fn pages(range: &Range<usize>) -> Range<usize> {
 
 impl Export for Memory {
     fn shape(&self) -> Shape {
-        let size_bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner).bytes.len() as u64;
+        let size_bytes = self.lock().bytes.len() as u64;
         let (name, description) = ("memory".to_owned(), "a disk in memory".to_owned());
         Shape { name, description, size_bytes, preferred_bytes: 4096, read_only: false }
     }
 
     fn serve(&self, requests: &mut Vec<Request>) {
-        let mut disk = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut disk = self.lock();
         for mut request in requests.drain(..) {
             let result = disk.serve(&mut request);
             request.answer(result);
@@ -88,21 +92,4 @@ impl Export for Memory {
             eprintln!("a connection ended: {why}");
         }
     }
-}
-
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [size, place] = arguments.as_slice() else {
-        return Err("usage: memory SIZE_BYTES (SOCKET | 127.0.0.1:PORT)".into());
-    };
-    let address = place.parse().map_or_else(|_| Address::Unix(place.into()), Address::Tcp);
-    let server = Server::bind(&address)?;
-    writeln!(io::stdout(), "{}", server.address()?)?;
-    let stopper = server.stopper();
-    std::thread::spawn(move || {
-        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
-        stopper.stop();
-    });
-    server.run(&Memory(Mutex::new(Disk::of(size.parse()?))))?;
-    Ok(())
 }
