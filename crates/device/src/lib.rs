@@ -13,6 +13,7 @@
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs` |
 //! | the disk of an NBD server; answers at their moment | `export.rs`, `delayed.rs` |
+//! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
 
 mod contents_file;
@@ -20,6 +21,7 @@ mod control;
 mod delayed;
 mod export;
 mod folder;
+mod info;
 mod machine;
 mod power_on;
 mod recorder;
@@ -31,9 +33,10 @@ mod twin;
 pub use coflash_nbd::Address;
 pub use control::cut;
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
+pub use info::{check, info};
 pub use machine::{EndedSession, Machine};
 pub use power_on::{StartError, servable};
 pub use recorder::Recorder;
 pub use server::ServedDevice;
 pub use session::{Answer, Cut, CutAt, Ended, Failure, Session};
-pub use twin::{TwinError, twin};
+pub use twin::{TwinError, twin, twin_of};

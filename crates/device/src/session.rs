@@ -60,6 +60,21 @@ pub enum CutAt {
     Flush(u64),
 }
 
+impl std::str::FromStr for CutAt {
+    type Err = String;
+
+    /// Read `writes=1000` or `flush=37`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, number) = text.split_once('=').unwrap_or((text, ""));
+        let number = number.parse().ok().filter(|&number: &u64| number > 0);
+        match (kind, number) {
+            ("writes", Some(number)) => Ok(Self::Write(number)),
+            ("flush", Some(number)) => Ok(Self::Flush(number)),
+            _ => Err(format!("\"{text}\" was given; \"writes=N\" or \"flush=N\", with N from 1, is allowed")),
+        }
+    }
+}
+
 /// Steps of the media after which power is cut, at most: some requests take less.
 const CUT_STEPS: u64 = 16;
 

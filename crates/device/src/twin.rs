@@ -1,5 +1,6 @@
 //! The twin of a session: the same requests at the same times in a simulation, from the same state.
 
+use crate::folder::{DeviceError, SessionFolder};
 use crate::power_on::{StartError, power_on};
 use coflash_base::Time;
 use coflash_media::Contents;
@@ -16,6 +17,18 @@ pub enum TwinError {
     /// The device cannot be powered on.
     #[error(transparent)]
     Start(#[from] StartError<Infallible>),
+    /// The session cannot be read.
+    #[error(transparent)]
+    Session(#[from] DeviceError),
+}
+
+/// Simulate the session of a folder.
+///
+/// # Errors
+/// See [`twin`]; a session that has not ended.
+pub fn twin_of(session: &SessionFolder, observer: &mut dyn Observer) -> Result<RunResult, TwinError> {
+    let (scenario, found, end) = session.read()?;
+    twin(&scenario, found.as_ref(), end, observer)
 }
 
 /// Simulate a session that began with what was `found` in its container, or erased, and ended at `end`. The scenario's
