@@ -21,6 +21,7 @@ __all__ = [
     "built_in_scenarios",
     "device_check",
     "device_cut",
+    "device_explore",
     "device_info",
     "device_twin",
     "effective_utilisation",
@@ -165,6 +166,16 @@ class ServedDevice:
 def device_info(folder: str | PathLike[str]) -> tuple[Scenario, dict[str, int]]: ...
 def device_check(folder: str | PathLike[str]) -> list[str]: ...
 def device_cut(folder: str | PathLike[str], seed: int) -> None: ...
+def device_explore(
+    folder: str | PathLike[str],
+    scenario: Scenario | None,
+    size: str | None,
+    run: str,
+    check: str,
+    points: int,
+    seed: int,
+    progress: Callable[[int, int, int], None] | None,
+) -> dict[str, Any]: ...
 def device_twin(
     session: str | PathLike[str], progress: Callable[[str, float | None, int], None] | None
 ) -> RunResult: ...

@@ -6,6 +6,8 @@ Nobody should keep data on one: it is for experiments.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, final
@@ -123,6 +125,61 @@ def cut(folder: str | os.PathLike[str], seed: int = 0) -> None:
         CoflashError: Nobody serves it.
     """
     _core.device_cut(folder, seed)
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The states that power cuts may leave of a workload.
+
+    Attributes:
+        changes: Writes and trims of the workload.
+        flushes: Its flushes.
+        states: States that were checked.
+        failed: How many of them the check found wrong.
+        failures: The folders of the first ten of these: each holds the device, and says how it came about.
+    """
+
+    changes: int
+    flushes: int
+    states: int
+    failed: int
+    failures: list[str]
+
+
+def explore(
+    scenario: Scenario | str | os.PathLike[str] | None,
+    folder: str | os.PathLike[str],
+    run: str,
+    check: str,
+    *,
+    size: str | None = None,
+    points: int = 100,
+    seed: int = 0,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Explored:
+    """Run a workload once, and check the states that power cuts may leave of it. The device stays as it was.
+
+    Both commands find the device in `COFLASH_NBD`, a URI, and its socket in `COFLASH_SOCKET`. The check has the number of
+    flushes before the cut in `COFLASH_FLUSHES`; a state is wrong if the check fails.
+
+    Args:
+        scenario: The scenario, if the folder has no device yet.
+        folder: The folder of the device.
+        run: The command of the workload, for the shell.
+        check: The command of the check.
+        size: The capacity of a new device.
+        points: The number of drawn points, beside those right after flushes.
+        seed: It draws points and states.
+        progress: Called after each state with the number of states so far, of all states, and of failures.
+
+    Raises:
+        CoflashError: The device cannot be made or opened, or the workload fails.
+        KeyboardInterrupt: Control-C was pressed.
+    """
+    if scenario is not None and not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    core = None if scenario is None else scenario.core
+    return Explored(**_core.device_explore(folder, core, size, run, check, points, seed, progress))
 
 
 def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:

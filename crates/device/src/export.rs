@@ -1,10 +1,11 @@
 //! A device as the disk of an NBD server.
 
 use crate::delayed::Delayed;
-use crate::machine::{Clock, Machine, now};
+use crate::machine::{Machine, now};
 use crate::session::{Answer, Failure, Session};
+use coflash_base::Time;
 use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
-use coflash_store::{FileDisk, StoreError};
+use coflash_store::StoreError;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -115,7 +116,7 @@ impl Export for Disk {
             // Requests that arrived together with one that met a power cut are lost with it.
             let answer = match &failure {
                 Some(Failure::Store(StoreError::PowerCut)) => Err(Failure::Store(StoreError::PowerCut)),
-                _ => serve(session, &mut request, clock),
+                _ => serve(session, &mut request, clock.time()),
             };
             if let Err(problem) = &answer {
                 failure = Some(problem.clone());
@@ -147,8 +148,12 @@ impl Export for Disk {
     }
 }
 
-fn serve(session: &mut Session<FileDisk>, request: &mut Request, clock: Clock) -> Answer {
-    let now = clock.time();
+/// Serve a request at `now`.
+pub(crate) fn serve<D: coflash_store::Disk>(
+    session: &mut Session<D>,
+    request: &mut Request,
+    now: Time,
+) -> Answer {
     let (offset, length) = (request.offset, u64::from(request.length));
     let done = match request.command {
         Command::Read => session.read(offset, &mut request.data, now),
@@ -169,7 +174,8 @@ fn serve(session: &mut Session<FileDisk>, request: &mut Request, clock: Clock) -
     if request.fua { Ok(session.flush(now)?.max(done)) } else { Ok(done) }
 }
 
-fn errno(failure: &Failure) -> Errno {
+/// The error of a failed request in the protocol.
+pub(crate) fn errno(failure: &Failure) -> Errno {
     match failure {
         Failure::BeyondEnd => Errno::NoSpace,
         Failure::Store(_) | Failure::DamagedSlot => Errno::Io,

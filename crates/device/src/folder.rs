@@ -112,11 +112,7 @@ impl Folder {
 
     /// Open the device.
     pub(crate) fn open(&self) -> Result<(Store<FileDisk>, Contents), DeviceError> {
-        if !self.has_device() {
-            return Err(DeviceError::None(self.0.clone()));
-        }
-        let disks = Disks::open(&self.0).map_err(|problem| self.io(problem))?;
-        Store::open(disks).map_err(|problem| self.store(problem))
+        Store::open(self.disks()?).map_err(|problem| self.store(problem))
     }
 
     /// The scenario with which a device goes on: `given`, which must fit that of its container, or that of its container.
@@ -154,6 +150,18 @@ impl Folder {
     /// The number of the next session.
     pub(crate) fn next_session(&self) -> u32 {
         (1..).find(|&number| !self.session(number).0.exists()).expect("there is no last number")
+    }
+
+    /// The files of the container, locked.
+    pub(crate) fn disks(&self) -> Result<Disks<FileDisk>, DeviceError> {
+        if !self.has_device() {
+            return Err(DeviceError::None(self.0.clone()));
+        }
+        Disks::open(&self.0).map_err(|problem| self.io(problem))
+    }
+
+    pub(crate) fn unusable(&self, problem: impl ToString) -> DeviceError {
+        DeviceError::Start { path: self.0.clone(), problem: problem.to_string() }
     }
 
     pub(crate) fn io(&self, problem: io::Error) -> DeviceError {

@@ -2,7 +2,7 @@
 
 use crate::folder::{DeviceError, Folder};
 use coflash_scenario::Scenario;
-use coflash_store::{Disks, Finding, Info, StoreError};
+use coflash_store::{Finding, Info, StoreError};
 
 /// What a container holds, and its scenario.
 ///
@@ -21,8 +21,7 @@ pub fn info(folder: &Folder) -> Result<(Info, Scenario), DeviceError> {
 /// # Errors
 /// There is no device, or it is served.
 pub fn check(folder: &Folder) -> Result<Vec<Finding>, DeviceError> {
-    let disks = Disks::open(&folder.join("")).map_err(|problem| folder.io(problem))?;
-    coflash_store::check(&disks).or_else(|problem| match problem {
+    coflash_store::check(&folder.disks()?).or_else(|problem| match problem {
         StoreError::Damaged(findings) => Ok(findings),
         other => Err(folder.store(other)),
     })

@@ -13,12 +13,14 @@
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs` |
 //! | the disk of an NBD server; answers at their moment | `export.rs`, `delayed.rs` |
+//! | the states that power cuts leave of a workload | `explore.rs` |
 //! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
 
 mod contents_file;
 mod control;
 mod delayed;
+mod explore;
 mod export;
 mod folder;
 mod info;
@@ -32,6 +34,7 @@ mod twin;
 
 pub use coflash_nbd::Address;
 pub use control::cut;
+pub use explore::{Exploration, Explored, explore};
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
 pub use machine::{EndedSession, Machine};

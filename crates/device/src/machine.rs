@@ -62,7 +62,7 @@ impl Machine {
             trace: trace.map(Path::to_owned),
             session: None,
             session_folder,
-            clock: Clock(now()),
+            clock: Clock::start(),
             cut,
             ended: Vec::new(),
         };
@@ -117,7 +117,7 @@ impl Machine {
         if let Some(mut session) = self.session.take() {
             let flushed = session.flush(now);
             let store = self.end_session(session, false)?;
-            flushed.map_err(|problem| self.unusable(problem))?;
+            flushed.map_err(|problem| self.folder.unusable(problem))?;
             store.close().map_err(|problem| self.folder.store(problem))?;
         }
         Ok(self.ended)
@@ -127,8 +127,8 @@ impl Machine {
         let begun = self.session_folder.begin(&self.scenario, found, self.trace.as_deref());
         let (scenario, recorder) = begun.map_err(|problem| self.folder.io(problem))?;
         let session = Session::start(scenario, store, found, recorder, self.cut);
-        self.session = Some(session.map_err(|problem| self.unusable(problem))?);
-        self.clock = Clock(now());
+        self.session = Some(session.map_err(|problem| self.folder.unusable(problem))?);
+        self.clock = Clock::start();
         Ok(())
     }
 
@@ -145,10 +145,6 @@ impl Machine {
         self.ended.push(EndedSession { folder, result: ended.result });
         Ok(ended.store)
     }
-
-    fn unusable(&self, problem: impl ToString) -> DeviceError {
-        DeviceError::Start { path: self.folder.join(""), problem: problem.to_string() }
-    }
 }
 
 /// The clock of a session: the time since its power came on.
@@ -156,6 +152,11 @@ impl Machine {
 pub(crate) struct Clock(Instant);
 
 impl Clock {
+    /// The clock of a session whose power comes on now.
+    pub(crate) fn start() -> Self {
+        Self(now())
+    }
+
     /// The time of the session now.
     pub(crate) fn time(self) -> Time {
         Time { ns: now().saturating_duration_since(self.0).as_nanos() as u64 }

@@ -2,7 +2,7 @@
 
 use crate::observer::PythonObserver;
 use crate::{PyRunResult, Scenario, ended, object, refused};
-use coflash_device::{Address, Cut, EndedSession, Folder, Machine, SessionFolder, TwinError};
+use coflash_device::{Address, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, TwinError};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -129,4 +129,49 @@ pub(crate) fn device_twin(
         TwinError::Run(error) => ended(py, error, observer),
         other => refused(other),
     })
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the options of a command")]
+pub(crate) fn device_explore<'py>(
+    py: Python<'py>,
+    folder: PathBuf,
+    scenario: Option<&Scenario>,
+    size: Option<&str>,
+    run: String,
+    check: String,
+    points: u32,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
+    let plan = Exploration { run, check, points, seed };
+    let scenario = scenario.map(|scenario| &scenario.0);
+    let mut raised = None;
+    let explored = py.detach(|| {
+        coflash_device::explore(&Folder::new(&folder), scenario, size, &plan, &mut |explored, states| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                let told =
+                    progress.as_ref().map(|call| call.call1(py, (explored.states, states, explored.failed)));
+                told.transpose()
+            });
+            raised = told.err();
+            raised.is_none()
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let explored = explored.map_err(refused)?;
+    object(
+        py,
+        &serde_json::json!({
+            "changes": explored.changes,
+            "flushes": explored.flushes,
+            "states": explored.states,
+            "failed": explored.failed,
+            "failures": explored.failures,
+        }),
+    )
 }

@@ -459,6 +459,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::device_info, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_check, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_cut, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_explore, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_twin, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rewrite, module)?)?;

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.progress import Progress
 
 from coflash import device
 from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
@@ -62,6 +63,45 @@ def serve(
             notes(served.look())
     for session in served.sessions:
         errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)
+
+
+def explore(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SCENARIO", help="A built-in scenario, or a TOML file. Default: that of the device in DIR."
+        ),
+    ] = None,
+    folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
+    run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")] = ...,  # type: ignore[assignment]
+    check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")] = ...,  # type: ignore[assignment]
+    assignments: Assignments = None,
+    size: Annotated[str | None, typer.Option("--size", help="The capacity of a new device, such as 64MiB.")] = None,
+    points: Annotated[int, typer.Option("--points", min=0, help="Drawn points, beside those right after flushes.")] = 100,
+    seed: Seed = 0,
+) -> None:
+    """Run a workload once, and check the states that power cuts may leave of it; exit status 1 means a wrong one."""
+    chosen = None if scenario is None else scenario_with(scenario, assignments)
+    begun = time.monotonic()
+    with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
+        bar = bars.add_task("states", total=None)
+
+        def report(done: int, states: int, _: int) -> None:
+            bars.update(bar, completed=done, total=states)
+
+        found = device.explore(
+            chosen, folder, run, check, size=size, points=points, seed=seed, progress=report
+        )
+    minutes = (time.monotonic() - begun) / 60
+    output().print(
+        f"{found.changes:,} changes, {found.flushes:,} flushes, {found.states:,} states checked"
+        f" ({found.states / minutes:,.0f} a minute), {found.failed:,} wrong",
+        highlight=False,
+    )
+    for failure in found.failures:
+        output().print(failure, markup=False, highlight=False, soft_wrap=True)
+    if found.failed:
+        raise typer.Exit(1)
 
 
 @app.command()
