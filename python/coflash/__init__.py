@@ -11,7 +11,7 @@ Examples:
 
 from typing import Any
 
-from coflash import costmodel, trace
+from coflash import costmodel, device, trace
 from coflash._core import CoflashError, __version__
 from coflash.measures.metrics import Metrics
 from coflash.measures.record import SoFar
@@ -44,6 +44,7 @@ __all__ = [
     "__version__",
     "built_in_scenarios",
     "costmodel",
+    "device",
     "policies",
     "results",
     "run",

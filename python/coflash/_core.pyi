@@ -15,9 +15,15 @@ __all__ = [
     "Likeness",
     "RunResult",
     "Scenario",
+    "ServedDevice",
     "Warm",
     "__version__",
     "built_in_scenarios",
+    "device_check",
+    "device_cut",
+    "device_explore",
+    "device_info",
+    "device_twin",
     "effective_utilisation",
     "hint",
     "measures",
@@ -137,6 +143,42 @@ class RunResult:
     def series(self) -> dict[str, NDArray[Any]]: ...
     def erase_counts(self) -> NDArray[np.uint32]: ...
 
+@final
+class ServedDevice:
+    @staticmethod
+    def start(
+        folder: str | PathLike[str],
+        scenario: Scenario | None,
+        size: str | None,
+        socket: str | PathLike[str] | None,
+        listen: str | None,
+        trace: str | PathLike[str] | None,
+        emulate: bool,
+        cut_after: str | None,
+        seed: int,
+    ) -> ServedDevice: ...
+    def address(self) -> str: ...
+    def has_failed(self) -> bool: ...
+    def take_ended(self) -> list[tuple[str, RunResult]]: ...
+    def take_problems(self) -> list[str]: ...
+    def stop(self) -> list[tuple[str, RunResult]]: ...
+
+def device_info(folder: str | PathLike[str]) -> tuple[Scenario, dict[str, int]]: ...
+def device_check(folder: str | PathLike[str]) -> list[str]: ...
+def device_cut(folder: str | PathLike[str], seed: int) -> None: ...
+def device_explore(
+    folder: str | PathLike[str],
+    scenario: Scenario | None,
+    size: str | None,
+    run: str,
+    check: str,
+    points: int,
+    seed: int,
+    progress: Callable[[int, int, int], None] | None,
+) -> dict[str, Any]: ...
+def device_twin(
+    session: str | PathLike[str], progress: Callable[[str, float | None, int], None] | None
+) -> RunResult: ...
 def built_in_scenarios() -> list[tuple[str, str]]: ...
 def measures() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]: ...
 def policies() -> list[dict[str, Any]]: ...

@@ -47,8 +47,8 @@ pub trait GcHook {
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision;
 
     /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot.
-    fn programmed_from(&mut self, slot: Slot) {
-        let _ = slot;
+    fn programmed_from<M: Media>(&mut self, slot: Slot, media: &mut M) {
+        let _ = (slot, media);
     }
 
     /// The slot in which a page is cached above, if it is.
@@ -87,8 +87,8 @@ impl<H: GcHook> GcHook for &mut H {
         H::decide(self, page, marks, media)
     }
 
-    fn programmed_from(&mut self, slot: Slot) {
-        H::programmed_from(self, slot);
+    fn programmed_from<M: Media>(&mut self, slot: Slot, media: &mut M) {
+        H::programmed_from(self, slot, media);
     }
 
     fn cached_at(&self, page: Lpn) -> Option<Slot> {

@@ -13,7 +13,7 @@ use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite, WriteStream};
-use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Op};
+use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Op, RecoveryError};
 use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
@@ -127,18 +127,19 @@ impl<W: Copy> Hybrid<W> {
 }
 
 impl<W: Copy> Hybrid<W> {
-    /// Recover from all programmed pages after a power cut; torn ones have no content. The tier must be new. No
-    /// request may be served before the returned moment.
+    /// Recover from all programmed pages and the erase counts of blocks after a power cut; torn pages have no content. The
+    /// tier must be new. No request may be served before the returned moment.
     ///
     /// # Errors
-    /// A flash operation failed.
+    /// Contents of another device, or a failed flash operation.
     pub fn recover<M: TierMedia<When = W>>(
         &mut self,
         pages: &[(Ppn, Option<Found>)],
+        erases: &[u32],
         start: W,
         media: &mut M,
-    ) -> Result<W, M::Error> {
-        self.tier.recover(pages, &mut TierIo { media, jobs: &mut self.jobs, start })
+    ) -> Result<W, RecoveryError<M::Error>> {
+        self.tier.recover(pages, erases, &mut TierIo { media, jobs: &mut self.jobs, start })
     }
 
     /// Add a page to the run of pages that the disk serves. A page that is not adjacent begins a new run.

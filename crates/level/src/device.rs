@@ -5,13 +5,14 @@ use crate::consistent::Consistent;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::{Cooperation, CooperationConfig, Setting};
 use crate::level::{Command, Level};
+use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
 use crate::write_back::WriteBack;
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
 use coflash_cache::Cache;
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_media::{DieId, Geometry, Media, Memory, Oob, Ppn};
+use coflash_media::{Contents, DieId, Geometry, Media, Memory};
 
 /// The configuration of a device.
 #[derive(Clone, Copy, Debug)]
@@ -98,6 +99,12 @@ impl<L: Cooperates> CacheLevel<L> {
         cache_level_dispatch!(self, cache => cache.below_mut())
     }
 
+    /// The layout of its metadata in non-volatile memory.
+    #[must_use]
+    pub fn layout(&self) -> Layout {
+        cache_level_dispatch!(self, cache => cache.metadata().layout)
+    }
+
     /// The cached pages.
     #[must_use]
     pub fn cache(&self) -> &Cache {
@@ -107,6 +114,12 @@ impl<L: Cooperates> CacheLevel<L> {
 
 /// A device.
 impl CacheLevel<Ftl> {
+    /// Whether a page has data, cached or in flash; true also for one whose trim is not committed yet.
+    #[must_use]
+    pub fn holds(&self, lpn: Lpn) -> bool {
+        self.cache().lookup(lpn).is_some() || self.below().lookup(lpn).is_some()
+    }
+
     /// Create an erased device with an empty cache.
     ///
     /// # Errors
@@ -125,35 +138,18 @@ impl CacheLevel<Ftl> {
         Self::with_scheme(flash, config.cache, &setting, config.cooperation)
     }
 
-    /// Recover a device after a power cut. With a volatile cache every page has the newest version in flash. With
-    /// `cdm-consistent` every page has its version of the last completed commit, or of the commit under way if its one
-    /// word was stored. Other non-volatile caches keep nothing to recover from.
-    ///
-    /// `words` are the words of non-volatile memory in the order of [`Layout`](crate::nvm::Layout); empty for a
-    /// volatile cache. `pages` are all programmed pages in any order, with their out-of-band data, or `None` for a torn
-    /// page. The data of slots stay where they are. Void labels are erased through the media, so that a later commit
-    /// cannot revive them; a power cut during that does no harm.
+    /// Recover a device after a power cut, as far as its scheme [promises](crate::nvm). Void labels are erased through
+    /// the media, so that a later commit cannot revive them; a power cut during that does no harm.
     ///
     /// # Errors
-    /// A part that does not fit, words that no cache of this device wrote, or a failed flash operation.
+    /// A part that does not fit, contents that no device of this configuration left, or a failed flash operation.
     pub fn recover<M: Media, H: GcHook>(
         config: &DeviceConfig<'_>,
-        words: &[u64],
-        pages: impl Iterator<Item = (Ppn, Option<Oob>)>,
+        contents: &Contents,
         io: &mut Io<'_, M, H>,
     ) -> Result<Self, RecoveryError<M::Error>> {
         let mut device = Self::new(config)?;
-        match &mut device {
-            Self::Consistent(consistent) => consistent.recover(words, pages, io)?,
-            Self::WriteBack(cache) if cache.is_volatile() => cache.recover(pages, io)?,
-            Self::WriteBack(_) => {
-                let problem = format!(
-                    "with \"{}\" nothing is kept to recover a non-volatile cache from",
-                    config.cooperation.name()
-                );
-                return Err(Misfit::new("cooperation", problem).into());
-            }
-        }
+        cache_level_dispatch!(&mut device, cache => cache.recover(contents, io))?;
         Ok(device)
     }
 }

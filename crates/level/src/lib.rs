@@ -12,7 +12,7 @@
 //! | CDM, ShadowGC and their baselines | [`cooperation`], a file each |
 //! | CDM's states S0, S1, S2 | not stored: they follow from the map, the mark and the cache (`cooperation/cdm.rs`) |
 //! | CDM's consistent states S0 to S5, commit, checkpoint | `cooperation/cdm_consistent.rs` (definitions), `consistent/mod.rs` (transitions) |
-//! | the layout of non-volatile memory, for recovery | [`nvm`] |
+//! | metadata in non-volatile memory, and recovery from it | [`nvm`] |
 //! | ShadowGC's states of a page | three bits: valid, and a mark for each memory (`cooperation/shadow.rs`) |
 //! | `removable_weight`: the expected cost of a drop | `cooperation/cdm.rs`, `cooperation/rewrite_predictor.rs` |
 //! | the bound on sole copies | `cooperation/sole_copies.rs` |
@@ -33,12 +33,13 @@ mod device;
 mod flash;
 mod level;
 mod linked;
+pub mod nvm;
 mod recovery_error;
 mod write_back;
 
 pub use coflash_base::Op;
 pub use config::{CacheConfig, Eviction, Placement};
-pub use consistent::{Consistent, nvm};
+pub use consistent::Consistent;
 pub use cooperates::{Cached, Cooperates};
 pub use cooperation::{Cooperation, CooperationConfig};
 pub use device::{CacheLevel, Device, DeviceConfig};

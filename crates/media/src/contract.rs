@@ -59,10 +59,12 @@ pub trait Flash: Clock {
         after: Self::When,
     ) -> Result<Self::When, Self::Error>;
 
-    /// Copy a page to an erased one of the same pool.
+    /// Copy a page to an erased one of the same pool. A page that cannot be read is copied as it is, with its checksum:
+    /// the copy cannot be read either, and the copy itself succeeds. A new checksum would make damaged data look sound,
+    /// and a failure would make the whole device read-only.
     ///
     /// # Errors
-    /// The source cannot be read, or the target is not programmed.
+    /// The target is not programmed.
     fn copy(
         &mut self,
         from: Ppn,
@@ -96,6 +98,15 @@ pub trait Nvm: Clock {
 
     /// Make all earlier stores, of data and metadata, durable before any later store.
     fn fence(&mut self);
+}
+
+/// The page of the request under way, on the host's side.
+pub trait HostPage {
+    /// Set the data of the next page write: `data` at byte `start` of the page.
+    fn host_writes(&mut self, start: usize, data: &[u8]);
+
+    /// The page that the last read returned.
+    fn host_reads(&self) -> &[u8];
 }
 
 /// The outside world of the firmware: flash and cache memory.

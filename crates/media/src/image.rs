@@ -8,8 +8,11 @@
 //! [restart](Image::restart). Any subset of the stores since the last fence may survive. Where the cache is in the host,
 //! one [`Side`] may lose power alone: flash is the device's, slots and words are the host's.
 
-use crate::{Access, BlockId, Cause, Clock, DieId, Flash, Geometry, Memory, Nvm, Oob, Place, Ppn, Slot};
-use coflash_base::{Duration, Lpn, Time};
+use crate::{
+    Access, BlockId, Cause, Clock, Contents, DieId, Flash, Geometry, HostPage, Memory, Nvm, Oob, Place, Ppn,
+    Slot,
+};
+use coflash_base::{Duration, Index, Lpn, Time};
 use std::ops::Range;
 
 /// A flash operation in the log, for comparing the calls to two media.
@@ -120,6 +123,8 @@ pub struct Image {
     page_bytes: usize,
     pages: Vec<Page>,
     data: Vec<u8>,
+    /// The erase count of each block.
+    erases: Vec<u32>,
     cells: Cells,
     /// The power switch; `None` if power cannot be cut.
     power: Option<Power>,
@@ -143,6 +148,7 @@ impl Image {
             page_bytes,
             pages: vec![Page::Erased; geometry.pages() as usize],
             data: vec![0; geometry.pages() as usize * page_bytes],
+            erases: vec![0; geometry.blocks() as usize],
             cells: Cells::default(),
             power: None,
             host: vec![0; page_bytes],
@@ -171,18 +177,6 @@ impl Image {
         self
     }
 
-    /// Set the host's data for the next page write: `data` at byte `start` of the page.
-    pub fn host_writes(&mut self, start: usize, data: &[u8]) {
-        self.covered = start..start + data.len();
-        self.host[self.covered.clone()].copy_from_slice(data);
-    }
-
-    /// The page that the last read returned to the host.
-    #[must_use]
-    pub fn host_reads(&self) -> &[u8] {
-        &self.host
-    }
-
     /// Put data into the page buffer, as if it had been read from flash.
     pub fn fill_buffer(&mut self, data: &[u8]) {
         self.buffer.copy_from_slice(data);
@@ -206,7 +200,14 @@ impl Image {
         }
     }
 
-    /// All programmed pages with their out-of-band data, or `None` for a torn page: the input of recovery.
+    /// What recovery finds.
+    #[must_use]
+    pub fn contents(&self) -> Contents {
+        let (words, pages) = (self.words().to_vec(), self.programmed().collect());
+        Contents { words, pages, erases: self.erases.clone() }
+    }
+
+    /// All programmed pages with their out-of-band data, or `None` for a torn page.
     pub fn programmed(&self) -> impl Iterator<Item = (Ppn, Option<Oob>)> + '_ {
         (0..).map(Ppn::new).zip(&self.pages).filter_map(|(page, content)| match content {
             Page::Erased => None,
@@ -434,6 +435,17 @@ impl Image {
     }
 }
 
+impl HostPage for Image {
+    fn host_writes(&mut self, start: usize, data: &[u8]) {
+        self.covered = start..start + data.len();
+        self.host[self.covered.clone()].copy_from_slice(data);
+    }
+
+    fn host_reads(&self) -> &[u8] {
+        &self.host
+    }
+}
+
 impl Clock for Image {
     type When = ();
 
@@ -493,6 +505,7 @@ impl Flash for Image {
         self.step(Side::Device)?;
         self.pages[pages.clone()].fill(Page::Torn);
         self.step(Side::Device)?;
+        self.erases[block.index()] += 1;
         self.pages[pages].fill(Page::Erased);
         Ok(())
     }

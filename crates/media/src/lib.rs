@@ -6,16 +6,19 @@
 //! | concept | place |
 //! |---|---|
 //! | the traits of a media: [`Flash`], [`Nvm`], [`Backed`] for disks behind flash | `contract.rs` |
+//! | the data of the host's request, where a media holds bytes ([`HostPage`]) | `contract.rs` |
 //! | causes of programs ([`Cause`]), sources and destinations of data ([`Place`]) | `operation.rs` |
 //! | geometry of flash, with a legend of the units | `geometry.rs` |
 //! | dies with private channels, and dies that share channels | `timeline.rs`, `channel.rs` |
 //! | moments whose time is not known yet | `moment.rs`, `channel.rs` |
 //! | disks: mechanics, schedulers, arrays | [`disk`] |
 //! | transfers of disks in simulated time | `behind.rs` |
+//! | what is left of a device after a power cut ([`Contents`]) | `contents.rs` |
 //! | bytes, the rules of NAND, power cuts | [`image`] |
 
 mod behind;
 mod channel;
+mod contents;
 mod contract;
 pub mod disk;
 mod geometry;
@@ -27,7 +30,8 @@ mod timeline;
 mod timing;
 mod untimed;
 
-pub use contract::{Backed, Clock, Flash, Media, Nvm, Transfer};
+pub use contents::Contents;
+pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
 pub use geometry::{BlockId, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};

@@ -3,13 +3,12 @@
 use crate::{Busy, DieId, Finished, Media, When};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Time};
-use std::convert::Infallible;
 
-/// A media whose operations take simulated time and never fail.
+/// A media whose operations take simulated time.
 ///
 /// Time passes only by [`advance`](Self::advance) and [`step`](Self::step). With private channels and no disks there
 /// are no events. Otherwise moments become known as events happen.
-pub trait SimulatedMedia: Media<When = When, Error = Infallible> {
+pub trait SimulatedMedia: Media<When = When> {
     /// Requests a report of `tag` at `when`, a moment whose time is not known yet.
     fn tell(&mut self, when: When, tag: u32);
 

@@ -2,7 +2,9 @@
 
 use coflash_base::{Bytes, Lpn};
 use coflash_media::image::{Done, Image, ImageError};
-use coflash_media::{Access, BlockId, Cause, Flash, Geometry, Memory, Mode, Nvm, Oob, Place, Ppn, Slot};
+use coflash_media::{
+    Access, BlockId, Cause, Flash, Geometry, HostPage, Memory, Mode, Nvm, Oob, Place, Ppn, Slot,
+};
 
 /// Two blocks of three pages of four bytes, two cache slots.
 fn image() -> Image {

@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "documented on the Python side")]
 
 mod costmodel;
+mod device;
 mod observer;
 
 use coflash_base::measure::SectionInfo;
@@ -442,6 +443,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Warm>()?;
     module.add_class::<PyGenerated>()?;
     module.add_class::<PyFittedWorkload>()?;
+    module.add_class::<device::ServedDevice>()?;
     module.add_class::<costmodel::CostModel>()?;
     module.add_class::<costmodel::PyDemand>()?;
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
@@ -455,6 +457,11 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hint, module)?)?;
     module.add_function(wrap_pyfunction!(run, module)?)?;
     module.add_function(wrap_pyfunction!(warm, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_info, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_check, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_cut, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_explore, module)?)?;
+    module.add_function(wrap_pyfunction!(device::device_twin, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rewrite, module)?)?;
     module.add_function(wrap_pyfunction!(trace_like, module)?)?;

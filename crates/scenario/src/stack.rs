@@ -96,6 +96,12 @@ impl Scenario {
         }?)
     }
 
+    /// Put the link over a device in any state, under a host without a cache.
+    #[must_use]
+    pub fn link_over(&self, device: Device) -> PlainStack {
+        Linked::new(device, self.page_bytes(), &self.link.cost())
+    }
+
     /// Create the levels of a flash cache in front of disks.
     ///
     /// # Errors
@@ -133,7 +139,7 @@ impl Scenario {
                 .buffered(pages, |slots| self.link_to_buffer(device, slots))
                 .map(Stack::BufferedPlain);
         }
-        Ok(Stack::Plain(Linked::new(device, self.page_bytes(), &self.link.cost())))
+        Ok(Stack::Plain(self.link_over(device)))
     }
 
     fn host_cache(&self, flash: Ftl) -> Result<Stack, Misfit> {

@@ -1,5 +1,6 @@
 //! The service of requests: a request is split into pages, each page goes to the uppermost level, and the request
-//! completes with its last page.
+//! completes with its last page. In simulation requests carry no data; where the media holds bytes, they have a
+//! [`Payload`].
 
 use crate::address::AddressMap;
 use crate::device::add_device;
@@ -10,6 +11,8 @@ use crate::metrics::{
     programs,
 };
 use crate::observer::SoFar;
+use crate::payload::{PartOfPage, Payload};
+use crate::result::{RunResult, Simulator, Workload};
 use crate::series::{Recorder, Series};
 use crate::spare::{FROZEN, SpareSpace};
 use coflash_base::measure::{Report, ratio};
@@ -40,9 +43,20 @@ struct Pending {
     tail: Duration,
 }
 
-/// A request beyond the capacity of the stack.
+/// Why a request was not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct OutOfSpace;
+pub enum ServiceError<E> {
+    /// It reaches beyond the capacity of the stack. It had no effect.
+    OutOfSpace,
+    /// A flash operation failed. The pages before it were served.
+    Media(E),
+}
+
+impl<E> From<E> for ServiceError<E> {
+    fn from(error: E) -> Self {
+        Self::Media(error)
+    }
+}
 
 /// Counters and response times of the host's requests.
 #[derive(Clone, Debug)]
@@ -78,13 +92,13 @@ struct Parts {
 }
 
 impl Parts {
-    fn from(start: Time) -> Self {
-        Self { start: When::at(start), latest: start, waiting: 0, tag: None }
+    fn new() -> Self {
+        Self { start: When::at(Time::ZERO), latest: Time::ZERO, waiting: 0, tag: None }
     }
 }
 
 /// A stack of levels, its media, and the outstanding requests.
-pub(crate) struct Engine<L, M> {
+pub struct Engine<L, M> {
     level: L,
     media: M,
     dies: u32,
@@ -101,15 +115,10 @@ pub(crate) struct Engine<L, M> {
     erases_before: Vec<u32>,
 }
 
-/// Unwrap the result of a level: simulated media cannot fail.
-#[inline(always)]
-fn certain<T>(Ok(value): Result<T, std::convert::Infallible>) -> T {
-    value
-}
-
 impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Create an engine that measures from the current state of the levels on.
-    pub(crate) fn new(scenario: &Scenario, level: L, media: M) -> Self {
+    #[must_use]
+    pub fn new(scenario: &Scenario, level: L, media: M) -> Self {
         let (page_bytes, logical_pages) = (scenario.flash.page_size.count, level.logical_pages());
         let mut engine = Self {
             address: AddressMap::new(scenario.workload.remap, logical_pages),
@@ -148,10 +157,15 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Issue a request at `arrival`; return its completion time if it is known at once. Arrivals never decrease.
     ///
     /// # Errors
-    /// A request beyond the stack's capacity; it has no effect.
+    /// A request beyond the stack's capacity, or a failed flash operation.
     #[inline]
-    pub(crate) fn issue(&mut self, request: &Request, arrival: Time) -> Result<Option<Time>, OutOfSpace> {
-        self.advance(arrival, |_| {});
+    pub fn issue(
+        &mut self,
+        request: &Request,
+        arrival: Time,
+        payload: impl Payload<M>,
+    ) -> Result<Option<Time>, ServiceError<M::Error>> {
+        self.advance(arrival, |_| {})?;
         if self.meters.series.is_due(arrival) {
             let report = self.report();
             self.meters.series.turn(arrival, &report, self.media.backlog_max(arrival));
@@ -159,16 +173,23 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         self.meters.last_arrival = arrival;
         // Also with remapped addresses: it would overlap itself.
         if request.length > self.logical_bytes {
-            return Err(OutOfSpace);
+            return Err(ServiceError::OutOfSpace);
         }
-        let parts = match request.op {
-            Op::Read | Op::Write => self.transfer(request, arrival)?,
-            Op::Trim => self.trim(request, arrival)?,
-            Op::Flush => self.flush(request, arrival),
+        self.level.pass_time(arrival, &mut Self::io(&mut self.media, When::at(arrival)))?;
+        let mut parts = Parts::new();
+        let served = match request.op {
+            Op::Read | Op::Write => self.transfer(request, arrival, payload, &mut parts),
+            Op::Trim => self.trim(request, arrival, &mut parts),
+            Op::Flush => self.flush(request, arrival, &mut parts).map_err(ServiceError::Media),
         };
-        let tail = certain(self.level.end(&mut Self::io(&mut self.media, parts.start)));
+        if matches!(served, Err(ServiceError::OutOfSpace)) {
+            return Err(ServiceError::OutOfSpace);
+        }
+        // A request that failed ends with the pages before the failure.
+        let tail = self.level.end(&mut Self::io(&mut self.media, parts.start))?;
         let Some(tag) = parts.tag else {
-            return Ok(Some(self.answer(request.op, arrival, parts.latest + tail)));
+            let at = self.answer(request.op, arrival, parts.latest + tail);
+            return served.map(|()| Some(at));
         };
         let pending = Pending { arrival, op: request.op, parts: parts.waiting, latest: parts.latest, tail };
         if tag as usize == self.pending.len() {
@@ -176,56 +197,63 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         } else {
             self.pending[tag as usize] = pending;
         }
-        Ok(None)
+        served.map(|()| None)
     }
 
     /// Advance time to `until` and report each completion. Actions that a level has scheduled before then, and restarts
     /// until then, run at their time.
+    ///
+    /// # Errors
+    /// A failed flash operation.
     #[inline]
-    pub(crate) fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) {
+    pub fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) -> Result<(), M::Error> {
         while let Some(at) = self.restarts.next_until(until) {
-            self.advance_levels(at, &mut answered);
-            self.restart(at);
+            self.advance_levels(at, &mut answered)?;
+            self.restart(at)?;
         }
-        self.advance_levels(until, &mut answered);
+        self.advance_levels(until, &mut answered)
     }
 
     #[inline]
-    fn advance_levels(&mut self, until: Time, answered: &mut impl FnMut(Time)) {
+    fn advance_levels(&mut self, until: Time, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
         while let Some(due) = self.level.next_due().filter(|&due| due < until) {
-            self.advance_media(due, answered);
-            certain(self.level.pass_time(due, &mut Self::io(&mut self.media, When::at(due))));
+            self.advance_media(due, answered)?;
+            self.level.pass_time(due, &mut Self::io(&mut self.media, When::at(due)))?;
         }
-        self.advance_media(until, answered);
+        self.advance_media(until, answered)
     }
 
     #[inline]
-    fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Time)) {
+    fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
         if self.gc == GcMode::Background {
-            self.advance_idly(until, answered);
+            self.advance_idly(until, answered)?;
         }
         while !self.media.advance(until, &mut self.finished) {
-            self.settle(answered);
+            self.settle(answered)?;
         }
+        Ok(())
     }
 
     /// Advance time to the next event, which must exist.
-    pub(crate) fn step(&mut self, mut answered: impl FnMut(Time)) {
+    pub(crate) fn step(&mut self, mut answered: impl FnMut(Time)) -> Result<(), M::Error> {
         if let (GcMode::Background, Some(event)) = (self.gc, self.media.next_event()) {
-            self.use_idle_time(event);
+            self.use_idle_time(event)?;
         }
         self.media.step(&mut self.finished);
-        self.settle(&mut answered);
+        self.settle(&mut answered)
     }
 
     /// Advance time by up to `events` events; returns false if none is left, so that all requests are completed. Idle
     /// dies stay idle, since no request follows.
-    pub(crate) fn drain(&mut self, events: u64) -> bool {
-        (0..events).all(|_| {
+    pub(crate) fn drain(&mut self, events: u64) -> Result<bool, M::Error> {
+        for _ in 0..events {
             let more = self.media.step(&mut self.finished);
-            self.settle(&mut |_| {});
-            more
-        })
+            self.settle(&mut |_| {})?;
+            if !more {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// The time of the next event, if there is one.
@@ -235,36 +263,37 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Advance time to just before `until`, with garbage collection on idle dies.
     #[inline(never)]
-    fn advance_idly(&mut self, until: Time, answered: &mut impl FnMut(Time)) {
+    fn advance_idly(&mut self, until: Time, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
         loop {
             let event = |media: &M| media.next_event().filter(|&at| at < until);
-            self.use_idle_time(event(&self.media).unwrap_or(until));
+            self.use_idle_time(event(&self.media).unwrap_or(until))?;
             // Idle work may have created an earlier event.
             if event(&self.media).is_none() {
-                break;
+                return Ok(());
             }
             self.media.step(&mut self.finished);
-            self.settle(answered);
+            self.settle(answered)?;
         }
     }
 
     /// Collect garbage on idle dies, in the order in which they become idle. A step that begins before `until` runs to
     /// its end. No event may be pending before `until`.
-    fn use_idle_time(&mut self, until: Time) {
+    fn use_idle_time(&mut self, until: Time) -> Result<(), M::Error> {
         let Self { level, media, .. } = self;
         let dies = || (0..self.dies).map(DieId::new);
         loop {
             let idle = dies().filter_map(|die| Some((media.idle_since(die)?, die)));
             let next = idle.filter(|&(since, die)| since < until && level.has_idle_work(die)).min();
-            let Some((since, die)) = next else { break };
-            if !certain(level.work_idle(die, &mut Self::io(media, When::at(since)))) {
-                break;
+            let Some((since, die)) = next else { return Ok(()) };
+            if !level.work_idle(die, &mut Self::io(media, When::at(since)))? {
+                return Ok(());
             }
         }
     }
 
     /// The capacity for requests in bytes.
-    pub(crate) fn logical_bytes(&self) -> u64 {
+    #[must_use]
+    pub fn logical_bytes(&self) -> u64 {
         self.logical_bytes
     }
 
@@ -282,73 +311,95 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     #[inline(always)]
-    fn transfer(&mut self, request: &Request, arrival: Time) -> Result<Parts, OutOfSpace> {
+    fn transfer(
+        &mut self,
+        request: &Request,
+        arrival: Time,
+        mut payload: impl Payload<M>,
+        parts: &mut Parts,
+    ) -> Result<(), ServiceError<M::Error>> {
         let bytes = self.page_bytes;
         let end = request.offset + request.length;
         let pages = request.offset / bytes..(end - 1) / bytes + 1;
-        let first = self.address.page(pages.start).ok_or(OutOfSpace)?;
+        let first = self.address.page(pages.start).ok_or(ServiceError::OutOfSpace)?;
         // All or nothing: a request that does not fit must have no effect.
         for page in pages.start + 1..pages.end {
-            self.address.page(page).ok_or(OutOfSpace)?;
+            self.address.page(page).ok_or(ServiceError::OutOfSpace)?;
         }
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
-        let start = self.begin(request, arrival, Some(first), &pages);
-        let mut parts = Parts::from(start);
-        let start = parts.start;
+        let start = self.begin(request, arrival, Some(first), &pages, parts);
         for page in pages.clone() {
-            let lpn = if page == pages.start { first } else { self.address.page(page).ok_or(OutOfSpace)? };
-            let io = &mut Self::io(&mut self.media, start);
+            let lpn = if page == pages.start {
+                first
+            } else {
+                self.address.page(page).ok_or(ServiceError::OutOfSpace)?
+            };
+            let part = PartOfPage::of(request, page * bytes, bytes);
             let done = if request.op == Op::Read {
                 self.meters.host.host_reads_pages += 1;
-                certain(self.level.read(PageRead::host(lpn), start, io))
+                let done =
+                    self.level.read(PageRead::host(lpn), start, &mut Self::io(&mut self.media, start))?;
+                payload.take(part, done.map(|_| &self.media));
+                done
             } else {
                 self.meters.host.host_writes_pages += 1;
                 let whole = page * bytes >= request.offset && (page + 1) * bytes <= end;
                 let coverage = if whole { Coverage::Full } else { Coverage::Partial };
-                Some(certain(self.level.write(PageWrite::host(lpn, coverage), start, io)))
+                payload.give(part, &mut self.media);
+                let io = &mut Self::io(&mut self.media, start);
+                Some(self.level.write(PageWrite::host(lpn, coverage), start, io)?)
             };
             if let Some(done) = done {
-                self.take(done, &mut parts);
+                self.take(done, parts);
             }
         }
-        Ok(parts)
+        Ok(())
     }
 
     /// Trim the pages that are completely inside the range.
-    fn trim(&mut self, request: &Request, arrival: Time) -> Result<Parts, OutOfSpace> {
+    fn trim(
+        &mut self,
+        request: &Request,
+        arrival: Time,
+        parts: &mut Parts,
+    ) -> Result<(), ServiceError<M::Error>> {
         let bytes = self.page_bytes;
         let pages = request.offset.div_ceil(bytes)..(request.offset + request.length) / bytes;
         for page in pages.clone() {
-            self.address.page(page).ok_or(OutOfSpace)?;
+            self.address.page(page).ok_or(ServiceError::OutOfSpace)?;
         }
         let first = if pages.is_empty() { None } else { self.address.page(pages.start) };
-        let start = self.begin(request, arrival, first, &pages);
-        let mut parts = Parts::from(start);
-        let mut after = parts.start;
+        let mut after = self.begin(request, arrival, first, &pages, parts);
         for page in pages {
-            let lpn = self.address.page(page).ok_or(OutOfSpace)?;
+            let lpn = self.address.page(page).ok_or(ServiceError::OutOfSpace)?;
             self.meters.host.host_trims_pages += 1;
-            after = certain(self.level.trim(lpn, after, &mut Self::io(&mut self.media, parts.start)));
+            after = self.level.trim(lpn, after, &mut Self::io(&mut self.media, parts.start))?;
         }
-        self.take(after, &mut parts);
-        Ok(parts)
+        self.take(after, parts);
+        Ok(())
     }
 
-    fn flush(&mut self, request: &Request, arrival: Time) -> Parts {
+    fn flush(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
         self.meters.host.flushes += 1;
-        let start = self.begin(request, arrival, None, &(0..0));
-        let mut parts = Parts::from(start);
+        let start = self.begin(request, arrival, None, &(0..0), parts);
         let mut flushed = std::mem::take(&mut self.flushed);
-        certain(self.level.flush(parts.start, &mut Self::io(&mut self.media, parts.start), &mut flushed));
-        flushed.drain(..).for_each(|when| self.take(when, &mut parts));
+        let outcome = self.level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);
+        flushed.drain(..).for_each(|when| self.take(when, parts));
         self.flushed = flushed;
-        parts
+        outcome
     }
 
     /// Begin a request; return the start of its pages.
     #[inline(always)]
-    fn begin(&mut self, request: &Request, arrival: Time, first: Option<Lpn>, pages: &Range<u64>) -> Time {
+    fn begin(
+        &mut self,
+        request: &Request,
+        arrival: Time,
+        first: Option<Lpn>,
+        pages: &Range<u64>,
+        parts: &mut Parts,
+    ) -> When {
         let command = Command {
             op: request.op,
             bytes: request.length,
@@ -357,9 +408,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             pages: pages.end.saturating_sub(pages.start) as u32,
             is_whole: true,
         };
-        let io = &mut Self::io(&mut self.media, When::at(arrival));
-        certain(self.level.pass_time(arrival, io));
-        self.level.begin(&command, io).known().expect("the beginning of a request waits for no other")
+        parts.start = self.level.begin(&command, &mut Self::io(&mut self.media, When::at(arrival)));
+        parts.latest = parts.start.known().expect("the beginning of a request waits for no other");
+        parts.start
     }
 
     /// Add a part to the request being issued.
@@ -378,17 +429,18 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Process the media's reports: completed parts of requests, and completions requested by levels.
     #[inline]
-    fn settle(&mut self, answered: &mut impl FnMut(Time)) {
+    fn settle(&mut self, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
         for index in 0..self.finished.len() {
             let Finished { tag, at } = self.finished[index];
             match tag {
                 Tag::Part(tag) => self.end_part(tag, at, answered),
                 Tag::Level(tag) => {
-                    certain(self.level.told(tag, at, &mut Self::io(&mut self.media, When::at(at))));
+                    self.level.told(tag, at, &mut Self::io(&mut self.media, When::at(at)))?;
                 }
             }
         }
         self.finished.clear();
+        Ok(())
     }
 
     #[inline(always)]
@@ -442,12 +494,13 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     /// Heap memory of the stack per physical page, without the meters.
-    pub(crate) fn state_bytes_per_page(&self, pages: u32) -> f64 {
+    fn state_bytes_per_page(&self, pages: u32) -> f64 {
         (self.level.heap_bytes() + self.media.heap_bytes()) as f64 / f64::from(pages)
     }
 
     /// The interim metrics.
-    pub(crate) fn so_far(&self) -> SoFar {
+    #[must_use]
+    pub fn so_far(&self) -> SoFar {
         let report = self.report();
         let programs_pages = programs(&report);
         let (host_writes_pages, response) = (self.meters.host.host_writes_pages, self.meters.all());
@@ -461,8 +514,38 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         }
     }
 
+    /// The levels.
+    pub fn level(&self) -> &L {
+        &self.level
+    }
+
+    /// The media.
+    pub fn media(&self) -> &M {
+        &self.media
+    }
+
+    /// The media, for what is no operation of the levels.
+    pub fn media_mut(&mut self) -> &mut M {
+        &mut self.media
+    }
+
+    /// Convert into the media, as after a power cut: the state of the levels is lost.
+    #[must_use]
+    pub fn into_media(self) -> M {
+        self.media
+    }
+
+    /// End the measurement with the result of the workload, which took `wall_seconds`.
+    #[must_use]
+    pub fn result(&self, scenario: &Scenario, workload: Workload, wall_seconds: f64) -> RunResult {
+        let state_bytes_per_page = self.state_bytes_per_page(scenario.flash.pages());
+        let measured = self.measured(scenario);
+        let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
+        RunResult::new(scenario.clone(), workload, measured, simulator)
+    }
+
     /// The final metrics.
-    pub(crate) fn finish(self, scenario: &Scenario) -> Measured {
+    fn measured(&self, scenario: &Scenario) -> Measured {
         let erases: Vec<u32> = std::iter::zip(self.level.erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
@@ -478,10 +561,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         };
         let cleaning = cleaning(&scenario.flash, &scenario.timing);
         let (load, behind) = load(scenario.replay_mode(), self.meters.series.windows(), end, cleaning);
-        let Meters { read, write, .. } = self.meters;
+        let Meters { read, write, .. } = &self.meters;
         report.add(&AllResponses::from(&all));
-        report.add(&ReadResponses::from(&read));
-        report.add(&WriteResponses::from(&write));
+        report.add(&ReadResponses::from(read));
+        report.add(&WriteResponses::from(write));
         report.add(&EraseCounts::of(&erases));
         let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
         report.add(&spare);
@@ -491,7 +574,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let notes = behind.into_iter().chain(frozen).collect();
         Measured {
             metrics: Metrics::new(report),
-            histograms: Histograms { all, read, write },
+            histograms: Histograms { all, read: read.clone(), write: write.clone() },
             series,
             erases,
             notes,

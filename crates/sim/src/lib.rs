@@ -7,7 +7,8 @@
 //! | concept | place |
 //! |---|---|
 //! | a run from its scenario to its result | `run.rs` |
-//! | service of requests, idle time, completions | `engine.rs` |
+//! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
+//! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
 //! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
 //! | throughput, endurance, energy | `device.rs` |
 //! | whether the device keeps up with the host | `load.rs` |
@@ -30,6 +31,7 @@ mod memory;
 mod metrics;
 mod observer;
 mod open_workload;
+mod payload;
 mod precondition;
 mod result;
 mod run;
@@ -39,6 +41,7 @@ mod warm;
 
 pub use coflash_scenario::{self as scenario, BUILT_IN, Scenario, ScenarioError, policies};
 pub use describe::describe;
+pub use engine::{Engine, ServiceError};
 pub use error::RunError;
 pub use generate::{Generated, generate};
 pub use input::Input;
@@ -46,8 +49,9 @@ pub use inspect::{inspect, rewrite};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use metrics::{Metrics, lists, sections};
 pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
+pub use payload::{PartOfPage, Payload};
 pub use result::{RunResult, Simulator, Workload};
-pub use run::{run, run_from};
+pub use run::{run, run_from, run_on};
 pub use series::Series;
 pub use warm::{WarmDevice, WarmError, WarmFileError, warm, warm_key};
 

@@ -1,12 +1,12 @@
 //! A run: warm up, replay, measure.
 
-use crate::engine::{Engine, OutOfSpace};
+use crate::engine::{Engine, ServiceError};
 use crate::error::RunError;
 use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
 use crate::open_workload::OpenWorkload;
 use crate::precondition::precondition;
-use crate::result::{RunResult, Simulator, Workload};
+use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
 use coflash_base::{Seed, Time};
 use coflash_ftl::Ftl;
@@ -17,6 +17,7 @@ use coflash_scenario::{Remap, ReplayMode, Scenario, Stack, for_stack};
 use coflash_workload::{BATCH_REQUESTS, Request, Source};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::convert::Infallible;
 
 /// Run a scenario.
 ///
@@ -60,6 +61,23 @@ pub fn run_from(
     on_flash(scenario, flash, OpenWorkload::new, observer, |_, _| Ok(()))
 }
 
+/// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a time after
+/// the last request: work that is due by then is done.
+///
+/// # Errors
+/// See [`run`].
+pub fn run_on(
+    scenario: &Scenario,
+    stack: Stack,
+    media: Timeline,
+    until: Time,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    let pages = for_stack!(&stack, level => Level::<Timeline>::logical_pages(level));
+    let workload = OpenWorkload::new(scenario, pages, observer)?;
+    measure(scenario, stack, media, workload, Some(until), observer)
+}
+
 /// Open the workload, prepare the flash, put the other levels above it, and measure.
 fn on_flash<'a>(
     scenario: &'a Scenario,
@@ -72,7 +90,7 @@ fn on_flash<'a>(
     let workload = open(scenario, flash.logical_pages(), observer)?;
     let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
     warm_up(&mut flash, observer)?;
-    measure(scenario, scenario.stack_over(flash)?, scenario.timeline(), workload, observer)
+    measure(scenario, scenario.stack_over(flash)?, scenario.timeline(), workload, None, observer)
 }
 
 /// Run a scenario of a flash cache in front of disks.
@@ -84,47 +102,47 @@ fn run_hybrid(
     let disks = scenario.disks(config)?;
     let stack = scenario.hybrid_stack(config, &disks)?;
     let workload = OpenWorkload::new(scenario, disks.pages() as u32, observer)?;
-    measure(scenario, stack, scenario.timeline().with_disks(disks), workload, observer)
+    measure(scenario, stack, scenario.timeline().with_disks(disks), workload, None, observer)
 }
 
-/// Replay the workload, and collect its result.
+/// Replay the workload and go on until a time after it, if one is given; collect the result.
 fn measure(
     scenario: &Scenario,
     stack: Stack,
     media: Timeline,
     workload: OpenWorkload<'_>,
+    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    for_stack!(stack, level => measure_engine(scenario, Engine::new(scenario, level, media), workload, observer))
+    for_stack!(stack, level => measure_engine(scenario, Engine::new(scenario, level, media), workload, until, observer))
 }
 
-fn measure_engine<L: Level<M>, M: SimulatedMedia>(
+fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     mut engine: Engine<L, M>,
     workload: OpenWorkload<'_>,
+    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let OpenWorkload { mut source, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
-    replay(scenario, &mut engine, source.as_mut(), observer)?;
+    replay(scenario, &mut engine, source.as_mut(), until, observer)?;
     let wall_seconds = stopwatch.seconds();
 
-    let state_bytes_per_page = engine.state_bytes_per_page(scenario.flash.pages());
-    let measured = engine.finish(scenario);
-    let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
     let remarks = source.remarks();
     drop(source);
     let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
-    Ok(RunResult::new(scenario.clone(), workload, measured, simulator))
+    Ok(engine.result(scenario, workload, wall_seconds))
 }
 
 /// Pages between two checks of the observer within a batch: long requests must not delay Ctrl-C.
 const LOOK_PAGES: u64 = 1 << 14;
 
-fn replay<L: Level<M>, M: SimulatedMedia>(
+fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
     source: &mut dyn Source,
+    until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     let mut issuer = Issuer::new(scenario);
@@ -168,9 +186,13 @@ fn replay<L: Level<M>, M: SimulatedMedia>(
             )));
         }
     }
+    if let Some(until) = until {
+        let Ok(()) = engine.advance(until, |_| {});
+    }
     loop {
         observer.progress(Phase::Replay, source.progress(), served)?;
-        if !engine.drain(LOOK_PAGES) {
+        let Ok(more) = engine.drain(LOOK_PAGES);
+        if !more {
             break;
         }
     }
@@ -225,21 +247,21 @@ impl Issuer {
     }
 
     #[inline]
-    fn issue<L: Level<M>, M: SimulatedMedia>(
+    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         request: &Request,
         engine: &mut Engine<L, M>,
-    ) -> Result<(), OutOfSpace> {
+    ) -> Result<(), ServiceError<Infallible>> {
         let arrival = self.arrival(request);
         match self {
-            Self::Open { .. } => engine.issue(request, arrival).map(drop),
+            Self::Open { .. } => engine.issue(request, arrival, ()).map(drop),
             Self::Closed { queue_depth, under_way, answers, now } => {
                 if under_way == queue_depth {
                     *now = Self::next_answer(answers, engine).max(*now);
                     *under_way -= 1;
                 }
-                engine.advance(*now, |at| answers.push(Reverse(at)));
-                if let Some(at) = engine.issue(request, *now)? {
+                let Ok(()) = engine.advance(*now, |at| answers.push(Reverse(at)));
+                if let Some(at) = engine.issue(request, *now, ())? {
                     answers.push(Reverse(at));
                 }
                 *under_way += 1;
@@ -249,7 +271,7 @@ impl Issuer {
     }
 
     /// The earliest completion, after processing all events before it.
-    fn next_answer<L: Level<M>, M: SimulatedMedia>(
+    fn next_answer<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         answers: &mut BinaryHeap<Reverse<Time>>,
         engine: &mut Engine<L, M>,
     ) -> Time {
@@ -258,7 +280,7 @@ impl Issuer {
                 (Some(Reverse(known)), Some(event)) if *known < event => break,
                 (Some(_), None) => break,
                 (_, Some(_)) => {
-                    engine.step(|at| answers.push(Reverse(at)));
+                    let Ok(()) = engine.step(|at| answers.push(Reverse(at)));
                 }
                 (None, None) => unreachable!("a request under way has an answer to come"),
             }
@@ -268,7 +290,7 @@ impl Issuer {
 }
 
 /// Read the rest of the workload to determine the required capacity.
-fn out_of_space<L: Level<M>, M: SimulatedMedia>(
+fn out_of_space<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
     source: &mut dyn Source,

@@ -9,7 +9,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, generate, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
+from coflash.cli import demo, device, generate, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
 from coflash.cli.console import errors
 from coflash.cli.usage import UsageError, problem
 
@@ -31,6 +31,9 @@ app.command("demo")(demo.demo)
 app.command("report")(report.report)
 app.command("reproduce", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.reproduce)
 app.command("study", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.study)
+app.command("serve")(device.serve)
+app.command("explore")(device.explore)
+app.add_typer(device.app, name="device")
 app.command("sweep")(sweep.sweep)
 app.command("tune")(tune.tune)
 app.add_typer(results.app, name="results")

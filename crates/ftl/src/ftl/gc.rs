@@ -348,7 +348,7 @@ impl Ftl {
             Source::Flash => io.media.copy(from, to.page, oob, cause, io.start)?,
             Source::Slot(slot) => {
                 let programmed = io.media.program(to.page, oob, Place::Slot(slot), cause, io.start)?;
-                io.hook.programmed_from(slot);
+                io.hook.programmed_from(slot, io.media);
                 programmed
             }
         };

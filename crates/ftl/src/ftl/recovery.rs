@@ -7,8 +7,8 @@ use crate::hook::GcHook;
 use crate::ids::PoolId;
 use crate::marks::Marks;
 use crate::stream::WriteStream;
-use coflash_base::{IdVec, Lpn};
-use coflash_media::{BlockId, Media, Mode, Oob, Ppn};
+use coflash_base::{IdVec, Lpn, Misfit};
+use coflash_media::{BlockId, Contents, Media, Mode, Ppn};
 
 /// The contents of a block as found after a crash.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,23 +24,26 @@ struct Filled {
 }
 
 impl Ftl {
-    /// Rebuild the map of an erased FTL. `pages` are all programmed pages in any order, with their out-of-band data,
-    /// or `None` if unreadable. Of each logical page that `in_flash` accepts, the copy programmed last is mapped.
-    /// Active blocks are filled further; erase counts are lost.
+    /// Rebuild the map of an erased FTL from what a power cut left. Of each logical page that `in_flash` accepts, the
+    /// copy programmed last is mapped. Active blocks are filled further, and wear levelling goes on.
     ///
     /// A power cut during GC may leave a pool without a free block, so [`Ftl::finish_gc`] must be called before any
     /// write. Copies that GC made into the last free block are not mapped; their sources are, since the victim was not
     /// erased yet. Continuing to fill that block would fail in the end: each power cut may leave a torn page in it,
     /// until the remaining copies do not fit.
-    pub fn recover(
-        &mut self,
-        pages: impl Iterator<Item = (Ppn, Option<Oob>)>,
-        in_flash: impl Fn(Lpn) -> bool,
-    ) {
+    ///
+    /// # Errors
+    /// Blocks or pages that this device does not have.
+    pub fn recover(&mut self, contents: &Contents, in_flash: impl Fn(Lpn) -> bool) -> Result<(), Misfit> {
         assert_eq!(self.sequence, 0, "the device has been written");
+        let Contents { pages, erases, .. } = contents;
+        self.check(contents).map_err(|problem| Misfit::new("flash", problem))?;
+        for (history, &erases) in self.histories.iter_mut().zip(erases) {
+            history.erases = erases;
+        }
         let mut filled: IdVec<BlockId, Filled> = IdVec::filled(Filled::default(), self.blocks.len());
         let mut copies = Vec::new();
-        for (page, oob) in pages {
+        for &(page, oob) in pages {
             let block = self.geometry.block_of(page);
             let index = page.get() - self.geometry.page(block, 0).get();
             filled[block].pages = filled[block].pages.max(index + 1);
@@ -70,6 +73,26 @@ impl Ftl {
                 self.recount(pool, block);
             }
         }
+        Ok(())
+    }
+
+    /// Refuse contents of another device.
+    fn check(&self, contents: &Contents) -> Result<(), String> {
+        let (blocks, given) = (self.blocks.len(), contents.erases.len());
+        if given != blocks {
+            return Err(format!("{given} erase counts were given; {blocks} are expected"));
+        }
+        let (pages, logical_pages) = (self.geometry.pages(), self.dims.logical_pages);
+        for &(page, oob) in &contents.pages {
+            if page.get() >= pages {
+                return Err(format!("page {} was given; there are {pages}", page.get()));
+            }
+            if let Some(lpn) = oob.and_then(|oob| oob.lpn).filter(|lpn| lpn.get() >= logical_pages) {
+                let (page, lpn) = (page.get(), lpn.get());
+                return Err(format!("page {page} holds logical page {lpn}; there are {logical_pages}"));
+            }
+        }
+        Ok(())
     }
 
     /// Clean until every pool has enough free blocks again.
@@ -136,7 +159,8 @@ impl Ftl {
     fn recover_pool(&mut self, pool: PoolId, filled: &IdVec<BlockId, Filled>) {
         let (free, mut used): (Vec<_>, Vec<_>) =
             self.dims.blocks_of(pool).partition(|&block| filled[block].pages == 0);
-        self.allocator.set_free(pool, free.into_iter().map(|block| (block, 0)), &self.dims);
+        let free = free.into_iter().map(|block| (block, self.histories[block].erases));
+        self.allocator.set_free(pool, free, &self.dims);
         // The block programmed last may be GC's, with pages yet to copy.
         used.sort_by_key(|&block| std::cmp::Reverse(filled[block].newest));
         let gc = self.dims.groups.of(WriteStream::Gc);
@@ -155,7 +179,7 @@ impl Ftl {
             self.seal(pool, block);
             self.histories[block].sealed_at = filled[block].newest;
             if filled[block].fast {
-                self.refresh.found_fast(block, 0);
+                self.refresh.found_fast(block, self.histories[block].erases);
             }
         }
     }

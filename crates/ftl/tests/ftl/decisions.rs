@@ -9,7 +9,7 @@ use coflash_ftl::{
     Spare, Weight, Weights, WriteStream,
 };
 use coflash_media::image::{Done, Image};
-use coflash_media::{Access, Cause, Flash, Media, Memory, Mode, Nvm, Place, Slot};
+use coflash_media::{Access, Cause, Flash, HostPage, Media, Memory, Mode, Nvm, Place, Slot};
 use std::collections::{BTreeMap, VecDeque};
 
 /// The slot of a page in the device's memory.

@@ -5,23 +5,28 @@ use crate::mapping_manager::Found;
 use crate::media::TierMedia;
 use coflash_base::Lpn;
 use coflash_cache::SlotId;
-use coflash_media::Ppn;
+use coflash_level::RecoveryError;
+use coflash_media::{Contents, Ppn};
 
 impl Tier {
-    /// Recover an empty tier over an erased FTL from all pages in flash; torn ones have no content. No request may be
+    /// Recover an empty tier over an erased FTL from all pages in flash, of which torn ones have no content, and the erase count of each block. No request may be
     /// served before this and its writes are done.
     pub(crate) fn recover<M: TierMedia>(
         &mut self,
         pages: &[(Ppn, Option<Found>)],
+        erases: &[u32],
         io: &mut TierIo<'_, M>,
-    ) -> Result<M::When, M::Error> {
+    ) -> Result<M::When, RecoveryError<M::Error>> {
         let found: Vec<_> = pages.iter().filter_map(|(_, found)| found.clone()).collect();
         let live = self.mapping.recover(&found);
         let slots = self.slots;
-        self.ftl.recover(
-            pages.iter().map(|(page, found)| (*page, found.as_ref().map(|found| found.oob))),
-            |lpn| lpn.get() >= slots || live[SlotId::new(lpn.get())].is_some(),
-        );
+        let contents = Contents {
+            words: Vec::new(),
+            pages: pages.iter().map(|(page, found)| (*page, found.as_ref().map(|found| found.oob))).collect(),
+            erases: erases.to_vec(),
+        };
+        let is_live = |lpn: Lpn| lpn.get() >= slots || live[SlotId::new(lpn.get())].is_some();
+        self.ftl.recover(&contents, is_live)?;
         // In the order of their writes, since the order of use is lost.
         let mut cached: Vec<_> = live.ids().filter_map(|slot| Some((live[slot]?.version, slot))).collect();
         cached.sort_unstable();
@@ -31,8 +36,8 @@ impl Tier {
         }
         let start = io.start;
         let mut store = Self::store(&mut self.ftl, &mut self.replacer, self.clean, io);
-        store.finish_gc()?;
-        self.mapping.checkpoint(start, &mut store)
+        store.finish_gc().map_err(RecoveryError::Flash)?;
+        self.mapping.checkpoint(start, &mut store).map_err(RecoveryError::Flash)
     }
 
     /// Panic unless cache, FTL and mapping are consistent. For tests.

@@ -14,6 +14,7 @@ use coflash_media::disk::Direction;
 use coflash_media::image::ImageError;
 use coflash_media::{DieId, Place};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
 /// The disks are not left behind by more than that.
 const QUEUE_MAX: usize = 48;
@@ -101,7 +102,7 @@ impl Driver {
     }
 
     /// Only a power cut makes an operation fail.
-    fn expect_power(&self, result: Result<(), ImageError>) {
+    fn expect_power<E: Debug>(&self, result: Result<(), E>) {
         assert!(result.is_ok() || self.media.is_dead(), "{result:?} with power");
     }
 
@@ -395,7 +396,8 @@ impl Driver {
 
     pub(crate) fn recover(&mut self) {
         let pages = self.media.programmed();
-        let recovered = self.act(|level, io| level.recover(&pages, io.start, io.media).map(drop));
+        let erases = self.media.erases();
+        let recovered = self.act(|level, io| level.recover(&pages, &erases, io.start, io.media).map(drop));
         self.expect_power(recovered);
     }
 

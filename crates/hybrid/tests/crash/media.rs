@@ -8,7 +8,8 @@ use coflash_hybrid::{Found, Label, TierMedia};
 use coflash_media::disk::Direction;
 use coflash_media::image::{Image, ImageError, Spare};
 use coflash_media::{
-    Access, Backed, BlockId, Cause, Clock, DieId, Flash, Geometry, Nvm, Oob, Place, Ppn, Slot, Transfer,
+    Access, Backed, BlockId, Cause, Clock, DieId, Flash, Geometry, HostPage, Nvm, Oob, Place, Ppn, Slot,
+    Transfer,
 };
 use std::collections::BTreeMap;
 
@@ -130,6 +131,11 @@ impl Fragile {
             (page, found)
         };
         self.flash.programmed().map(found).collect()
+    }
+
+    /// The erase count of each block.
+    pub(crate) fn erases(&self) -> Vec<u32> {
+        self.flash.contents().erases
     }
 
     /// What the spare area of a page says.

@@ -1,10 +1,10 @@
 //! Deletions and commits.
 
 use super::Consistent;
-use super::nvm::{Epoch, Label, Layout};
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::Deletion;
 use crate::level::{Command, Level};
+use crate::nvm::{Epoch, Label, Layout};
 use coflash_base::{Lpn, Op};
 use coflash_media::Media;
 
@@ -39,10 +39,10 @@ impl<L: Cooperates> Consistent<L> {
                 condemned = Some(slot);
             }
         }
-        if condemned.is_some() || !self.scheme.is_absent(lpn) && self.below.may_hold(lpn) {
+        if condemned.is_some() || !self.metadata.is_absent(lpn) && self.below.may_hold(lpn) {
             let entry = self.scheme.free_entries.pop().expect("there is one, or a commit has freed them all");
-            let deleted = Label::Deleted(lpn, self.scheme.epoch());
-            media.store(self.scheme.layout.deletion(entry), deleted.encode());
+            let deleted = Label::Deleted(lpn, self.metadata.epoch());
+            self.metadata.store(self.metadata.layout.deletion(entry), deleted.encode(), media);
             self.scheme.deletions.insert(lpn, Deletion { entry, condemned });
         }
     }
@@ -56,11 +56,11 @@ impl<L: Cooperates> Consistent<L> {
             return;
         }
         self.scheme.counters.commits += 1;
-        let epoch = self.scheme.epoch();
-        media.fence();
-        media.store(Layout::COMMITTED, u64::from(epoch.0));
-        media.fence();
-        self.scheme.committed = epoch;
+        let epoch = self.metadata.epoch();
+        self.metadata.fence(media);
+        self.metadata.store(Layout::COMMITTED, u64::from(epoch.0), media);
+        self.metadata.fence(media);
+        self.metadata.committed = epoch;
         while let Some(slot) = self.scheme.uncommitted.back() {
             self.scheme.uncommitted.remove(slot);
             let page = self.cached(slot);
@@ -93,7 +93,7 @@ impl<L: Cooperates> Consistent<L> {
     {
         let deletions = std::mem::take(&mut self.scheme.deletions);
         for (&lpn, deletion) in &deletions {
-            self.set_absent(lpn, true, media);
+            self.metadata.trimmed(lpn, media);
             if let Some(slot) = deletion.condemned {
                 self.counters.dropped_pages += 1;
                 self.below.forget(Cached { lpn, slot });
@@ -102,7 +102,7 @@ impl<L: Cooperates> Consistent<L> {
         }
         // Absence must be durable before the deletion is erased, and says more than flash does: a lost trim is
         // repeated when the link is up again.
-        media.fence();
+        self.metadata.fence(media);
         let (below, mut io) = self.descend(media, start);
         let command = Command {
             op: Op::Trim,
@@ -126,34 +126,24 @@ impl<L: Cooperates> Consistent<L> {
     }
 
     pub(super) fn forget_deletion<M: Media>(&mut self, entry: u32, media: &mut M) {
-        media.store(self.scheme.layout.deletion(entry), Label::Free.encode());
+        self.metadata.store(self.metadata.layout.deletion(entry), Label::Free.encode(), media);
         self.scheme.free_entries.push(entry);
     }
 
     /// Reset all committed slots to the first epoch when epochs have run out. Nothing is uncommitted at that moment.
     pub(super) fn renumber_if_last<M: Media>(&mut self, media: &mut M) {
-        if self.scheme.committed < Epoch::MAX {
+        if self.metadata.committed < Epoch::MAX {
             return;
         }
         // The commit has erased all older versions, so that no label of an earlier epoch can be mistaken.
         for slot in self.cache.occupied() {
             if self.cache.is_dirty(slot) || self.scheme.protects_ahead {
-                self.scheme.label(slot, Label::Data(self.cache.page_of(slot), Epoch(0)), media);
+                self.metadata.label(slot, Label::Data(self.cache.page_of(slot), Epoch(0)), media);
             }
         }
-        media.fence();
-        self.scheme.committed = Epoch(0);
-        media.store(Layout::COMMITTED, 0);
-        media.fence();
-    }
-
-    pub(super) fn set_absent<M: Media>(&mut self, lpn: Lpn, absent: bool, media: &mut M) {
-        let (word, bit) = self.scheme.layout.absence(lpn);
-        let entry = &mut self.scheme.absent[(lpn.get() / 64) as usize];
-        let changed = if absent { *entry | bit } else { *entry & !bit };
-        if changed != *entry {
-            *entry = changed;
-            media.store(word, changed);
-        }
+        self.metadata.fence(media);
+        self.metadata.committed = Epoch(0);
+        self.metadata.store(Layout::COMMITTED, 0, media);
+        self.metadata.fence(media);
     }
 }

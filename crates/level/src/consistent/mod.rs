@@ -47,7 +47,6 @@
 //! | both | both | both |
 
 mod commit;
-pub mod nvm;
 mod recovery;
 mod room;
 mod standby;
@@ -56,13 +55,13 @@ use crate::config::CacheConfig;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::{CacheHook, CdmConsistent, Deletion, Scheme, Setting};
 use crate::level::{Command, Level};
+use crate::nvm::{Label, Layout, Metadata};
 use crate::write_back::{CacheCounters, DropCounters};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{Access, DieId, Media, Memory, Place, Slot};
-use nvm::Label;
 pub(crate) use standby::Standby;
 
 /// The crash-consistent cache and the level below: the FTL, or a link to it.
@@ -72,6 +71,7 @@ pub struct Consistent<L> {
     memory: Memory,
     cache: Cache,
     scheme: CdmConsistent,
+    metadata: Metadata,
     read_allocate: bool,
     counters: CacheCounters,
     drops: DropCounters,
@@ -81,9 +81,12 @@ impl<L: Cooperates> Consistent<L> {
     /// Create an empty cache with its scheme over a level.
     #[must_use]
     pub fn over(below: L, config: &CacheConfig, setting: &Setting, scheme: CdmConsistent) -> Self {
+        let Setting { slots, logical_pages, .. } = *setting;
+        let layout = Layout { slots, deletions: scheme.deletions_max(), logical_pages };
         Self {
             below,
             memory: setting.memory,
+            metadata: Metadata::new(layout),
             cache: Cache::new(&config.policy, setting.slots, setting.logical_pages as usize),
             scheme,
             read_allocate: config.read_allocate,
@@ -115,6 +118,11 @@ impl<L: Cooperates> Consistent<L> {
         &self.cache
     }
 
+    /// The metadata in non-volatile memory.
+    pub(crate) fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> &CdmConsistent {
@@ -128,8 +136,8 @@ impl<L: Cooperates> Consistent<L> {
         media: &'s mut M,
         start: M::When,
     ) -> (&'s mut L, Io<'s, M, CacheHook<'s, CdmConsistent>>) {
-        let Self { below, cache, scheme, memory, .. } = self;
-        let hook = CacheHook { scheme, cache, memory: *memory };
+        let Self { below, cache, scheme, metadata, memory, .. } = self;
+        let hook = CacheHook { scheme, cache, metadata, memory: *memory };
         (below, Io { media, hook, start })
     }
 
@@ -181,7 +189,7 @@ impl<L: Cooperates> Consistent<L> {
 
     fn free<M: Media>(&mut self, slot: SlotId, media: &mut M) {
         self.scheme.standby.remove(slot);
-        self.scheme.label(slot, Label::Free, media);
+        self.metadata.label(slot, Label::Free, media);
         self.cache.remove(slot);
     }
 }
@@ -214,12 +222,12 @@ impl<L: Cooperates> Consistent<L> {
         if self.read_allocate && self.free_slot(start, media).is_ok() {
             let slot = self.cache.insert(page.lpn, false);
             self.counters.nvm_writes_pages += 1;
-            self.scheme.label(slot, Label::Clean(page.lpn), media);
-            media.fence();
+            self.metadata.label(slot, Label::Clean(page.lpn), media);
+            self.metadata.fence(media);
             media.access(self.place(slot), Access::Fill { from: page.to }, after);
             if self.scheme.protects_ahead {
-                self.scheme.protect(page.lpn, slot, media);
-                media.fence();
+                self.metadata.protect(Cached { lpn: page.lpn, slot }, media);
+                self.metadata.fence(media);
             }
             self.below.mark(Cached { lpn: page.lpn, slot });
         }
@@ -279,10 +287,10 @@ impl<L: Cooperates> Consistent<L> {
     ) -> M::When {
         self.counters.nvm_writes_pages += 1;
         self.scheme.leave_standby(slot, &mut self.cache);
-        self.scheme.label(slot, Label::Data(page.lpn, self.scheme.epoch()), media);
+        self.metadata.label(slot, Label::Data(page.lpn, self.metadata.epoch()), media);
         // Otherwise both labels that the slot may have after a crash are void.
         if self.scheme.protects_ahead {
-            media.fence();
+            self.metadata.fence(media);
         }
         self.cache.set_dirty(slot, true);
         self.cache.pin(slot);
@@ -354,8 +362,8 @@ impl<L: Cooperates> Consistent<L> {
     /// Take and label a slot for an uncommitted version, before its first byte is written.
     fn new_version<M: Media>(&mut self, lpn: Lpn, media: &mut M) -> SlotId {
         let slot = self.cache.insert(lpn, true);
-        self.scheme.label(slot, Label::Data(lpn, self.scheme.epoch()), media);
-        media.fence();
+        self.metadata.label(slot, Label::Data(lpn, self.metadata.epoch()), media);
+        self.metadata.fence(media);
         self.cache.pin(slot);
         self.scheme.uncommitted.push_front(slot);
         slot
@@ -462,6 +470,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
         self.below.report(report);
         report.add(&CacheCounters { dirty_pages: self.cache.dirty_len(), ..self.counters });
         report.add(&self.drops);
+        report.add(self.metadata.counters());
         self.scheme.report(report);
     }
 
@@ -474,14 +483,20 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.below.heap_bytes() + self.cache.heap_bytes() + self.scheme.heap_bytes()
+        self.below.heap_bytes()
+            + self.cache.heap_bytes()
+            + self.scheme.heap_bytes()
+            + self.metadata.heap_bytes()
     }
 
     fn assert_invariants(&self) {
         self.below.assert_invariants();
         self.cache.assert_invariants();
         self.scheme.assert_cache(&self.cache);
-        self.below.assert_agrees(&self.cache, |cache, flash| self.scheme.assert_invariants(cache, flash));
+        self.below.assert_agrees(&self.cache, |cache, flash| {
+            self.scheme.assert_invariants(cache, flash);
+            self.metadata.assert_agrees(flash);
+        });
     }
 }
 

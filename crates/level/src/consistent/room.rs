@@ -1,9 +1,9 @@
 //! Room in the cache: checkpoints between the watermarks, and eviction.
 
 use super::Consistent;
-use super::nvm::Label;
 use crate::cooperates::{Cached, Cooperates};
 use crate::level::Level;
+use crate::nvm::Label;
 use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
 use coflash_media::{Cause, Media, Place};
@@ -81,8 +81,8 @@ impl<L: Cooperates> Consistent<L> {
         let (below, mut io) = self.descend(media, start);
         below.write(write, start, &mut io)?;
         // The page is in flash: now recovery may find it there, and only after that the slot may be used again.
-        self.set_absent(lpn, false, media);
-        media.fence();
+        self.metadata.programmed(lpn, media);
+        self.metadata.fence(media);
         if self.cache.is_detached(slot) {
             let current = self.cache.lookup(lpn).expect("an S5 has its S4");
             self.scheme.older[current] = None;
@@ -91,8 +91,8 @@ impl<L: Cooperates> Consistent<L> {
         }
         self.cache.set_dirty(slot, false);
         if !self.scheme.protects_ahead {
-            self.scheme.label(slot, Label::Clean(lpn), media);
-            media.fence();
+            self.metadata.label(slot, Label::Clean(lpn), media);
+            self.metadata.fence(media);
         }
         self.below.mark(Cached { lpn, slot });
         self.stand_by(slot);

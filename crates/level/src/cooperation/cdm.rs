@@ -45,7 +45,7 @@ use coflash_base::policy::NoParameters;
 use coflash_base::{Amount, Lpn, Misfit, Policy};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Decision, Ftl, Marks, Requirements, Weight, Weights, WriteStream};
-use coflash_media::{Media, Memory};
+use coflash_media::Memory;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::borrow::Cow;
@@ -335,7 +335,7 @@ impl<V: Variant> CooperationScheme for Cdm<V> {
 impl<V: Variant> Scheme for Cdm<V> {
     /// S1 → S2 without a copy; S0 is copied.
     #[inline(always)]
-    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, _: &mut M) -> Decision {
+    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision {
         if !marks.device {
             return if V::KNOWS_HOST { self.shadows.copied_as_hgc(marks) } else { Decision::COPY };
         }

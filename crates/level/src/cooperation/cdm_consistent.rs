@@ -17,12 +17,10 @@
 
 use super::{CooperationScheme, Scheme, Setting};
 use crate::consistent::Standby;
-use crate::consistent::nvm::{Epoch, Label, Layout};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, IdVec, List, Lpn, Misfit, Policy, Share, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, Marks, Requirements};
-use coflash_media::{Media, Memory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -80,12 +78,9 @@ coflash_base::measures! {
 #[derive(Clone)]
 pub struct CdmConsistent {
     pub(crate) config: CdmConsistentConfig,
-    pub(crate) layout: Layout,
-    /// Whether GC asks across a link, so that the answer must be durable.
-    is_in_host: bool,
+    slots: u32,
     /// Whether clean copies are write-protected from the start, since flash may drop their pages without asking.
     pub(crate) protects_ahead: bool,
-    pub(crate) committed: Epoch,
     /// Slots in S2 and S4, the most recently used at the front.
     pub(crate) uncommitted: List<SlotId>,
     /// Slots in S1 whose turn to leave has come.
@@ -94,8 +89,6 @@ pub struct CdmConsistent {
     pub(crate) older: IdVec<SlotId, Option<SlotId>>,
     pub(crate) deletions: BTreeMap<Lpn, Deletion>,
     pub(crate) free_entries: Vec<u32>,
-    /// The absence bits in non-volatile memory.
-    pub(crate) absent: Vec<u64>,
     pub(crate) next_commit: Time,
     pub(crate) counters: CommitCounters,
 }
@@ -107,19 +100,9 @@ impl Policy for CdmConsistent {
 }
 
 impl CdmConsistent {
-    /// The epoch of current writes.
-    pub(crate) fn epoch(&self) -> Epoch {
-        self.committed.next()
-    }
-
-    pub(crate) fn label<M: Media>(&self, slot: SlotId, label: Label, media: &mut M) {
-        media.store(self.layout.slot(slot.get()), label.encode());
-    }
-
-    /// Write-protect a clean copy as committed data. The label is durable at the next fence.
-    pub(crate) fn protect<M: Media>(&self, lpn: Lpn, slot: SlotId, media: &mut M) {
-        media.fence();
-        self.label(slot, Label::Data(lpn, self.committed), media);
+    /// The number of deletions that can wait for their commit.
+    pub(crate) fn deletions_max(&self) -> u32 {
+        self.config.deletions_max.get().into()
     }
 
     /// S1 → S3: flash has dropped the page of a protected copy.
@@ -139,9 +122,9 @@ impl CdmConsistent {
 
     /// The numbers of slots ready for new pages at which checkpointing begins and ends.
     pub(crate) fn watermarks(&self) -> (u32, u32) {
-        let slots = u64::from(self.layout.slots);
+        let slots = u64::from(self.slots);
         let low = (self.config.low_watermark.of(slots) as u32).max(2);
-        (low, (self.config.high_watermark.of(slots) as u32).clamp(low + 1, self.layout.slots.max(low + 1)))
+        (low, (self.config.high_watermark.of(slots) as u32).clamp(low + 1, self.slots.max(low + 1)))
     }
 }
 
@@ -151,7 +134,7 @@ impl CooperationScheme for CdmConsistent {
     }
 
     fn new(config: &CdmConsistentConfig, setting: &Setting) -> Result<Self, Misfit> {
-        let Setting { slots, logical_pages, .. } = *setting;
+        let slots = setting.slots;
         if setting.is_volatile {
             return Err(super::needs_durable("cdm-consistent"));
         }
@@ -171,19 +154,15 @@ impl CooperationScheme for CdmConsistent {
                 return Err(Misfit::out_of_range(key, mark, "from 0% to 100%"));
             }
         }
-        let deletions = config.deletions_max.get().into();
         Ok(Self {
             config: config.clone(),
-            layout: Layout { slots, deletions, logical_pages },
-            is_in_host: setting.memory == Memory::Host,
+            slots,
             protects_ahead: setting.grants,
-            committed: Epoch(0),
             uncommitted: List::new(slots),
             standby: Standby::new(slots),
             older: IdVec::filled(None, slots as usize),
             deletions: BTreeMap::new(),
-            free_entries: (0..deletions).rev().collect(),
-            absent: vec![0; logical_pages.div_ceil(64) as usize],
+            free_entries: (0..config.deletions_max.get().into()).rev().collect(),
             next_commit: Time::ZERO + config.commit_interval,
             counters: CommitCounters::default(),
         })
@@ -191,22 +170,14 @@ impl CooperationScheme for CdmConsistent {
 }
 
 impl Scheme for CdmConsistent {
-    /// S1 → S3: the copy is protected, its data made durable before its label, and its label before the erase.
-    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Decision {
+    /// S1 → S3.
+    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision {
         if !marks.device {
             return Decision::COPY;
         }
         let slot = cache.lookup(lpn).expect("a removable page is cached");
-        self.protect(lpn, slot, media);
-        if self.is_in_host {
-            media.fence();
-        }
         self.orphan(slot, cache);
         Decision::Drop
-    }
-
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
-        media.fence();
     }
 
     fn report(&self, report: &mut Report) {
@@ -217,7 +188,6 @@ impl Scheme for CdmConsistent {
         self.uncommitted.heap_bytes()
             + self.standby.heap_bytes()
             + self.older.heap_bytes()
-            + self.absent.capacity() * size_of::<u64>()
             + self.free_entries.capacity() * size_of::<u32>()
             // The nodes of a tree are half full at least.
             + 2 * self.deletions.len() * size_of::<(Lpn, Deletion)>()
@@ -243,7 +213,6 @@ impl Scheme for CdmConsistent {
         for lpn in ftl.mapped() {
             let is_clean = cache.lookup(lpn).is_some_and(|slot| !cache.is_dirty(slot));
             assert!(is_clean || !ftl.is_marked(lpn), "{lpn:?} is removable: cached clean");
-            assert!(!self.is_absent(lpn), "{lpn:?} is noted as absent, and mapped");
         }
         for (&lpn, deletion) in &self.deletions {
             assert!(
@@ -284,7 +253,7 @@ impl CdmConsistent {
             "a deleted page is not cached"
         );
         let deletions = self.deletions.len() + self.free_entries.len();
-        assert_eq!(deletions, self.layout.deletions as usize, "deletions noted and free");
+        assert_eq!(deletions, self.deletions_max() as usize, "deletions noted and free");
         for slot in self.older.ids().filter(|&slot| self.older[slot].is_some()) {
             assert!(self.uncommitted.contains(slot), "{slot:?} is no S4 and has an S5");
         }

@@ -1,6 +1,7 @@
 //! Cooperation schemes between cache and flash. Each is one file and one line in the list below.
 
 use crate::cooperates::{Cached, Cooperates};
+use crate::nvm::Metadata;
 use coflash_base::measure::Report;
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::{Cache, SlotId};
@@ -69,16 +70,11 @@ pub trait Scheme {
     /// Decide about a valid page of GC's victim. To drop a page that is cached clean, the scheme first makes the
     /// cached copy an orphan, which is written at its eviction. If GC programs the cached copy instead of the flash
     /// page, the cached copy is clean once that has succeeded.
-    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Decision;
+    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;
 
     /// Count unmarked pages that GC copies without asking, since every scheme decides [`Decision::COPY`] for them.
     fn copies_unmarked(&mut self, pages: u32) {
         let _ = pages;
-    }
-
-    /// Make the dropped pages durable elsewhere, before their block is erased.
-    fn before_erase<M: Media>(&mut self, media: &mut M) {
-        let _ = media;
     }
 
     /// The cost weights of marked pages.
@@ -205,9 +201,8 @@ impl CooperationConfig {
 
 impl Scheme for Cooperation {
     coflash_base::forward_to_variant! { cooperation_dispatch;
-        fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, media: &mut M) -> Decision;
+        fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;
         fn copies_unmarked(&mut self, pages: u32);
-        fn before_erase<M: Media>(&mut self, media: &mut M);
         fn weights(&mut self, cache: &Cache) -> Weights;
         fn attach(&mut self, ftl: &Ftl);
         fn cached_clean<B: Cooperates>(&mut self, page: Cached, cache: &mut Cache, below: &mut B);
@@ -233,17 +228,29 @@ impl Scheme for Cooperation {
 pub struct CacheHook<'a, S> {
     pub(crate) scheme: &'a mut S,
     pub(crate) cache: &'a mut Cache,
+    pub(crate) metadata: &'a mut Metadata,
     pub(crate) memory: Memory,
 }
 
 impl<S: Scheme> GcHook for CacheHook<'_, S> {
     #[inline(always)]
     fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, media: &mut M) -> Decision {
-        self.scheme.decide(lpn, marks, self.cache, media)
+        let decision = self.scheme.decide(lpn, marks, self.cache);
+        if decision == Decision::Drop {
+            let slot = self.cache.lookup(lpn).expect("a dropped page is cached");
+            self.metadata.protect(Cached { lpn, slot }, media);
+            if self.memory == Memory::Host {
+                // The answer crosses the link, and flash acts on it.
+                self.metadata.settle(media);
+            }
+        }
+        decision
     }
 
-    fn programmed_from(&mut self, slot: Slot) {
-        self.cache.set_dirty(SlotId::new(slot.number), false);
+    fn programmed_from<M: Media>(&mut self, slot: Slot, media: &mut M) {
+        let slot = SlotId::new(slot.number);
+        self.cache.set_dirty(slot, false);
+        self.metadata.free(slot, media);
     }
 
     #[inline]
@@ -257,7 +264,7 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
     }
 
     fn before_erase<M: Media>(&mut self, after: M::When, media: &mut M) -> M::When {
-        self.scheme.before_erase(media);
+        self.metadata.settle(media);
         after
     }
 

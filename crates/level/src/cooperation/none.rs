@@ -8,7 +8,6 @@ use coflash_base::policy::{NoParameters, Policy};
 use coflash_base::{Lpn, Misfit};
 use coflash_cache::Cache;
 use coflash_ftl::{Decision, Ftl, Marks, Requirements};
-use coflash_media::Media;
 
 /// No cooperation.
 #[derive(Clone, Debug)]
@@ -32,7 +31,7 @@ impl CooperationScheme for None {
 
 impl Scheme for None {
     #[inline(always)]
-    fn decide<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut Cache, _: &mut M) -> Decision {
+    fn decide(&mut self, _: Lpn, _: Marks, _: &mut Cache) -> Decision {
         Decision::COPY
     }
 

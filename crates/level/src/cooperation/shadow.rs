@@ -38,7 +38,7 @@ use coflash_base::policy::NoParameters;
 use coflash_base::{Lpn, Misfit, Policy};
 use coflash_cache::Cache;
 use coflash_ftl::{Decision, Ftl, Marks, Requirements, Source, Weight, Weights, WriteStream};
-use coflash_media::{Media, Memory, Mode, Slot};
+use coflash_media::{Memory, Mode, Slot};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::marker::PhantomData;
@@ -329,7 +329,7 @@ impl<P: Variant> CooperationScheme for Shadow<P> {
 
 impl<P: Variant> Scheme for Shadow<P> {
     #[inline(always)]
-    fn decide<M: Media>(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache, _: &mut M) -> Decision {
+    fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision {
         let Features { separate, fast, from_buffer, .. } = self.features;
         *self.counters.moved_mut(marks) += 1;
         if !marks.any() {

@@ -5,6 +5,7 @@ use super::{Announces, CacheCounters, DropCounters, HOST_BUFFER, Options, WriteB
 use crate::config::{CacheConfig, Eviction, slots};
 use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, Scheme, Setting};
+use crate::nvm::{Layout, Metadata};
 use coflash_base::{Misfit, Share, Time};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_media::{Cause, Memory};
@@ -26,7 +27,13 @@ impl<L: Cooperates> WriteBack<L> {
         if scheme.knows().host {
             below.track_host();
         }
-        Self::with(below, scheme, &config.policy, setting, options, None)
+        let is_in_device = setting.memory == Memory::Device;
+        let layout = Layout {
+            slots: if is_in_device && !config.volatile { setting.slots } else { 0 },
+            deletions: 0,
+            logical_pages: if is_in_device { setting.logical_pages } else { 0 },
+        };
+        Self::with(below, scheme, &config.policy, setting, options, None, layout)
     }
 }
 
@@ -70,7 +77,7 @@ impl<L: Cooperates> WriteBack<L, Announces> {
         };
         let dirty_max = config.dirty_share_max.of(slots.into()) as u32;
         let ageing = Some(Ageing::new(slots, config.dirty_age_max, dirty_max));
-        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing))
+        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing, Layout::default()))
     }
 }
 
@@ -82,6 +89,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         setting: &Setting,
         options: Options,
         ageing: Option<Ageing>,
+        layout: Layout,
     ) -> Self {
         let cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
         if options.cause == Cause::Evict {
@@ -93,6 +101,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             cache,
             knows_host: scheme.knows().host,
             scheme,
+            metadata: Metadata::new(layout),
             options,
             ageing,
             now: Time::ZERO,

@@ -204,6 +204,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let write = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream };
         let (below, mut io) = self.descend(media, start);
         let done = below.write(write, after, &mut io)?;
+        self.metadata.programmed(lpn, media);
+        self.metadata.free(slot, media);
         self.became_clean(slot);
         Ok(done)
     }

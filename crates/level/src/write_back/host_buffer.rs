@@ -10,7 +10,7 @@ use crate::linked::Notices;
 use coflash_base::{Amount, Bytes, Duration, Lpn, Share};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_ftl::{Decision, Ftl, Marks};
-use coflash_media::{CacheTiming, Media};
+use coflash_media::CacheTiming;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +71,7 @@ pub struct Announces;
 
 impl Scheme for Announces {
     #[inline(always)]
-    fn decide<M: Media>(&mut self, _: Lpn, _: Marks, _: &mut Cache, _: &mut M) -> Decision {
+    fn decide(&mut self, _: Lpn, _: Marks, _: &mut Cache) -> Decision {
         Decision::COPY
     }
 

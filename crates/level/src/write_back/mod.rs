@@ -19,13 +19,14 @@ use crate::config::Eviction;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::{CacheHook, Cooperation, Scheme};
 use crate::level::{Command, Level};
+use crate::nvm::Metadata;
 use crate::recovery_error::RecoveryError;
 use ageing::Ageing;
 use coflash_base::measure::{Report, SectionInfo};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
-use coflash_media::{Access, Cause, DieId, Media, Memory, Oob, Place, Ppn, Slot};
+use coflash_media::{Access, Cause, Contents, DieId, Media, Memory, Place, Slot};
 
 /// The differences between the caches.
 #[derive(Clone, Debug)]
@@ -46,6 +47,7 @@ pub struct WriteBack<L, S = Cooperation> {
     below: L,
     cache: Cache,
     scheme: S,
+    metadata: Metadata,
     options: Options,
     ageing: Option<Ageing>,
     now: Time,
@@ -79,6 +81,11 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         &self.cache
     }
 
+    /// The metadata in non-volatile memory.
+    pub(crate) fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
     /// The scheme.
     #[must_use]
     pub fn scheme(&self) -> &S {
@@ -110,8 +117,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         media: &'s mut M,
         start: M::When,
     ) -> (&'s mut L, Io<'s, M, CacheHook<'s, S>>) {
-        let Self { below, cache, scheme, options, .. } = self;
-        let hook = CacheHook { scheme, cache, memory: options.memory };
+        let Self { below, cache, scheme, metadata, options, .. } = self;
+        let hook = CacheHook { scheme, cache, metadata, memory: options.memory };
         (below, Io { media, hook, start })
     }
 
@@ -153,13 +160,17 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 }
 
 impl<S: Scheme> WriteBack<Ftl, S> {
-    /// Recover flash after a power cut that emptied the cache.
+    /// Recover an empty cache over an erased FTL after a power cut.
     pub(crate) fn recover<M: Media, H: GcHook>(
         &mut self,
-        pages: impl Iterator<Item = (Ppn, Option<Oob>)>,
+        contents: &Contents,
         io: &mut Io<'_, M, H>,
     ) -> Result<(), RecoveryError<M::Error>> {
-        self.below.recover(pages, |_| true);
+        let Self { metadata, below, cache, scheme, .. } = self;
+        metadata.recover(contents, below, cache, io.media)?;
+        for slot in cache.occupied() {
+            scheme.became_sole(slot, cache);
+        }
         let (flash, mut inner) = self.descend(&mut *io.media, io.start);
         flash.finish_gc(&mut inner).map_err(RecoveryError::Flash)
     }
@@ -198,6 +209,9 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             media.access(self.place(slot), Access::Fill { from: page.to }, after);
             let page = Cached { lpn: page.lpn, slot };
             self.scheme.cached_clean(page, &mut self.cache, &mut self.below);
+            if self.cache.is_dirty(slot) {
+                self.metadata.written(page, false, media);
+            }
         }
         Ok(Some(done))
     }
@@ -218,21 +232,31 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             self.cache.touch(slot);
             self.scheme.overwritten(slot, &self.cache);
             let mut ready = after;
-            if self.cache.is_dirty(slot) {
+            let is_labelled = self.cache.is_dirty(slot);
+            if is_labelled {
                 self.counters.absorbed_pages += 1;
             } else {
                 ready = self.clean_for_another(after, start, media)?.unwrap_or(after);
                 self.became_dirty(slot);
             }
             self.cache.set_dirty(slot, true);
-            return Ok(self.write_slot(page, slot, Access::Write { from: page.from }, ready, media));
+            return Ok(self.write_slot(
+                page,
+                slot,
+                Access::Write { from: page.from },
+                is_labelled,
+                ready,
+                media,
+            ));
         }
         self.counters.write_misses += 1;
         if self.options.write_allocate && self.cache.capacity() > 0 {
             self.write_allocating(page, after, start, media)
         } else {
             let (below, mut io) = self.descend(media, start);
-            below.write(page, after, &mut io)
+            let done = below.write(page, after, &mut io)?;
+            self.metadata.programmed(page.lpn, media);
+            Ok(done)
         }
     }
 
@@ -273,7 +297,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
                 self.counters.merged_pages += 1;
             }
         }
-        Ok(self.write_slot(page, slot, access, ready, media))
+        Ok(self.write_slot(page, slot, access, false, ready, media))
     }
 
     #[inline]
@@ -282,12 +306,15 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         page: PageWrite,
         slot: SlotId,
         access: Access,
+        is_labelled: bool,
         after: M::When,
         media: &mut M,
     ) -> M::When {
         self.counters.nvm_writes_pages += 1;
         let done = media.access(self.place(slot), access, after);
-        self.scheme.written(Cached { lpn: page.lpn, slot }, &self.cache, &mut self.below);
+        let page = Cached { lpn: page.lpn, slot };
+        self.metadata.written(page, is_labelled, media);
+        self.scheme.written(page, &self.cache, &mut self.below);
         done
     }
 }
@@ -354,8 +381,10 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
+        self.metadata.trimmed(lpn, io.media);
         if let Some(slot) = self.cache.lookup(lpn) {
             if self.cache.is_dirty(slot) {
+                self.metadata.free(slot, io.media);
                 self.counters.dropped_pages += 1;
                 self.became_clean(slot);
             }
@@ -389,6 +418,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     #[inline]
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
+        self.metadata.settle(io.media);
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let tail = below.end(&mut inner)?;
         // Zero, unless the last page was read and held by no level.
@@ -428,6 +458,9 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         if self.options.cause == Cause::Evict {
             report.add(&self.drops);
         }
+        if self.options.memory == Memory::Device {
+            report.add(self.metadata.counters());
+        }
         self.scheme.report(report);
     }
 
@@ -443,13 +476,17 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.below.heap_bytes()
             + self.cache.heap_bytes()
             + self.scheme.heap_bytes()
+            + self.metadata.heap_bytes()
             + self.ageing.as_ref().map_or(0, Ageing::heap_bytes)
     }
 
     fn assert_invariants(&self) {
         self.below.assert_invariants();
         self.cache.assert_invariants();
-        self.below.assert_agrees(&self.cache, |cache, flash| self.scheme.assert_invariants(cache, flash));
+        self.below.assert_agrees(&self.cache, |cache, flash| {
+            self.scheme.assert_invariants(cache, flash);
+            self.metadata.assert_agrees(flash);
+        });
         if let Some(ageing) = &self.ageing {
             ageing.assert_invariants(&self.cache);
         }

@@ -158,8 +158,7 @@ impl Subject {
         let failed = |error: ImageError| format!("{error:?} with power");
         let flash = if side.has_device() {
             let mut flash = self.setup.flash();
-            let pages: Vec<_> = self.image().programmed().collect();
-            flash.recover(pages.into_iter(), |_| true);
+            flash.recover(&self.image().contents(), |_| true).map_err(|misfit| misfit.to_string())?;
             let io = &mut Io { media: &mut self.stack.rig.media, hook: CopyAll, start: () };
             flash.finish_gc(io).map_err(failed)?;
             flash

@@ -8,7 +8,7 @@ use coflash_base::{Lpn, Misfit, Seed};
 use coflash_ftl::{CopyAll, GcMode, Io, Trigger};
 use coflash_level::nvm::{Epoch, Label, Layout};
 use coflash_level::{Device, RecoveryError};
-use coflash_media::Untimed;
+use coflash_media::{Contents, Untimed};
 
 /// A device whose flash is full and whose memory is in use.
 fn used(stream: &mut RandomStream) -> (Setup, Subject) {
@@ -123,9 +123,9 @@ fn what_no_cache_wrote_is_named() {
         wrong.image().set_words(&words);
         assert_eq!(wrong.adopt(), Err(format!("cache: {problem}")), "word {word} is {value:#x}");
     }
-    let (pages, count) = (std::iter::empty(), intact.len());
+    let (count, contents) = (intact.len(), Contents { words: intact[1..].to_vec(), ..Contents::default() });
     let io = &mut Io { media: &mut Untimed, hook: CopyAll, start: () };
-    let short = Device::recover(&setup.config(), &intact[1..], pages, io).err();
+    let short = Device::recover(&setup.config(), &contents, io).err();
     let problem = format!("{} words were given; {count} are expected", count - 1);
     assert_eq!(short, Some(RecoveryError::Misfit(Misfit::new("cache", problem))));
 }

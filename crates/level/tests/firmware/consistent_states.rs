@@ -11,7 +11,7 @@ use coflash_ftl::{CopyAll, Io, Trigger};
 use coflash_level::Device;
 use coflash_level::nvm::{Epoch, Label, Layout};
 use coflash_media::image::{Image, ImageError};
-use coflash_media::{Access, Place};
+use coflash_media::{Access, Contents, Place};
 
 const SLOTS: u32 = 4;
 const DELETIONS: u32 = 3;
@@ -249,9 +249,9 @@ impl Scene {
 
     fn crash(&mut self) {
         let Tapped { inner, tap } = &mut self.device.rig.media;
-        let (words, pages) = (tap.words.clone(), inner.programmed().collect::<Vec<_>>());
+        let contents = Contents { words: tap.words.clone(), ..inner.contents() };
         let io = &mut Io { media: &mut self.device.rig.media, hook: CopyAll, start: () };
-        let recovered = Device::recover(&self.setup.config(), &words, pages.into_iter(), io);
+        let recovered = Device::recover(&self.setup.config(), &contents, io);
         self.device.rig.level = recovered.expect("what this device wrote");
         self.device.rig.now = coflash_base::Time::ZERO;
         self.device.model[0] = self.committed;

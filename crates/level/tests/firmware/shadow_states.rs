@@ -118,7 +118,8 @@ impl Scene {
         setup.cache.volatile = true;
         setup.cache.read_allocate = false;
         let setup = setup.fit(5, 1);
-        let mut device = Checked::device(&setup);
+        let media = setup.image().with_power_switch(setup.layout().words());
+        let mut device = Checked::new(setup.device(), media, setup.geometry.dies());
         device.set_the_scene();
         let mut scene = Self { device, setup };
         let path: &[Event] = match state {

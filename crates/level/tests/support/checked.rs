@@ -12,7 +12,7 @@ use coflash_ftl::{CopyAll, Coverage, Ftl, Io};
 use coflash_level::cooperation::Scheme;
 use coflash_level::{CacheLevel, Device, Level, RecoveryError};
 use coflash_media::image::Image;
-use coflash_media::{Access, DieId, Nvm, Place, Slot};
+use coflash_media::{Access, DieId, HostPage, Nvm, Place, Slot};
 use std::ops::{Deref, DerefMut, Range};
 
 /// Bytes of a page: two stores, so that a page can be torn; as few as partial writes need to overlap in every way.
@@ -114,10 +114,12 @@ impl<M: Bytes + Moments> Checked<Device, M> {
     /// The device comes back with what is durable. What the model says stays as it is.
     pub(crate) fn restart(&mut self, setup: &Setup) -> Result<(), RecoveryError<M::Error>> {
         let image = self.rig.media.image();
-        let (words, pages) = (image.words().to_vec(), image.programmed().collect::<Vec<_>>());
+        let contents = image.contents();
         let io = &mut Io { media: &mut self.rig.media, hook: CopyAll, start: () };
-        self.rig.level = Device::recover(&setup.config(), &words, pages.into_iter(), io)?;
+        self.rig.level = Device::recover(&setup.config(), &contents, io)?;
         self.rig.now = Time::ZERO;
+        let worn = Level::<M>::erase_counts(&self.rig.level);
+        assert_eq!(worn, self.rig.media.image().contents().erases, "erase counts");
         Ok(())
     }
 }

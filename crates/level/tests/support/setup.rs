@@ -218,13 +218,12 @@ impl Setup {
             .with_slots(Memory::HostBuffer, self.slots(self.buffer.size))
     }
 
-    /// The words of memory that `cdm-consistent` keeps of itself.
+    /// The layout of the cache's metadata.
     pub(crate) fn layout(&self) -> Layout {
-        let deletions = match &self.cooperation {
-            CooperationConfig::CdmConsistent(config) => config.deletions_max.get().into(),
-            _ => 0,
-        };
-        Layout { slots: self.slots(self.cache.size), deletions, logical_pages: self.logical_pages() }
+        match self.cache.placement {
+            Placement::InStorage => self.device().layout(),
+            Placement::Host => self.host_cache().layout(),
+        }
     }
 }
 

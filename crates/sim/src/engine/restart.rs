@@ -1,6 +1,6 @@
 //! Restarts of host and device between two requests.
 
-use super::{Engine, certain};
+use super::Engine;
 use coflash_base::Time;
 use coflash_base::measure::Report;
 use coflash_level::{Command, Level};
@@ -62,19 +62,19 @@ impl Restarts {
 impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Restart host and device at `at`, up to which time has advanced.
     #[cold]
-    pub(super) fn restart(&mut self, at: Time) {
+    pub(super) fn restart(&mut self, at: Time) -> Result<(), M::Error> {
         let io = &mut Self::io(&mut self.media, When::at(at));
-        certain(self.level.pass_time(at, io));
+        self.level.pass_time(at, io)?;
         if self.restarts.shutdown == Shutdown::Orderly {
             let flush = Command { op: Op::Flush, bytes: 0, first: None, pages: 0, is_whole: true };
             let start = self.level.begin(&flush, io);
             let io = &mut Self::io(&mut self.media, start);
-            certain(self.level.flush(start, io, &mut self.flushed));
-            certain(self.level.end(io));
+            self.level.flush(start, io, &mut self.flushed)?;
+            self.level.end(io)?;
             self.flushed.clear();
         }
         let (before, busy_before) = (self.report(), self.busy_ns());
-        certain(self.level.restart(at, &mut Self::io(&mut self.media, When::at(at))));
+        self.level.restart(at, &mut Self::io(&mut self.media, When::at(at)))?;
         let (after, busy_after) = (self.report(), self.busy_ns());
         let backlog = |die| self.media.backlog(DieId::new(die), When::at(at));
         let busy_max_ns = (0..self.dies).map(backlog).max().unwrap_or(0);
@@ -87,6 +87,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         counters.erases_blocks += grown("erases_blocks");
         counters.die_time_ns += busy_after - busy_before;
         counters.busy_max_ns = counters.busy_max_ns.max(busy_max_ns);
+        Ok(())
     }
 
     fn busy_ns(&self) -> u64 {

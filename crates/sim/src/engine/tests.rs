@@ -39,9 +39,9 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
 /// The completion time of a read that arrives at `arrival`.
 fn answer(engine: &mut Engine<PlainStack, Timeline>, arrival: u64) -> u64 {
     let request = Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read };
-    let known = engine.issue(&request, request.arrival).expect("it fits");
+    let known = engine.issue(&request, request.arrival, ()).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
-    engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |at| answers.push(at.ns));
+    let Ok(()) = engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |at| answers.push(at.ns));
     assert_eq!(answers.len(), 1);
     answers[0]
 }
@@ -87,7 +87,7 @@ fn private_and_shared_channels_know_the_same_idle_time() {
 fn after_the_last_request_nothing_is_idle() {
     let mut engine = engine("shared");
     let before = engine.report().count("gc_steps");
-    while engine.drain(1) {}
+    while engine.drain(1) == Ok(true) {}
     assert_eq!(engine.report().count("gc_steps"), before);
 }
 
@@ -197,7 +197,7 @@ fn asked(op: Op, offset: u64, length: u64) -> Vec<String> {
     let script = Script { done: vec![When::at(Time::ZERO); 9], asked: Vec::new() };
     let scenario = Scenario::default();
     let mut engine = Engine::new(&scenario, script, scenario.timeline());
-    engine.issue(&request(op, offset, length), Time::ZERO).expect("it fits");
+    engine.issue(&request(op, offset, length), Time::ZERO, ()).expect("it fits");
     engine.level.asked
 }
 
@@ -245,7 +245,7 @@ fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
     done.reverse();
     let mut engine = Engine::new(&scenario, Script { done, asked: Vec::new() }, media);
     let mut answers: Vec<_> =
-        engine.issue(&request(op, 0, 3 * PAGE), Time::ZERO).expect("it fits").into_iter().collect();
+        engine.issue(&request(op, 0, 3 * PAGE), Time::ZERO, ()).expect("it fits").into_iter().collect();
     engine.advance(Time { ns: 1_000_000_000 }, |at| answers.push(at));
     assert_eq!(answers.len(), 1, "it is answered once");
     answers[0]

@@ -55,6 +55,7 @@ const FORMATS: &[Format] = &[
     Format::table(&tables::ALIBABA),
     Format::text::<wpa::Wpa>(),
     Format::table(&tables::WISCSEE),
+    Format::table(&tables::COFLASH),
     Format::text::<columns::UserColumns>(),
     Format::binary::<blktrace::Blktrace>(),
     Format::binary::<vscsi::Vscsi>(),

@@ -201,6 +201,20 @@ pub(crate) static WISCSEE: Table = Table {
     ..PLAIN
 };
 
+/// Whole words, so that it is not taken for a trace of another recorder.
+pub(crate) static COFLASH: Table = Table {
+    info: FormatInfo {
+        name: "coflash",
+        summary: "CSV of a served device: bytes, nanoseconds since its power came on",
+        source: "`coflash serve`",
+        record: "ns,op,offset,size",
+        ..PLAIN.info
+    },
+    columns: "time:ns,op:read=read/write=write/trim=trim/flush=flush,offset:bytes,size:bytes",
+    clock: Clock::Start,
+    ..PLAIN
+};
+
 impl Table {
     /// The columns with their names; the separator is that of the names.
     fn named_columns(&self) -> (Vec<(&'static str, Column)>, u8) {

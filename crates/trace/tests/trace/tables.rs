@@ -94,6 +94,11 @@ const MEANINGS: &[Meaning] = &[
          9 D flush 0 0 1.0 0.5 True\n",
         &[(500 * MS, 8, 4096, Op::Read), (700 * MS, 0, 1, Op::Trim), (S, 0, 0, Op::Flush)],
     ),
+    (
+        "coflash",
+        "ns,op,offset,size\n7,write,512,8\n7,trim,0,4096\n9,flush,0,0\n",
+        &[(7, 512, 8, Op::Write), (7, 0, 4096, Op::Trim), (9, 0, 0, Op::Flush)],
+    ),
 ];
 
 #[test]
@@ -276,6 +281,19 @@ const REFUSALS: &[Refusals] = &[
             ("9 D read 8 4096 0.5", "sync", "missing"),
             ("9 D read 8 4096 0.5 0 maybe", "sync", "\"maybe\""),
             ("9 D read 8 4096 0.5 0 True 1", "sync", "8 fields"),
+        ],
+    ),
+    (
+        "coflash",
+        "2000000,write,0,512",
+        &[
+            ("2000000.5,write,0,512", "ns", "\"2000000.5\""),
+            ("2000000,W,0,512", "op", "\"W\""),
+            ("2000000,write,-1,512", "offset", "\"-1\""),
+            ("2000000,write,0,0", "size", "at least one byte"),
+            ("0,write,0,512", "ns", "backwards by 2ms"),
+            ("2000000,write,0", "size", "missing"),
+            ("2000000,write,0,512,1", "size", "4 fields"),
         ],
     ),
 ];

@@ -1,4 +1,9 @@
-//! The metadata of a crash-consistent cache in non-volatile memory: all that recovery reads, beside flash.
+//! The metadata of a device in non-volatile memory: all that recovery reads, beside flash.
+//!
+//! Every device has it. With a cache that a restart empties, or none, it is the bits alone: then all that is in flash and
+//! not trimmed comes back. With a non-volatile cache a slot is labelled while it has the only current version of its page:
+//! from a write, or a drop by GC, until that version is in flash. `cdm-consistent` labels clean copies and deletions, too;
+//! with the other schemes every write is an epoch of its own, committed by its label, and word 0 stays 0.
 //!
 //! ```text
 //! word 0                    the committed epoch C
@@ -14,7 +19,12 @@
 //! A word is stored whole or not at all, and in any order between two fences. A data label with an epoch up to C is
 //! committed; one with a later epoch is uncommitted, and void after a crash.
 
+mod metadata;
+mod recovery;
+
 use coflash_base::{Index, Lpn};
+pub(crate) use metadata::Metadata;
+pub use metadata::MetadataCounters;
 
 /// The epoch of a write: all writes of an epoch become durable by one commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]
@@ -74,9 +84,9 @@ impl Label {
 }
 
 /// The layout of the words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Default, Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
-    /// The number of cache slots.
+    /// The number of cache slots with labels.
     pub slots: u32,
     /// The number of deletions that can wait for their commit.
     pub deletions: u32,

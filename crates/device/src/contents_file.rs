@@ -1,0 +1,90 @@
+//! The contents of a device when its power came on, as a file: the state from which the twin of a session begins.
+//!
+//! ```text
+//! a zstd frame of numbers, little endian
+//! words       u64: how many; each u64
+//! pages       u64: how many; each u32 page · u32 logical page + 1 · u64 sequence number · u8 state
+//!             state: 0 torn, 1 a page, 2 a page in fast mode
+//! erases      u64: how many; each u32
+//! ```
+
+use coflash_base::{Index, Lpn};
+use coflash_media::{Contents, Mode, Oob, Ppn};
+use std::io::{self, BufReader, BufWriter, Read, Write};
+
+/// The level of compression: the file is written at every start.
+const ZSTD_LEVEL: i32 = 1;
+
+/// Write contents.
+pub(crate) fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
+    let mut out = BufWriter::new(zstd::Encoder::new(out, ZSTD_LEVEL)?);
+    let Contents { words, pages, erases } = contents;
+    out.write_all(&(words.len() as u64).to_le_bytes())?;
+    words.iter().try_for_each(|word| out.write_all(&word.to_le_bytes()))?;
+    out.write_all(&(pages.len() as u64).to_le_bytes())?;
+    for (page, oob) in pages {
+        let state = oob.map_or(0, |oob| 1 + oob.mode as u8);
+        let lpn = oob.and_then(|oob| oob.lpn).map_or(0, |lpn| lpn.get() + 1);
+        out.write_all(&page.get().to_le_bytes())?;
+        out.write_all(&lpn.to_le_bytes())?;
+        out.write_all(&oob.map_or(0, |oob| oob.sequence).to_le_bytes())?;
+        out.write_all(&[state])?;
+    }
+    out.write_all(&(erases.len() as u64).to_le_bytes())?;
+    erases.iter().try_for_each(|erase| out.write_all(&erase.to_le_bytes()))?;
+    out.into_inner()?.finish()?.flush()
+}
+
+/// Read what [`write`] wrote.
+pub(crate) fn read(file: impl Read) -> io::Result<Contents> {
+    let mut input = BufReader::new(zstd::Decoder::new(file)?);
+    let word = |input: &mut dyn Read| Ok::<_, io::Error>(u64::from_le_bytes(array(input)?));
+    let half = |input: &mut dyn Read| Ok::<_, io::Error>(u32::from_le_bytes(array(input)?));
+    let mut contents = Contents::default();
+    for _ in 0..word(&mut input)? {
+        contents.words.push(word(&mut input)?);
+    }
+    for _ in 0..word(&mut input)? {
+        let (page, lpn, sequence) = (half(&mut input)?, half(&mut input)?, word(&mut input)?);
+        let [state] = array(&mut input)?;
+        let mode = if state == 2 { Mode::Fast } else { Mode::Normal };
+        let lpn = lpn.checked_sub(1).map(|lpn| Lpn::from_index(lpn as usize));
+        contents.pages.push((Ppn::new(page), (state > 0).then_some(Oob { lpn, sequence, mode })));
+    }
+    for _ in 0..word(&mut input)? {
+        contents.erases.push(half(&mut input)?);
+    }
+    Ok(contents)
+}
+
+fn array<const N: usize>(input: &mut dyn Read) -> io::Result<[u8; N]> {
+    let mut bytes = [0; N];
+    input.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read() {
+        let oob = |lpn: Option<u32>, sequence, mode| {
+            Some(Oob { lpn: lpn.map(|lpn| Lpn::from_index(lpn as usize)), sequence, mode })
+        };
+        let contents = Contents {
+            words: vec![0, u64::MAX],
+            pages: vec![
+                (Ppn::new(7), oob(Some(0), 1, Mode::Normal)),
+                (Ppn::new(8), None),
+                (Ppn::new(9), oob(None, u64::MAX, Mode::Normal)),
+                (Ppn::new(10), oob(Some(u32::MAX - 1), 2, Mode::Fast)),
+            ],
+            erases: vec![3, 0, u32::MAX],
+        };
+        let mut file = Vec::new();
+        write(&contents, &mut file).unwrap();
+        assert_eq!(read(&file[..]).unwrap(), contents);
+        assert!(read(&file[..file.len() - 1]).is_err(), "a file that ends early");
+    }
+}

@@ -1,0 +1,389 @@
+//! The states that a power cut may leave of a workload, each of them checked.
+//!
+//! The workload runs once on the device. Then the power is cut right after every flush, and at drawn points between: of
+//! the writes and trims since the last flush a drawn part is there, whole or in some of its sectors, as after the loss of
+//! a volatile cache. Each state is made by the firmware, from the state that the device had at the last flush; the power
+//! of the device is cut; it recovers, is served, and the user's check runs on it. All of it happens in memory: the
+//! device in the folder stays as it was.
+
+use crate::export::{errno, serve};
+use crate::folder::{DeviceError, Folder, survivors};
+use crate::machine::Clock;
+use crate::power_on::servable;
+use crate::recorder::Recorder;
+use crate::session::{Failure, Session};
+use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Bytes, Seed, Time};
+use coflash_nbd::{Address, Command, Export, Hangup, Request, Server, Shape};
+use coflash_scenario::Scenario;
+use coflash_store::{Disk, Disks, FileDisk, Overlay, SECTOR_BYTES, Store};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::{Command as Process, Output};
+use std::sync::{Mutex, PoisonError};
+use std::{fs, thread};
+
+/// What is explored.
+#[derive(Clone, Debug)]
+pub struct Exploration {
+    /// The command of the workload, for the shell.
+    pub run: String,
+    /// The command of the check, for the shell: a state is wrong if it fails.
+    pub check: String,
+    /// The number of drawn points, beside those after flushes.
+    pub points: u32,
+    /// The seed of points and states.
+    pub seed: u64,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Explored {
+    /// Requests of the workload that change data.
+    pub changes: usize,
+    /// Flushes of the workload.
+    pub flushes: usize,
+    /// States that were checked.
+    pub states: usize,
+    /// The folders of the states whose check failed. The first few are kept.
+    pub failures: Vec<PathBuf>,
+    /// How many checks failed.
+    pub failed: usize,
+}
+
+/// Failures whose device is kept.
+const KEPT_MAX: usize = 10;
+
+/// A request that changes data.
+#[derive(Clone, Debug)]
+enum Event {
+    Write { offset: u64, data: Vec<u8> },
+    Trim { offset: u64, length: u64 },
+    Zeroes { offset: u64, length: u64 },
+    Flush,
+}
+
+impl Event {
+    fn of(request: &Request) -> Option<Self> {
+        let (offset, length) = (request.offset, u64::from(request.length));
+        Some(match request.command {
+            Command::Write => Self::Write { offset, data: request.data.clone() },
+            Command::Trim => Self::Trim { offset, length },
+            Command::WriteZeroes { .. } => Self::Zeroes { offset, length },
+            Command::Flush => Self::Flush,
+            Command::Read | Command::Cache | Command::BlockStatus => return None,
+        })
+    }
+
+    fn apply<D: Disk>(&self, session: &mut Session<D>, now: Time) -> Result<(), Failure> {
+        match self {
+            Self::Write { offset, data } => session.write(*offset, data, now),
+            Self::Trim { offset, length } => session.trim(*offset, *length, now),
+            Self::Zeroes { offset, length } => session.write_zeroes(*offset, *length, false, now),
+            Self::Flush => session.flush(now),
+        }
+        .map(drop)
+    }
+
+    /// Apply a part of the request: nothing, all, or some sectors of a write.
+    fn apply_in_part<D: Disk>(
+        &self,
+        session: &mut Session<D>,
+        now: Time,
+        share: f64,
+        stream: &mut RandomStream,
+    ) -> Result<(), Failure> {
+        let Self::Write { offset, data } = self else {
+            return if stream.random_bool(share) { self.apply(session, now) } else { Ok(()) };
+        };
+        let is_torn = stream.random_bool(0.25);
+        if !is_torn {
+            return if stream.random_bool(share) { self.apply(session, now) } else { Ok(()) };
+        }
+        let mut at = 0;
+        while at < data.len() {
+            let sector_end =
+                (*offset + at as u64) / SECTOR_BYTES as u64 * SECTOR_BYTES as u64 + SECTOR_BYTES as u64;
+            let end = data.len().min((sector_end - offset) as usize);
+            if stream.random_bool(share) {
+                session.write(offset + at as u64, &data[at..end], now)?;
+            }
+            at = end;
+        }
+        Ok(())
+    }
+}
+
+/// A session as a disk, which keeps what was changed.
+struct Served<D: Disk> {
+    session: Mutex<(Session<D>, Option<Vec<(Time, Event)>>)>,
+    clock: Clock,
+    shape: Shape,
+}
+
+impl<D: Disk + Send> Export for Served<D> {
+    fn shape(&self) -> Shape {
+        self.shape.clone()
+    }
+
+    fn serve(&self, requests: &mut Vec<Request>) {
+        let mut held = self.session.lock().expect("no request panics");
+        let (session, events) = &mut *held;
+        for mut request in requests.drain(..) {
+            let now = self.clock.time();
+            if let Some(events) = events {
+                events.extend(Event::of(&request).map(|event| (now, event)));
+                events.extend(request.fua.then_some((now, Event::Flush)));
+            }
+            let done = serve(session, &mut request, now);
+            request.answer(done.map(drop).map_err(|failure| errno(&failure)));
+        }
+    }
+
+    fn ended(&self, _: &Hangup) {}
+}
+
+/// Explore the states that power cuts leave of a workload on the device of a folder; an erased one of `scenario` is made
+/// if the folder has none. `report` is told of states done and to do, and may stop it by returning false.
+///
+/// # Errors
+/// The device cannot be made or opened, the workload fails, or a file cannot be written.
+pub fn explore(
+    folder: &Folder,
+    scenario: Option<&Scenario>,
+    size: Option<Bytes>,
+    plan: &Exploration,
+    report: &mut dyn FnMut(&Explored, usize) -> bool,
+) -> Result<Explored, DeviceError> {
+    if let Some(scenario) = scenario.filter(|_| !folder.has_device()) {
+        folder.create(&servable(scenario, size)?)?.close().map_err(|problem| folder.store(problem))?;
+    }
+    let files = folder.disks()?;
+    let sockets = Sockets::new().map_err(|problem| folder.io(problem))?;
+    let exploring = Exploring { folder, plan, sockets: &sockets };
+    let (events, scenario) = exploring.run_workload(&files)?;
+    exploring.check_states(&files, &scenario, &events, report)
+}
+
+struct Exploring<'a> {
+    folder: &'a Folder,
+    plan: &'a Exploration,
+    sockets: &'a Sockets,
+}
+
+impl Exploring<'_> {
+    /// Run the workload; returns its changes.
+    fn run_workload(&self, files: &Disks<FileDisk>) -> Result<(Vec<(Time, Event)>, Scenario), DeviceError> {
+        let (session, scenario) = self.power_on(self.over(files)?)?;
+        let served = self.served(session, &scenario, Some(Vec::new()));
+        let output =
+            self.sockets.run_on(&served, &self.plan.run, &[]).map_err(|problem| self.folder.io(problem))?;
+        if !output.status.success() {
+            let text = String::from_utf8_lossy(&output.stderr);
+            let problem = format!("the workload failed with {}: {}", output.status, text.trim());
+            return Err(self.folder.io(io::Error::other(problem)));
+        }
+        let (_, events) = served.session.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((events.expect("they were kept"), scenario))
+    }
+
+    fn check_states(
+        &self,
+        files: &Disks<FileDisk>,
+        scenario: &Scenario,
+        events: &[(Time, Event)],
+        report: &mut dyn FnMut(&Explored, usize) -> bool,
+    ) -> Result<Explored, DeviceError> {
+        let flushes = events.iter().filter(|(_, event)| matches!(event, Event::Flush)).count();
+        let mut explored = Explored { changes: events.len() - flushes, flushes, ..Explored::default() };
+        let mut stream = Seed(self.plan.seed).stream("points");
+        let mut drawn: Vec<usize> =
+            (0..self.plan.points).map(|_| stream.random_range(0..=events.len())).collect();
+        drawn.sort_unstable();
+        let states = flushes + drawn.len();
+        let mut drawn = drawn.into_iter().peekable();
+        let base = self.over(files)?;
+        let (mut session, _) = self.power_on(borrowed(&base))?;
+        let (mut flushed, mut flushes) = (0, 0);
+        for end in 0..=events.len() {
+            let is_flushed = end > flushed && matches!(events[end - 1].1, Event::Flush);
+            if is_flushed {
+                for (now, event) in &events[flushed..end] {
+                    event.apply(&mut session, *now).map_err(|problem| self.folder.unusable(problem))?;
+                }
+                (flushed, flushes) = (end, flushes + 1);
+                self.check_state(&base, scenario, &[], flushes, &mut explored)?;
+            }
+            while drawn.next_if_eq(&end).is_some() {
+                self.check_state(&base, scenario, &events[flushed..end], flushes, &mut explored)?;
+            }
+            if explored.states > 0 && !report(&explored, states) {
+                break;
+            }
+        }
+        Ok(explored)
+    }
+
+    /// Make a state of the device at its last flush and a part of the changes since then, and check it.
+    fn check_state<D: Disk + Send + Sync>(
+        &self,
+        base: &Disks<D>,
+        scenario: &Scenario,
+        since: &[(Time, Event)],
+        flushes: usize,
+        explored: &mut Explored,
+    ) -> Result<(), DeviceError> {
+        explored.states += 1;
+        let seed = self.plan.seed.wrapping_mul(1 << 32).wrapping_add(explored.states as u64);
+        let mut stream = Seed(seed).stream("state");
+        let state = self.over(base)?;
+        let unusable = |problem: &dyn std::fmt::Display| self.folder.unusable(problem);
+        {
+            let (mut session, _) = self.power_on(borrowed(&state))?;
+            let share = [0.0, 0.25, 0.5, 0.75, 1.0][stream.random_range(0..5)];
+            for (_, event) in since {
+                let applied = event.apply_in_part(&mut session, Time::ZERO, share, &mut stream);
+                applied.map_err(|problem| unusable(&problem))?;
+            }
+            session.flush(Time::ZERO).map_err(|problem| unusable(&problem))?;
+            session.cut();
+            let ended = session.end().map_err(|problem| self.folder.io(problem))?;
+            let mut store = ended.store;
+            let done = store.restart(survivors(seed)).and_then(|()| store.close());
+            done.map_err(|problem| self.folder.store(problem))?;
+        }
+        let (session, _) = self.power_on(borrowed(&state))?;
+        let served = self.served(session, scenario, None);
+        let numbers =
+            [("COFLASH_FLUSHES", flushes.to_string()), ("COFLASH_STATE", explored.states.to_string())];
+        let checked = self.sockets.run_on(&served, &self.plan.check, &numbers);
+        let output = checked.map_err(|problem| self.folder.io(problem))?;
+        drop(served);
+        if !output.status.success() {
+            explored.failed += 1;
+            if explored.failures.len() < KEPT_MAX {
+                let kept = self.keep(&state, seed, flushes, since.len(), explored.states, &output);
+                explored.failures.push(kept.map_err(|problem| self.folder.io(problem))?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Keep a state whose check failed: its device as at power on after the cut, the output of the check, and how it came
+    /// about.
+    fn keep<D: Disk>(
+        &self,
+        state: &Disks<D>,
+        seed: u64,
+        flushes: usize,
+        changes: usize,
+        number: usize,
+        output: &Output,
+    ) -> io::Result<PathBuf> {
+        let folder = self.folder.join("failures").join(format!("{number:06}"));
+        if folder.exists() {
+            fs::remove_dir_all(&folder)?;
+        }
+        fs::create_dir_all(&folder)?;
+        let disks = Disks::create(&folder)?;
+        copy(&state.data, &disks.data)?;
+        copy(&state.metadata, &disks.metadata)?;
+        let mut text = fs::File::create_new(folder.join("failure.txt"))?;
+        writeln!(text, "power was cut after flush {flushes} and a part of {changes} changes after it")?;
+        writeln!(text, "seed: {} (state {number}: {seed})", self.plan.seed)?;
+        writeln!(text, "check: {}", self.plan.check)?;
+        writeln!(text, "again: coflash serve --device {}", folder.display())?;
+        writeln!(text, "\nthe check ended with {}", output.status)?;
+        text.write_all(&output.stdout)?;
+        text.write_all(&output.stderr)?;
+        Ok(folder)
+    }
+
+    /// Disks whose changes stay in memory, over others.
+    fn over<'d, D: Disk>(&self, disks: &'d Disks<D>) -> Result<Disks<Overlay<&'d D>>, DeviceError> {
+        let over =
+            || Ok(Disks { data: Overlay::new(&disks.data)?, metadata: Overlay::new(&disks.metadata)? });
+        over().map_err(|problem| self.folder.io(problem))
+    }
+
+    fn power_on<D: Disk>(&self, disks: Disks<D>) -> Result<(Session<D>, Scenario), DeviceError> {
+        let (store, found) = Store::open(disks).map_err(|problem| self.folder.store(problem))?;
+        let scenario = Scenario::from_toml(&store.format().scenario)?;
+        let recorder = Recorder::to(io::sink());
+        let session = Session::start(scenario.clone(), store, Some(&found), recorder, None);
+        Ok((session.map_err(|problem| self.folder.unusable(problem))?, scenario))
+    }
+
+    fn served<D: Disk>(
+        &self,
+        session: Session<D>,
+        scenario: &Scenario,
+        events: Option<Vec<(Time, Event)>>,
+    ) -> Served<D> {
+        let size_bytes = scenario.flash.exported.map_or(session.size_bytes(), |size| size.count);
+        let preferred_bytes = scenario.flash.page_size.count as u32;
+        let (name, description) = (String::new(), scenario.name.clone());
+        let shape = Shape { name, description, size_bytes, preferred_bytes, read_only: false };
+        Served { session: Mutex::new((session, events)), clock: Clock::start(), shape }
+    }
+}
+
+fn borrowed<D>(disks: &Disks<D>) -> Disks<&D> {
+    Disks { data: &disks.data, metadata: &disks.metadata }
+}
+
+/// Sockets in a folder of our own, and commands that get them.
+struct Sockets(PathBuf);
+
+impl Sockets {
+    fn new() -> io::Result<Self> {
+        use std::os::unix::fs::DirBuilderExt;
+        let path = std::env::temp_dir().join(format!("coflash-explore-{}", std::process::id()));
+        fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+
+    /// Serve a disk while a command runs.
+    fn run_on(
+        &self,
+        disk: &(impl Export + Send),
+        command: &str,
+        environment: &[(&str, String)],
+    ) -> io::Result<Output> {
+        let address = Address::Unix(self.0.join("nbd"));
+        let server = Server::bind(&address)?;
+        thread::scope(|scope| {
+            let stopper = server.stopper();
+            let serving = scope.spawn(|| server.run(disk));
+            let mut process = Process::new("sh");
+            process.arg("-c").arg(command).env("COFLASH_NBD", address.to_string());
+            process.env("COFLASH_SOCKET", self.0.join("nbd"));
+            process.envs(environment.iter().map(|(name, value)| (name, value)));
+            let output = process.stdin(std::process::Stdio::null()).output();
+            stopper.stop();
+            serving.join().expect("the server does not panic")?;
+            output
+        })
+    }
+}
+
+impl Drop for Sockets {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Copy a disk; what is zero is left out.
+fn copy(from: &impl Disk, to: &impl Disk) -> io::Result<()> {
+    const CHUNK_BYTES: u64 = 1 << 20;
+    let size_bytes = from.size_bytes()?;
+    for offset in (0..size_bytes).step_by(CHUNK_BYTES as usize) {
+        let mut bytes = vec![0; CHUNK_BYTES.min(size_bytes - offset) as usize];
+        from.read_at(&mut bytes, offset)?;
+        let is_last = offset + CHUNK_BYTES >= size_bytes;
+        if is_last || bytes.iter().any(|byte| *byte != 0) {
+            to.write_at(&bytes, offset)?;
+        }
+    }
+    to.sync()
+}

@@ -1,0 +1,271 @@
+//! The folder of a device.
+//!
+//! ```text
+//! data, metadata           the container
+//! sessions/0001/           from power on to power off
+//!     scenario.toml        with the trace as its workload
+//!     contents.zst         what was found at power on; not in the first session, which begins erased
+//!     trace.csv            the requests
+//!     session.json         how it ended; written last
+//! ```
+
+use crate::contents_file;
+use crate::power_on::servable;
+use crate::recorder::{FORMAT, Recorder, private_file};
+use coflash_base::{Bytes, Seed, Time};
+use coflash_level::Device;
+use coflash_media::Contents;
+use coflash_scenario::{Scenario, ScenarioError, leaves};
+use coflash_store::{Disks, FileDisk, Format, Store, StoreError};
+use serde::{Deserialize, Serialize};
+use std::fs::{self, DirBuilder, File};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+/// Why a device cannot be opened, or its folder not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DeviceError {
+    /// A file or folder cannot be used.
+    #[error("{path}: {problem}")]
+    Io {
+        /// Its path.
+        path: PathBuf,
+        /// The message of the system.
+        problem: io::Error,
+    },
+    /// The container cannot be used.
+    #[error("{path}: {problem}")]
+    Store {
+        /// The folder.
+        path: PathBuf,
+        /// The problem.
+        problem: StoreError,
+    },
+    /// The scenario cannot be served.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The device is one of another scenario.
+    #[error(
+        "{path}: the device was made for another scenario: {differences}; policies and times may change, the rest may not"
+    )]
+    Differs {
+        /// The folder.
+        path: PathBuf,
+        /// The keys with both values.
+        differences: String,
+    },
+    /// There is no device, and none was described.
+    #[error("{0}: there is no device")]
+    None(PathBuf),
+    /// The device cannot be powered on.
+    #[error("{path}: {problem}")]
+    Start {
+        /// The folder.
+        path: PathBuf,
+        /// The problem.
+        problem: String,
+    },
+}
+
+/// Keys of the scenario on which the contents of a device depend.
+const FIXED: [&str; 5] = ["flash.", "ftl.", "cache.size", "cache.volatile", "cooperation.name"];
+
+/// The folder of a device.
+#[derive(Clone, Debug)]
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// The folder at a path.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// The file or folder of a name.
+    #[must_use]
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+
+    /// The session of a number.
+    #[must_use]
+    pub fn session(&self, number: u32) -> SessionFolder {
+        SessionFolder(self.0.join("sessions").join(format!("{number:04}")))
+    }
+
+    /// Whether a device was made here.
+    #[must_use]
+    pub fn has_device(&self) -> bool {
+        self.0.join("metadata").exists()
+    }
+
+    /// Make a device, erased, of a servable scenario.
+    pub(crate) fn create(&self, scenario: &Scenario) -> Result<Store<FileDisk>, DeviceError> {
+        let device = Device::new(&scenario.device()).map_err(ScenarioError::from)?;
+        let format = format_of(scenario, &device);
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
+        let disks = made.and_then(|()| Disks::create(&self.0)).map_err(|problem| self.io(problem))?;
+        Store::create(disks, &format).map_err(|problem| self.store(problem))
+    }
+
+    /// Open the device.
+    pub(crate) fn open(&self) -> Result<(Store<FileDisk>, Contents), DeviceError> {
+        Store::open(self.disks()?).map_err(|problem| self.store(problem))
+    }
+
+    /// The scenario with which a device goes on: `given`, which must fit that of its container, or that of its container.
+    pub(crate) fn scenario(
+        &self,
+        format: &Format,
+        given: Option<&Scenario>,
+        size: Option<Bytes>,
+    ) -> Result<Scenario, DeviceError> {
+        let kept = Scenario::from_toml(&format.scenario)?;
+        let Some(given) = given else { return Ok(kept) };
+        let given = servable(given, size.or(kept.flash.exported))?;
+        let (before, now) = (leaves(&kept), leaves(&given));
+        let is_fixed = |key: &&String| {
+            FIXED.iter().any(|fixed| key.starts_with(fixed) || **key == fixed.trim_end_matches(".name"))
+        };
+        let keys: std::collections::BTreeSet<_> = before.keys().chain(now.keys()).filter(is_fixed).collect();
+        let value = |scenario: &std::collections::BTreeMap<String, serde_json::Value>, key: &String| {
+            scenario.get(key).map_or("not given".to_owned(), ToString::to_string)
+        };
+        let differing = keys.into_iter().filter(|key| before.get(*key) != now.get(*key));
+        let mut differences: Vec<_> = differing
+            .map(|key| format!("{key} is {} and was {}", value(&now, key), value(&before, key)))
+            .collect();
+        let device = Device::new(&given.device()).map_err(ScenarioError::from)?;
+        if differences.is_empty() && format_of(&given, &device).words != format.words {
+            differences.push("cooperation needs other metadata".to_owned());
+        }
+        if differences.is_empty() {
+            return Ok(given);
+        }
+        Err(DeviceError::Differs { path: self.0.clone(), differences: differences.join(", ") })
+    }
+
+    /// The number of the next session.
+    pub(crate) fn next_session(&self) -> u32 {
+        (1..).find(|&number| !self.session(number).0.exists()).expect("there is no last number")
+    }
+
+    /// The files of the container, locked.
+    pub(crate) fn disks(&self) -> Result<Disks<FileDisk>, DeviceError> {
+        if !self.has_device() {
+            return Err(DeviceError::None(self.0.clone()));
+        }
+        Disks::open(&self.0).map_err(|problem| self.io(problem))
+    }
+
+    pub(crate) fn unusable(&self, problem: impl ToString) -> DeviceError {
+        DeviceError::Start { path: self.0.clone(), problem: problem.to_string() }
+    }
+
+    pub(crate) fn io(&self, problem: io::Error) -> DeviceError {
+        DeviceError::Io { path: self.0.clone(), problem }
+    }
+
+    pub(crate) fn store(&self, problem: StoreError) -> DeviceError {
+        DeviceError::Store { path: self.0.clone(), problem }
+    }
+}
+
+/// The container of a device.
+pub(crate) fn format_of(scenario: &Scenario, device: &Device) -> Format {
+    let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(device.below().logical_pages()));
+    let random = || u128::from(RandomState::new().hash_one(0));
+    Format {
+        geometry: scenario.flash.clone(),
+        logical_bytes: pages * page_bytes,
+        slots: scenario.cache.size.pages(page_bytes, pages) as u32,
+        volatile: scenario.cache.volatile,
+        words: device.layout().words(),
+        scenario: scenario.to_toml(),
+        uuid: random() << 64 | random(),
+    }
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionEnd {
+    /// The time up to which its result goes, in nanoseconds since power on.
+    pub end_ns: u64,
+    /// Whether power was cut.
+    pub was_cut: bool,
+}
+
+/// The folder of a session.
+#[derive(Clone, Debug)]
+pub struct SessionFolder(PathBuf);
+
+impl SessionFolder {
+    /// The folder at a path.
+    #[must_use]
+    pub fn new(path: &Path) -> Self {
+        Self(path.to_owned())
+    }
+
+    /// Its path.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// Begin to record a session of a scenario that began with what was `found`. Returns the scenario with the trace as
+    /// its workload, and the recorder. With `trace` the trace goes to that file.
+    pub(crate) fn begin(
+        &self,
+        scenario: &Scenario,
+        found: Option<&Contents>,
+        trace: Option<&Path>,
+    ) -> io::Result<(Scenario, Recorder)> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
+        if let Some(found) = found {
+            contents_file::write(found, private_file(&self.0.join("contents.zst"))?)?;
+        }
+        let own = self.0.join("trace.csv");
+        let trace = std::path::absolute(trace.unwrap_or(&own))?;
+        let recorder = Recorder::create(&trace)?;
+        let mut scenario = scenario.clone();
+        scenario.workload.trace = vec![trace.to_string_lossy().into_owned()];
+        scenario.workload.trace_options.format = Some(FORMAT.to_owned());
+        private_file(&self.0.join("scenario.toml"))?.write_all(scenario.to_toml().as_bytes())?;
+        Ok((scenario, recorder))
+    }
+
+    pub(crate) fn end(&self, end: SessionEnd) -> io::Result<()> {
+        let text = serde_json::to_string(&end).expect("it is plain data");
+        private_file(&self.0.join("session.json"))?.write_all(text.as_bytes())
+    }
+
+    /// Read what the twin of the session needs: its scenario, what was found at power on, its end.
+    ///
+    /// # Errors
+    /// A file cannot be read: a session whose process was killed has no end.
+    pub fn read(&self) -> Result<(Scenario, Option<Contents>, Time), DeviceError> {
+        let io = |name: &str| {
+            let path = self.0.join(name);
+            move |problem| DeviceError::Io { path, problem }
+        };
+        let end = fs::read(self.0.join("session.json")).map_err(io("session.json"))?;
+        let end: SessionEnd =
+            serde_json::from_slice(&end).map_err(|error| io("session.json")(error.into()))?;
+        let text = fs::read_to_string(self.0.join("scenario.toml")).map_err(io("scenario.toml"))?;
+        let found = match File::open(self.0.join("contents.zst")) {
+            Ok(file) => Some(contents_file::read(file).map_err(io("contents.zst"))?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(io("contents.zst")(error)),
+        };
+        Ok((Scenario::from_toml(&text)?, found, Time { ns: end.end_ns }))
+    }
+}
+
+/// Draw which stores survive a power cut.
+pub(crate) fn survivors(seed: u64) -> impl FnMut(usize) -> bool {
+    use coflash_base::seed::RngExt;
+    let mut stream = Seed(seed).stream("survivors");
+    move |_| stream.random()
+}

@@ -1,0 +1,45 @@
+//! A device of real bytes on the firmware of the simulator.
+//!
+//! A [`Session`] is a device from power on to power off. It serves requests of any bytes through the levels that a
+//! simulation runs, over a [store](coflash_store) that keeps the bytes and a timeline that says how long a device would
+//! take. What passed is a trace; replayed in a simulation it gives the same measures ([`twin`]).
+//!
+//! | concept | place |
+//! |---|---|
+//! | requests with data, power cuts | `session.rs` |
+//! | which scenarios can be served; power on, erased or recovered | `power_on.rs` |
+//! | bytes and their timeline as one media | `served.rs` |
+//! | the trace of a session; the simulation of a session | `recorder.rs`, `twin.rs` |
+//! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
+//! | a device that is switched on, through power cuts | `machine.rs` |
+//! | the disk of an NBD server; answers at their moment | `export.rs`, `delayed.rs` |
+//! | the states that power cuts leave of a workload | `explore.rs` |
+//! | a look at a device that is not served | `info.rs` |
+//! | the server, its timer, its control socket | `server.rs`, `control.rs` |
+
+mod contents_file;
+mod control;
+mod delayed;
+mod explore;
+mod export;
+mod folder;
+mod info;
+mod machine;
+mod power_on;
+mod recorder;
+mod served;
+mod server;
+mod session;
+mod twin;
+
+pub use coflash_nbd::Address;
+pub use control::cut;
+pub use explore::{Exploration, Explored, explore};
+pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
+pub use info::{check, info};
+pub use machine::{EndedSession, Machine};
+pub use power_on::{StartError, servable};
+pub use recorder::Recorder;
+pub use server::ServedDevice;
+pub use session::{Answer, Cut, CutAt, Ended, Failure, Session};
+pub use twin::{TwinError, twin, twin_of};

@@ -1,0 +1,175 @@
+//! A device that is switched on: its present session, and the sessions that ended in power cuts.
+
+use crate::folder::{DeviceError, Folder, SessionEnd, SessionFolder, survivors};
+use crate::power_on::servable;
+use crate::session::{Cut, Session};
+use coflash_base::{Bytes, Time};
+use coflash_media::Contents;
+use coflash_scenario::Scenario;
+use coflash_sim::RunResult;
+use coflash_store::{FileDisk, Store};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// A session that has ended.
+pub struct EndedSession {
+    /// Its folder.
+    pub folder: SessionFolder,
+    /// Its result.
+    pub result: RunResult,
+}
+
+/// A device in its folder, under power.
+pub struct Machine {
+    folder: Folder,
+    scenario: Scenario,
+    trace: Option<PathBuf>,
+    /// `None` after a failed restart.
+    session: Option<Session<FileDisk>>,
+    session_folder: SessionFolder,
+    clock: Clock,
+    cut: Option<Cut>,
+    pub(crate) ended: Vec<EndedSession>,
+}
+
+impl Machine {
+    /// Power a device on; it is made if the folder has none.
+    ///
+    /// # Errors
+    /// The device cannot be made, opened or recovered, or is one of another scenario.
+    pub fn start(
+        folder: Folder,
+        scenario: Option<&Scenario>,
+        size: Option<Bytes>,
+        trace: Option<&Path>,
+        cut: Option<Cut>,
+    ) -> Result<Self, DeviceError> {
+        let (store, found, scenario) = match scenario {
+            Some(scenario) if !folder.has_device() => {
+                let scenario = servable(scenario, size)?;
+                (folder.create(&scenario)?, None, scenario)
+            }
+            _ => {
+                let (store, found) = folder.open()?;
+                let scenario = folder.scenario(store.format(), scenario, size)?;
+                (store, Some(found), scenario)
+            }
+        };
+        let session_folder = folder.session(folder.next_session());
+        let mut machine = Self {
+            folder,
+            scenario,
+            trace: trace.map(Path::to_owned),
+            session: None,
+            session_folder,
+            clock: Clock::start(),
+            cut,
+            ended: Vec::new(),
+        };
+        machine.power_on(store, found.as_ref())?;
+        Ok(machine)
+    }
+
+    /// The scenario of the device.
+    #[must_use]
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+
+    /// The present session, and its clock.
+    pub(crate) fn session(&mut self) -> Option<(&mut Session<FileDisk>, Clock)> {
+        self.session.as_mut().map(|session| (session, self.clock))
+    }
+
+    /// Cut power if that was not done yet, and power on again. Of the stores that were not durable a part survives that
+    /// `seed` draws.
+    ///
+    /// # Errors
+    /// The device cannot be recovered, or its folder not be written.
+    pub(crate) fn cycle_power(&mut self, seed: u64) -> Result<(), DeviceError> {
+        let Some(mut session) = self.session.take() else {
+            return Err(DeviceError::None(self.folder.join("")));
+        };
+        if !session.is_off() {
+            session.cut();
+        }
+        // A cut comes once.
+        self.cut = None;
+        let mut store = self.end_session(session, true)?;
+        let found = store.restart(survivors(seed)).and_then(|()| store.contents());
+        let found = found.map_err(|problem| self.folder.store(problem))?;
+        self.session_folder = self.folder.session(self.folder.next_session());
+        self.trace = None;
+        self.power_on(store, Some(&found))
+    }
+
+    /// The seed of the power cut that was asked for.
+    pub(crate) fn cut_seed(&self) -> u64 {
+        self.cut.map_or(0, |cut| cut.seed)
+    }
+
+    /// Flush, and switch off in an orderly way.
+    ///
+    /// # Errors
+    /// The container or the folder cannot be written.
+    pub fn stop(mut self) -> Result<Vec<EndedSession>, DeviceError> {
+        let now = self.clock.time();
+        if let Some(mut session) = self.session.take() {
+            let flushed = session.flush(now);
+            let store = self.end_session(session, false)?;
+            flushed.map_err(|problem| self.folder.unusable(problem))?;
+            store.close().map_err(|problem| self.folder.store(problem))?;
+        }
+        Ok(self.ended)
+    }
+
+    fn power_on(&mut self, store: Store<FileDisk>, found: Option<&Contents>) -> Result<(), DeviceError> {
+        let begun = self.session_folder.begin(&self.scenario, found, self.trace.as_deref());
+        let (scenario, recorder) = begun.map_err(|problem| self.folder.io(problem))?;
+        let session = Session::start(scenario, store, found, recorder, self.cut);
+        self.session = Some(session.map_err(|problem| self.folder.unusable(problem))?);
+        self.clock = Clock::start();
+        Ok(())
+    }
+
+    fn end_session(
+        &mut self,
+        session: Session<FileDisk>,
+        was_cut: bool,
+    ) -> Result<Store<FileDisk>, DeviceError> {
+        let folder = self.session_folder.clone();
+        let ended = session.end().map_err(|problem| self.folder.io(problem))?;
+        folder
+            .end(SessionEnd { end_ns: ended.end.ns, was_cut })
+            .map_err(|problem| self.folder.io(problem))?;
+        self.ended.push(EndedSession { folder, result: ended.result });
+        Ok(ended.store)
+    }
+}
+
+/// The clock of a session: the time since its power came on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock(Instant);
+
+impl Clock {
+    /// The clock of a session whose power comes on now.
+    pub(crate) fn start() -> Self {
+        Self(now())
+    }
+
+    /// The time of the session now.
+    pub(crate) fn time(self) -> Time {
+        Time { ns: now().saturating_duration_since(self.0).as_nanos() as u64 }
+    }
+
+    /// The moment of the host at a time of the session.
+    pub(crate) fn moment(self, at: Time) -> Instant {
+        self.0 + Duration::from_nanos(at.ns)
+    }
+}
+
+/// The clock of the host: requests arrive by it. Nothing else of a session depends on it.
+#[allow(clippy::disallowed_methods, reason = "see above")]
+pub(crate) fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,68 @@
+//! Power on: the levels of a scenario over an erased device, or over what a container held.
+
+use coflash_base::{Bytes, Time};
+use coflash_ftl::{CopyAll, Io};
+use coflash_level::{Device, Placement, RecoveryError};
+use coflash_media::{Channel, Contents, Media, When};
+use coflash_scenario::{
+    PlainStack, PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
+};
+
+/// Why a device cannot be powered on.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError<E: std::fmt::Debug> {
+    /// The scenario does not describe one that can be served.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// Its contents cannot be recovered.
+    #[error("the device cannot be recovered: {0:?}")]
+    Recovery(RecoveryError<E>),
+}
+
+/// A scenario as a device that begins erased and exports `size`, or as many bytes as the scenario says.
+///
+/// # Errors
+/// It has parts that are not served: a cache or a buffer in the host, disks, shared channels, whose answers are not known
+/// at once.
+pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, ScenarioError> {
+    let mut device = scenario.clone();
+    if let Some(size) = size {
+        device = device.set(&[("flash.exported", size.to_string())])?;
+    }
+    device.precondition = PreconditionConfig::nothing();
+    device.workload = WorkloadConfig::default();
+    device.replay = ReplayConfig::default();
+    device.restart = RestartConfig::default();
+    device.check()?;
+    let refuse = |key: &str, problem: &str| Err(ScenarioError::new(key, problem.to_owned()));
+    if device.hybrid.is_some() {
+        return refuse("hybrid", "a flash cache before disks cannot be served; a device without disks can");
+    }
+    if device.cache.placement != Placement::InStorage {
+        return refuse("cache.placement", "\"host\" cannot be served: \"in-storage\" is allowed");
+    }
+    if device.host_buffer.exists() {
+        return refuse("host_buffer.size", "a buffer in the host cannot be served: \"0B\" is allowed");
+    }
+    if device.timing.channel == Channel::Shared {
+        return refuse("timing.channel", "\"shared\" cannot be served: \"private\" is allowed");
+    }
+    Ok(device)
+}
+
+/// The levels of a servable scenario, erased or recovered.
+pub(crate) fn power_on<M: Media<When = When>>(
+    scenario: &Scenario,
+    found: Option<&Contents>,
+    media: &mut M,
+) -> Result<PlainStack, StartError<M::Error>> {
+    let config = scenario.device();
+    let device = match found {
+        None => Device::new(&config).map_err(ScenarioError::from)?,
+        Some(contents) => {
+            let io = &mut Io { media, hook: CopyAll, start: When::at(Time::ZERO) };
+            Device::recover(&config, contents, io).map_err(StartError::Recovery)?
+        }
+    };
+    Ok(scenario.link_over(device))
+}

@@ -1,0 +1,117 @@
+//! A device that is served: its machine, its NBD server, and what is done without a request.
+
+use crate::control::Control;
+use crate::export::Disk;
+use crate::folder::{DeviceError, Folder};
+use crate::machine::{EndedSession, Machine};
+use coflash_nbd::{Address, Server, Stopper};
+use coflash_sim::SoFar;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// The interval at which the device looks for work that is due: shorter than that of any commit.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A device that is served, until it is stopped.
+pub struct ServedDevice {
+    disk: Arc<Disk>,
+    address: Address,
+    stopper: Stopper,
+    is_stopped: Arc<AtomicBool>,
+    server: JoinHandle<io::Result<()>>,
+    ticker: JoinHandle<()>,
+    answers: Option<JoinHandle<()>>,
+}
+
+impl ServedDevice {
+    /// Serve a machine on an address. With `emulate` each answer is held back until the device would give it.
+    ///
+    /// # Errors
+    /// The address is in use.
+    pub fn start(
+        machine: Machine,
+        folder: &Folder,
+        address: &Address,
+        emulate: bool,
+    ) -> Result<Self, DeviceError> {
+        let control = Control::bind(folder)?;
+        let bound = Server::bind(address).and_then(|server| Ok((server.address()?, server)));
+        let (address, server) = bound.map_err(|problem| folder.io(problem))?;
+        let disk = Arc::new(Disk::new(machine, emulate));
+        let is_stopped = Arc::new(AtomicBool::new(false));
+        let stopper = server.stopper();
+        let ticker = {
+            let (disk, is_stopped) = (disk.clone(), is_stopped.clone());
+            thread::spawn(move || {
+                while !is_stopped.load(Ordering::Relaxed) {
+                    disk.tick();
+                    control.serve(&disk);
+                    thread::park_timeout(TICK);
+                }
+            })
+        };
+        let answers = emulate.then(|| {
+            let disk = disk.clone();
+            thread::spawn(move || disk.delayed().into_iter().for_each(crate::delayed::Delayed::run))
+        });
+        let server = {
+            let disk = disk.clone();
+            thread::spawn(move || server.run(&*disk))
+        };
+        Ok(Self { disk, address, stopper, is_stopped, server, ticker, answers })
+    }
+
+    /// Where it is served, as a URI.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.address.to_string()
+    }
+
+    /// Whether the server has ended by itself, since its socket failed.
+    #[must_use]
+    pub fn has_failed(&self) -> bool {
+        self.server.is_finished()
+    }
+
+    /// The measures of the present session.
+    #[must_use]
+    pub fn so_far(&self) -> Option<SoFar> {
+        self.disk.machine().session().map(|(session, _)| session.so_far())
+    }
+
+    /// Sessions that have ended in power cuts since the last call.
+    #[must_use]
+    pub fn take_ended(&self) -> Vec<EndedSession> {
+        std::mem::take(&mut self.disk.machine().ended)
+    }
+
+    /// What went wrong since the last call.
+    #[must_use]
+    pub fn take_problems(&self) -> Vec<String> {
+        self.disk.take_problems()
+    }
+
+    /// Stop in an orderly way: what is under way is answered, then the device is flushed and switched off. Returns the
+    /// sessions that have ended.
+    ///
+    /// # Errors
+    /// The container or the folder cannot be written, or the server failed.
+    pub fn stop(self) -> Result<Vec<EndedSession>, DeviceError> {
+        self.stopper.stop();
+        let served = self.server.join().expect("the server does not panic");
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.ticker.thread().unpark();
+        self.ticker.join().expect("the ticker does not panic");
+        if let Some(answers) = self.answers {
+            self.disk.delayed().into_iter().for_each(crate::delayed::Delayed::stop);
+            answers.join().expect("answers do not panic");
+        }
+        let disk = Arc::into_inner(self.disk).expect("all threads have ended");
+        let ended = disk.into_machine().stop()?;
+        served.map_err(|problem| DeviceError::Io { path: self.address.to_string().into(), problem })?;
+        Ok(ended)
+    }
+}

@@ -1,0 +1,350 @@
+//! A session: a device from power on to power off, over the bytes of a container.
+//!
+//! Requests have byte granularity. Each comes with the time of its arrival, so that a session has no clock: the same
+//! requests at the same times give the same result, and so does the trace of the session in a simulation
+//! ([`twin`](crate::twin)).
+
+use crate::power_on::{StartError, power_on};
+use crate::recorder::Recorder;
+use crate::served::Served;
+use coflash_base::seed::RngExt;
+use coflash_base::{Index, Lpn, Seed, Time};
+use coflash_media::Contents;
+use coflash_scenario::{PlainStack, Scenario};
+use coflash_sim::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
+use coflash_store::{Disk, Store, StoreError};
+use coflash_workload::{Op, Request};
+use std::io;
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Failure {
+    /// It reaches beyond the end of the device.
+    #[error("the request reaches beyond the end of the device")]
+    BeyondEnd,
+    /// The power of the device is off, a page is damaged, or the host's files cannot be read or written.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The data of a cache slot is damaged.
+    #[error("the data of a cache slot does not match its checksum")]
+    DamagedSlot,
+}
+
+impl From<ServiceError<StoreError>> for Failure {
+    fn from(error: ServiceError<StoreError>) -> Self {
+        match error {
+            ServiceError::OutOfSpace => Self::BeyondEnd,
+            ServiceError::Media(error) => Self::Store(error),
+        }
+    }
+}
+
+/// The moment of an answer on the timeline, or why there is none.
+pub type Answer = Result<Time, Failure>;
+
+/// A power cut to come: within a request, at a step that `seed` draws, or soon after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The request.
+    pub at: CutAt,
+    /// The seed of the step, and of the stores that survive.
+    pub seed: u64,
+}
+
+/// A request at which power is cut, counted from power on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CutAt {
+    /// The write of this number, from 1.
+    Write(u64),
+    /// The flush of this number, from 1.
+    Flush(u64),
+}
+
+impl std::str::FromStr for CutAt {
+    type Err = String;
+
+    /// Read `writes=1000` or `flush=37`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (kind, number) = text.split_once('=').unwrap_or((text, ""));
+        let number = number.parse().ok().filter(|&number: &u64| number > 0);
+        match (kind, number) {
+            ("writes", Some(number)) => Ok(Self::Write(number)),
+            ("flush", Some(number)) => Ok(Self::Flush(number)),
+            _ => Err(format!("\"{text}\" was given; \"writes=N\" or \"flush=N\", with N from 1, is allowed")),
+        }
+    }
+}
+
+/// Steps of the media after which power is cut, at most: some requests take less.
+const CUT_STEPS: u64 = 16;
+
+/// What a session leaves.
+pub struct Ended<D> {
+    /// Its result: of all requests before the one that a power cut interrupted.
+    pub result: RunResult,
+    /// The time up to which the result goes.
+    pub end: Time,
+    /// The store as it is.
+    pub store: Store<D>,
+}
+
+/// Zeros that are written at once, in bytes.
+const ZEROS_BYTES: u64 = 1 << 20;
+
+/// A device under power.
+pub struct Session<D: Disk> {
+    scenario: Scenario,
+    engine: Engine<PlainStack, Served<D>>,
+    recorder: Recorder,
+    now: Time,
+    page_bytes: u64,
+    zeros: Vec<u8>,
+    cut: Option<Cut>,
+    /// Writes and flushes so far.
+    writes: u64,
+    flushes: u64,
+    /// Where a power cut is near or has come: the time and the result before the request under way.
+    before: Option<(Time, RunResult)>,
+}
+
+impl<D: Disk> Session<D> {
+    /// Power the device of a scenario on: an erased one, or what was `found` in its container.
+    ///
+    /// # Errors
+    /// The scenario cannot be served, or the device cannot be recovered.
+    pub fn start(
+        scenario: Scenario,
+        store: Store<D>,
+        found: Option<&Contents>,
+        recorder: Recorder,
+        cut: Option<Cut>,
+    ) -> Result<Self, StartError<StoreError>> {
+        let mut media = Served { store, timeline: scenario.timeline() };
+        let stack = power_on(&scenario, found, &mut media)?;
+        let page_bytes = scenario.flash.page_size.count;
+        let engine = Engine::new(&scenario, stack, media);
+        Ok(Self {
+            scenario,
+            engine,
+            recorder,
+            now: Time::ZERO,
+            page_bytes,
+            zeros: Vec::new(),
+            cut,
+            writes: 0,
+            flushes: 0,
+            before: None,
+        })
+    }
+
+    /// Read into `data`. What was never written, or is trimmed, reads as zeros.
+    ///
+    /// # Errors
+    /// A page cannot be read.
+    pub fn read(&mut self, offset: u64, data: &mut [u8], now: Time) -> Answer {
+        self.issue(Op::Read, offset, data.len() as u64, data, now)
+    }
+
+    /// Write `data`.
+    ///
+    /// # Errors
+    /// A page cannot be written: from then on, none can.
+    pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> Answer {
+        self.issue(Op::Write, offset, data.len() as u64, data, now)
+    }
+
+    /// Trim the whole pages of a range. Other parts of it keep their data.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub fn trim(&mut self, offset: u64, length: u64, now: Time) -> Answer {
+        self.issue(Op::Trim, offset, length, (), now)
+    }
+
+    /// Make all answered writes and trims durable, in the device and in its container.
+    ///
+    /// # Errors
+    /// A flash operation failed, or the container cannot be written.
+    pub fn flush(&mut self, now: Time) -> Answer {
+        let at = self.issue(Op::Flush, 0, 0, (), now)?;
+        self.sync_point()?;
+        Ok(at)
+    }
+
+    /// Make a range read as zeros: whole pages by a trim, which every scheme keeps through a power cut, and the rest
+    /// by writes. With `keep_space` all is written.
+    ///
+    /// # Errors
+    /// See [`write`](Self::write).
+    pub fn write_zeroes(&mut self, offset: u64, length: u64, keep_space: bool, now: Time) -> Answer {
+        let end = offset + length;
+        let first = offset.next_multiple_of(self.page_bytes);
+        let last = end / self.page_bytes * self.page_bytes;
+        if keep_space || first >= last {
+            return self.write_zero_bytes(offset, end, now);
+        }
+        let head = self.write_zero_bytes(offset, first, now)?;
+        let whole = self.trim(first, last - first, now)?;
+        let tail = self.write_zero_bytes(last, end, now)?;
+        Ok(head.max(whole).max(tail))
+    }
+
+    fn write_zero_bytes(&mut self, mut from: u64, end: u64, now: Time) -> Answer {
+        let mut zeros = std::mem::take(&mut self.zeros);
+        zeros.resize((end - from).min(ZEROS_BYTES).max(zeros.len() as u64) as usize, 0);
+        let mut latest = Ok(now);
+        while from < end && latest.is_ok() {
+            let length = (end - from).min(ZEROS_BYTES);
+            latest = self.write(from, &zeros[..length as usize], now);
+            from += length;
+        }
+        self.zeros = zeros;
+        latest
+    }
+
+    /// The runs of a range, in order: bytes, and whether they are a hole. A hole was never written or is trimmed.
+    pub fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = (u64, bool)> + '_ {
+        let (device, bytes, end) = (self.engine.level().below(), self.page_bytes, offset + length);
+        let is_hole = move |page: u64| !device.holds(Lpn::from_index(page as usize));
+        let mut from = offset;
+        std::iter::from_fn(move || {
+            let mut page = from / bytes;
+            let hole = from < end && is_hole(page);
+            while page * bytes < end && is_hole(page) == hole {
+                page += 1;
+            }
+            let to = (page * bytes).min(end);
+            let run = to.checked_sub(from).filter(|&run| run > 0)?;
+            from = to;
+            Some((run, hole))
+        })
+    }
+
+    /// Advance time, and do the work that is due by then: timed commits, background collection of garbage.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub fn pass_time(&mut self, now: Time) -> Result<(), Failure> {
+        self.under_power(now, |session| Ok(session.engine.advance(session.now, |_| {})?))
+    }
+
+    /// See [`Store::sync_point`].
+    ///
+    /// # Errors
+    /// The container cannot be written.
+    pub fn sync_point(&mut self) -> Result<(), StoreError> {
+        self.engine.media_mut().store.sync_point()
+    }
+
+    /// See [`Store::write_out`].
+    ///
+    /// # Errors
+    /// The container cannot be written.
+    pub fn write_out(&mut self) -> Result<(), StoreError> {
+        self.engine.media_mut().store.write_out()
+    }
+
+    /// Cut the power of the device, between two requests.
+    pub fn cut(&mut self) {
+        self.before = Some((self.now, self.result()));
+        self.engine.media_mut().store.cut_after(0);
+    }
+
+    /// Whether the power of the device is off.
+    pub fn is_off(&self) -> bool {
+        self.engine.media().store.is_off()
+    }
+
+    /// The measures so far.
+    #[must_use]
+    pub fn so_far(&self) -> SoFar {
+        self.engine.so_far()
+    }
+
+    /// Bytes that the device holds.
+    #[must_use]
+    pub fn size_bytes(&self) -> u64 {
+        self.engine.logical_bytes()
+    }
+
+    /// End the session.
+    ///
+    /// # Errors
+    /// The trace of the session cannot be written.
+    pub fn end(mut self) -> io::Result<Ended<D>> {
+        let before = if self.is_off() { self.before.take() } else { None };
+        let (end, result) = before.unwrap_or_else(|| (self.now, self.result()));
+        self.recorder.finish()?;
+        Ok(Ended { result, end, store: self.engine.into_media().store })
+    }
+
+    /// The result so far.
+    fn result(&self) -> RunResult {
+        let workload = Workload {
+            description: "a served device".to_owned(),
+            logical_bytes: self.size_bytes(),
+            inputs: Vec::new(),
+            remarks: Vec::new(),
+        };
+        self.engine.result(&self.scenario, workload, self.now.ns as f64 / 1e9)
+    }
+
+    fn issue(
+        &mut self,
+        op: Op,
+        offset: u64,
+        length: u64,
+        payload: impl Payload<Served<D>>,
+        now: Time,
+    ) -> Answer {
+        self.count(op);
+        self.under_power(now, |session| {
+            let request = Request { arrival: session.now, offset, length, op };
+            let served = session.engine.issue(&request, session.now, payload);
+            if !session.is_off() {
+                session.recorder.record(&request);
+            }
+            Ok(served?.unwrap_or(session.now))
+        })
+    }
+
+    /// Count a request, and let the power be cut soon if it is the one to be cut.
+    fn count(&mut self, op: Op) {
+        self.writes += u64::from(op == Op::Write);
+        self.flushes += u64::from(op == Op::Flush);
+        let Some(Cut { at, seed }) = self.cut else { return };
+        let is_due = match at {
+            CutAt::Write(number) => op == Op::Write && self.writes == number,
+            CutAt::Flush(number) => op == Op::Flush && self.flushes == number,
+        };
+        if is_due {
+            let steps = Seed(seed).stream("cut").random_range(0..=CUT_STEPS);
+            self.engine.media_mut().store.cut_after(steps);
+            self.before = Some((self.now, self.result()));
+        }
+    }
+
+    /// Do something at `now`. It fails if the power is off, or goes off meanwhile.
+    fn under_power<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&mut Self) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if self.is_off() {
+            return Err(StoreError::PowerCut.into());
+        }
+        if self.before.is_some() {
+            self.before = Some((self.now, self.result()));
+        }
+        // The clocks of several threads may differ.
+        self.now = self.now.max(now);
+        let done = work(self);
+        if self.is_off() {
+            return Err(StoreError::PowerCut.into());
+        }
+        if self.engine.media_mut().store.take_slot_damage() {
+            return Err(Failure::DamagedSlot);
+        }
+        done
+    }
+}

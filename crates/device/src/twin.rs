@@ -1,0 +1,48 @@
+//! The twin of a session: the same requests at the same times in a simulation, from the same state.
+
+use crate::folder::{DeviceError, SessionFolder};
+use crate::power_on::{StartError, power_on};
+use coflash_base::Time;
+use coflash_media::Contents;
+use coflash_scenario::{Scenario, Stack};
+use coflash_sim::{Observer, RunError, RunResult, run_on};
+use std::convert::Infallible;
+
+/// Why a session cannot be simulated.
+#[derive(Debug, thiserror::Error)]
+pub enum TwinError {
+    /// The simulation failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The device cannot be powered on.
+    #[error(transparent)]
+    Start(#[from] StartError<Infallible>),
+    /// The session cannot be read.
+    #[error(transparent)]
+    Session(#[from] DeviceError),
+}
+
+/// Simulate the session of a folder.
+///
+/// # Errors
+/// See [`twin`]; a session that has not ended.
+pub fn twin_of(session: &SessionFolder, observer: &mut dyn Observer) -> Result<RunResult, TwinError> {
+    let (scenario, found, end) = session.read()?;
+    twin(&scenario, found.as_ref(), end, observer)
+}
+
+/// Simulate a session that began with what was `found` in its container, or erased, and ended at `end`. The scenario's
+/// workload is the trace of the session.
+///
+/// # Errors
+/// The trace cannot be read, or the device not be recovered.
+pub fn twin(
+    scenario: &Scenario,
+    found: Option<&Contents>,
+    end: Time,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, TwinError> {
+    let mut timeline = scenario.timeline();
+    let stack = power_on(scenario, found, &mut timeline)?;
+    Ok(run_on(scenario, Stack::Plain(stack), timeline, end, observer)?)
+}

@@ -1,0 +1,175 @@
+//! A session serves bytes as a plain disk does, and its twin gives the same measures.
+
+use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::{Seed, Time};
+use coflash_device::{Recorder, Session, servable, twin};
+use coflash_level::Device;
+use coflash_media::Contents;
+use coflash_scenario::Scenario;
+use coflash_sim::NoObserver;
+use coflash_store::{Disks, Format, MemoryDisk, Store};
+use std::path::{Path, PathBuf};
+
+/// Schemes: assignments to a scenario.
+const SCHEMES: &[&[(&str, &str)]] = &[
+    &[("cooperation", "none")],
+    &[("cooperation", "none"), ("cache.size", "10%"), ("cache.volatile", "true")],
+    &[("cooperation", "cdm"), ("cache.size", "10%")],
+    &[("cooperation", "cdm-consistent"), ("cache.size", "10%")],
+    &[("cooperation", "none"), ("gc.mode", "background"), ("gc.background_mark", "6")],
+];
+
+fn scenario(scheme: &[(&str, &str)]) -> Scenario {
+    let small = [
+        ("flash.channels", "2"),
+        ("flash.blocks_per_plane", "24"),
+        ("flash.pages_per_block", "16"),
+        ("ftl.spare", "25%"),
+        ("gc.low_mark", "2"),
+    ];
+    let scenario = Scenario::default().set(&small).unwrap().set(scheme).unwrap();
+    servable(&scenario, None).unwrap()
+}
+
+fn store(scenario: &Scenario) -> Store<MemoryDisk> {
+    let device = Device::new(&scenario.device()).unwrap();
+    let pages = device.below().logical_pages();
+    let format = Format {
+        geometry: scenario.flash.clone(),
+        logical_bytes: u64::from(pages) * scenario.flash.page_size.count,
+        slots: scenario.cache.size.pages(scenario.flash.page_size.count, pages.into()) as u32,
+        volatile: scenario.cache.volatile,
+        words: device.layout().words(),
+        scenario: String::new(),
+        uuid: 0,
+    };
+    Store::create(Disks { data: MemoryDisk::default(), metadata: MemoryDisk::default() }, &format).unwrap()
+}
+
+/// A device and what a plain disk would hold.
+struct Driven {
+    session: Session<MemoryDisk>,
+    expected: Vec<u8>,
+    now: u64,
+    stream: RandomStream,
+}
+
+impl Driven {
+    fn write(&mut self, offset: usize, length: usize) {
+        let data: Vec<u8> = (0..length).map(|_| self.stream.random()).collect();
+        let now = self.time();
+        self.session.write(offset as u64, &data, now).unwrap();
+        self.expected[offset..offset + length].copy_from_slice(&data);
+    }
+
+    fn time(&mut self) -> Time {
+        self.now += self.stream.random_range(0..3_000_000);
+        Time { ns: self.now }
+    }
+
+    fn step(&mut self) {
+        let size = self.expected.len();
+        let length = self.stream.random_range(1..20_000);
+        let offset = self.stream.random_range(0..size - length);
+        match self.stream.random_range(0..12) {
+            0..=5 => self.write(offset, length),
+            6..=7 => {
+                let mut data = vec![0xee; length];
+                let now = self.time();
+                self.session.read(offset as u64, &mut data, now).unwrap();
+                assert!(data == self.expected[offset..offset + length], "{length} bytes at {offset}");
+            }
+            8 => {
+                let now = self.time();
+                self.session.trim(offset as u64, length as u64, now).unwrap();
+                let (first, last) = (offset.next_multiple_of(4096), (offset + length) / 4096 * 4096);
+                if first < last {
+                    self.expected[first..last].fill(0);
+                }
+            }
+            9 => {
+                let now = self.time();
+                let keep_space = self.stream.random();
+                self.session.write_zeroes(offset as u64, length as u64, keep_space, now).unwrap();
+                self.expected[offset..offset + length].fill(0);
+            }
+            10 => {
+                let now = self.time();
+                self.session.flush(now).unwrap();
+            }
+            _ => {
+                let now = self.time();
+                self.session.pass_time(now).unwrap();
+            }
+        }
+    }
+
+    fn check_everything(&mut self) {
+        let mut data = vec![0xee; self.expected.len()];
+        let now = self.time();
+        self.session.read(0, &mut data, now).unwrap();
+        assert!(data == self.expected);
+        let mut at = 0;
+        for (length, hole) in self.session.runs(0, data.len() as u64) {
+            let run = at..at + length as usize;
+            assert!(!hole || data[run.clone()].iter().all(|byte| *byte == 0), "a hole at {run:?}");
+            at = run.end;
+        }
+        assert_eq!(at, data.len());
+    }
+}
+
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("coflash-session-{}-{name}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn trace(&self) -> PathBuf {
+        self.0.join("trace.csv")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn check_twin(
+    scenario: &Scenario,
+    found: Option<&Contents>,
+    trace: &Path,
+    end: Time,
+    result: &coflash_sim::RunResult,
+) {
+    let mut scenario = scenario.clone();
+    scenario.workload.trace = vec![trace.to_str().unwrap().to_owned()];
+    let twin = twin(&scenario, found, end, &mut NoObserver).unwrap();
+    assert_eq!(
+        serde_json::to_string_pretty(twin.metrics()).unwrap(),
+        serde_json::to_string_pretty(result.metrics()).unwrap()
+    );
+}
+
+#[test]
+fn a_session_is_a_disk_and_has_a_twin() {
+    for (number, scheme) in SCHEMES.iter().enumerate() {
+        let folder = Folder::new(&number.to_string());
+        let scenario = scenario(scheme);
+        let recorder = Recorder::create(&folder.trace()).unwrap();
+        let session = Session::start(scenario.clone(), store(&scenario), None, recorder, None).unwrap();
+        let expected = vec![0; session.size_bytes() as usize];
+        let mut driven = Driven { session, expected, now: 0, stream: Seed(number as u64).stream("test") };
+        for _ in 0..2_000 {
+            driven.step();
+        }
+        driven.check_everything();
+        let ended = driven.session.end().unwrap();
+        assert!(ended.result.metrics().count("erases_blocks") > 20, "{scheme:?}: GC has work");
+        check_twin(&scenario, None, &folder.trace(), ended.end, &ended.result);
+    }
+}

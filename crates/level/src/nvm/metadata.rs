@@ -1,0 +1,165 @@
+//! What a cache stores in its words: labels of slots, absence bits, the committed epoch; and how often.
+
+use super::{Epoch, Label, Layout};
+use crate::cooperates::Cached;
+use coflash_base::Lpn;
+use coflash_cache::SlotId;
+use coflash_ftl::Ftl;
+use coflash_media::Nvm;
+
+coflash_base::measures! {
+    /// The metadata of a device's cache and of its trims, which recovery after a power cut reads. Each store is of 8 bytes.
+    pub struct MetadataCounters in "metadata", "Metadata in non-volatile memory" {
+        /// Stores of labels of slots, bits of trimmed pages, and commits.
+        stores: u64, "stores of metadata";
+        /// Fences: data and metadata stored before are durable before what is stored after.
+        fences: u64, "fences";
+    }
+}
+
+/// The metadata of a cache as it stands in non-volatile memory.
+///
+/// A label of data says that the slot, and not flash, has the version of the page to which a restart returns. Its data
+/// is durable before it, and flash's is given up after it. A slot is used again only when its label is durably free.
+#[derive(Clone)]
+pub(crate) struct Metadata {
+    pub(crate) layout: Layout,
+    pub(crate) committed: Epoch,
+    /// The absence bits.
+    pub(super) absent: Vec<u64>,
+    pub(super) absent_pages: u32,
+    /// Whether something was stored since the last fence that an answer must wait for.
+    unfenced: bool,
+    counters: MetadataCounters,
+}
+
+impl Metadata {
+    pub(crate) fn new(layout: Layout) -> Self {
+        Self {
+            layout,
+            committed: Epoch(0),
+            absent: vec![0; layout.logical_pages.div_ceil(64) as usize],
+            absent_pages: 0,
+            unfenced: false,
+            counters: MetadataCounters::default(),
+        }
+    }
+
+    pub(crate) fn counters(&self) -> &MetadataCounters {
+        &self.counters
+    }
+
+    /// The epoch of current writes.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.committed.next()
+    }
+
+    #[inline]
+    pub(crate) fn store<M: Nvm>(&mut self, word: u32, value: u64, media: &mut M) {
+        self.counters.stores += 1;
+        self.unfenced = true;
+        media.store(word, value);
+    }
+
+    #[inline]
+    pub(crate) fn fence<M: Nvm>(&mut self, media: &mut M) {
+        self.counters.fences += 1;
+        self.unfenced = false;
+        media.fence();
+    }
+
+    /// Make durable what was stored, if anything was.
+    #[inline(always)]
+    pub(crate) fn settle<M: Nvm>(&mut self, media: &mut M) {
+        if self.unfenced {
+            self.fence(media);
+        }
+    }
+
+    /// Label a slot.
+    #[inline]
+    pub(crate) fn label<M: Nvm>(&mut self, slot: SlotId, label: Label, media: &mut M) {
+        self.store(self.layout.slot(slot.get()), label.encode(), media);
+    }
+
+    /// Label the data in a slot as the committed version of its page. The label is durable at the next fence.
+    #[inline]
+    pub(crate) fn protect<M: Nvm>(&mut self, page: Cached, media: &mut M) {
+        if self.layout.slots > 0 {
+            self.fence(media);
+            self.label(page.slot, Label::Data(page.lpn, self.committed), media);
+        }
+    }
+
+    /// Make the data that the host has just written to a slot durable: at once if the label is new, since flash may then
+    /// give up its version; otherwise before the answer.
+    #[inline]
+    pub(crate) fn written<M: Nvm>(&mut self, page: Cached, is_labelled: bool, media: &mut M) {
+        if is_labelled {
+            self.unfenced |= self.layout.slots > 0;
+        } else {
+            self.protect(page, media);
+            self.settle(media);
+        }
+    }
+
+    /// Free the label of a slot whose data is durable elsewhere, or trimmed.
+    #[inline]
+    pub(crate) fn free<M: Nvm>(&mut self, slot: SlotId, media: &mut M) {
+        if self.layout.slots > 0 {
+            self.settle(media);
+            self.label(slot, Label::Free, media);
+            self.fence(media);
+        }
+    }
+
+    /// Whether a page is absent, whatever flash says.
+    pub(crate) fn is_absent(&self, lpn: Lpn) -> bool {
+        self.absent.get((lpn.get() / 64) as usize).is_some_and(|bits| bits >> (lpn.get() % 64) & 1 == 1)
+    }
+
+    /// Note that a page was trimmed. The note is durable at the next fence.
+    pub(crate) fn trimmed<M: Nvm>(&mut self, lpn: Lpn, media: &mut M) {
+        if lpn.get() < self.layout.logical_pages && !self.is_absent(lpn) {
+            self.absent_pages += 1;
+            self.flip(lpn, media);
+        }
+    }
+
+    /// Note that a page is in flash. The note is durable at the next fence.
+    #[inline(always)]
+    pub(crate) fn programmed<M: Nvm>(&mut self, lpn: Lpn, media: &mut M) {
+        if self.absent_pages > 0 && self.is_absent(lpn) {
+            self.absent_pages -= 1;
+            self.flip(lpn, media);
+        }
+    }
+
+    fn flip<M: Nvm>(&mut self, lpn: Lpn, media: &mut M) {
+        *self.bits_mut(lpn) ^= 1 << (lpn.get() % 64);
+        self.store_absence(lpn, media);
+    }
+
+    /// The word with the absence bit of a page.
+    pub(super) fn bits_mut(&mut self, lpn: Lpn) -> &mut u64 {
+        &mut self.absent[(lpn.get() / 64) as usize]
+    }
+
+    pub(super) fn store_absence<M: Nvm>(&mut self, lpn: Lpn, media: &mut M) {
+        let ((word, _), bits) = (self.layout.absence(lpn), *self.bits_mut(lpn));
+        self.store(word, bits, media);
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.absent.capacity() * size_of::<u64>()
+    }
+
+    /// Panic unless flash holds no absent page. For tests.
+    pub(crate) fn assert_agrees(&self, ftl: &Ftl) {
+        for lpn in ftl.mapped() {
+            assert!(!self.is_absent(lpn), "{lpn:?} is noted as absent, and mapped");
+        }
+        let absent: u32 = self.absent.iter().map(|bits| bits.count_ones()).sum();
+        assert_eq!(absent, self.absent_pages, "absent pages");
+    }
+}

@@ -1,0 +1,28 @@
+//! Serve a disk in memory, as a stand-in for a real one.
+//!
+//!     cargo run --release -p coflash-nbd --example memory -- SIZE_BYTES (SOCKET | 127.0.0.1:PORT)
+//!
+//! It says where it listens, and ends with its standard input.
+
+mod disk;
+
+use coflash_nbd::{Address, Server};
+use disk::Memory;
+use std::io::{self, Write};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [size, place] = arguments.as_slice() else {
+        return Err("usage: memory SIZE_BYTES (SOCKET | 127.0.0.1:PORT)".into());
+    };
+    let address = place.parse().map_or_else(|_| Address::Unix(place.into()), Address::Tcp);
+    let server = Server::bind(&address)?;
+    writeln!(io::stdout(), "{}", server.address()?)?;
+    let stopper = server.stopper();
+    std::thread::spawn(move || {
+        let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());
+        stopper.stop();
+    });
+    server.run(&Memory::of(size.parse()?))?;
+    Ok(())
+}

@@ -1,0 +1,157 @@
+//! Where a server listens: a socket file or a TCP port.
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
+use std::fmt;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+
+/// Connections that wait to be accepted.
+const BACKLOG: i32 = 16;
+
+/// Where a server listens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A socket file, which its owner alone may open.
+    Unix(PathBuf),
+    /// A TCP port; port 0 is any that is free.
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for Address {
+    /// The URI of its only export, which clients take.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unix(path) => {
+                f.write_str("nbd+unix:///?socket=")?;
+                path.as_os_str().as_bytes().iter().try_for_each(|&byte| match byte {
+                    b'/' | b'.' | b'-' | b'_' | b'~' => write!(f, "{}", char::from(byte)),
+                    _ if byte.is_ascii_alphanumeric() => write!(f, "{}", char::from(byte)),
+                    _ => write!(f, "%{byte:02X}"),
+                })
+            }
+            Self::Tcp(address) => write!(f, "nbd://{address}"),
+        }
+    }
+}
+
+/// A socket that listens.
+pub(crate) enum Listener {
+    Unix(UnixListener, SocketFile),
+    Tcp(TcpListener),
+}
+
+/// A socket file, which is removed with the server unless it has been replaced.
+pub(crate) struct SocketFile {
+    path: PathBuf,
+    device_and_inode: (u64, u64),
+}
+
+impl Listener {
+    pub(crate) fn bind(address: &Address) -> io::Result<Self> {
+        match address {
+            Address::Unix(path) => {
+                let listener = bind_private(path).map_err(|error| {
+                    io::Error::new(error.kind(), format!("cannot listen on {}: {error}", path.display()))
+                })?;
+                listener.set_nonblocking(true)?;
+                let device_and_inode = device_and_inode(path)?;
+                Ok(Self::Unix(listener, SocketFile { path: path.clone(), device_and_inode }))
+            }
+            Address::Tcp(address) => {
+                let listener = TcpListener::bind(address).map_err(|error| {
+                    io::Error::new(error.kind(), format!("cannot listen on {address}: {error}"))
+                })?;
+                listener.set_nonblocking(true)?;
+                Ok(Self::Tcp(listener))
+            }
+        }
+    }
+
+    /// Where it listens, with the port that it got.
+    pub(crate) fn address(&self) -> io::Result<Address> {
+        Ok(match self {
+            Self::Unix(_, file) => Address::Unix(file.path.clone()),
+            Self::Tcp(listener) => Address::Tcp(listener.local_addr()?),
+        })
+    }
+
+    /// A connection that waits, whose socket does not block.
+    pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
+        match self {
+            Self::Unix(listener, _) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(true)?;
+                Ok(stream.into())
+            }
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept()?;
+                stream.set_nonblocking(true)?;
+                stream.set_nodelay(true)?;
+                Ok(stream.into())
+            }
+        }
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Unix(listener, _) => listener.as_fd(),
+            Self::Tcp(listener) => listener.as_fd(),
+        }
+    }
+}
+
+impl Drop for SocketFile {
+    fn drop(&mut self) {
+        if device_and_inode(&self.path).is_ok_and(|now| now == self.device_and_inode) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// A listening socket file of mode 0600. It has that mode before it listens, so that nobody else comes first.
+fn bind_private(path: &Path) -> io::Result<UnixListener> {
+    let address = SocketAddrUnix::new(path).map_err(|error| match error {
+        Errno::NAMETOOLONG => {
+            let text = "the path of a socket is too long for the system; about 100 bytes are allowed";
+            io::Error::new(ErrorKind::InvalidInput, text)
+        }
+        other => other.into(),
+    })?;
+    remove_stale(path)?;
+    let listener = socket(AddressFamily::UNIX, SocketType::STREAM, None)?;
+    rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::CLOEXEC)?;
+    bind(&listener, &address)?;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600))?;
+    listen(&listener, BACKLOG)?;
+    Ok(listener.into())
+}
+
+/// Removes a socket file that a server left behind when it was killed.
+fn remove_stale(path: &Path) -> io::Result<()> {
+    let file = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
+        other => other?,
+    };
+    if !file.file_type().is_socket() {
+        return Err(io::Error::new(ErrorKind::AlreadyExists, "there is a file that is no socket"));
+    }
+    match UnixStream::connect(path) {
+        Err(error) if error.kind() == ErrorKind::ConnectionRefused => fs::remove_file(path),
+        Err(error) => Err(error),
+        Ok(_) => Err(io::Error::new(ErrorKind::AddrInUse, "another server listens there")),
+    }
+}
+
+fn device_and_inode(path: &Path) -> io::Result<(u64, u64)> {
+    let file = fs::symlink_metadata(path)?;
+    Ok((file.dev(), file.ino()))
+}

@@ -1,0 +1,224 @@
+//! Commands: from the bytes of a client to requests.
+
+use crate::errno::Errno;
+use crate::export::{Answer, Answers, Command, Request, Shape, cost_bytes};
+use crate::extents::Extents;
+use crate::handshake::{MAX_LENGTH, Negotiated};
+use crate::hangup::Hangup;
+use crate::reply::Reply;
+use crate::wire::{CommandHeader, Input, REQUEST_MAGIC};
+use std::sync::Arc;
+
+/// Requests of a connection that may be under way.
+pub const MAX_REQUESTS: usize = 1024;
+/// Bytes of requests and replies of a connection that may be under way.
+pub const MAX_BYTES: usize = MAX_LENGTH as usize;
+/// The longest buffer that is kept for the next request, in bytes, and how many are.
+const KEPT_LENGTH: usize = 256 << 10;
+const KEPT: usize = 64;
+
+mod flag {
+    pub(super) const FUA: u16 = 1 << 0;
+    pub(super) const NO_HOLE: u16 = 1 << 1;
+    pub(super) const DF: u16 = 1 << 2;
+    pub(super) const REQ_ONE: u16 = 1 << 3;
+    pub(super) const FAST_ZERO: u16 = 1 << 4;
+}
+
+mod code {
+    pub(super) const READ: u16 = 0;
+    pub(super) const WRITE: u16 = 1;
+    pub(super) const DISCONNECT: u16 = 2;
+    pub(super) const FLUSH: u16 = 3;
+    pub(super) const TRIM: u16 = 4;
+    pub(super) const CACHE: u16 = 5;
+    pub(super) const WRITE_ZEROES: u16 = 6;
+    pub(super) const BLOCK_STATUS: u16 = 7;
+}
+
+/// What the next bytes of a client are.
+#[derive(Debug)]
+pub enum Next {
+    /// A request to be served.
+    Request(Request),
+    /// Nothing before more bytes have arrived.
+    NeedsBytes,
+    /// Nothing before a request under way has been answered and its reply sent.
+    NeedsRoom,
+}
+
+/// Reads the requests of a connection. What is refused is answered here.
+pub struct Requests {
+    shape: Shape,
+    agreed: Negotiated,
+    answers: Arc<Answers>,
+    /// A write whose data have arrived up to a byte.
+    partial: Option<(Request, usize)>,
+    /// Bytes of a refused write that are to be passed over.
+    skip: u32,
+    under_way: usize,
+    under_way_bytes: usize,
+    /// Buffers of requests that were answered.
+    kept: Vec<Vec<u8>>,
+}
+
+impl Requests {
+    /// Nothing read yet of a client that agreed on `agreed`; answers go to `answers`.
+    #[must_use]
+    pub fn new(shape: Shape, agreed: Negotiated, answers: Arc<Answers>) -> Self {
+        let (partial, skip, under_way, under_way_bytes, kept) = (None, 0, 0, 0, Vec::new());
+        Self { shape, agreed, answers, partial, skip, under_way, under_way_bytes, kept }
+    }
+
+    /// Where the next bytes are received: first the rest of a write, then the room of `input`.
+    pub fn room<'a>(&'a mut self, input: &'a mut Input) -> [&'a mut [u8]; 2] {
+        let rest = self.partial.as_mut().map(|(request, filled)| &mut request.data[*filled..]);
+        [rest.unwrap_or_default(), input.room()]
+    }
+
+    /// Take `count` bytes of that room as received.
+    pub fn received(&mut self, input: &mut Input, mut count: usize) {
+        if let Some((request, filled)) = &mut self.partial {
+            let rest = count.min(request.data.len() - *filled);
+            *filled += rest;
+            count -= rest;
+        }
+        input.received(count);
+    }
+
+    /// The next request.
+    ///
+    /// # Errors
+    ///
+    /// Ends if the client leaves, or if what it sends is no request.
+    pub fn next(&mut self, input: &mut Input) -> Result<Next, Hangup> {
+        loop {
+            if let Some((mut request, filled)) = self.partial.take() {
+                let data = input.take(request.data.len() - filled);
+                let end = filled + data.len();
+                request.data[filled..end].copy_from_slice(data);
+                if end == request.data.len() {
+                    return Ok(Next::Request(request));
+                }
+                self.partial = Some((request, end));
+                return Ok(Next::NeedsBytes);
+            }
+            if !input.skip(&mut self.skip) {
+                return Ok(Next::NeedsBytes);
+            }
+            let Some(header) = input.peek::<CommandHeader>() else { return Ok(Next::NeedsBytes) };
+            if header.magic != REQUEST_MAGIC {
+                let (given, wanted) = (header.magic.get().into(), REQUEST_MAGIC.into());
+                return Err(Hangup::Magic { what: "a request", given, wanted });
+            }
+            if header.command == code::DISCONNECT {
+                return Err(Hangup::Left);
+            }
+            let checked = check(&header, &self.shape, self.agreed);
+            let cost = checked.map_or(0, |command| cost_bytes(command, header.length.get()));
+            if self.under_way == MAX_REQUESTS || self.under_way_bytes + cost > MAX_BYTES {
+                return Ok(Next::NeedsRoom);
+            }
+            input.take(size_of::<CommandHeader>());
+            self.under_way += 1;
+            self.under_way_bytes += cost;
+            match checked {
+                Ok(Command::Write) => self.partial = Some((self.request(Command::Write, &header), 0)),
+                Ok(command) => return Ok(Next::Request(self.request(command, &header))),
+                Err(errno) => {
+                    self.skip = if header.command == code::WRITE { header.length.get() } else { 0 };
+                    let (cookie, data) = (header.cookie.get(), Vec::new());
+                    self.answers.push(Answer { cookie, result: Err(errno), data, cost_bytes: 0 });
+                }
+            }
+        }
+    }
+
+    fn request(&mut self, command: Command, header: &CommandHeader) -> Request {
+        let (flags, length) = (header.flags.get(), header.length.get());
+        let data = match command {
+            Command::Read | Command::Write => self.buffer(length as usize),
+            _ => Vec::new(),
+        };
+        Request {
+            command,
+            offset: header.offset.get(),
+            length,
+            fua: flags & flag::FUA != 0,
+            data,
+            extents: Extents::new(length, flags & flag::REQ_ONE != 0),
+            cookie: header.cookie.get(),
+            whole: flags & flag::DF != 0,
+            answers: Some(Arc::clone(&self.answers)),
+        }
+    }
+
+    fn buffer(&mut self, length: usize) -> Vec<u8> {
+        let mut buffer = self.kept.pop().unwrap_or_default();
+        if buffer.capacity() < length {
+            // The system gives zeros, and gives memory as it is written.
+            return vec![0; length];
+        }
+        buffer.resize(length, 0);
+        buffer
+    }
+
+    /// Hear that the reply to a request has been sent, and take back its buffer.
+    pub fn replied(&mut self, reply: Reply) {
+        self.under_way -= 1;
+        self.under_way_bytes -= reply.cost_bytes;
+        if (1..=KEPT_LENGTH).contains(&reply.body.capacity()) && self.kept.len() < KEPT {
+            self.kept.push(reply.body);
+        }
+    }
+
+    /// Requests that have no reply yet.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.under_way
+    }
+
+    /// Drop the write whose data have not all arrived, which nobody waits for. Returns whether there was one.
+    pub(crate) fn cut_off(&mut self) -> bool {
+        self.skip > 0 || self.partial.take().is_some()
+    }
+}
+
+/// What a command asks for, if it is one that the shape and the agreement allow.
+fn check(header: &CommandHeader, shape: &Shape, agreed: Negotiated) -> Result<Command, Errno> {
+    let flags = header.flags.get();
+    let (command, allowed, changes) = match header.command.get() {
+        code::READ if agreed.structured => (Command::Read, flag::DF, false),
+        code::READ => (Command::Read, 0, false),
+        code::WRITE => (Command::Write, 0, true),
+        code::FLUSH => (Command::Flush, 0, false),
+        code::TRIM => (Command::Trim, 0, true),
+        code::CACHE => (Command::Cache, 0, false),
+        code::WRITE_ZEROES => {
+            let (no_hole, fast) = (flags & flag::NO_HOLE != 0, flags & flag::FAST_ZERO != 0);
+            (Command::WriteZeroes { no_hole, fast }, flag::NO_HOLE | flag::FAST_ZERO, true)
+        }
+        code::BLOCK_STATUS if agreed.block_status => (Command::BlockStatus, flag::REQ_ONE, false),
+        _ => return Err(Errno::Invalid),
+    };
+    // The protocol lets a client set FUA on any command.
+    if flags & !(allowed | flag::FUA) != 0 {
+        return Err(Errno::Invalid);
+    }
+    if changes && shape.read_only {
+        return Err(Errno::NotPermitted);
+    }
+    let (offset, length) = (header.offset.get(), header.length.get());
+    let moves_data = matches!(command, Command::Read | Command::Write);
+    if (length == 0) != (command == Command::Flush) || (moves_data && length > MAX_LENGTH) {
+        return Err(Errno::Invalid);
+    }
+    if command == Command::Flush && offset != 0 {
+        return Err(Errno::Invalid);
+    }
+    if offset.checked_add(length.into()).is_none_or(|end| end > shape.size_bytes) {
+        let grows = matches!(command, Command::Write | Command::WriteZeroes { .. });
+        return Err(if grows { Errno::NoSpace } else { Errno::Invalid });
+    }
+    Ok(command)
+}

@@ -1,0 +1,270 @@
+//! A connection: one thread that reads requests, hands them over in batches, and sends replies in batches.
+
+use crate::command::{Next, Requests};
+use crate::export::{Answers, Export, Request, Shape};
+use crate::handshake::{Handshake, Negotiated};
+use crate::hangup::Hangup;
+use crate::reply::Reply;
+use crate::server::retry;
+use crate::wire::Input;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::{Errno, read, readv, write, writev};
+use std::collections::VecDeque;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes that one system call receives at most.
+const INPUT_BYTES: usize = 256 << 10;
+/// Replies that one system call sends at most.
+const GATHERED: usize = 64;
+/// How long a client may take to choose an export.
+const HANDSHAKE_SECONDS: u64 = 10;
+/// How long the end of the server waits for a client that reads nothing.
+const STUCK_SECONDS: u64 = 5;
+
+/// Serve a client until one of the two ends it. `stopped` is readable from when the server is to end.
+pub(crate) fn serve(socket: &OwnedFd, stopped: &UnixStream, export: &impl Export) -> Hangup {
+    let shape = export.shape();
+    let mut input = Input::new(INPUT_BYTES);
+    match negotiate(socket, stopped, &shape, &mut input) {
+        Err(hangup) => hangup,
+        Ok(agreed) => match Connection::new(socket, stopped, shape, agreed, input) {
+            Ok(connection) => connection.run(export),
+            Err(error) => error.into(),
+        },
+    }
+}
+
+/// The handshake, in bounded time.
+fn negotiate(
+    socket: &OwnedFd,
+    stopped: &UnixStream,
+    shape: &Shape,
+    input: &mut Input,
+) -> Result<Negotiated, Hangup> {
+    let end = now() + Duration::from_secs(HANDSHAKE_SECONDS);
+    let mut output = Vec::new();
+    let mut handshake = Handshake::greet(shape, &mut output);
+    loop {
+        let step = handshake.advance(input, &mut output);
+        while !output.is_empty() {
+            match retry(|| write(socket, &output)) {
+                Ok(sent) => drop(output.drain(..sent)),
+                Err(Errno::AGAIN) => await_socket(socket, PollFlags::OUT, stopped, end)?,
+                // Clients that end the handshake do not wait for a reply.
+                Err(error) => return Err(step.err().unwrap_or_else(|| io::Error::from(error).into())),
+            }
+        }
+        if let Some(agreed) = step? {
+            return Ok(agreed);
+        }
+        await_socket(socket, PollFlags::IN, stopped, end)?;
+        match retry(|| read(socket, input.room())) {
+            Ok(0) if input.waiting().is_empty() => return Err(Hangup::Left),
+            Ok(0) => return Err(Hangup::CutOff),
+            Ok(count) => input.received(count),
+            Err(Errno::AGAIN) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+    }
+}
+
+fn await_socket(
+    socket: &OwnedFd,
+    ready: PollFlags,
+    stopped: &UnixStream,
+    end: Instant,
+) -> Result<(), Hangup> {
+    let left = end.saturating_duration_since(now());
+    let mut polled = [PollFd::new(socket, ready), PollFd::new(stopped, PollFlags::IN)];
+    if retry(|| poll(&mut polled, Some(&timespec(left)))).map_err(io::Error::from)? == 0 {
+        return Err(Hangup::Slow(HANDSHAKE_SECONDS));
+    }
+    if polled[1].revents().is_empty() { Ok(()) } else { Err(Hangup::Stopped) }
+}
+
+/// A client that has chosen the export.
+struct Connection<'a> {
+    socket: &'a OwnedFd,
+    stopped: &'a UnixStream,
+    /// A byte arrives here when an answer is there and the connection sleeps.
+    woken: UnixStream,
+    structured: bool,
+    input: Input,
+    requests: Requests,
+    answers: Arc<Answers>,
+    replies: VecDeque<Reply>,
+    /// Bytes of the first reply that are sent.
+    sent: usize,
+    /// Set when nothing more is read: why.
+    hangup: Option<Hangup>,
+    /// Whether the client hears no more.
+    deaf: bool,
+}
+
+impl<'a> Connection<'a> {
+    fn new(
+        socket: &'a OwnedFd,
+        stopped: &'a UnixStream,
+        shape: Shape,
+        agreed: Negotiated,
+        input: Input,
+    ) -> io::Result<Self> {
+        let (woken, waker) = UnixStream::pair()?;
+        woken.set_nonblocking(true)?;
+        waker.set_nonblocking(true)?;
+        // If its buffer is full, the connection will wake anyway.
+        let answers = Answers::new(move || drop((&waker).write(&[1])));
+        let requests = Requests::new(shape, agreed, Arc::clone(&answers));
+        let structured = agreed.structured;
+        let (replies, sent, hangup, deaf) = (VecDeque::new(), 0, None, false);
+        Ok(Self { socket, stopped, woken, structured, input, requests, answers, replies, sent, hangup, deaf })
+    }
+
+    /// Serves until the connection ends and each of its requests is answered.
+    fn run(mut self, export: &impl Export) -> Hangup {
+        let (mut batch, mut answered) = (Vec::new(), Vec::new());
+        loop {
+            let needs_bytes = self.parse(&mut batch);
+            if !batch.is_empty() {
+                export.serve(&mut batch);
+                batch.clear();
+            }
+            self.answers.take(&mut answered);
+            self.replies.extend(answered.drain(..).map(|answer| Reply::new(answer, self.structured)));
+            let replied = self.send();
+            if self.hangup.is_some() && self.requests.under_way() == 0 {
+                break;
+            }
+            if needs_bytes || !replied {
+                self.wait(needs_bytes).unwrap_or_else(|error| self.give_up(error.into()));
+            }
+        }
+        self.hangup.unwrap_or(Hangup::Left)
+    }
+
+    /// Reads requests from what has arrived. Returns whether it has read them all.
+    fn parse(&mut self, batch: &mut Vec<Request>) -> bool {
+        while self.hangup.is_none() {
+            match self.requests.next(&mut self.input) {
+                Ok(Next::Request(request)) => batch.push(request),
+                Ok(Next::NeedsBytes) => return true,
+                Ok(Next::NeedsRoom) => return false,
+                Err(hangup) => self.hang_up(hangup),
+            }
+        }
+        true
+    }
+
+    /// Reads nothing more; what is under way is finished.
+    fn hang_up(&mut self, why: Hangup) {
+        self.hangup.get_or_insert(why);
+        self.requests.cut_off();
+    }
+
+    /// Sends nothing more, either: the client is gone.
+    fn give_up(&mut self, why: Hangup) {
+        self.deaf = true;
+        self.hang_up(why);
+    }
+
+    /// Sends what the socket takes. Returns whether a reply has been sent to its end.
+    fn send(&mut self) -> bool {
+        let mut any = false;
+        while !self.replies.is_empty() {
+            let mut slices = [IoSlice::new(&[]); 2 * GATHERED];
+            let mut sent = self.sent;
+            for (reply, slices) in self.replies.iter().zip(slices.chunks_exact_mut(2)) {
+                let [head, body] = reply.unsent(sent);
+                slices.copy_from_slice(&[IoSlice::new(head), IoSlice::new(body)]);
+                sent = 0;
+            }
+            let filled = 2 * self.replies.len().min(GATHERED);
+            let mut count = if self.deaf {
+                self.replies.iter().map(Reply::length).sum::<usize>() - self.sent
+            } else {
+                match retry(|| writev(self.socket, &slices[..filled])) {
+                    Ok(count) => count,
+                    Err(Errno::AGAIN) => break,
+                    Err(error) => {
+                        self.give_up(io::Error::from(error).into());
+                        continue;
+                    }
+                }
+            };
+            count += self.sent;
+            while self.replies.front().is_some_and(|reply| reply.length() <= count) {
+                let Some(reply) = self.replies.pop_front() else { break };
+                count -= reply.length();
+                self.requests.replied(reply);
+                any = true;
+            }
+            self.sent = count;
+        }
+        any
+    }
+
+    /// Sleeps until there is something to do: bytes to read, room to write, an answer, or the end of the server.
+    fn wait(&mut self, needs_bytes: bool) -> io::Result<()> {
+        if !self.answers.fall_asleep() {
+            return Ok(());
+        }
+        let reads = needs_bytes && self.hangup.is_none();
+        let mut wanted = PollFlags::empty();
+        wanted.set(PollFlags::IN, reads);
+        wanted.set(PollFlags::OUT, !self.replies.is_empty());
+        let mut polled = [
+            PollFd::new(&self.woken, PollFlags::IN),
+            PollFd::new(self.socket, wanted),
+            PollFd::new(self.stopped, PollFlags::IN),
+        ];
+        let count = match (&self.hangup, self.deaf) {
+            (None, _) => 3,
+            (Some(_), false) => 2,
+            (Some(_), true) => 1,
+        };
+        let leaves = self.hangup.is_some() && !self.replies.is_empty();
+        let timeout = leaves.then(|| timespec(Duration::from_secs(STUCK_SECONDS)));
+        let ready = retry(|| poll(&mut polled[..count], timeout.as_ref()))?;
+        let [woken, socket, stopped] = polled.map(|one| one.revents());
+        self.answers.wake_up();
+        if !woken.is_empty() {
+            let _ = self.woken.read(&mut [0; 64])?;
+        }
+        if !stopped.is_empty() {
+            self.hang_up(Hangup::Stopped);
+        } else if ready == 0 || (!reads && socket.intersects(PollFlags::HUP | PollFlags::ERR)) {
+            self.give_up(Hangup::CutOff);
+        } else if reads && !(socket - PollFlags::OUT).is_empty() {
+            self.receive()?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> io::Result<()> {
+        let mut room = self.requests.room(&mut self.input).map(IoSliceMut::new);
+        match retry(|| readv(self.socket, &mut room)) {
+            // Some clients close between two requests, without a word.
+            Ok(0) => {
+                let left = self.input.waiting().is_empty() && !self.requests.cut_off();
+                self.hang_up(if left { Hangup::Left } else { Hangup::CutOff });
+            }
+            Ok(count) => self.requests.received(&mut self.input, count),
+            Err(Errno::AGAIN) => {}
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+fn timespec(duration: Duration) -> Timespec {
+    Timespec::try_from(duration).expect("a few seconds")
+}
+
+#[allow(clippy::disallowed_methods, reason = "wall time decides only how long a client may be silent")]
+fn now() -> Instant {
+    Instant::now()
+}

@@ -1,0 +1,30 @@
+//! Errors that a client is told of.
+
+use thiserror::Error;
+
+/// An error of a request, with its number in the protocol.
+#[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Errno {
+    /// The disk takes no writes.
+    #[error("the disk is read-only")]
+    NotPermitted = 1,
+    /// The disk failed.
+    #[error("the disk failed")]
+    Io = 5,
+    /// There is no memory for the request.
+    #[error("there is no memory for the request")]
+    NoMemory = 12,
+    /// The request is not one of the protocol, or past the end of the disk.
+    #[error("the request is invalid, or past the end of the disk")]
+    Invalid = 22,
+    /// A write past the end of the disk, or to a disk that is full.
+    #[error("the write is past the end of the disk, or the disk is full")]
+    NoSpace = 28,
+    /// What was asked for would take longer than it may.
+    #[error("this cannot be done fast")]
+    NotSupported = 95,
+    /// The server is ending.
+    #[error("the server is ending")]
+    Shutdown = 108,
+}

@@ -1,0 +1,10 @@
+//! The protocol byte by byte, and a server on real sockets.
+
+mod commands;
+#[path = "../../examples/memory/disk.rs"]
+mod disk;
+mod handshake;
+mod messages;
+mod peer;
+mod server;
+mod storms;

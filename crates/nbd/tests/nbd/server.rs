@@ -1,0 +1,296 @@
+//! A server on real sockets: its clients, its files, its end.
+
+use crate::disk::Memory;
+use crate::messages::{
+    DISCONNECT, FIXED, FLUSH, NO_ZEROES, READ, Received, WRITE, chosen, command, option, shape,
+};
+use coflash_nbd::{Address, Export, Hangup, MAX_CONNECTIONS, Request, Server, Shape};
+use std::fs;
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+const SIZE: usize = 1 << 20;
+
+/// A folder of its own, removed at its end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("coflash-nbd-{name}-{}", std::process::id()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.0.join("socket")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Runs a server while `client` is under way.
+fn with_server(name: &str, export: &impl Export, client: impl FnOnce(&PathBuf)) {
+    let folder = Folder::new(name);
+    let server = Server::bind(&Address::Unix(folder.socket())).unwrap();
+    let stopper = server.stopper();
+    thread::scope(|scope| {
+        let running = scope.spawn(|| server.run(export));
+        client(&folder.socket());
+        stopper.stop();
+        running.join().unwrap().unwrap();
+    });
+    drop(server);
+    assert!(!folder.socket().exists(), "the socket file goes with the server");
+}
+
+fn connect(socket: &PathBuf) -> UnixStream {
+    let mut stream = UnixStream::connect(socket).unwrap();
+    begin(&mut stream);
+    stream
+}
+
+/// Chooses the export, with simple replies.
+fn begin(stream: &mut (impl Read + Write)) {
+    let sent = [(FIXED | NO_ZEROES).to_be_bytes().to_vec(), option(7, &chosen(b"", &[]))].concat();
+    stream.write_all(&sent).unwrap();
+    // The greeting, the size, the end.
+    receive(stream, 18 + 20 + 12 + 20);
+}
+
+fn receive(stream: &mut impl Read, count: usize) -> Vec<u8> {
+    let mut bytes = vec![0; count];
+    stream.read_exact(&mut bytes).unwrap();
+    bytes
+}
+
+fn simple(stream: &mut impl Read) -> (u64, u64) {
+    Received(&receive(stream, 16)).simple()
+}
+
+/// Tells why connections ended.
+struct Telling<E>(E, Mutex<Sender<String>>);
+
+impl<E: Export> Export for Telling<E> {
+    fn shape(&self) -> Shape {
+        self.0.shape()
+    }
+
+    fn serve(&self, requests: &mut Vec<Request>) {
+        self.0.serve(requests);
+    }
+
+    fn ended(&self, why: &Hangup) {
+        let _ = self.1.lock().unwrap_or_else(PoisonError::into_inner).send(why.to_string());
+    }
+}
+
+/// A memory disk, and what says why connections ended.
+fn telling() -> (Telling<Memory>, Receiver<String>) {
+    let (sender, receiver) = channel();
+    (Telling(Memory::of(SIZE), Mutex::new(sender)), receiver)
+}
+
+#[test]
+fn many_requests_at_once_are_answered_and_connections_see_one_disk() {
+    with_server("many", &Memory::of(SIZE), |socket| {
+        let (mut one, mut other) = (connect(socket), connect(socket));
+        let page = |number: u64| vec![number as u8; 4096];
+        let writes: Vec<u8> = (0..200)
+            .flat_map(|number| [command(0, WRITE, number, number * 4096, 4096), page(number)].concat())
+            .collect();
+        // It answers while it reads, so this needs no second thread as long as replies are short.
+        one.write_all(&writes).unwrap();
+        for number in 0..200 {
+            assert_eq!(simple(&mut one), (0, number));
+        }
+        let mut reader = other.try_clone().unwrap();
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                for number in 0..200 {
+                    other.write_all(&command(0, READ, number, number * 4096, 4096)).unwrap();
+                }
+            });
+            for number in 0..200 {
+                assert_eq!(simple(&mut reader), (0, number));
+                assert_eq!(receive(&mut reader, 4096), page(number));
+            }
+        });
+        one.write_all(&command(0, DISCONNECT, 0, 0, 0)).unwrap();
+        assert_eq!(one.read(&mut [0]).unwrap(), 0, "the server closes");
+    });
+}
+
+#[test]
+fn a_client_that_sends_far_ahead_gets_all_replies() {
+    with_server("slow", &Memory::of(SIZE), |socket| {
+        let mut client = connect(socket);
+        client.set_nonblocking(true).unwrap();
+        let reads: Vec<u8> = (0..200).flat_map(|cookie| command(0, READ, cookie, 0, 1 << 20)).collect();
+        // 200 MiB: far more than sockets hold and the server keeps.
+        let (mut sent, mut received) = (0, 0_usize);
+        let mut buffer = vec![0; 1 << 20];
+        while received < 200 * (16 + (1 << 20)) {
+            match client.write(&reads[sent..]) {
+                Ok(count) => sent += count,
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::WouldBlock),
+            }
+            match client.read(&mut buffer) {
+                Ok(0) => panic!("it was closed after {received} bytes"),
+                Ok(count) => received += count,
+                Err(error) => {
+                    assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+                    thread::yield_now();
+                }
+            }
+        }
+    });
+}
+
+/// Answers each batch from another thread, the last request first, once it is told to.
+struct Later(Mutex<Sender<Vec<Request>>>);
+
+impl Export for Later {
+    fn shape(&self) -> Shape {
+        shape(SIZE as u64)
+    }
+
+    fn serve(&self, requests: &mut Vec<Request>) {
+        let _ = self.0.lock().unwrap_or_else(PoisonError::into_inner).send(std::mem::take(requests));
+    }
+
+    fn ended(&self, _: &Hangup) {}
+}
+
+#[test]
+fn answers_may_come_later_from_another_thread_and_in_any_order() {
+    let (sender, held) = channel();
+    with_server("later", &Later(Mutex::new(sender)), |socket| {
+        let mut client = connect(socket);
+        for round in 0..50 {
+            client.write_all(&command(0, FLUSH, round, 0, 0)).unwrap();
+            client.write_all(&command(0, FLUSH, 1_000 + round, 0, 0)).unwrap();
+            let mut requests: Vec<Request> = Vec::new();
+            while requests.len() < 2 {
+                requests.extend(held.recv().unwrap());
+            }
+            // The connection sleeps by now, or falls asleep meanwhile.
+            requests.pop().unwrap().answer(Ok(()));
+            assert_eq!(simple(&mut client), (0, 1_000 + round));
+            drop(requests);
+            assert_eq!(simple(&mut client), (5, round));
+        }
+        // What is under way when the client leaves is finished before the connection ends.
+        client.write_all(&command(0, FLUSH, 7, 0, 0)).unwrap();
+        let requests = held.recv().unwrap();
+        client.shutdown(Shutdown::Write).unwrap();
+        requests.into_iter().for_each(|request| request.answer(Ok(())));
+        assert_eq!(simple(&mut client), (0, 7));
+        assert_eq!(client.read(&mut [0]).unwrap(), 0);
+    });
+}
+
+#[test]
+fn the_end_of_the_server_answers_what_is_under_way() {
+    let (sender, held) = channel();
+    let folder = Folder::new("end");
+    let server = Server::bind(&Address::Unix(folder.socket())).unwrap();
+    let export = Later(Mutex::new(sender));
+    thread::scope(|scope| {
+        let running = scope.spawn(|| server.run(&export));
+        let mut client = connect(&folder.socket());
+        let mut shy = UnixStream::connect(folder.socket()).unwrap();
+        receive(&mut shy, 18);
+        client.write_all(&command(0, FLUSH, 7, 0, 0)).unwrap();
+        let requests = held.recv().unwrap();
+        server.stopper().stop();
+        server.stopper().stop();
+        assert_eq!(shy.read(&mut [0]).unwrap(), 0, "a handshake ends at once");
+        requests.into_iter().for_each(|request| request.answer(Ok(())));
+        assert_eq!(simple(&mut client), (0, 7));
+        assert_eq!(client.read(&mut [0]).unwrap(), 0);
+        running.join().unwrap().unwrap();
+    });
+}
+
+#[test]
+fn it_hears_why_connections_end() {
+    let (export, ended) = telling();
+    with_server("why", &export, |socket| {
+        let mut client = connect(socket);
+        client.write_all(&command(0, DISCONNECT, 0, 0, 0)).unwrap();
+        assert_eq!(ended.recv().unwrap(), "the client left");
+        drop(connect(socket));
+        assert_eq!(ended.recv().unwrap(), "the client left");
+        let mut client = connect(socket);
+        client.write_all(&command(0, WRITE, 0, 0, 100)).unwrap();
+        drop(client);
+        assert_eq!(ended.recv().unwrap(), "the client was cut off");
+        let mut client = UnixStream::connect(socket).unwrap();
+        client.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        assert!(ended.recv().unwrap().starts_with("the client's flags are 0x47455420;"));
+    });
+}
+
+#[test]
+fn connections_are_bounded() {
+    let (export, ended) = telling();
+    with_server("full", &export, |socket| {
+        let mut clients: Vec<_> = (0..MAX_CONNECTIONS).map(|_| connect(socket)).collect();
+        let mut late = UnixStream::connect(socket).unwrap();
+        assert_eq!(late.read(&mut [0]).unwrap(), 0);
+        assert_eq!(ended.recv().unwrap(), "16 connections are open, and no more are taken");
+        drop(clients.pop());
+        assert_eq!(ended.recv().unwrap(), "the client left");
+    });
+}
+
+#[test]
+fn a_socket_file_is_private_and_one_left_behind_is_replaced() {
+    let folder = Folder::new("files");
+    let bind = || Server::bind(&Address::Unix(folder.socket()));
+    drop(UnixListener::bind(folder.socket()).unwrap());
+    assert!(folder.socket().exists(), "as a server that was killed leaves it");
+    let server = bind().unwrap();
+    assert_eq!(fs::symlink_metadata(folder.socket()).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(bind().err().unwrap().to_string().ends_with("another server listens there"));
+    drop(server);
+    fs::write(folder.socket(), "mine").unwrap();
+    assert!(bind().err().unwrap().to_string().ends_with("there is a file that is no socket"));
+    assert_eq!(fs::read(folder.socket()).unwrap(), b"mine");
+    let long = folder.0.join("x".repeat(200));
+    let error = Server::bind(&Address::Unix(long)).err().unwrap().to_string();
+    assert!(error.contains("too long"), "{error}");
+}
+
+#[test]
+fn tcp_takes_a_free_port_and_tells_it() {
+    let server = Server::bind(&Address::Tcp("127.0.0.1:0".parse().unwrap())).unwrap();
+    let Address::Tcp(address) = server.address().unwrap() else { panic!() };
+    assert_ne!(address.port(), 0);
+    assert_eq!(server.address().unwrap().to_string(), format!("nbd://127.0.0.1:{}", address.port()));
+    let export = Memory::of(SIZE);
+    thread::scope(|scope| {
+        scope.spawn(|| server.run(&export).unwrap());
+        let mut client = TcpStream::connect(address).unwrap();
+        begin(&mut client);
+        client.write_all(&command(0, READ, 3, 5, 2)).unwrap();
+        assert_eq!((simple(&mut client), receive(&mut client, 2)), ((0, 3), vec![0, 0]));
+        server.stopper().stop();
+    });
+}
+
+#[test]
+fn a_path_is_a_uri() {
+    let address = Address::Unix(PathBuf::from("/tmp/a disk&more/%.sock"));
+    assert_eq!(address.to_string(), "nbd+unix:///?socket=/tmp/a%20disk%26more/%25.sock");
+}

@@ -1,0 +1,177 @@
+//! Served devices.
+
+use crate::observer::PythonObserver;
+use crate::{PyRunResult, Scenario, ended, object, refused};
+use coflash_device::{Address, Cut, EndedSession, Exploration, Folder, Machine, SessionFolder, TwinError};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+type Sessions = Vec<(PathBuf, PyRunResult)>;
+
+fn sessions(ended: Vec<EndedSession>) -> Sessions {
+    let session =
+        |EndedSession { folder, result }: EndedSession| (folder.path().to_owned(), PyRunResult(result));
+    ended.into_iter().map(session).collect()
+}
+
+/// A device that is served; nothing after it was stopped.
+#[pyclass(frozen, module = "coflash._core")]
+pub(crate) struct ServedDevice(Mutex<Option<coflash_device::ServedDevice>>);
+
+impl ServedDevice {
+    fn with<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&coflash_device::ServedDevice) -> T + Send,
+    ) -> PyResult<T> {
+        py.detach(|| self.0.lock().expect("no call panics").as_ref().map(work))
+            .ok_or_else(|| refused("the device is stopped"))
+    }
+}
+
+#[pymethods]
+impl ServedDevice {
+    #[staticmethod]
+    #[allow(clippy::too_many_arguments, reason = "the options of a command")]
+    fn start(
+        py: Python<'_>,
+        folder: PathBuf,
+        scenario: Option<&Scenario>,
+        size: Option<&str>,
+        socket: Option<PathBuf>,
+        listen: Option<&str>,
+        trace: Option<PathBuf>,
+        emulate: bool,
+        cut_after: Option<&str>,
+        seed: u64,
+    ) -> PyResult<Self> {
+        let named = |name: &str, problem: &dyn std::fmt::Display| refused(format!("{name}: {problem}"));
+        let size = size.map(str::parse).transpose().map_err(|error| named("size", &error))?;
+        let at = cut_after.map(str::parse).transpose().map_err(|error: String| named("cut_after", &error))?;
+        let cut = at.map(|at| Cut { at, seed });
+        let address = match listen {
+            Some(listen) => Address::Tcp(listen.parse().map_err(|_| {
+                refused(format!(
+                    "listen: \"{listen}\" was given; an address such as \"127.0.0.1:10809\" is allowed"
+                ))
+            })?),
+            None => Address::Unix(socket.unwrap_or_else(|| folder.join("nbd"))),
+        };
+        let folder = Folder::new(&folder);
+        let scenario = scenario.map(|scenario| &scenario.0);
+        py.detach(|| {
+            let machine = Machine::start(folder.clone(), scenario, size, trace.as_deref(), cut)?;
+            coflash_device::ServedDevice::start(machine, &folder, &address, emulate)
+        })
+        .map(|served| Self(Mutex::new(Some(served))))
+        .map_err(refused)
+    }
+
+    /// The URI for clients.
+    fn address(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, coflash_device::ServedDevice::address)
+    }
+
+    fn has_failed(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, coflash_device::ServedDevice::has_failed)
+    }
+
+    /// Sessions that have ended in power cuts since the last call.
+    fn take_ended(&self, py: Python<'_>) -> PyResult<Sessions> {
+        self.with(py, |served| sessions(served.take_ended()))
+    }
+
+    fn take_problems(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, coflash_device::ServedDevice::take_problems)
+    }
+
+    fn stop(&self, py: Python<'_>) -> PyResult<Sessions> {
+        let stopped = py.detach(|| self.0.lock().expect("no call panics").take().map(|served| served.stop()));
+        stopped.unwrap_or_else(|| Ok(Vec::new())).map(sessions).map_err(refused)
+    }
+}
+
+#[pyfunction]
+pub(crate) fn device_info(py: Python<'_>, folder: PathBuf) -> PyResult<(Scenario, Bound<'_, PyAny>)> {
+    let (info, scenario) = py.detach(|| coflash_device::info(&Folder::new(&folder))).map_err(refused)?;
+    let numbers = serde_json::json!({
+        "logical_bytes": info.format.logical_bytes,
+        "cache_slots": info.format.slots,
+        "filled_slots": info.filled_slots,
+        "programmed_pages": info.programmed_pages,
+        "free_extents": info.free_extents,
+        "journal_bytes": info.journal_bytes,
+    });
+    Ok((Scenario(scenario), object(py, &numbers)?))
+}
+
+#[pyfunction]
+pub(crate) fn device_check(py: Python<'_>, folder: PathBuf) -> PyResult<Vec<String>> {
+    let findings = py.detach(|| coflash_device::check(&Folder::new(&folder))).map_err(refused)?;
+    Ok(findings.iter().map(ToString::to_string).collect())
+}
+
+#[pyfunction]
+pub(crate) fn device_cut(py: Python<'_>, folder: PathBuf, seed: u64) -> PyResult<()> {
+    py.detach(|| coflash_device::cut(&Folder::new(&folder), seed)).map_err(refused)
+}
+
+#[pyfunction]
+pub(crate) fn device_twin(
+    py: Python<'_>,
+    session: PathBuf,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<PyRunResult> {
+    let mut observer = PythonObserver::new(progress, None);
+    let twin = py.detach(|| coflash_device::twin_of(&SessionFolder::new(&session), &mut observer));
+    twin.map(PyRunResult).map_err(|error| match error {
+        TwinError::Run(error) => ended(py, error, observer),
+        other => refused(other),
+    })
+}
+
+#[pyfunction]
+#[allow(clippy::too_many_arguments, reason = "the options of a command")]
+pub(crate) fn device_explore<'py>(
+    py: Python<'py>,
+    folder: PathBuf,
+    scenario: Option<&Scenario>,
+    size: Option<&str>,
+    run: String,
+    check: String,
+    points: u32,
+    seed: u64,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let size = size.map(str::parse).transpose().map_err(|error| refused(format!("size: {error}")))?;
+    let plan = Exploration { run, check, points, seed };
+    let scenario = scenario.map(|scenario| &scenario.0);
+    let mut raised = None;
+    let explored = py.detach(|| {
+        coflash_device::explore(&Folder::new(&folder), scenario, size, &plan, &mut |explored, states| {
+            let told = Python::attach(|py| {
+                py.check_signals()?;
+                let told =
+                    progress.as_ref().map(|call| call.call1(py, (explored.states, states, explored.failed)));
+                told.transpose()
+            });
+            raised = told.err();
+            raised.is_none()
+        })
+    });
+    if let Some(error) = raised {
+        return Err(error);
+    }
+    let explored = explored.map_err(refused)?;
+    object(
+        py,
+        &serde_json::json!({
+            "changes": explored.changes,
+            "flushes": explored.flushes,
+            "states": explored.states,
+            "failed": explored.failed,
+            "failures": explored.failures,
+        }),
+    )
+}

@@ -1,0 +1,166 @@
+//! Cells of the tables: fixed sizes, each with a checksum of its own that knows its place.
+
+use crate::format::{word32, word64};
+use coflash_base::{Index, Lpn};
+use coflash_media::{Mode, Oob};
+
+/// A cell of a table. All zeros is one that was never written.
+pub(crate) trait Cell: Sized + Default {
+    /// The size with the checksum, which is the last four bytes.
+    const BYTES: usize;
+
+    /// Put the fields into bytes that are zero.
+    fn encode(&self, bytes: &mut [u8]);
+
+    /// The fields, if the bytes may be a cell.
+    fn decode(bytes: &[u8]) -> Option<Self>;
+}
+
+/// The size of the largest cell.
+pub(crate) const CELL_BYTES_MAX: usize = PageCell::BYTES;
+
+fn checksum(bytes: &[u8], at: u64, seed: u32) -> u32 {
+    crc32c::crc32c_append(seed ^ (at as u32) ^ ((at >> 32) as u32), bytes)
+}
+
+/// Encode a cell for a place.
+pub(crate) fn encode<C: Cell>(cell: &C, at: u64, seed: u32) -> [u8; CELL_BYTES_MAX] {
+    let mut bytes = [0; CELL_BYTES_MAX];
+    let fields = C::BYTES - 4;
+    cell.encode(&mut bytes[..fields]);
+    let sum = checksum(&bytes[..fields], at, seed);
+    bytes[fields..C::BYTES].copy_from_slice(&sum.to_le_bytes());
+    bytes
+}
+
+/// Decode the cell of a place. `None` if it is damaged.
+pub(crate) fn decode<C: Cell>(bytes: &[u8], at: u64, seed: u32) -> Option<C> {
+    let (fields, sum) = bytes.split_at(C::BYTES - 4);
+    if bytes.iter().all(|&byte| byte == 0) {
+        return Some(C::default());
+    }
+    if word32(sum, 0) == checksum(fields, at, seed) { C::decode(fields) } else { None }
+}
+
+fn put(bytes: &mut [u8], at: usize, value: u32) {
+    bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+}
+
+/// The state of a block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct BlockCell {
+    /// Where its data is, once a page is programmed.
+    pub(crate) extent: Option<u32>,
+    /// The number of its erases. Only pages of the same generation are programmed.
+    pub(crate) generation: u32,
+    /// Power was cut in the midst of an erase.
+    pub(crate) torn: bool,
+}
+
+impl Cell for BlockCell {
+    const BYTES: usize = 16;
+
+    fn encode(&self, bytes: &mut [u8]) {
+        put(bytes, 0, self.extent.map_or(0, |extent| extent + 1));
+        put(bytes, 4, self.generation);
+        bytes[8] = self.torn.into();
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let torn = bytes[8] != 0;
+        Some(Self { extent: word32(bytes, 0).checked_sub(1), generation: word32(bytes, 4), torn })
+    }
+}
+
+/// The state of a programmed page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct PageCell {
+    /// The out-of-band data; `None` for a page that is torn or was never programmed.
+    pub(crate) oob: Option<Oob>,
+    /// The generation of its block when it was programmed.
+    pub(crate) generation: u32,
+    /// The checksum of its data.
+    pub(crate) checksum: u32,
+    /// Its data did not match the checksum when it was written: it is a copy of damaged data.
+    pub(crate) damaged: bool,
+    /// Whether it is programmed, or torn.
+    pub(crate) is_there: bool,
+}
+
+/// Bits of a page's first byte.
+const IS_THERE: u8 = 1;
+const HAS_OOB: u8 = 2;
+const FAST: u8 = 4;
+const DAMAGED: u8 = 8;
+
+impl Cell for PageCell {
+    const BYTES: usize = 32;
+
+    fn encode(&self, bytes: &mut [u8]) {
+        let bit = |is_set, bit| if is_set { bit } else { 0 };
+        let fast = self.oob.is_some_and(|oob| oob.mode == Mode::Fast);
+        bytes[0] = bit(self.is_there, IS_THERE)
+            | bit(self.oob.is_some(), HAS_OOB)
+            | bit(fast, FAST)
+            | bit(self.damaged, DAMAGED);
+        put(bytes, 4, self.oob.and_then(|oob| oob.lpn).map_or(0, |lpn| lpn.get() + 1));
+        bytes[8..16].copy_from_slice(&self.oob.map_or(0, |oob| oob.sequence).to_le_bytes());
+        put(bytes, 16, self.generation);
+        put(bytes, 20, self.checksum);
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let is = |bit| bytes[0] & bit != 0;
+        let lpn = word32(bytes, 4).checked_sub(1).map(|lpn| Lpn::from_index(lpn as usize));
+        let mode = if is(FAST) { Mode::Fast } else { Mode::Normal };
+        Some(Self {
+            oob: is(HAS_OOB).then(|| Oob { lpn, sequence: word64(bytes, 8), mode }),
+            generation: word32(bytes, 16),
+            checksum: word32(bytes, 20),
+            damaged: is(DAMAGED),
+            is_there: is(IS_THERE),
+        })
+    }
+}
+
+/// The state of a cache slot.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlotCell {
+    /// Where its data is, once it was written.
+    pub(crate) location: Option<u32>,
+    /// The checksum of its data.
+    pub(crate) checksum: u32,
+    /// Its data did not match the checksum when it was written.
+    pub(crate) damaged: bool,
+}
+
+impl Cell for SlotCell {
+    const BYTES: usize = 16;
+
+    fn encode(&self, bytes: &mut [u8]) {
+        put(bytes, 0, self.location.map_or(0, |location| location + 1));
+        put(bytes, 4, self.checksum);
+        bytes[8] = self.damaged.into();
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        let (location, checksum) = (word32(bytes, 0).checked_sub(1), word32(bytes, 4));
+        Some(Self { location, checksum, damaged: bytes[8] != 0 })
+    }
+}
+
+/// A word of non-volatile memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct WordCell(pub(crate) u64);
+
+impl Cell for WordCell {
+    const BYTES: usize = 16;
+
+    fn encode(&self, bytes: &mut [u8]) {
+        bytes[..8].copy_from_slice(&self.0.to_le_bytes());
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        Some(Self(word64(bytes, 0)))
+    }
+}

@@ -1,0 +1,217 @@
+//! The files of a container, or what stands for them.
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// Bytes that survive a loss of power after a sync. A sector of [`SECTOR_BYTES`] is written whole or not at all; all
+/// else that is written between two syncs may be lost or kept in any order.
+pub trait Disk {
+    /// Read `bytes.len()` bytes at `offset`. Past the end there are zeros.
+    ///
+    /// # Errors
+    /// The bytes cannot be read.
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Write bytes at `offset`; the file grows where necessary.
+    ///
+    /// # Errors
+    /// The bytes cannot be written, or not all of them.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Make all that was written durable.
+    ///
+    /// # Errors
+    /// It is not known what is durable.
+    fn sync(&self) -> io::Result<()>;
+
+    /// The size in bytes.
+    ///
+    /// # Errors
+    /// The size is not known.
+    fn size_bytes(&self) -> io::Result<u64>;
+}
+
+/// The unit of an atomic write.
+pub const SECTOR_BYTES: usize = 512;
+
+impl<D: Disk> Disk for &D {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        (**self).read_at(bytes, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        (**self).write_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        (**self).sync()
+    }
+
+    fn size_bytes(&self) -> io::Result<u64> {
+        (**self).size_bytes()
+    }
+}
+
+/// The two files of a container.
+#[derive(Clone, Debug, Default)]
+pub struct Disks<D> {
+    /// The data of flash pages and of cache slots.
+    pub data: D,
+    /// All else: the superblock, the journal, and the tables of blocks, pages, words and slots.
+    pub metadata: D,
+}
+
+impl Disks<FileDisk> {
+    /// The names of the two files.
+    const NAMES: [&'static str; 2] = ["data", "metadata"];
+
+    /// Create the files in a folder that exists.
+    ///
+    /// # Errors
+    /// A file of that name exists, or cannot be created. Then neither is left.
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        let [data, metadata] = Self::NAMES.map(|name| folder.join(name));
+        let disks = Self {
+            metadata: FileDisk::create(&metadata)?,
+            data: FileDisk::create(&data).inspect_err(|_| {
+                // The error that matters is that of the second file.
+                let _ = std::fs::remove_file(&metadata);
+            })?,
+        };
+        // The names are durable, too.
+        File::open(folder)?.sync_all()?;
+        Ok(disks)
+    }
+
+    /// Open the files of a folder.
+    ///
+    /// # Errors
+    /// A file is missing, is a link, or is in use.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        let [data, metadata] = Self::NAMES.map(|name| FileDisk::open(&folder.join(name)));
+        Ok(Self { data: data?, metadata: metadata? })
+    }
+}
+
+/// A file that is locked for this process.
+#[derive(Debug)]
+pub struct FileDisk(File);
+
+impl FileDisk {
+    /// Create a file that only its owner may read and write.
+    ///
+    /// # Errors
+    /// There is something of that name, or the file cannot be created.
+    pub fn create(path: &Path) -> io::Result<Self> {
+        Self::locked(OpenOptions::new().create_new(true).mode(0o600), path)
+    }
+
+    /// Open a file.
+    ///
+    /// # Errors
+    /// It does not exist, is a link, or another process has it open.
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::locked(&mut OpenOptions::new(), path)
+    }
+
+    fn locked(options: &mut OpenOptions, path: &Path) -> io::Result<Self> {
+        let because = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+        let options = options.read(true).write(true).custom_flags(OFlags::NOFOLLOW.bits() as i32);
+        let file = options.open(path).map_err(because)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Self(file)),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                let problem = format!("{}: another process has it open", path.display());
+                Err(io::Error::new(ErrorKind::ResourceBusy, problem))
+            }
+            Err(error) => Err(because(error.into())),
+        }
+    }
+}
+
+impl Disk for FileDisk {
+    fn read_at(&self, mut bytes: &mut [u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            match self.0.read_at(bytes, offset) {
+                Ok(0) => {
+                    bytes.fill(0);
+                    break;
+                }
+                Ok(count) => {
+                    bytes = &mut bytes[count..];
+                    offset += count as u64;
+                }
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.0.write_all_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn size_bytes(&self) -> io::Result<u64> {
+        Ok(self.0.metadata()?.len())
+    }
+}
+
+/// Bytes in memory.
+#[derive(Debug, Default)]
+pub struct MemoryDisk(Mutex<Vec<u8>>);
+
+impl MemoryDisk {
+    /// Create a disk with contents.
+    #[must_use]
+    pub fn new(bytes: Vec<u8>) -> Self {
+        Self(Mutex::new(bytes))
+    }
+
+    /// A copy of the contents.
+    #[must_use]
+    pub fn to_vec(&self) -> Vec<u8> {
+        self.bytes().clone()
+    }
+
+    fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Disk for MemoryDisk {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        let all = self.bytes();
+        let start = (offset as usize).min(all.len());
+        let there = bytes.len().min(all.len() - start);
+        bytes[..there].copy_from_slice(&all[start..start + there]);
+        bytes[there..].fill(0);
+        Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let mut all = self.bytes();
+        let (start, end) = (offset as usize, offset as usize + bytes.len());
+        if all.len() < end {
+            all.resize(end, 0);
+        }
+        all[start..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn size_bytes(&self) -> io::Result<u64> {
+        Ok(self.bytes().len() as u64)
+    }
+}

@@ -1,0 +1,260 @@
+//! The format of a container: its superblock, and where its parts are.
+//!
+//! ```text
+//! metadata   superblock · superblock again · journal · blocks · words · slots · pages
+//! data       extents of flash, a block each, with spare ones · pages of cache slots, with spare ones
+//! ```
+
+use crate::cell::{BlockCell, Cell, PageCell, SlotCell, WordCell};
+use crate::disk::Disk;
+use crate::error::{Finding, StoreError, while_doing};
+use coflash_media::{Geometry, Ppn};
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+
+/// What a container is for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Format {
+    /// The flash.
+    pub geometry: Geometry,
+    /// The capacity of the FTL in bytes, a multiple of the page size.
+    pub logical_bytes: u64,
+    /// The number of page-sized slots of the device's cache.
+    pub slots: u32,
+    /// Whether the slots are DRAM: their data ends with the process, or at a power cut.
+    pub volatile: bool,
+    /// The number of 8-byte words of non-volatile memory.
+    pub words: u32,
+    /// The scenario as TOML, at most 24 KiB.
+    pub scenario: String,
+    /// A number that tells this container from others.
+    pub uuid: u128,
+}
+
+impl Format {
+    /// Check the numbers.
+    pub(crate) fn check(&self) -> Result<(), StoreError> {
+        let foreign = |problem| Err(StoreError::Foreign(problem));
+        if let Err(misfit) = self.geometry.check() {
+            return foreign(misfit.to_string());
+        }
+        let (page_bytes, flash_bytes) = (self.geometry.page_size.count, self.geometry.capacity().count);
+        if self.logical_bytes > flash_bytes || !self.logical_bytes.is_multiple_of(page_bytes) {
+            let given = self.logical_bytes;
+            return foreign(format!(
+                "a capacity of {given} B was given; a multiple of {page_bytes} B up to {flash_bytes} B is allowed"
+            ));
+        }
+        if self.slots > self.geometry.pages() {
+            let (given, most) = (self.slots, self.geometry.pages());
+            return foreign(format!(
+                "{given} slots were given; at most one for each of {most} pages is allowed"
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// The size of each of the two superblocks.
+const SUPERBLOCK_BYTES: usize = 32 << 10;
+const MAGIC: [u8; 8] = *b"coflash\n";
+const VERSION: u32 = 1;
+/// Magic, version, length of the format, epoch, checksum of all of these and of the format.
+const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + 4;
+
+/// The superblock: the format, and the epoch of the journal. It is there twice, and always one of the two is whole.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Superblock {
+    pub(crate) format: Format,
+    /// Counts the times that the journal was emptied into the tables.
+    pub(crate) epoch: u64,
+}
+
+impl Superblock {
+    /// Read the newer one of those that are whole.
+    pub(crate) fn read(metadata: &impl Disk) -> Result<Self, StoreError> {
+        let mut bytes = [0, 1].map(|_| vec![0; SUPERBLOCK_BYTES]);
+        for (copy, bytes) in (0..).zip(&mut bytes) {
+            metadata
+                .read_at(bytes, copy * SUPERBLOCK_BYTES as u64)
+                .map_err(while_doing("reading the superblock"))?;
+        }
+        let newest = bytes.iter().filter_map(|bytes| Self::decode(bytes)).max_by_key(|found| found.epoch);
+        if let Some(superblock) = newest {
+            superblock.format.check()?;
+            return Ok(superblock);
+        }
+        let problem = match bytes.iter().find(|bytes| bytes.starts_with(&MAGIC)) {
+            None => "this is no container of coflash, or its creation was interrupted".to_owned(),
+            Some(bytes) => match word32(bytes, 8) {
+                VERSION => {
+                    let problem = "neither of the two matches its checksum".to_owned();
+                    return Err(StoreError::Damaged(vec![Finding {
+                        part: "superblock",
+                        number: 0,
+                        problem,
+                    }]));
+                }
+                version => {
+                    format!("a container of version {version} was given; version {VERSION} is allowed")
+                }
+            },
+        };
+        Err(StoreError::Foreign(problem))
+    }
+
+    /// Write both, one after the other, beginning with the older one.
+    pub(crate) fn write(&self, metadata: &impl Disk) -> Result<(), StoreError> {
+        let bytes = self.encode()?;
+        for copy in [self.epoch % 2, (self.epoch + 1) % 2] {
+            let written = metadata.write_at(&bytes, copy * SUPERBLOCK_BYTES as u64);
+            written.and_then(|()| metadata.sync()).map_err(while_doing("writing the superblock"))?;
+        }
+        Ok(())
+    }
+
+    fn encode(&self) -> Result<Vec<u8>, StoreError> {
+        let format = serde_json::to_vec(&self.format).expect("a format is text and numbers");
+        let most = SUPERBLOCK_BYTES - HEADER_BYTES;
+        if format.len() > most {
+            let problem = format!("a scenario that takes {} B was given; {most} B is allowed", format.len());
+            return Err(StoreError::Foreign(problem));
+        }
+        let mut bytes = [&MAGIC[..], &VERSION.to_le_bytes(), &(format.len() as u32).to_le_bytes()].concat();
+        bytes.extend(self.epoch.to_le_bytes());
+        let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes), &format);
+        bytes.extend(checksum.to_le_bytes());
+        bytes.extend(format);
+        Ok(bytes)
+    }
+
+    fn decode(bytes: &[u8]) -> Option<Self> {
+        if !bytes.starts_with(&MAGIC) || word32(bytes, 8) != VERSION {
+            return None;
+        }
+        let format = bytes.get(HEADER_BYTES..HEADER_BYTES.checked_add(word32(bytes, 12) as usize)?)?;
+        let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes[..HEADER_BYTES - 4]), format);
+        if checksum != word32(bytes, HEADER_BYTES - 4) {
+            return None;
+        }
+        Some(Self { format: serde_json::from_slice(format).ok()?, epoch: word64(bytes, 16) })
+    }
+}
+
+/// The pages for slots that are written more than once between two fences.
+const SLOT_PAGES_SPARE: u32 = 64;
+
+/// The little-endian number at a place.
+pub(crate) fn word32(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes are four"))
+}
+
+/// The little-endian number at a place.
+pub(crate) fn word64(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes are eight"))
+}
+
+/// A table of cells in the metadata.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    pub(crate) start: u64,
+    pub(crate) cells: u64,
+    pub(crate) cell_bytes: u64,
+}
+
+impl Table {
+    fn after<C: Cell>(end: u64, cells: u64) -> Self {
+        Self { start: end.next_multiple_of(4096), cells, cell_bytes: C::BYTES as u64 }
+    }
+
+    fn end(&self) -> u64 {
+        self.start + self.cells * self.cell_bytes
+    }
+
+    /// The place of a cell.
+    pub(crate) fn at(&self, number: u64) -> u64 {
+        self.start + number * self.cell_bytes
+    }
+
+    /// The number of the cell at a place.
+    pub(crate) fn number(&self, at: u64) -> Option<u64> {
+        (self.start..self.end()).contains(&at).then(|| (at - self.start) / self.cell_bytes)
+    }
+}
+
+/// Where the parts of a container are.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) geometry: Geometry,
+    pub(crate) page_bytes: usize,
+    pub(crate) logical_pages: u64,
+    /// The number of extents: one for each block, and spare ones, since a block that is erased keeps its old extent up
+    /// to the next sync point.
+    pub(crate) extents: u32,
+    /// The number of pages for slots: each slot may have one as of the last sync point, a newer one, and some have more
+    /// since the last fence.
+    pub(crate) slot_pages: u32,
+    pub(crate) journal: Range<u64>,
+    pub(crate) blocks: Table,
+    pub(crate) words: Table,
+    pub(crate) slots: Table,
+    pub(crate) pages: Table,
+    /// The start of all checksums of metadata: those of another container do not fit.
+    pub(crate) seed: u32,
+}
+
+impl Layout {
+    pub(crate) fn new(format: &Format) -> Self {
+        let geometry = format.geometry.clone();
+        let (blocks, pages) = (geometry.blocks(), geometry.pages());
+        let tables_bytes = u64::from(pages) * PageCell::BYTES as u64;
+        // A journal of half the tables is emptied seldom, and read fast.
+        let journal_bytes = (tables_bytes / 2).clamp(4 << 10, 32 << 20);
+        let journal_start = 2 * SUPERBLOCK_BYTES as u64;
+        let journal = journal_start..journal_start + journal_bytes;
+        let of_blocks = Table::after::<BlockCell>(journal.end, blocks.into());
+        let words = Table::after::<WordCell>(of_blocks.end(), format.words.into());
+        let slots = Table::after::<SlotCell>(words.end(), format.slots.into());
+        let of_pages = Table::after::<PageCell>(slots.end(), pages.into());
+        Self {
+            page_bytes: geometry.page_size.count as usize,
+            logical_pages: format.logical_bytes / geometry.page_size.count,
+            extents: blocks.saturating_add(blocks / 16 + 2),
+            slot_pages: if format.volatile {
+                format.slots
+            } else {
+                format.slots.saturating_mul(2).saturating_add(SLOT_PAGES_SPARE)
+            },
+            journal,
+            blocks: of_blocks,
+            words,
+            slots,
+            pages: of_pages,
+            seed: crc32c::crc32c(&format.uuid.to_le_bytes()),
+            geometry,
+        }
+    }
+
+    /// The size of the metadata.
+    pub(crate) fn end(&self) -> u64 {
+        self.pages.end()
+    }
+
+    /// The place of a flash page's data.
+    pub(crate) fn page_data(&self, extent: u32, index: u32) -> u64 {
+        (u64::from(extent) * u64::from(self.geometry.pages_per_block) + u64::from(index))
+            * self.page_bytes as u64
+    }
+
+    /// The place of the data of a slot.
+    pub(crate) fn slot_data(&self, location: u32) -> u64 {
+        self.page_data(self.extents, 0) + u64::from(location) * self.page_bytes as u64
+    }
+
+    /// The block of a page, and its index there.
+    pub(crate) fn split(&self, page: Ppn) -> (usize, u32) {
+        let per_block = self.geometry.pages_per_block;
+        ((page.get() / per_block) as usize, page.get() % per_block)
+    }
+}

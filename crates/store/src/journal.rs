@@ -1,0 +1,296 @@
+//! The redo journal: all changes of the tables since these were last written, in the order in which they were made.
+//!
+//! An entry is a header and any number of changes: "these bytes at this place of the metadata". Each entry names the
+//! checksum of the one before, and the epoch. So of the bytes in the journal only those count that follow one another
+//! from its start.
+
+use crate::cell::CELL_BYTES_MAX;
+use crate::disk::Disk;
+use crate::error::{Finding, StoreError, while_doing};
+use crate::format::{Layout, word32, word64};
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+
+const MAGIC: u32 = u32::from_le_bytes(*b"CFje");
+const HEADER_BYTES: usize = 48;
+/// Entries begin at multiples of this.
+const ALIGNMENT: usize = 8;
+const CHANGE_BYTES_MAX: usize = 8 + CELL_BYTES_MAX;
+
+/// What the header of an entry says, but for its checksum.
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    epoch: u64,
+    /// Its number in the epoch.
+    number: u64,
+    /// All entries up to this number are durable, and so is the data that they refer to.
+    durable: u64,
+    /// The checksum of the entry before.
+    previous: u32,
+    bytes: u32,
+    /// The data that this entry and earlier ones refer to was made durable before this entry was written.
+    is_sync_point: bool,
+}
+
+impl Header {
+    fn encode(&self, entry: &mut [u8], seed: u32) -> u32 {
+        entry[0..4].copy_from_slice(&MAGIC.to_le_bytes());
+        entry[8..16].copy_from_slice(&self.epoch.to_le_bytes());
+        entry[16..24].copy_from_slice(&self.number.to_le_bytes());
+        entry[24..32].copy_from_slice(&self.durable.to_le_bytes());
+        entry[32..36].copy_from_slice(&self.previous.to_le_bytes());
+        entry[36..40].copy_from_slice(&self.bytes.to_le_bytes());
+        entry[40] = self.is_sync_point.into();
+        let checksum = crc32c::crc32c_append(seed, &entry[8..]);
+        entry[4..8].copy_from_slice(&checksum.to_le_bytes());
+        checksum
+    }
+
+    /// The header of a whole entry at the start of `bytes`, and its checksum.
+    fn decode(bytes: &[u8], seed: u32) -> Option<(Self, u32)> {
+        if bytes.len() < HEADER_BYTES || word32(bytes, 0) != MAGIC {
+            return None;
+        }
+        let header = Self {
+            epoch: word64(bytes, 8),
+            number: word64(bytes, 16),
+            durable: word64(bytes, 24),
+            previous: word32(bytes, 32),
+            bytes: word32(bytes, 36),
+            is_sync_point: bytes[40] != 0,
+        };
+        let entry = bytes.get(..header.bytes as usize).filter(|entry| entry.len() >= HEADER_BYTES)?;
+        let checksum = crc32c::crc32c_append(seed, &entry[8..]);
+        (checksum == word32(bytes, 4)).then_some((header, checksum))
+    }
+}
+
+/// The journal of an open container.
+#[derive(Debug)]
+pub(crate) struct Journal {
+    area: Range<u64>,
+    end: u64,
+    seed: u32,
+    epoch: u64,
+    /// The number of the last entry, and its checksum.
+    last: (u64, u32),
+    durable: u64,
+    /// The changes that are not written yet, after room for a header.
+    pending: Vec<u8>,
+    /// Whether an entry was written since the last sync point.
+    is_ahead: bool,
+}
+
+impl Journal {
+    /// Create the empty journal of an epoch.
+    pub(crate) fn new(layout: &Layout, epoch: u64) -> Self {
+        Self {
+            area: layout.journal.clone(),
+            end: layout.journal.start,
+            seed: layout.seed,
+            epoch,
+            last: (0, 0),
+            durable: 0,
+            pending: vec![0; HEADER_BYTES],
+            is_ahead: false,
+        }
+    }
+
+    /// Note a change of the metadata: `bytes` at `at`.
+    pub(crate) fn note(&mut self, at: u64, bytes: &[u8]) {
+        self.pending.extend((at | (bytes.len() as u64) << 48).to_le_bytes());
+        self.pending.extend(bytes);
+    }
+
+    /// Whether there are changes that are not written yet.
+    pub(crate) fn has_pending(&self) -> bool {
+        self.pending.len() > HEADER_BYTES
+    }
+
+    /// The size at which an entry is written in any case.
+    fn entry_bytes(&self) -> usize {
+        ((self.area.end - self.area.start) as usize / 8).min(64 << 10)
+    }
+
+    /// Whether the changes should be written before more of them are noted.
+    pub(crate) fn is_due(&self) -> bool {
+        self.pending.len() >= self.entry_bytes()
+    }
+
+    /// Whether the journal has to be emptied: there must always be room for an entry, and for the two of a sync point.
+    pub(crate) fn is_full(&self) -> bool {
+        // One operation adds a few changes to an entry that is not due yet.
+        let longest = self.entry_bytes() + 4 * CHANGE_BYTES_MAX;
+        self.end + (longest + 2 * HEADER_BYTES) as u64 > self.area.end
+    }
+
+    /// Whether nothing was written to it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.end == self.area.start
+    }
+
+    /// Whether anything has changed since the last sync point.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.is_ahead || self.has_pending()
+    }
+
+    /// The size of its entries in bytes.
+    pub(crate) fn used_bytes(&self) -> u64 {
+        self.end - self.area.start
+    }
+
+    /// The epoch.
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
+    }
+
+    /// Write the pending changes as an entry.
+    pub(crate) fn append(&mut self, metadata: &impl Disk, is_sync_point: bool) -> io::Result<()> {
+        assert!(self.end + self.pending.len() as u64 <= self.area.end, "the journal has room for an entry");
+        let (number, previous) = (self.last.0 + 1, self.last.1);
+        let bytes = self.pending.len() as u32;
+        let header =
+            Header { epoch: self.epoch, number, durable: self.durable, previous, bytes, is_sync_point };
+        let checksum = header.encode(&mut self.pending, self.seed);
+        metadata.write_at(&self.pending, self.end)?;
+        self.end += u64::from(bytes);
+        self.last = (number, checksum);
+        self.is_ahead = true;
+        self.pending.truncate(HEADER_BYTES);
+        Ok(())
+    }
+
+    /// All that was written, and the data that it refers to, is durable. A mark says so to those who read the journal
+    /// later: damage before it is no unfinished write. The mark itself need not be durable.
+    pub(crate) fn synced(&mut self, metadata: &impl Disk) -> io::Result<()> {
+        self.durable = self.last.0;
+        self.append(metadata, true)?;
+        self.is_ahead = false;
+        Ok(())
+    }
+
+    /// Read what was written. `None` if nothing was.
+    pub(crate) fn written(&self, metadata: &impl Disk) -> io::Result<Scan> {
+        let mut bytes = vec![0; self.used_bytes() as usize];
+        metadata.read_at(&mut bytes, self.area.start)?;
+        Ok(Scan::of(bytes, self.epoch, self.seed))
+    }
+}
+
+/// The entries of a journal as read from disk.
+#[derive(Debug)]
+pub(crate) struct Scan {
+    bytes: Vec<u8>,
+    epoch: u64,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    place: Range<usize>,
+    header: Header,
+    checksum: u32,
+}
+
+impl Scan {
+    /// Read the journal of an epoch.
+    ///
+    /// # Errors
+    /// An entry is damaged that was durable.
+    pub(crate) fn read(metadata: &impl Disk, layout: &Layout, epoch: u64) -> Result<Self, StoreError> {
+        let mut bytes = vec![0; (layout.journal.end - layout.journal.start) as usize];
+        metadata.read_at(&mut bytes, layout.journal.start).map_err(while_doing("reading the journal"))?;
+        let scan = Self::of(bytes, epoch, layout.seed);
+        scan.check(layout).map_err(|finding| StoreError::Damaged(vec![finding]))?;
+        Ok(scan)
+    }
+
+    fn of(bytes: Vec<u8>, epoch: u64, seed: u32) -> Self {
+        let mut entries = Vec::<Entry>::new();
+        let mut at = 0;
+        while let Some((header, checksum)) = Header::decode(&bytes[at..], seed) {
+            let (number, previous) =
+                entries.last().map_or((0, 0), |entry| (entry.header.number, entry.checksum));
+            if header.epoch != epoch || header.number != number + 1 || header.previous != previous {
+                break;
+            }
+            let place = at + HEADER_BYTES..at + header.bytes as usize;
+            at = place.end;
+            entries.push(Entry { place, header, checksum });
+        }
+        Self { bytes, epoch, entries }
+    }
+
+    fn check(&self, layout: &Layout) -> Result<(), Finding> {
+        let count = self.entries.len() as u64;
+        let finding =
+            |problem: &str| Finding { part: "journal", number: count + 1, problem: problem.to_owned() };
+        let end = self.entries.last().map_or(0, |entry| entry.place.end);
+        for at in (end..self.bytes.len()).step_by(ALIGNMENT) {
+            let later = Header::decode(&self.bytes[at..], layout.seed);
+            if later.is_some_and(|(later, _)| later.epoch == self.epoch && later.durable > count) {
+                return Err(finding("this entry was durable, and does not match its checksum"));
+            }
+        }
+        let tables = layout.blocks.start..layout.end();
+        for (at, bytes) in self.changes(0..self.entries.len()) {
+            if !tables.contains(&at) || bytes.is_empty() || tables.end - at < bytes.len() as u64 {
+                return Err(finding("a change is outside of the tables"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of entries.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The number of entries up to the last sync point.
+    pub(crate) fn synced(&self) -> usize {
+        self.entries.iter().rposition(|entry| entry.header.is_sync_point).map_or(0, |last| last + 1)
+    }
+
+    /// The changes of some entries: places, and bytes there.
+    pub(crate) fn changes(&self, entries: Range<usize>) -> impl Iterator<Item = (u64, &[u8])> {
+        self.entries[entries].iter().flat_map(|entry| {
+            let mut rest = &self.bytes[entry.place.clone()];
+            std::iter::from_fn(move || {
+                let (key, after) = rest.split_at_checked(8)?;
+                let key = word64(key, 0);
+                let len = (key >> 48) as usize;
+                let (bytes, after) = after.split_at(len.min(after.len()));
+                rest = after;
+                Some((key & ((1 << 48) - 1), bytes))
+            })
+        })
+    }
+
+    /// Make the changes of some entries in the tables, neighbours at once.
+    pub(crate) fn apply(&self, entries: Range<usize>, metadata: &impl Disk) -> io::Result<()> {
+        let latest = self.changes(entries).collect::<BTreeMap<_, _>>();
+        let (mut start, mut run) = (0, Vec::new());
+        for (at, bytes) in latest {
+            if at != start + run.len() as u64 {
+                metadata.write_at(&run, start)?;
+                run.clear();
+                start = at;
+            }
+            run.extend(bytes);
+        }
+        metadata.write_at(&run, start)
+    }
+
+    /// The journal goes on after the first `entries`.
+    pub(crate) fn into_journal(self, layout: &Layout, entries: usize) -> Journal {
+        let mut journal = Journal::new(layout, self.epoch);
+        if let Some(last) = self.entries[..entries].last() {
+            journal.end += last.place.end as u64;
+            journal.last = (last.header.number, last.checksum);
+            journal.durable = last.header.durable;
+            journal.is_ahead = true;
+        }
+        journal
+    }
+}

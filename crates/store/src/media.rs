@@ -1,0 +1,461 @@
+//! The store as a media: flash, the memory of the cache, and the host's page.
+
+use crate::cell::{BlockCell, PageCell, SlotCell};
+use crate::disk::Disk;
+use crate::error::{StoreError, while_doing};
+use crate::page::Loaded;
+use crate::power::{Undecided, stores};
+use crate::sabotage::{Sabotage, is_sabotaged};
+use crate::store::Store;
+use coflash_base::{Duration, Index, Time};
+use coflash_media::{
+    Access, BlockId, Cause, Clock, DieId, Flash, HostPage, Memory, Nvm, Oob, Place, Ppn, Slot,
+};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+/// What a page is made of, before the host's part is put over it.
+enum Below {
+    Zeros,
+    /// The host's whole page.
+    Host,
+    /// The page buffer.
+    Merged,
+    Slot(Slot),
+}
+
+impl<D: Disk> Store<D> {
+    /// The place of the data of a programmed page.
+    fn programmed(&self, page: Ppn) -> Result<u64, StoreError> {
+        let at = self.tables.page_data(page, &self.layout);
+        at.filter(|_| self.tables.is_programmed(page, &self.layout)).ok_or(StoreError::Unreadable(page))
+    }
+
+    /// Read data into the page to be written. What cannot be read is damaged data.
+    fn load_data(&mut self, at: u64, checksum: u32) -> Loaded {
+        match self.disks.data.read_at(&mut self.pages.work, at) {
+            Ok(()) => self.pages.carry(checksum),
+            Err(_) => Loaded { checksum, is_damaged: true },
+        }
+    }
+
+    /// Read a programmed page into the page to be written, with its checksum.
+    fn load_page(&mut self, page: Ppn) -> Result<Loaded, StoreError> {
+        let at = self.programmed(page)?;
+        Ok(self.load_data(at, self.tables.checksums[page.index()]))
+    }
+
+    /// Read a slot into the page to be written, with its checksum. An empty slot is all zeros.
+    fn load_slot(&mut self, slot: Slot) -> Loaded {
+        let SlotCell { location, checksum, .. } = self.tables.slots[self.slot_number(slot)];
+        match location {
+            Some(location) => self.load_data(self.layout.slot_data(location), checksum),
+            None => {
+                self.pages.work.fill(0);
+                self.pages.sum(false)
+            }
+        }
+    }
+
+    /// The number of a slot, which is the device's: a container has no other memory.
+    fn slot_number(&self, slot: Slot) -> usize {
+        assert_eq!(slot.memory, Memory::Device, "a container holds the slots of the device");
+        slot.number as usize
+    }
+
+    /// Load the page to be written, and put the host's part over it where `overlaid` says so.
+    fn load(&mut self, below: Below, overlaid: bool) -> Loaded {
+        let pages = &mut self.pages;
+        let is_damaged = match below {
+            Below::Zeros => {
+                pages.work.fill(0);
+                false
+            }
+            Below::Host => {
+                pages.work.copy_from_slice(&pages.host);
+                false
+            }
+            Below::Merged => {
+                pages.work.copy_from_slice(&pages.merged);
+                pages.merged_is_damaged
+            }
+            Below::Slot(slot) => {
+                let loaded = self.load_slot(slot);
+                if !overlaid {
+                    return loaded;
+                }
+                loaded.is_damaged
+            }
+        };
+        if overlaid {
+            self.pages.overlay();
+        }
+        self.pages.sum(is_damaged)
+    }
+
+    /// Load the page that comes from a place, over `below` where the host gives a part only.
+    fn load_from(&mut self, from: Place, below: Below) -> Loaded {
+        match from {
+            Place::Host if self.pages.is_covered() => self.load(Below::Host, false),
+            Place::Host => self.load(below, true),
+            Place::Merged => self.load(Below::Merged, true),
+            Place::Slot(slot) => self.load(Below::Slot(slot), false),
+        }
+    }
+
+    /// Use power for a step of flash.
+    fn step(&mut self) -> Result<(), StoreError> {
+        if self.power.take(1) == 1 { Ok(()) } else { Err(StoreError::PowerCut) }
+    }
+
+    /// Program the loaded page.
+    fn put(&mut self, page: Ppn, oob: Oob, loaded: Loaded) -> Result<(), StoreError> {
+        let (block, index) = self.layout.split(page);
+        let BlockCell { extent, generation, torn } = self.tables.blocks[block].cell;
+        assert!(!torn && self.tables.blocks[block].filled == index, "{page:?} is programmed out of order");
+        self.step()?;
+        let extent = match extent {
+            Some(extent) => extent,
+            None => self.take(|store| &mut store.extents)?.expect("there are more extents than blocks"),
+        };
+        let is_torn = self.power.is_off();
+        if !is_torn {
+            self.step()?;
+            let written = self.disks.data.write_at(&self.pages.work, self.layout.page_data(extent, index));
+            written.map_err(while_doing("programming a page"))?;
+            self.has_unsynced_data = true;
+        }
+        if index == 0 {
+            self.set_block(block, BlockCell { extent: Some(extent), generation, torn });
+        }
+        self.tables.blocks[block].filled += 1;
+        self.tables.checksums[page.index()] = loaded.checksum;
+        let Loaded { checksum, is_damaged: damaged } = loaded;
+        let cell = PageCell { oob: (!is_torn).then_some(oob), generation, checksum, damaged, is_there: true };
+        self.note(self.layout.pages.at(page.index() as u64), &cell);
+        if is_torn {
+            self.tables.torn.insert(page);
+            return Err(StoreError::PowerCut);
+        }
+        self.end_operation()
+    }
+
+    /// Store a part of the loaded page in a slot.
+    fn put_slot(&mut self, slot: Slot, part: Range<usize>, mut loaded: Loaded) -> Result<(), StoreError> {
+        let number = self.slot_number(slot);
+        let wanted = stores(&part).count() as u64;
+        let made = self.power.take(wanted);
+        if made == 0 {
+            return Ok(());
+        }
+        let was = self.tables.slots[number];
+        if made < wanted {
+            let new = self.pages.work.clone();
+            loaded = self.load_slot(slot);
+            stores(&part)
+                .take(made as usize)
+                .for_each(|at| self.pages.work[at.clone()].copy_from_slice(&new[at]));
+            loaded = self.pages.sum(loaded.is_damaged);
+        }
+        let is = self.write_slot(number, loaded)?;
+        if !self.format().volatile {
+            self.power.undecided.push(Undecided::Slot { slot: slot.number, was, is, part, stores: made });
+        }
+        self.end_operation()
+    }
+
+    /// Write the loaded page as the data of a slot. The page that it had is not released.
+    fn write_slot(&mut self, number: usize, loaded: Loaded) -> Result<SlotCell, StoreError> {
+        let is_volatile = self.format().volatile;
+        let location = if is_volatile { number as u32 } else { self.take_slot_page()? };
+        let written = self.disks.data.write_at(&self.pages.work, self.layout.slot_data(location));
+        written.map_err(while_doing("writing a slot"))?;
+        let Loaded { checksum, is_damaged: damaged } = loaded;
+        let cell = SlotCell { location: Some(location), checksum, damaged };
+        self.tables.slots[number] = cell;
+        if !is_volatile {
+            self.has_unsynced_data = true;
+            self.note(self.layout.slots.at(number as u64), &cell);
+        }
+        Ok(cell)
+    }
+
+    /// Take a page for a slot. Firmware that never fences would use all of them up: memory may write back what it holds.
+    fn take_slot_page(&mut self) -> Result<u32, StoreError> {
+        if let Some(location) = self.take(|store| &mut store.slot_pages)? {
+            return Ok(location);
+        }
+        self.decide();
+        let location = self.take(|store| &mut store.slot_pages)?;
+        Ok(location.expect("there are more pages than slots"))
+    }
+
+    /// Make all undecided stores durable.
+    fn decide(&mut self) {
+        for store in self.power.undecided.drain(..) {
+            if let Undecided::Slot { was: SlotCell { location: Some(location), .. }, .. } = store {
+                self.slot_pages.release(location);
+            }
+        }
+    }
+
+    fn set_word(&mut self, word: u32, value: u64) {
+        self.tables.words[word as usize] = value;
+        self.note(self.layout.words.at(word.into()), &crate::cell::WordCell(value));
+    }
+
+    fn try_access(&mut self, slot: Slot, access: Access) -> Result<(), StoreError> {
+        let whole = 0..self.layout.page_bytes;
+        match access {
+            Access::Read { to } => {
+                let loaded = self.load_slot(slot);
+                self.slot_was_damaged |= loaded.is_damaged && !matches!(to, Place::Slot(_));
+                match to {
+                    Place::Host => std::mem::swap(&mut self.pages.host, &mut self.pages.work),
+                    Place::Merged => {
+                        std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
+                        self.pages.merged_is_damaged = loaded.is_damaged;
+                    }
+                    Place::Slot(other) => return self.latching(|store| store.put_slot(other, whole, loaded)),
+                }
+                Ok(())
+            }
+            Access::Write { from } => {
+                let part = if from == Place::Host { self.pages.covered.clone() } else { whole };
+                let loaded = self.load_from(from, Below::Slot(slot));
+                self.latching(|store| store.put_slot(slot, part, loaded))
+            }
+            Access::WriteNew { from } => {
+                let loaded = self.load_from(from, Below::Zeros);
+                self.latching(|store| store.put_slot(slot, whole, loaded))
+            }
+            Access::Fill { from } => {
+                let below = match from {
+                    Place::Host => Below::Host,
+                    Place::Merged => Below::Merged,
+                    Place::Slot(other) => Below::Slot(other),
+                };
+                let loaded = self.load(below, false);
+                self.latching(|store| store.put_slot(slot, whole, loaded))
+            }
+        }
+    }
+}
+
+/// The power of the simulated device.
+impl<D: Disk> Store<D> {
+    /// Cut power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a program or an
+    /// erase takes two. From then on flash operations fail, and stores do nothing, up to a [restart](Self::restart).
+    pub fn cut_after(&mut self, steps: u64) {
+        self.power.steps_left = steps;
+    }
+
+    /// The number of steps taken with power.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.power.steps
+    }
+
+    /// Whether power is off.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.power.is_off()
+    }
+
+    /// The number of stores that may or may not survive a cut here.
+    #[must_use]
+    pub fn undecided(&self) -> usize {
+        let count = |store: &Undecided| match store {
+            Undecided::Word { .. } => 1,
+            Undecided::Slot { stores, .. } => *stores as usize,
+        };
+        self.power.undecided.iter().map(count).sum()
+    }
+
+    /// Restart after a power cut. Of the stores since the last fence, counted in order, those survive that `survives`
+    /// picks. The slots of a volatile cache are empty.
+    ///
+    /// # Errors
+    /// A read or write of the host failed.
+    pub fn restart(&mut self, survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
+        self.power.steps_left = u64::MAX;
+        if self.format().volatile {
+            self.tables.slots.fill(SlotCell::default());
+        }
+        self.latching(|store| store.try_restart(survives))
+    }
+
+    fn try_restart(&mut self, mut survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
+        let undecided = std::mem::take(&mut self.power.undecided);
+        // First all as it was, then what survives.
+        let mut slots = BTreeMap::<u32, (Vec<u8>, bool)>::new();
+        for store in undecided.iter().rev() {
+            match *store {
+                Undecided::Word { word, was, .. } => self.set_word(word, was),
+                Undecided::Slot { slot, was, .. } => self.tables.slots[slot as usize] = was,
+            }
+            self.end_operation()?;
+        }
+        let mut index = 0..;
+        let mut draw = || survives(index.next().expect("there is no last number"));
+        for store in &undecided {
+            match store {
+                Undecided::Word { word, is, .. } => {
+                    if draw() {
+                        self.set_word(*word, *is);
+                        self.end_operation()?;
+                    }
+                }
+                Undecided::Slot { slot, is, part, stores: made, .. } => {
+                    let of_device = Slot { memory: Memory::Device, number: *slot };
+                    if !slots.contains_key(slot) {
+                        let loaded = self.load_slot(of_device);
+                        slots.insert(*slot, (self.pages.work.clone(), loaded.is_damaged));
+                    }
+                    let (bytes, is_damaged) = slots.get_mut(slot).expect("it was put there");
+                    self.tables.slots[*slot as usize] = *is;
+                    let new_is_damaged = self.load_slot(of_device).is_damaged;
+                    for at in stores(part).take(*made as usize).filter(|_| draw()) {
+                        bytes[at.clone()].copy_from_slice(&self.pages.work[at]);
+                        *is_damaged |= new_is_damaged;
+                    }
+                }
+            }
+        }
+        for (slot, (bytes, is_damaged)) in slots {
+            self.pages.work.copy_from_slice(&bytes);
+            let loaded = self.pages.sum(is_damaged);
+            let last = self.tables.slots[slot as usize].location;
+            self.write_slot(slot as usize, loaded)?;
+            last.into_iter().for_each(|location| self.slot_pages.release(location));
+            self.end_operation()?;
+        }
+        self.power.undecided = undecided;
+        self.decide();
+        self.end_operation()
+    }
+
+    /// Whether damaged data was read from a slot since the last call: the request under way must fail.
+    pub fn take_slot_damage(&mut self) -> bool {
+        std::mem::take(&mut self.slot_was_damaged)
+    }
+}
+
+impl<D: Disk> HostPage for Store<D> {
+    fn host_writes(&mut self, start: usize, data: &[u8]) {
+        self.pages.covered = start..start + data.len();
+        self.pages.host[start..start + data.len()].copy_from_slice(data);
+    }
+
+    fn host_reads(&self) -> &[u8] {
+        &self.pages.host
+    }
+}
+
+/// Operations act at once.
+impl<D> Clock for Store<D> {
+    type When = ();
+
+    fn later(&self, (): (), _: Duration) {}
+
+    fn both(&mut self, (): (), (): ()) {}
+
+    fn known(&self, (): ()) -> Option<Time> {
+        None
+    }
+}
+
+impl<D: Disk> Flash for Store<D> {
+    type Error = StoreError;
+
+    /// A page whose data does not match its checksum is unreadable.
+    fn read(&mut self, page: Ppn, to: Place, _: Cause, (): ()) -> Result<(), StoreError> {
+        if self.power.is_off() {
+            return Err(StoreError::PowerCut);
+        }
+        let loaded = self.load_page(page)?;
+        if loaded.is_damaged {
+            return Err(StoreError::Unreadable(page));
+        }
+        match to {
+            Place::Host => std::mem::swap(&mut self.pages.host, &mut self.pages.work),
+            Place::Merged => {
+                std::mem::swap(&mut self.pages.merged, &mut self.pages.work);
+                self.pages.merged_is_damaged = false;
+            }
+            Place::Slot(slot) => {
+                let whole = 0..self.layout.page_bytes;
+                self.latching(|store| store.put_slot(slot, whole, loaded))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, page: Ppn, oob: Oob, from: Place, _: Cause, (): ()) -> Result<(), StoreError> {
+        self.latching(|store| {
+            let loaded = store.load_from(from, Below::Zeros);
+            store.put(page, oob, loaded)
+        })
+    }
+
+    /// The checksum goes with the data: what was damaged stays so.
+    fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, _: Cause, (): ()) -> Result<(), StoreError> {
+        self.latching(|store| {
+            let mut loaded = store.load_page(from)?;
+            if is_sabotaged(Sabotage::RecomputedChecksum) {
+                loaded = store.pages.sum(false);
+            }
+            store.put(to, oob, loaded)
+        })
+    }
+
+    fn erase(&mut self, block: BlockId, _: Cause, (): ()) -> Result<(), StoreError> {
+        self.latching(|store| {
+            store.step()?;
+            let number = block.index();
+            let BlockCell { extent, generation, .. } = store.tables.blocks[number].cell;
+            let torn = store.power.is_off();
+            extent.into_iter().for_each(|extent| store.extents.release(extent));
+            let first = store.layout.geometry.page(block, 0).get();
+            for page in first..first + store.tables.blocks[number].filled {
+                store.tables.torn.remove(&Ppn::new(page));
+            }
+            store.tables.blocks[number].filled = 0;
+            if torn {
+                store.set_block(number, BlockCell { extent: None, generation, torn });
+                return Err(StoreError::PowerCut);
+            }
+            store.step()?;
+            store.set_block(number, BlockCell { extent: None, generation: generation + 1, torn });
+            store.end_operation()
+        })
+    }
+
+    fn await_programs(&mut self, _: &mut Vec<()>) {}
+
+    fn backlog(&self, _: DieId, (): ()) -> u64 {
+        0
+    }
+}
+
+/// No method can fail here: a failure stays, and the next flash operation or sync point tells.
+impl<D: Disk> Nvm for Store<D> {
+    fn access(&mut self, slot: Slot, access: Access, (): ()) {
+        // A failure is kept for the caller to find.
+        let _ = self.try_access(slot, access);
+    }
+
+    fn store(&mut self, word: u32, value: u64) {
+        if self.power.take(1) == 1 {
+            let was = self.tables.words[word as usize];
+            self.power.undecided.push(Undecided::Word { word, was, is: value });
+            self.set_word(word, value);
+        }
+    }
+
+    fn fence(&mut self) {
+        if self.power.take(1) == 1 {
+            self.decide();
+        }
+    }
+}

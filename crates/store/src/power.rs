@@ -1,0 +1,52 @@
+//! The power of the simulated device, and the stores to its non-volatile memory that a cut may lose.
+
+use crate::cell::SlotCell;
+use std::ops::Range;
+
+/// The bytes of an atomic store.
+pub(crate) const STORE_BYTES: usize = 8;
+
+/// The power of the device. A store of eight bytes or a fence takes one step; a program or an erase takes two, and is
+/// torn between them.
+#[derive(Debug)]
+pub(crate) struct Power {
+    pub(crate) steps_left: u64,
+    /// The steps taken with power.
+    pub(crate) steps: u64,
+    /// The stores since the last fence, in order.
+    pub(crate) undecided: Vec<Undecided>,
+}
+
+impl Power {
+    pub(crate) fn new() -> Self {
+        Self { steps_left: u64::MAX, steps: 0, undecided: Vec::new() }
+    }
+
+    /// Use power for up to `count` steps; tells for how many there is power.
+    pub(crate) fn take(&mut self, count: u64) -> u64 {
+        let taken = count.min(self.steps_left);
+        self.steps_left -= taken;
+        self.steps += taken;
+        taken
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.steps_left == 0
+    }
+}
+
+/// Stores that may or may not survive a power cut.
+#[derive(Clone, Debug)]
+pub(crate) enum Undecided {
+    /// A word, and its value before.
+    Word { word: u32, was: u64, is: u64 },
+    /// A part of a slot, and the slot before. The first `stores` stores of the part were made.
+    Slot { slot: u32, was: SlotCell, is: SlotCell, part: Range<usize>, stores: u64 },
+}
+
+/// The stores that a part of a slot takes: ranges of up to [`STORE_BYTES`] bytes.
+pub(crate) fn stores(part: &Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+    let Range { start, end } = *part;
+    (start / STORE_BYTES..end.div_ceil(STORE_BYTES))
+        .map(move |store| start.max(store * STORE_BYTES)..end.min((store + 1) * STORE_BYTES))
+}

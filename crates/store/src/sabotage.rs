@@ -1,0 +1,41 @@
+//! Mistakes that the tests must catch.
+
+/// A mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sabotage {
+    /// The extent of an erased block is used again before a sync point.
+    EarlyReuse,
+    /// Records of pages count whatever the generation of their block.
+    NoGeneration,
+    /// The checksum of a copy is that of the data that was read.
+    RecomputedChecksum,
+}
+
+/// Whether a mistake is made; outside of tests none is.
+#[cfg(not(test))]
+pub(crate) const fn is_sabotaged(_: Sabotage) -> bool {
+    false
+}
+
+#[cfg(test)]
+pub(crate) use in_tests::{is_sabotaged, with};
+
+#[cfg(test)]
+mod in_tests {
+    use super::Sabotage;
+    use std::cell::Cell;
+
+    thread_local!(static MADE: Cell<Option<Sabotage>> = const { Cell::new(None) });
+
+    pub(crate) fn is_sabotaged(sabotage: Sabotage) -> bool {
+        MADE.get() == Some(sabotage)
+    }
+
+    /// Do something with a mistake.
+    pub(crate) fn with<T>(sabotage: Option<Sabotage>, work: impl FnOnce() -> T) -> T {
+        MADE.set(sabotage);
+        let done = work();
+        MADE.set(None);
+        done
+    }
+}

@@ -1,0 +1,342 @@
+//! The container while it is open: its tables in memory, its changes on their way to disk.
+
+use crate::cell::{self, BlockCell, Cell, SlotCell};
+use crate::disk::{Disk, Disks};
+use crate::error::{Finding, StoreError, while_doing};
+use crate::format::{Format, Layout, Superblock};
+use crate::journal::{Journal, Scan};
+use crate::locations::Locations;
+use crate::overlay::Overlay;
+use crate::page::PageBuffers;
+use crate::power::Power;
+use crate::tables::Tables;
+use coflash_base::Index;
+use coflash_media::{Contents, Ppn};
+use std::collections::BTreeSet;
+
+/// A flash device, with the memory of its cache, in the two files of a container.
+///
+/// Reads and writes are made at once, by the [traits](coflash_media) of a media.
+#[derive(Debug)]
+pub struct Store<D> {
+    pub(crate) disks: Disks<D>,
+    superblock: Superblock,
+    pub(crate) layout: Layout,
+    journal: Journal,
+    pub(crate) tables: Tables,
+    pub(crate) extents: Locations,
+    pub(crate) slot_pages: Locations,
+    pub(crate) pages: PageBuffers,
+    pub(crate) power: Power,
+    /// Whether data was written since it was last synced.
+    pub(crate) has_unsynced_data: bool,
+    /// The first failure of a write or sync: the store is read-only.
+    failure: Option<StoreError>,
+    /// Whether damaged data was read from a slot.
+    pub(crate) slot_was_damaged: bool,
+    sync_points: u64,
+}
+
+/// What is in a container.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Info {
+    /// What it is for.
+    pub format: Format,
+    /// The number of times that the journal was emptied into the tables.
+    pub epoch: u64,
+    /// The number of sync points since it was opened.
+    pub sync_points: u64,
+    /// The number of programmed pages, torn ones included.
+    pub programmed_pages: u64,
+    /// The number of slots with data.
+    pub filled_slots: u64,
+    /// The size of the journal's entries in bytes.
+    pub journal_bytes: u64,
+    /// The number of extents that can be programmed before the next sync point.
+    pub free_extents: u64,
+}
+
+impl<D: Disk> Store<D> {
+    /// Create a container on empty disks: an erased device, and memory of zeros.
+    ///
+    /// # Errors
+    /// A format that is not allowed, or a failed write.
+    pub fn create(disks: Disks<D>, format: &Format) -> Result<Self, StoreError> {
+        format.check()?;
+        let layout = Layout::new(format);
+        // The whole size from the start: what is shorter was cut off.
+        let written = disks.metadata.write_at(&[0], layout.end() - 1).and_then(|()| disks.metadata.sync());
+        written.map_err(while_doing("writing the tables"))?;
+        let superblock = Superblock { format: format.clone(), epoch: 1 };
+        superblock.write(&disks.metadata)?;
+        let (tables, journal) = (Tables::erased(&layout), Journal::new(&layout, 1));
+        Ok(Self::new(disks, superblock, layout, tables, journal))
+    }
+
+    /// Open a container. It is as it was when it was closed. If the process ended before that, it is as it was when the
+    /// journal was last written; if the host lost power, as at the last sync point, or later, where all that was written
+    /// since is whole.
+    ///
+    /// # Errors
+    /// The files are no container, or it is damaged.
+    pub fn open(disks: Disks<D>) -> Result<(Self, Contents), StoreError> {
+        let superblock = Superblock::read(&disks.metadata)?;
+        let layout = Layout::new(&superblock.format);
+        let metadata = &disks.metadata;
+        let there = metadata.size_bytes().map_err(while_doing("opening the container"))?;
+        if there < layout.end() {
+            let problem = format!("it has {there} B of {}", layout.end());
+            return Err(StoreError::Damaged(vec![Finding { part: "metadata file", number: 0, problem }]));
+        }
+        // What is read from here on is durable.
+        metadata.sync().map_err(while_doing("opening the container"))?;
+        let scan = Scan::read(metadata, &layout, superblock.epoch)?;
+        let (synced, all) = (scan.synced(), scan.len());
+        let applied = scan.apply(0..synced, metadata);
+        applied.map_err(while_doing("applying the journal"))?;
+        let mut entries = all;
+        let mut found = Self::read_ahead(&disks, &layout, &scan, synced..all)?;
+        if found.is_none() {
+            entries = synced;
+            found = Some(Tables::read(metadata, &layout)?);
+        }
+        let (tables, contents) = found.expect("one of the two states was read");
+        let journal = scan.into_journal(&layout, entries);
+        let mut store = Self::new(disks, superblock, layout, tables, journal);
+        if !store.journal.is_empty() {
+            store.has_unsynced_data = true;
+            if entries > synced {
+                store.make_sync_point()?;
+            }
+            store.empty_journal()?;
+        }
+        Ok((store, contents))
+    }
+
+    /// The state after entries that no sync point covers, if they and all data that they refer to are whole.
+    fn read_ahead(
+        disks: &Disks<D>,
+        layout: &Layout,
+        scan: &Scan,
+        entries: std::ops::Range<usize>,
+    ) -> Result<Option<(Tables, Contents)>, StoreError> {
+        let ahead = Overlay::new(&disks.metadata).map_err(while_doing("opening the container"))?;
+        scan.apply(entries.clone(), &ahead).map_err(while_doing("reading the journal"))?;
+        let Ok((tables, contents)) = Tables::read(&ahead, layout) else { return Ok(None) };
+        let (mut pages, mut slots) = (BTreeSet::new(), BTreeSet::new());
+        for (at, _) in scan.changes(entries) {
+            pages.extend(layout.pages.number(at).map(|number| Ppn::from_index(number as usize)));
+            slots.extend(layout.slots.number(at).map(|number| number as usize));
+        }
+        let mut bytes = vec![0; layout.page_bytes];
+        let mut is_whole =
+            |at, checksum| disks.data.read_at(&mut bytes, at).is_ok() && crc32c::crc32c(&bytes) == checksum;
+        let pages_are_whole =
+            pages.into_iter().filter(|&page| tables.is_programmed(page, layout)).all(|page| {
+                // A copy of damaged data is as it should be.
+                let at = tables.page_data(page, layout).expect("a programmed page has data");
+                tables.damaged.contains(&page) || is_whole(at, tables.checksums[page.index()])
+            });
+        let slots_are_whole = slots.into_iter().map(|slot| tables.slots[slot]).all(|slot| {
+            slot.location.is_none_or(|place| slot.damaged || is_whole(layout.slot_data(place), slot.checksum))
+        });
+        Ok((pages_are_whole && slots_are_whole).then_some((tables, contents)))
+    }
+
+    fn new(
+        disks: Disks<D>,
+        superblock: Superblock,
+        layout: Layout,
+        mut tables: Tables,
+        journal: Journal,
+    ) -> Self {
+        if superblock.format.volatile {
+            tables.slots.fill(SlotCell::default());
+        }
+        let extents = tables.blocks.iter().filter_map(|block| block.cell.extent);
+        let slot_pages = tables.slots.iter().filter_map(|slot| slot.location);
+        Self {
+            extents: Locations::new(layout.extents, extents),
+            slot_pages: Locations::new(layout.slot_pages, slot_pages),
+            pages: PageBuffers::new(layout.page_bytes),
+            disks,
+            superblock,
+            layout,
+            journal,
+            tables,
+            power: Power::new(),
+            has_unsynced_data: false,
+            failure: None,
+            slot_was_damaged: false,
+            sync_points: 0,
+        }
+    }
+
+    /// What the container is for.
+    #[must_use]
+    pub fn format(&self) -> &Format {
+        &self.superblock.format
+    }
+
+    /// Look at the container.
+    #[must_use]
+    pub fn info(&self) -> Info {
+        Info {
+            format: self.format().clone(),
+            epoch: self.journal.epoch(),
+            sync_points: self.sync_points,
+            programmed_pages: self.tables.blocks.iter().map(|block| u64::from(block.filled)).sum(),
+            filled_slots: self.tables.slots.iter().filter(|slot| slot.location.is_some()).count() as u64,
+            journal_bytes: self.journal.used_bytes(),
+            free_extents: self.extents.free() as u64,
+        }
+    }
+
+    /// The first failure of a write or sync, after which the store is read-only.
+    #[must_use]
+    pub fn failure(&self) -> Option<&StoreError> {
+        self.failure.as_ref()
+    }
+
+    /// Hand all changes to the host: from here on they survive the end of this process. To be called before requests are
+    /// answered; one call for many costs one write.
+    ///
+    /// # Errors
+    /// The write failed, now or earlier.
+    pub fn write_out(&mut self) -> Result<(), StoreError> {
+        self.latching(|store| if store.journal.has_pending() { store.write_entry() } else { Ok(()) })
+    }
+
+    /// Make all changes durable: after this the container comes back at least as it is now, whatever happens to the
+    /// host. Costs nothing if nothing has changed.
+    ///
+    /// # Errors
+    /// A write or sync failed, now or earlier.
+    pub fn sync_point(&mut self) -> Result<(), StoreError> {
+        self.latching(|store| {
+            if store.journal.is_ahead() { store.make_sync_point() } else { Ok(()) }?;
+            if store.journal.is_full() { store.empty_journal() } else { Ok(()) }
+        })
+    }
+
+    /// Make all changes durable, and bring the tables up to date. The next opening has nothing to do.
+    ///
+    /// # Errors
+    /// A write or sync failed, now or earlier.
+    pub fn close(mut self) -> Result<(), StoreError> {
+        self.sync_point()?;
+        if self.journal.is_empty() { Ok(()) } else { self.empty_journal() }
+    }
+
+    /// What a power cut of the simulated device has left.
+    ///
+    /// # Errors
+    /// A read or write failed, now or earlier.
+    pub fn contents(&mut self) -> Result<Contents, StoreError> {
+        self.write_out()?;
+        let reading = while_doing("reading the journal");
+        let written = self.journal.written(&self.disks.metadata).map_err(&reading)?;
+        let tables = Overlay::new(&self.disks.metadata).map_err(&reading)?;
+        written.apply(0..written.len(), &tables).map_err(&reading)?;
+        Ok(Tables::read(&tables, &self.layout)?.1)
+    }
+
+    /// Do something that may fail. A failure stays: what it left is not known.
+    pub(crate) fn latching<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
+    ) -> Result<T, StoreError> {
+        self.check_writable()?;
+        work(self).inspect_err(|failure| {
+            if let StoreError::Host { .. } = failure {
+                self.failure = Some(failure.clone());
+            }
+        })
+    }
+
+    /// Fail if an earlier write or sync failed.
+    fn check_writable(&self) -> Result<(), StoreError> {
+        self.failure.clone().map_or(Ok(()), Err)
+    }
+
+    /// Write the journal if there is much to write. To be called after each operation, whose changes stay together.
+    pub(crate) fn end_operation(&mut self) -> Result<(), StoreError> {
+        if self.journal.is_due() { self.write_entry() } else { Ok(()) }
+    }
+
+    fn write_entry(&mut self) -> Result<(), StoreError> {
+        self.append(false)?;
+        if self.journal.is_full() {
+            self.make_sync_point()?;
+            self.empty_journal()?;
+        }
+        Ok(())
+    }
+
+    fn append(&mut self, is_sync_point: bool) -> Result<(), StoreError> {
+        let appended = self.journal.append(&self.disks.metadata, is_sync_point);
+        appended.map_err(while_doing("writing the journal"))?;
+        self.extents.written();
+        self.slot_pages.written();
+        Ok(())
+    }
+
+    /// First the data, then the entry that refers to it.
+    pub(crate) fn make_sync_point(&mut self) -> Result<(), StoreError> {
+        let syncing = while_doing("syncing");
+        if std::mem::take(&mut self.has_unsynced_data) {
+            self.disks.data.sync().map_err(&syncing)?;
+        }
+        self.append(true)?;
+        self.disks.metadata.sync().map_err(&syncing)?;
+        self.extents.synced();
+        self.slot_pages.synced();
+        self.sync_points += 1;
+        self.journal.synced(&self.disks.metadata).map_err(while_doing("writing the journal"))
+    }
+
+    /// Bring the tables up to date right after a sync point, and begin the journal anew.
+    fn empty_journal(&mut self) -> Result<(), StoreError> {
+        let metadata = &self.disks.metadata;
+        let applying = while_doing("writing the tables");
+        let written = self.journal.written(metadata).map_err(&applying)?;
+        written.apply(0..written.len(), metadata).map_err(&applying)?;
+        metadata.sync().map_err(&applying)?;
+        // No entry of the new epoch is written before both superblocks name it.
+        self.superblock.epoch += 1;
+        self.superblock.write(metadata)?;
+        self.journal = Journal::new(&self.layout, self.superblock.epoch);
+        Ok(())
+    }
+
+    /// Note the new state of a cell, which is at `at`.
+    pub(crate) fn note(&mut self, at: u64, cell: &impl Cell) {
+        let bytes = cell::encode(cell, at, self.layout.seed);
+        self.journal.note(at, &bytes[..cell_bytes(cell)]);
+    }
+
+    /// Change the state of a block.
+    pub(crate) fn set_block(&mut self, block: usize, cell: BlockCell) {
+        self.tables.blocks[block].cell = cell;
+        self.note(self.layout.blocks.at(block as u64), &cell);
+    }
+
+    /// Take a free place. Where there is none, a sync point makes some.
+    pub(crate) fn take(
+        &mut self,
+        places: impl Fn(&mut Self) -> &mut Locations,
+    ) -> Result<Option<u32>, StoreError> {
+        if let Some(place) = places(self).take() {
+            return Ok(Some(place));
+        }
+        self.make_sync_point()?;
+        if self.journal.is_full() {
+            self.empty_journal()?;
+        }
+        Ok(places(self).take())
+    }
+}
+
+fn cell_bytes<C: Cell>(_: &C) -> usize {
+    C::BYTES
+}

@@ -1,0 +1,100 @@
+//! The power of the simulated device is cut: the store holds what the image of the tests holds.
+
+use super::model::{PAGE_BYTES, SLOTS, State, WORDS, call, erased, format, look, oob, slot};
+use crate::disk::Disks;
+use crate::{Store, StoreError};
+use coflash_base::Seed;
+use coflash_base::seed::{RandomStream, RngExt};
+use coflash_media::image::{Image, ImageError};
+use coflash_media::{Access, HostPage, Nvm, Place};
+
+/// What an image holds.
+fn state_of(image: &mut Image) -> State {
+    let mut state = State { words: image.words().to_vec(), ..State::default() };
+    for (page, oob) in image.programmed().collect::<Vec<_>>() {
+        match oob {
+            Some(oob) => drop(state.pages.insert(page.get(), (oob, image.data(page).to_vec()))),
+            None => state.torn.push(page.get()),
+        }
+    }
+    for number in 0..SLOTS {
+        image.access(slot(number), Access::Read { to: Place::Host }, ());
+        state.slots.push(image.host_reads().to_vec());
+    }
+    state
+}
+
+fn draw_cut(stream: &mut RandomStream) -> u64 {
+    stream.random_range(0..4 * PAGE_BYTES as u64 / 8)
+}
+
+#[test]
+fn a_cut_leaves_what_it_leaves_of_an_image() {
+    for seed in 0..300 {
+        let mut stream = Seed(seed).stream("cuts");
+        let memory = erased();
+        let disks = Disks { data: &memory.data, metadata: &memory.metadata };
+        let (mut store, _) = Store::open(disks).expect("the container is whole");
+        let mut image = Image::new(&format().geometry, SLOTS).with_power_switch(WORDS);
+        let (mut state, mut tag) = (State::erased(), 0);
+        for cut in 0..20 {
+            let steps = draw_cut(&mut stream);
+            store.cut_after(steps);
+            image.cut_after(steps);
+            while !image.is_dead() {
+                tag += 1;
+                let operation = state.draw(tag, &mut stream);
+                let oob = oob(&state, operation, tag);
+                state.apply(operation, oob);
+                let (ours, theirs) = (call(&mut store, operation, oob), call(&mut image, operation, oob));
+                let is_cut = |cut| if cut { Err(()) } else { Ok(()) };
+                assert_eq!(
+                    ours.map_err(|error| assert_eq!(error, StoreError::PowerCut)),
+                    is_cut(theirs.is_err())
+                );
+                assert!(matches!(theirs, Ok(()) | Err(ImageError::PowerCut)));
+                assert_eq!(
+                    (store.steps(), store.is_off()),
+                    (image.steps(), image.is_dead()),
+                    "{operation:?}"
+                );
+                if stream.random_range(0..10) == 0 {
+                    store.sync_point().expect("memory does not fail");
+                }
+            }
+            assert_eq!(store.undecided(), image.undecided());
+            let survivors = (0..image.undecided()).map(|_| stream.random()).collect::<Vec<bool>>();
+            store.restart(|store| survivors[store]).expect("memory does not fail");
+            image.restart(|store| survivors[store]);
+            let contents = store.contents().expect("memory does not fail");
+            let ours = look(&mut store, &contents).expect("all is readable");
+            let theirs = State { erases: ours.erases.clone(), ..state_of(&mut image) };
+            assert_eq!(ours, theirs, "seed {seed}, cut {cut}");
+            state = ours;
+        }
+    }
+}
+
+#[test]
+fn the_slots_of_a_volatile_cache_are_gone() {
+    let memory = Disks::<crate::MemoryDisk>::default();
+    let disks = || Disks { data: &memory.data, metadata: &memory.metadata };
+    let mut store = Store::create(disks(), &crate::Format { volatile: true, ..format() }).expect("it fits");
+    let read = |store: &mut Store<_>| {
+        store.access(slot(1), Access::Read { to: Place::Host }, ());
+        store.host_reads()[0]
+    };
+    let write = |store: &mut Store<_>| {
+        store.host_writes(0, &[1; PAGE_BYTES]);
+        store.access(slot(1), Access::WriteNew { from: Place::Host }, ());
+    };
+    write(&mut store);
+    assert_eq!((read(&mut store), store.undecided()), (1, 0));
+    store.cut_after(0);
+    store.restart(|_| true).expect("memory does not fail");
+    assert_eq!(read(&mut store), 0);
+    write(&mut store);
+    store.sync_point().expect("memory does not fail");
+    let (mut store, _) = Store::open(disks()).expect("the container is whole");
+    assert_eq!(read(&mut store), 0);
+}

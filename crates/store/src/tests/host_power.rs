@@ -1,0 +1,212 @@
+//! The host loses power, or the process ends: the container is as at its last sync point or at a later moment; after the
+//! end of the process as it was when the journal was last written, or later.
+
+use super::model::{State, call, erased, look, oob};
+use crate::disk::{Disk, Disks};
+use crate::sabotage::{self, Sabotage};
+use crate::{HostPower, LossyDisk, MemoryDisk, Store, StoreError};
+use coflash_base::Seed;
+use coflash_base::seed::{RandomStream, RngExt};
+
+/// What goes wrong outside of the store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mistake {
+    None,
+    /// A flush is answered without a sync point.
+    NoSyncPoint,
+    /// Data is not durable when the entry of the journal is written that refers to it.
+    DataIsNotSynced,
+    /// Syncs of the journal do nothing.
+    JournalIsNotSynced,
+    /// Of the store itself.
+    Inside(Sabotage),
+}
+
+/// A container, the moments that it went through, and which of them it may come back to.
+struct Subject {
+    mistake: Mistake,
+    state: State,
+    /// The states since the last sync point, the first.
+    moments: Vec<State>,
+    /// The number of the moment of which the host knew all.
+    written: usize,
+    tag: u64,
+}
+
+impl Subject {
+    fn new(mistake: Mistake) -> Self {
+        let state = State::erased();
+        Self { mistake, moments: vec![state.clone()], state, written: 0, tag: 0 }
+    }
+
+    /// Do something that a stream draws.
+    fn act<D: Disk>(&mut self, store: &mut Store<D>, stream: &mut RandomStream) -> Result<(), StoreError> {
+        match stream.random_range(0..20) {
+            0 => {
+                if self.mistake != Mistake::NoSyncPoint {
+                    store.sync_point()?;
+                }
+                self.moments.drain(..self.moments.len() - 1);
+                self.written = 0;
+            }
+            1..=3 => {
+                store.write_out()?;
+                self.written = self.moments.len() - 1;
+            }
+            _ => {
+                self.tag += 1;
+                let operation = self.state.draw(self.tag, stream);
+                let oob = oob(&self.state, operation, self.tag);
+                self.state.apply(operation, oob);
+                self.moments.push(self.state.clone());
+                call(store, operation, oob)?;
+                store.failure().cloned().map_or(Ok(()), Err)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Look at what came back; it may be as at one of the moments after the first `skipped`.
+    fn check<D: Disk>(&mut self, disks: Disks<D>, skipped: usize) -> Result<(), String> {
+        let (mut store, contents) = Store::open(disks).map_err(|error| error.to_string())?;
+        let found = look(&mut store, &contents).map_err(|error| error.to_string())?;
+        let damage = store.scrub();
+        if !damage.is_empty() {
+            return Err(format!("{damage:?}"));
+        }
+        if !self.moments[skipped..].contains(&found) {
+            return Err(format!("{found:?}\nis as at none of {} moments", self.moments.len() - skipped));
+        }
+        self.state = found;
+        self.moments = vec![self.state.clone()];
+        self.written = 0;
+        Ok(())
+    }
+}
+
+/// Run through `cuts` losses of power; tells the number of states that were looked at.
+fn storm(seed: u64, cuts: u32, mistake: Mistake) -> Result<u64, String> {
+    let inside = if let Mistake::Inside(sabotage) = mistake { Some(sabotage) } else { None };
+    sabotage::with(inside, || {
+        let mut stream = Seed(seed).stream("storm");
+        let (memory, power) = (erased(), HostPower::default());
+        let disk = |disk| LossyDisk::new(disk, &power);
+        let lossy = Disks { data: disk(&memory.data), metadata: disk(&memory.metadata) };
+        match mistake {
+            Mistake::DataIsNotSynced => lossy.data.ignore_syncs(),
+            Mistake::JournalIsNotSynced => lossy.metadata.ignore_syncs(),
+            _ => {}
+        }
+        let disks = || Disks { data: &lossy.data, metadata: &lossy.metadata };
+        let lose = |stream: &mut RandomStream| {
+            let share = HostPower::SHARES[stream.random_range(0..HostPower::SHARES.len())];
+            for disk in [&lossy.data, &lossy.metadata] {
+                disk.lose(share, stream).expect("memory does not fail");
+            }
+            power.cut_after(u64::MAX);
+        };
+        let mut subject = Subject::new(mistake);
+        let mut states = 0;
+        for cut in 0..cuts {
+            let describe = |problem| format!("storm {seed}, cut {cut}: {problem}");
+            let (mut store, _) = Store::open(disks()).map_err(|error| describe(error.to_string()))?;
+            power.cut_after(stream.random_range(1..120));
+            while subject.act(&mut store, &mut stream).is_ok() {}
+            lose(&mut stream);
+            // Recovery is cut, too.
+            while stream.random_range(0..3) > 0 {
+                power.cut_after(stream.random_range(1..30));
+                let _ = Store::open(disks());
+                lose(&mut stream);
+                states += 1;
+            }
+            subject.check(disks(), 0).map_err(describe)?;
+            states += 1;
+        }
+        Ok(states)
+    })
+}
+
+const CUTS_PER_STORM: u32 = 50;
+
+/// Cuts in the test suite; `COFLASH_STORM_CUTS` asks for more.
+fn cuts() -> u64 {
+    std::env::var("COFLASH_STORM_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(40_000)
+}
+
+#[test]
+fn a_container_comes_back_as_at_its_last_sync_point_or_later() {
+    let storms =
+        (0..cuts() / u64::from(CUTS_PER_STORM)).map(|seed| storm(seed, CUTS_PER_STORM, Mistake::None));
+    let states: u64 = storms.map(|states| states.unwrap_or_else(|problem| panic!("{problem}"))).sum();
+    assert!(states > 2 * cuts(), "{states} states: recovery is cut, too");
+}
+
+fn is_caught(mistake: Mistake) {
+    let found = (0..200).find_map(|seed| {
+        let quiet = std::panic::catch_unwind(|| storm(seed, CUTS_PER_STORM, mistake));
+        (!matches!(quiet, Ok(Ok(_)))).then_some(seed)
+    });
+    assert!(found.is_some(), "{mistake:?} is not noticed");
+}
+
+#[test]
+fn a_flush_without_a_sync_point_is_caught() {
+    is_caught(Mistake::NoSyncPoint);
+}
+
+#[test]
+fn an_entry_before_its_data_is_caught() {
+    is_caught(Mistake::DataIsNotSynced);
+}
+
+#[test]
+fn a_journal_that_is_not_synced_is_caught() {
+    is_caught(Mistake::JournalIsNotSynced);
+}
+
+#[test]
+fn an_extent_that_is_used_again_early_is_caught() {
+    is_caught(Mistake::Inside(Sabotage::EarlyReuse));
+}
+
+#[test]
+fn pages_without_a_generation_are_caught() {
+    is_caught(Mistake::Inside(Sabotage::NoGeneration));
+}
+
+#[test]
+fn the_end_of_the_process_loses_nothing_that_was_written_out() {
+    for seed in 0..400 {
+        let mut stream = Seed(seed).stream("kill");
+        let memory = erased();
+        let disks = || Disks { data: &memory.data, metadata: &memory.metadata };
+        let mut subject = Subject::new(Mistake::None);
+        for life in 0..20 {
+            let (mut store, _) = Store::open(disks()).expect("the container is whole");
+            for _ in 0..stream.random_range(0..60) {
+                subject.act(&mut store, &mut stream).expect("memory does not fail");
+            }
+            drop(store);
+            let written = subject.written;
+            subject
+                .check(disks(), written)
+                .unwrap_or_else(|problem| panic!("{seed}, life {life}: {problem}"));
+        }
+    }
+}
+
+#[test]
+fn a_closed_container_has_an_empty_journal() {
+    let memory: Disks<MemoryDisk> = erased();
+    let disks = || Disks { data: &memory.data, metadata: &memory.metadata };
+    let mut subject = Subject::new(Mistake::None);
+    let mut stream = Seed(1).stream("close");
+    let (mut store, _) = Store::open(disks()).expect("the container is whole");
+    (0..50).for_each(|_| subject.act(&mut store, &mut stream).expect("memory does not fail"));
+    store.close().expect("memory does not fail");
+    let (store, _) = Store::open(disks()).expect("the container is whole");
+    assert_eq!(store.info().journal_bytes, 0);
+    let last = subject.moments.len() - 1;
+    subject.check(disks(), last).unwrap_or_else(|problem| panic!("{problem}"));
+}

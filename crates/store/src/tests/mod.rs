@@ -1,0 +1,5 @@
+//! Containers under every kind of cut.
+
+mod device_power;
+mod host_power;
+mod model;

@@ -1,0 +1,147 @@
+"""`coflash serve` and `coflash device`."""
+
+from __future__ import annotations
+
+import signal
+import time
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.progress import Progress
+
+from coflash import device
+from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
+from coflash.quantity import show
+
+app = typer.Typer(help="Served devices: look, check, cut the power, compare with the simulation.", no_args_is_help=True)
+
+DeviceFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the device.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Draws what of a power cut is left to chance.")]
+_SECONDS_BETWEEN_LOOKS = 0.2
+
+
+def serve(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SCENARIO", help="A built-in scenario, or a TOML file. Default: that of the device in DIR."
+        ),
+    ] = None,
+    folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
+    assignments: Assignments = None,
+    size: Annotated[str | None, typer.Option("--size", help="The capacity, such as 8GiB.")] = None,
+    socket: Annotated[
+        Path | None, typer.Option("--socket", metavar="PATH", help="A Unix socket. Default: DIR/nbd.")
+    ] = None,
+    listen: Annotated[
+        str | None, typer.Option("--listen", metavar="HOST:PORT", help="A TCP address instead, such as 127.0.0.1:10809.")
+    ] = None,
+    trace: Annotated[
+        Path | None, typer.Option("--trace", metavar="FILE", help="The trace. Default: in the folder of the session.")
+    ] = None,
+    emulate: Annotated[
+        bool, typer.Option("--emulate", help="Hold each answer back until the device would give it.")
+    ] = False,
+    cut_after: Annotated[
+        str | None,
+        typer.Option("--cut-after", metavar="writes=N|flush=N", help="Cut the power once, in or after this request."),
+    ] = None,
+    seed: Seed = 0,
+) -> None:
+    """Serve a device as a network block device, until Control-C. Nobody should keep data on it."""
+    chosen = None if scenario is None else scenario_with(scenario, assignments)
+    options: dict[str, Any] = {"size": size, "socket": socket, "listen": listen, "trace": trace, "emulate": emulate}
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options) as served:
+        output().print(served.address, markup=False, highlight=False, soft_wrap=True)
+        try:
+            while True:
+                notes(served.look())
+                time.sleep(_SECONDS_BETWEEN_LOOKS)
+        except KeyboardInterrupt:
+            notes(served.look())
+    for session in served.sessions:
+        errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)
+
+
+def explore(
+    scenario: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SCENARIO", help="A built-in scenario, or a TOML file. Default: that of the device in DIR."
+        ),
+    ] = None,
+    folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
+    run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")] = ...,  # type: ignore[assignment]
+    check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")] = ...,  # type: ignore[assignment]
+    assignments: Assignments = None,
+    size: Annotated[str | None, typer.Option("--size", help="The capacity of a new device, such as 64MiB.")] = None,
+    points: Annotated[int, typer.Option("--points", min=0, help="Drawn points, beside those right after flushes.")] = 100,
+    seed: Seed = 0,
+) -> None:
+    """Run a workload once, and check the states that power cuts may leave of it; exit status 1 means a wrong one."""
+    chosen = None if scenario is None else scenario_with(scenario, assignments)
+    begun = time.monotonic()
+    with Progress(console=errors(), transient=True, disable=not errors().is_terminal) as bars:
+        bar = bars.add_task("states", total=None)
+
+        def report(done: int, states: int, _: int) -> None:
+            bars.update(bar, completed=done, total=states)
+
+        found = device.explore(
+            chosen, folder, run, check, size=size, points=points, seed=seed, progress=report
+        )
+    minutes = (time.monotonic() - begun) / 60
+    output().print(
+        f"{found.changes:,} changes, {found.flushes:,} flushes, {found.states:,} states checked"
+        f" ({found.states / minutes:,.0f} a minute), {found.failed:,} wrong",
+        highlight=False,
+    )
+    for failure in found.failures:
+        output().print(failure, markup=False, highlight=False, soft_wrap=True)
+    if found.failed:
+        raise typer.Exit(1)
+
+
+@app.command()
+def info(folder: DeviceFolder) -> None:
+    """Show what a device is, and what it holds."""
+    scenario, numbers = device.info(folder)
+    table = plain_table("", "")
+    table.show_header = False
+    table.add_row("scenario", f"{scenario.name} {scenario.hash}")
+    for name, number in numbers.items():
+        is_bytes = name.endswith("_bytes")
+        table.add_row(name.replace("_", " "), show(number, "bytes") if is_bytes else f"{number:,}")
+    table.add_row("sessions", str(len(device.sessions(folder))))
+    output().print(table)
+
+
+@app.command()
+def check(folder: DeviceFolder) -> None:
+    """Check every record and all data of a device; exit status 1 means damage."""
+    damage = device.check(folder)
+    for line in damage or ["nothing is damaged"]:
+        output().print(line, markup=False, highlight=False, soft_wrap=True)
+    if damage:
+        raise typer.Exit(1)
+
+
+@app.command()
+def cut(folder: DeviceFolder, seed: Seed = 0) -> None:
+    """Cut the power of a device that is being served, and power it on again."""
+    device.cut(folder, seed)
+
+
+@app.command()
+def twin(folder: DeviceFolder) -> None:
+    """Simulate every session of a device, and compare all measures; exit status 1 means a difference."""
+    differing = 0
+    for session in device.sessions(folder):
+        differences = device.twin(session)
+        differing += bool(differences)
+        line = ", ".join(f"{key}: {one} served, {other} simulated" for key, (one, other) in differences.items())
+        output().print(f"{session.name}: {line or 'equal'}", markup=False, highlight=False, soft_wrap=True)
+    if differing:
+        raise typer.Exit(1)

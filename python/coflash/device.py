@@ -1,0 +1,231 @@
+"""Served devices: real bytes on the firmware that the simulator runs, as a network block device.
+
+Nobody should keep data on one: it is for experiments.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, final
+
+from coflash import _core
+from coflash.results.result import Result
+from coflash.scenario import Scenario
+
+_RESULT = "result"
+
+
+@final
+class Served:
+    """A device that is served until `stop`, or until the end of a `with` block.
+
+    Attributes:
+        folder: The folder of the device.
+        sessions: The folders of the sessions that have ended; each has a `result`.
+    """
+
+    def __init__(self, core: _core.ServedDevice, folder: Path) -> None:
+        self._core = core
+        self.folder = folder
+        self.sessions: list[Path] = []
+
+    @property
+    def address(self) -> str:
+        """The URI that clients take."""
+        return self._core.address()
+
+    def cut(self, seed: int = 0) -> None:
+        """Cut the power of the device, and power it on again.
+
+        Args:
+            seed: It draws which of the stores survive that no fence has made durable.
+        """
+        cut(self.folder, seed)
+        self.look()
+
+    def look(self) -> list[str]:
+        """Save the results of sessions that ended in power cuts, and return what went wrong since the last call.
+
+        Raises:
+            CoflashError: A result cannot be saved, or the server has failed.
+        """
+        self._save(self._core.take_ended())
+        problems = self._core.take_problems()
+        if self._core.has_failed():
+            self.stop()
+        return problems
+
+    def stop(self) -> None:
+        """Stop in an orderly way: flush, switch off, save the result. A second call does nothing.
+
+        Raises:
+            CoflashError: The device or a result cannot be written.
+        """
+        self._save(self._core.stop())
+
+    def _save(self, ended: list[tuple[str, _core.RunResult]]) -> None:
+        for session, result in ended:
+            Result.from_core(result).save(Path(session) / _RESULT)
+            self.sessions.append(Path(session))
+
+    def __enter__(self) -> Served:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+
+def serve(
+    scenario: Scenario | str | os.PathLike[str] | None,
+    folder: str | os.PathLike[str],
+    *,
+    size: str | None = None,
+    socket: str | os.PathLike[str] | None = None,
+    listen: str | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    emulate: bool = False,
+    cut_after: str | None = None,
+    seed: int = 0,
+) -> Served:
+    """Serve a device as a network block device; it is made, erased, if the folder has none.
+
+    Args:
+        scenario: The scenario, or the name or file of one. None: that of the device in the folder. For a device that is
+            there already its policies and times may differ, but nothing on which its contents depend.
+        folder: The folder of the device.
+        size: The capacity, such as "8GiB". None: that of the scenario, or of the device.
+        socket: The file of a Unix socket. None: `nbd` in the folder.
+        listen: An address such as "127.0.0.1:10809" instead of a socket.
+        trace: The file of the trace. None: `trace.csv` in the folder of the session.
+        emulate: Whether each answer is held back until the device would give it.
+        cut_after: "writes=N" or "flush=N": cut the power once, in or soon after the Nth write or flush.
+        seed: It draws the step of that cut, and which stores survive.
+
+    Raises:
+        CoflashError: The device cannot be made, opened or recovered, or is one of another scenario.
+    """
+    if scenario is not None and not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    core = None if scenario is None else scenario.core
+    path = Path(folder)
+    served = _core.ServedDevice.start(path, core, size, socket, listen, trace, emulate, cut_after, seed)
+    return Served(served, path)
+
+
+def cut(folder: str | os.PathLike[str], seed: int = 0) -> None:
+    """Cut the power of a device that another process serves, and power it on again.
+
+    Raises:
+        CoflashError: Nobody serves it.
+    """
+    _core.device_cut(folder, seed)
+
+
+@dataclass(frozen=True)
+class Explored:
+    """The states that power cuts may leave of a workload.
+
+    Attributes:
+        changes: Writes and trims of the workload.
+        flushes: Its flushes.
+        states: States that were checked.
+        failed: How many of them the check found wrong.
+        failures: The folders of the first ten of these: each holds the device, and says how it came about.
+    """
+
+    changes: int
+    flushes: int
+    states: int
+    failed: int
+    failures: list[str]
+
+
+def explore(
+    scenario: Scenario | str | os.PathLike[str] | None,
+    folder: str | os.PathLike[str],
+    run: str,
+    check: str,
+    *,
+    size: str | None = None,
+    points: int = 100,
+    seed: int = 0,
+    progress: Callable[[int, int, int], None] | None = None,
+) -> Explored:
+    """Run a workload once, and check the states that power cuts may leave of it. The device stays as it was.
+
+    Both commands find the device in `COFLASH_NBD`, a URI, and its socket in `COFLASH_SOCKET`. The check has the number of
+    flushes before the cut in `COFLASH_FLUSHES`; a state is wrong if the check fails.
+
+    Args:
+        scenario: The scenario, if the folder has no device yet.
+        folder: The folder of the device.
+        run: The command of the workload, for the shell.
+        check: The command of the check.
+        size: The capacity of a new device.
+        points: The number of drawn points, beside those right after flushes.
+        seed: It draws points and states.
+        progress: Called after each state with the number of states so far, of all states, and of failures.
+
+    Raises:
+        CoflashError: The device cannot be made or opened, or the workload fails.
+        KeyboardInterrupt: Control-C was pressed.
+    """
+    if scenario is not None and not isinstance(scenario, Scenario):
+        scenario = Scenario.load(scenario)
+    core = None if scenario is None else scenario.core
+    return Explored(**_core.device_explore(folder, core, size, run, check, points, seed, progress))
+
+
+def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:
+    """Return the scenario of a device, and numbers on its container.
+
+    Raises:
+        CoflashError: There is no device, or it is being served.
+    """
+    scenario, numbers = _core.device_info(folder)
+    return Scenario(scenario), numbers
+
+
+def check(folder: str | os.PathLike[str]) -> list[str]:
+    """Check every record and all data of a device; return what is damaged. Nothing is written.
+
+    Raises:
+        CoflashError: There is no device, or it is being served.
+    """
+    return _core.device_check(folder)
+
+
+def sessions(folder: str | os.PathLike[str]) -> list[Path]:
+    """Return the folders of the sessions of a device that have ended, in order."""
+    found = Path(folder).glob("sessions/*/session.json")
+    return sorted(path.parent for path in found)
+
+
+def twin(session: str | os.PathLike[str], progress: Any = None) -> dict[str, tuple[Any, Any]]:
+    """Simulate a session, and compare all measures; return those that differ, of the session and of the simulation.
+
+    Args:
+        session: The folder of the session.
+        progress: As for [`run`][coflash.run].
+
+    Raises:
+        CoflashError: The session has not ended, or was recorded by another version.
+    """
+    served = Result.load(Path(session) / _RESULT)
+    simulated = Result.from_core(_core.device_twin(session, progress))
+    one, other = (_flat(result.document["metrics"]) for result in (served, simulated))
+    return {key: (one.get(key), other.get(key)) for key in {**one, **other} if one.get(key) != other.get(key)}
+
+
+def _flat(values: dict[str, Any], path: str = "") -> dict[str, Any]:
+    """Return the values of nested tables by their dotted paths."""
+    flat: dict[str, Any] = {}
+    for name, value in values.items():
+        flat |= _flat(value, f"{path}{name}.") if isinstance(value, dict) else {path + name: value}
+    return flat

@@ -1,0 +1,83 @@
+"""Clients of network block devices that others wrote, and a served disk for them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from processes import PATIENCE_S, begin
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = {
+    "fio": "fio",
+    "nbdcopy": "libnbd-bin",
+    "nbdinfo": "libnbd-bin",
+    "qemu-img": "qemu-utils",
+    "qemu-io": "qemu-utils",
+}
+PYTHON_OF_DEBIAN = Path("/usr/bin/python3")
+"""The interpreter for which Debian's libnbd is built."""
+
+
+BEGIN = """\
+import nbd
+def connected():
+    h = nbd.NBD()
+    h.add_meta_context("base:allocation")
+    h.connect_uri({uri!r})
+    return h
+h = connected()
+"""
+
+
+def needs(tool: str) -> None:
+    """Skips the test where a client is missing, and says from where it comes."""
+    if shutil.which(tool) is None:
+        pytest.skip(f"NOT TESTED: {tool} is missing: apt install {PACKAGES[tool]}")
+
+
+def client(tool: str, *arguments: str, status: int = 0) -> str:
+    """What a client says on its standard output."""
+    needs(tool)
+    return _run([tool, *arguments], status)
+
+
+def libnbd(uri: str, script: str) -> str:
+    """Runs a script of libnbd's Python, in which `h` is connected to the disk, and returns what it prints."""
+    if subprocess.run([PYTHON_OF_DEBIAN, "-c", "import nbd"], capture_output=True, check=False).returncode:
+        pytest.skip("NOT TESTED: libnbd's Python is missing: apt install python3-libnbd")
+    return _run([str(PYTHON_OF_DEBIAN), "-c", BEGIN.format(uri=uri) + script], 0)
+
+
+def _run(command: list[str], status: int) -> str:
+    # The environment in which the tests run is none for tools of the system.
+    environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE_S, check=False)
+    assert done.returncode == status, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@contextmanager
+def served(*command: str) -> Iterator[str]:
+    """Runs a command that serves a disk, prints its URI as its first line, and ends with its standard input."""
+    with begin(*command) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        uri = server.stdout.readline().strip()
+        assert uri.startswith("nbd"), f"it did not start: {uri}\n{server.stderr.read() if server.stderr else ''}"
+        yield uri
+        server.stdin.close()
+        assert server.wait(PATIENCE_S) == 0
+
+
+def memory_disk() -> str:
+    """The program that serves a disk in memory."""
+    build = ("cargo", "build", "--quiet", "--locked", "-p", "coflash-nbd", "--example", "memory")
+    subprocess.run(build, cwd=ROOT, check=True)
+    return str(ROOT / "target/debug/examples/memory")
