@@ -190,7 +190,7 @@ pub(super) fn oob(state: &State, operation: Operation, tag: u64) -> Oob {
         Operation::Copy { from, .. } => state.pages[&from.get()].0.lpn,
         _ => Some(Lpn::from_index(tag as usize % 8)),
     };
-    Oob { lpn, sequence: tag, mode: if tag % 5 == 0 { Mode::Fast } else { Mode::Normal } }
+    Oob { lpn, sequence: tag, mode: if tag.is_multiple_of(5) { Mode::Fast } else { Mode::Normal } }
 }
 
 /// Do an operation on a media.
