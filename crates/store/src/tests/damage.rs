@@ -1,11 +1,14 @@
 //! Damaged containers: refused, or sound, or the damaged page is told from all others.
 
 use super::model::{Operation, PAGE_BYTES, State, call, erased, format, look, oob, page_of, slot};
+use crate::cell;
 use crate::disk::{Disk, Disks, FileDisk, MemoryDisk};
+use crate::format::Layout;
 use crate::sabotage::{self, Sabotage};
 use crate::{Format, Store, StoreError, check};
 use coflash_base::Seed;
-use coflash_media::{Access, Cause, Flash, HostPage, Mode, Nvm, Oob, Place, Ppn};
+use coflash_base::seed::RngExt;
+use coflash_media::{Access, BlockId, Cause, Flash, HostPage, Mode, Nvm, Oob, Place, Ppn};
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -94,6 +97,49 @@ fn a_flipped_bit_of_the_data_makes_one_page_unreadable() {
         }
         flip(&memory.data, at, at % 8);
     }
+}
+
+#[test]
+fn cells_that_nobody_wrote_are_refused_or_sound() {
+    let layout = Layout::new(&format());
+    let (mut refused, mut opened) = (0, 0);
+    for seed in 0..4000 {
+        let mut stream = Seed(seed).stream("cells");
+        let (memory, _) = filled(true);
+        for _ in 0..stream.random_range(1..4) {
+            let table =
+                [&layout.blocks, &layout.words, &layout.slots, &layout.pages][stream.random_range(0..4)];
+            let at = table.at(stream.random_range(0..table.cells));
+            // Mostly small numbers: they are nearly right.
+            let mut cell = (0..table.cell_bytes).map(|_| stream.random_range(0..4)).collect::<Vec<u8>>();
+            let fields = cell.len() - 4;
+            for byte in &mut cell[..fields] {
+                *byte *= stream.random_range(0..2);
+                *byte = if stream.random_range(0..40) == 0 { stream.random() } else { *byte };
+            }
+            let checksum = cell::checksum(&cell[..fields], at, layout.seed);
+            cell[fields..].copy_from_slice(&checksum.to_le_bytes());
+            memory.metadata.write_at(&cell, at).expect("it is memory");
+        }
+        match Store::open(refs(&memory)) {
+            Ok((mut store, contents)) => {
+                opened += 1;
+                let _ = look(&mut store, &contents);
+                let _ = store.scrub();
+                for block in 0..super::model::BLOCKS {
+                    let page = store.layout.geometry.page(BlockId::new(block), 0);
+                    store.erase(BlockId::new(block), Cause::Gc, ()).expect("memory does not fail");
+                    store.program(page, plain(99), Place::Host, Cause::Host, ()).expect("it is erased");
+                }
+                store.close().expect("memory does not fail");
+                // An older erase count may bring back what was erased.
+                let _ = Store::open(refs(&memory));
+            }
+            Err(StoreError::Damaged(_)) => refused += 1,
+            Err(other) => panic!("seed {seed}: {other}"),
+        }
+    }
+    assert!(refused > 500 && opened > 500, "{refused} refused, {opened} opened");
 }
 
 fn plain(sequence: u64) -> Oob {
