@@ -447,9 +447,13 @@ impl<D: Disk> Nvm for Store<D> {
 
     fn store(&mut self, word: u32, value: u64) {
         if self.power.take(1) == 1 {
-            let was = self.tables.words[word as usize];
-            self.power.undecided.push(Undecided::Word { word, was, is: value });
-            self.set_word(word, value);
+            // A failure is kept for the caller to find.
+            let _ = self.latching(|store| {
+                let was = store.tables.words[word as usize];
+                store.power.undecided.push(Undecided::Word { word, was, is: value });
+                store.set_word(word, value);
+                store.end_operation()
+            });
         }
     }
 
