@@ -209,6 +209,9 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             media.access(self.place(slot), Access::Fill { from: page.to }, after);
             let page = Cached { lpn: page.lpn, slot };
             self.scheme.cached_clean(page, &mut self.cache, &mut self.below);
+            if self.cache.is_dirty(slot) {
+                self.metadata.written(page, false, media);
+            }
         }
         Ok(Some(done))
     }

@@ -179,6 +179,9 @@ impl Subject {
     fn barrier(&mut self) -> Result<(), ImageError> {
         let let_go: Vec<_> = (0..self.pages()).map(|page| self.is_let_go(page)).collect();
         self.device.flush()?;
+        if self.is_dead() {
+            return Ok(());
+        }
         for (truth, _) in std::iter::zip(&mut self.truth, let_go).filter(|(_, let_go)| !let_go) {
             let newest = *truth.may.last().expect("it is something");
             truth.may = vec![newest];

@@ -70,7 +70,7 @@ const TABLE: &[(State, Event, [(State, Cost); 5])] = &[
     (S000, HostDrops,     [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
     (S000, Flush,         [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
     (S000, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S000, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]), // a trim is not durable
+    (S000, Restart,       [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]), // a trim is durable
     (S001, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing)]),
     (S001, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
     (S001, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
@@ -118,7 +118,8 @@ impl Scene {
         setup.cache.volatile = true;
         setup.cache.read_allocate = false;
         let setup = setup.fit(5, 1);
-        let mut device = Checked::device(&setup);
+        let media = setup.image().with_power_switch(setup.layout().words());
+        let mut device = Checked::new(setup.device(), media, setup.geometry.dies());
         device.set_the_scene();
         let mut scene = Self { device, setup };
         let path: &[Event] = match state {
