@@ -115,7 +115,7 @@ impl<D: Disk> Store<D> {
         self.step()?;
         let extent = match extent {
             Some(extent) => extent,
-            None => self.take(|store| &mut store.extents)?.expect("there are more extents than blocks"),
+            None => self.take_extent()?,
         };
         let is_torn = self.power.is_off();
         if !is_torn {
@@ -179,14 +179,24 @@ impl<D: Disk> Store<D> {
         Ok(cell)
     }
 
-    /// Take a page for a slot. Firmware that never fences would use all of them up: memory may write back what it holds.
-    fn take_slot_page(&mut self) -> Result<u32, StoreError> {
-        if let Some(location) = self.take(|store| &mut store.slot_pages)? {
-            return Ok(location);
+    fn take_extent(&mut self) -> Result<u32, StoreError> {
+        if self.extents.free() == 0 {
+            self.free_places()?;
         }
-        self.decide();
-        let location = self.take(|store| &mut store.slot_pages)?;
-        Ok(location.expect("there are more pages than slots"))
+        Ok(self.extents.take().expect("there are more extents than blocks"))
+    }
+
+    /// Take a page for a slot. One is kept for a restart, which writes slots anew one by one.
+    fn take_slot_page(&mut self) -> Result<u32, StoreError> {
+        if self.slot_pages.free() < 2 {
+            self.free_places()?;
+        }
+        // Firmware that never fences uses all of them up: memory may write back what it holds.
+        if self.slot_pages.free() < 2 {
+            self.decide();
+            self.free_places()?;
+        }
+        Ok(self.slot_pages.take().expect("there are more pages than slots"))
     }
 
     pub(crate) fn set_word(&mut self, word: u32, value: u64) {
