@@ -3,6 +3,7 @@
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::ops::Deref;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,7 +39,8 @@ pub trait Disk {
 /// The unit of an atomic write.
 pub const SECTOR_BYTES: usize = 512;
 
-impl<D: Disk> Disk for &D {
+/// A disk that is shared: a thread of its own may sync while others read.
+impl<P: Deref<Target: Disk>> Disk for P {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         (**self).read_at(bytes, offset)
     }
@@ -184,6 +186,12 @@ impl MemoryDisk {
 
     fn bytes(&self) -> MutexGuard<'_, Vec<u8>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for MemoryDisk {
+    fn clone(&self) -> Self {
+        Self::new(self.to_vec())
     }
 }
 
