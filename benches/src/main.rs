@@ -1,5 +1,5 @@
 //! The benchmark table: requests and page programs per second, bytes of state per physical page, peak memory; then the
-//! pace of all readers and generators.
+//! pace of all readers and generators, and of a container of bytes.
 //!
 //! Each row runs in its own process, which isolates its peak memory, and several times: the table shows the median and
 //! the range. `coflash-bench [ROW...]` runs the rows whose names begin with `ROW`.
@@ -9,6 +9,7 @@
 mod generating;
 mod parsing;
 mod rows;
+mod storing;
 
 use rows::{Row, rows};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! The rows of the table.
 
 use crate::Measured;
-use crate::{generating, parsing};
+use crate::{generating, parsing, storing};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_hybrid::WritePolicy;
@@ -20,7 +20,7 @@ pub(crate) struct Row {
     pub(crate) run: Box<dyn Fn() -> Measured>,
 }
 
-fn row(name: impl Into<String>, run: impl Fn() -> Measured + 'static) -> Row {
+pub(crate) fn row(name: impl Into<String>, run: impl Fn() -> Measured + 'static) -> Row {
     Row { name: name.into(), run: Box::new(run) }
 }
 
@@ -73,6 +73,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.push(row("8 phases", generating::phases));
     rows.push(row("8 tenants", generating::tenants));
     rows.push(row("like", generating::like));
+    rows.extend(storing::rows());
     rows
 }
 

@@ -19,7 +19,8 @@ pub(crate) trait Cell: Sized + Default {
 /// The size of the largest cell.
 pub(crate) const CELL_BYTES_MAX: usize = PageCell::BYTES;
 
-fn checksum(bytes: &[u8], at: u64, seed: u32) -> u32 {
+/// The checksum of the fields of a cell.
+pub(crate) fn checksum(bytes: &[u8], at: u64, seed: u32) -> u32 {
     crc32c::crc32c_append(seed ^ (at as u32) ^ ((at >> 32) as u32), bytes)
 }
 

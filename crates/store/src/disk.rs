@@ -187,6 +187,12 @@ impl MemoryDisk {
     }
 }
 
+impl Clone for MemoryDisk {
+    fn clone(&self) -> Self {
+        Self::new(self.to_vec())
+    }
+}
+
 impl Disk for MemoryDisk {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         let all = self.bytes();

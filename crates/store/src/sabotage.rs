@@ -34,8 +34,8 @@ mod in_tests {
     /// Do something with a mistake.
     pub(crate) fn with<T>(sabotage: Option<Sabotage>, work: impl FnOnce() -> T) -> T {
         MADE.set(sabotage);
-        let done = work();
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
         MADE.set(None);
-        done
+        done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     }
 }

@@ -113,14 +113,19 @@ impl<D: Disk> Reader<'_, D> {
         if block.cell.torn {
             return Ok(Some((page, None)));
         }
-        let is_current = cell.generation == block.cell.generation || is_sabotaged(Sabotage::NoGeneration);
-        if !cell.is_there || block.cell.extent.is_none() || !is_current {
-            return if cell.generation > block.cell.generation {
-                let (ahead, behind) = (cell.generation, block.cell.generation);
-                Err(format!("it is of generation {ahead}, and its block of generation {behind}"))
-            } else {
-                Ok(None)
-            };
+        let BlockCell { extent, generation, .. } = block.cell;
+        if cell.is_there && cell.generation > generation {
+            return Err(format!(
+                "it is of generation {}, and its block of generation {generation}",
+                cell.generation
+            ));
+        }
+        let is_current = cell.generation == generation || is_sabotaged(Sabotage::NoGeneration);
+        if !cell.is_there || !is_current {
+            return Ok(None);
+        }
+        if extent.is_none() {
+            return Err("its block has no extent".to_owned());
         }
         if index != block.filled {
             return Err("pages before it are erased".to_owned());

@@ -190,7 +190,7 @@ pub(super) fn oob(state: &State, operation: Operation, tag: u64) -> Oob {
         Operation::Copy { from, .. } => state.pages[&from.get()].0.lpn,
         _ => Some(Lpn::from_index(tag as usize % 8)),
     };
-    Oob { lpn, sequence: tag, mode: if tag % 5 == 0 { Mode::Fast } else { Mode::Normal } }
+    Oob { lpn, sequence: tag, mode: if tag.is_multiple_of(5) { Mode::Fast } else { Mode::Normal } }
 }
 
 /// Do an operation on a media.
@@ -254,6 +254,5 @@ pub(super) fn look<D: Disk>(store: &mut Store<D>, contents: &Contents) -> Result
         store.access(slot(number), Access::Read { to: Place::Host }, ());
         state.slots.push(store.host_reads().to_vec());
     }
-    assert!(!store.take_slot_damage(), "no slot is damaged");
-    Ok(state)
+    if store.take_slot_damage() { Err(StoreError::Unreadable(Ppn::new(0))) } else { Ok(state) }
 }

@@ -1,0 +1,294 @@
+//! Damaged containers: refused, or sound, or the damaged page is told from all others.
+
+use super::model::{Operation, PAGE_BYTES, State, call, erased, format, look, oob, page_of, slot};
+use crate::cell;
+use crate::disk::{Disk, Disks, FileDisk, MemoryDisk};
+use crate::format::Layout;
+use crate::sabotage::{self, Sabotage};
+use crate::{Format, Store, StoreError, check};
+use coflash_base::Seed;
+use coflash_base::seed::RngExt;
+use coflash_media::{Access, BlockId, Cause, Flash, HostPage, Mode, Nvm, Oob, Place, Ppn};
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn refs<D>(disks: &Disks<D>) -> Disks<&D> {
+    Disks { data: &disks.data, metadata: &disks.metadata }
+}
+
+/// A container with some data, what it holds, and whether it was closed.
+fn filled(is_closed: bool) -> (Disks<MemoryDisk>, State) {
+    let memory = erased();
+    let (mut store, _) = Store::open(refs(&memory)).expect("the container is whole");
+    let (mut state, mut stream) = (State::erased(), Seed(3).stream("damage"));
+    for tag in 1..60 {
+        let operation = state.draw(tag, &mut stream);
+        let oob = oob(&state, operation, tag);
+        state.apply(operation, oob);
+        call(&mut store, operation, oob).expect("memory does not fail");
+        if tag % 8 == 0 {
+            store.sync_point().expect("memory does not fail");
+        }
+    }
+    store.sync_point().expect("memory does not fail");
+    if is_closed {
+        store.close().expect("memory does not fail");
+    }
+    (memory, state)
+}
+
+/// Flip a bit of a disk.
+fn flip(disk: &MemoryDisk, at: usize, bit: usize) {
+    let mut byte = [0];
+    disk.read_at(&mut byte, at as u64).expect("it is memory");
+    disk.write_at(&[byte[0] ^ 1 << bit], at as u64).expect("it is memory");
+}
+
+#[test]
+fn a_flipped_bit_of_the_metadata_is_found_or_does_no_harm() {
+    for is_closed in [true, false] {
+        let (memory, state) = filled(is_closed);
+        let (mut refused, size) = (0, memory.metadata.to_vec().len());
+        // The superblocks are mostly empty.
+        let is_of_interest = |at: &usize| *at >= 64 << 10 || at % (32 << 10) < 1024 || at.is_multiple_of(61);
+        for at in (0..size).filter(is_of_interest) {
+            flip(&memory.metadata, at, at % 8);
+            let before = memory.clone();
+            match Store::open(refs(&memory)) {
+                Ok((mut store, contents)) => {
+                    let found = look(&mut store, &contents).expect("all is readable");
+                    assert!(found == state, "byte {at} of {size}, closed: {is_closed}");
+                    memory.metadata.write_at(&before.metadata.to_vec(), 0).expect("it is memory");
+                    memory.data.write_at(&before.data.to_vec(), 0).expect("it is memory");
+                }
+                Err(StoreError::Damaged(findings)) => {
+                    assert!(!findings.is_empty());
+                    refused += 1;
+                }
+                Err(other) => panic!("byte {at}: {other}"),
+            }
+            flip(&memory.metadata, at, at % 8);
+        }
+        assert!(refused > 500, "{refused} flips were found");
+    }
+}
+
+#[test]
+fn a_flipped_bit_of_the_data_makes_one_page_unreadable() {
+    let (memory, state) = filled(true);
+    for at in (0..memory.data.to_vec().len()).step_by(97) {
+        flip(&memory.data, at, at % 8);
+        let (mut store, contents) = Store::open(refs(&memory)).expect("tables are whole");
+        let damaged = store.scrub();
+        assert!(damaged.len() <= 1);
+        assert_eq!(check(&memory).expect("it is a container"), damaged);
+        for &(page, _) in &contents.pages {
+            let read = store.read(page, Place::Host, Cause::Host, ());
+            let is_damaged =
+                damaged.iter().any(|found| found.part == "page" && found.number == u64::from(page.get()));
+            assert_eq!(read.err(), is_damaged.then_some(StoreError::Unreadable(page)));
+            assert!(is_damaged || store.host_reads() == state.pages[&page.get()].1);
+        }
+        for number in 0..super::model::SLOTS {
+            store.access(slot(number), Access::Read { to: Place::Host }, ());
+            let is_damaged =
+                damaged.iter().any(|found| found.part == "slot" && found.number == u64::from(number));
+            assert_eq!(store.take_slot_damage(), is_damaged);
+        }
+        flip(&memory.data, at, at % 8);
+    }
+}
+
+#[test]
+fn cells_that_nobody_wrote_are_refused_or_sound() {
+    let layout = Layout::new(&format());
+    let (mut refused, mut opened) = (0, 0);
+    for seed in 0..4000 {
+        let mut stream = Seed(seed).stream("cells");
+        let (memory, _) = filled(true);
+        for _ in 0..stream.random_range(1..4) {
+            let table =
+                [&layout.blocks, &layout.words, &layout.slots, &layout.pages][stream.random_range(0..4)];
+            let at = table.at(stream.random_range(0..table.cells));
+            // Mostly small numbers: they are nearly right.
+            let mut cell = (0..table.cell_bytes).map(|_| stream.random_range(0..4)).collect::<Vec<u8>>();
+            let fields = cell.len() - 4;
+            for byte in &mut cell[..fields] {
+                *byte *= stream.random_range(0..2);
+                *byte = if stream.random_range(0..40) == 0 { stream.random() } else { *byte };
+            }
+            let checksum = cell::checksum(&cell[..fields], at, layout.seed);
+            cell[fields..].copy_from_slice(&checksum.to_le_bytes());
+            memory.metadata.write_at(&cell, at).expect("it is memory");
+        }
+        match Store::open(refs(&memory)) {
+            Ok((mut store, contents)) => {
+                opened += 1;
+                let _ = look(&mut store, &contents);
+                let _ = store.scrub();
+                for block in 0..super::model::BLOCKS {
+                    let page = store.layout.geometry.page(BlockId::new(block), 0);
+                    store.erase(BlockId::new(block), Cause::Gc, ()).expect("memory does not fail");
+                    store.program(page, plain(99), Place::Host, Cause::Host, ()).expect("it is erased");
+                }
+                store.close().expect("memory does not fail");
+                // An older erase count may bring back what was erased.
+                let _ = Store::open(refs(&memory));
+            }
+            Err(StoreError::Damaged(_)) => refused += 1,
+            Err(other) => panic!("seed {seed}: {other}"),
+        }
+    }
+    assert!(refused > 500 && opened > 500, "{refused} refused, {opened} opened");
+}
+
+fn plain(sequence: u64) -> Oob {
+    Oob { lpn: None, sequence, mode: Mode::Normal }
+}
+
+/// Damage a page, and send it through GC, a slot and an eviction; tells whether any of these makes it readable.
+fn is_laundered() -> bool {
+    let memory = erased();
+    let (mut store, _) = Store::open(refs(&memory)).expect("the container is whole");
+    let [first, copy, from_slot] = [0, 1, 2].map(Ppn::new);
+    store.host_writes(0, &page_of(1));
+    store.program(first, plain(1), Place::Host, Cause::Host, ()).expect("it is erased");
+    store.access(slot(0), Access::WriteNew { from: Place::Host }, ());
+    store.sync_point().expect("memory does not fail");
+    for page in 0..memory.data.to_vec().len() / PAGE_BYTES {
+        flip(&memory.data, page * PAGE_BYTES + 5, 0);
+    }
+    store.copy(first, copy, plain(2), Cause::Gc, ()).expect("a damaged page is copied as it is");
+    // A part that is written does not make the rest sound.
+    store.host_writes(0, &[1]);
+    store.access(slot(0), Access::Write { from: Place::Host }, ());
+    store.program(from_slot, plain(3), Place::Slot(slot(0)), Cause::Evict, ()).expect("it is erased");
+    let is_readable = |store: &mut Store<_>, page| {
+        store.read(page, Place::Host, Cause::Host, ()) != Err(StoreError::Unreadable(page))
+    };
+    let reads = [first, copy, from_slot].map(|page| is_readable(&mut store, page));
+    // The end of the process does not take the copies for unfinished writes.
+    store.write_out().expect("memory does not fail");
+    drop(store);
+    let (mut store, contents) = Store::open(refs(&memory)).expect("the container is whole");
+    assert_eq!(contents.pages.len(), 3);
+    reads.contains(&true) || [first, copy, from_slot].into_iter().any(|page| is_readable(&mut store, page))
+}
+
+#[test]
+fn damaged_data_stays_damaged() {
+    assert!(!is_laundered());
+    assert!(sabotage::with(Some(Sabotage::RecomputedChecksum), is_laundered));
+}
+
+/// A disk that may be full.
+struct FullDisk<'a>(&'a MemoryDisk, &'a AtomicBool);
+
+impl FullDisk<'_> {
+    fn room(&self) -> io::Result<()> {
+        if self.1.load(Ordering::Relaxed) { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+    }
+}
+
+impl Disk for FullDisk<'_> {
+    fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+        self.0.read_at(bytes, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.room()?;
+        self.0.write_at(bytes, offset)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.room()
+    }
+
+    fn size_bytes(&self) -> io::Result<u64> {
+        self.0.size_bytes()
+    }
+}
+
+#[test]
+fn after_a_failed_write_the_store_is_read_only() {
+    let (memory, is_full) = (erased(), AtomicBool::new(false));
+    let disks =
+        Disks { data: FullDisk(&memory.data, &is_full), metadata: FullDisk(&memory.metadata, &is_full) };
+    let (mut store, _) = Store::open(disks).expect("the container is whole");
+    store.host_writes(0, &page_of(1));
+    store.program(Ppn::new(0), plain(1), Place::Host, Cause::Host, ()).expect("there is room");
+    store.access(slot(1), Access::WriteNew { from: Place::Host }, ());
+    is_full.store(true, Ordering::Relaxed);
+    let failure = store.program(Ppn::new(1), plain(2), Place::Host, Cause::Host, ()).expect_err("it is full");
+    assert_eq!(failure.to_string(), "programming a page failed: no storage space");
+    // It stays so when there is room again, and what is there can be read.
+    is_full.store(false, Ordering::Relaxed);
+    assert_eq!(store.sync_point().as_ref(), Err(&failure));
+    assert_eq!(store.failure(), Some(&failure));
+    store.host_writes(0, &page_of(2));
+    store.read(Ppn::new(0), Place::Host, Cause::Host, ()).expect("reads go on");
+    assert_eq!(store.host_reads(), page_of(1));
+    store.host_writes(0, &page_of(2));
+    store.access(slot(1), Access::Read { to: Place::Host }, ());
+    assert_eq!(store.host_reads(), page_of(1));
+}
+
+#[test]
+fn what_is_no_container_is_refused() {
+    let refused = |disks: &Disks<MemoryDisk>| Store::open(refs(disks)).expect_err("it is none").to_string();
+    let nothing = Disks::<MemoryDisk>::default();
+    assert_eq!(refused(&nothing), "this is no container of coflash, or its creation was interrupted");
+    let (short, _) = filled(true);
+    let metadata = short.metadata.to_vec();
+    let short = Disks { metadata: MemoryDisk::new(metadata[..metadata.len() - 1].to_vec()), ..short };
+    let (there, all) = (metadata.len() - 1, metadata.len());
+    assert_eq!(
+        refused(&short),
+        format!("the container is damaged: metadata file 0: it has {there} B of {all}")
+    );
+    let (later, _) = filled(true);
+    [0, 32 << 10].into_iter().for_each(|at| later.metadata.write_at(&[2], at + 8).expect("it is memory"));
+    assert_eq!(refused(&later), "a container of version 2 was given; version 1 is allowed");
+    let created = |format: &Format| {
+        Store::create(Disks::<MemoryDisk>::default(), format).expect_err("it is not allowed").to_string()
+    };
+    assert_eq!(
+        created(&Format { logical_bytes: 1000, ..format() }),
+        "a capacity of 1000 B was given; a multiple of 1024 B up to 15360 B is allowed"
+    );
+    assert_eq!(
+        created(&Format { slots: 16, ..format() }),
+        "16 slots were given; at most one for each of 15 pages is allowed"
+    );
+    let large = created(&Format { scenario: "#".repeat(40_000), ..format() });
+    assert!(large.ends_with("B was given; 32740 B is allowed"), "{large}");
+}
+
+#[test]
+fn files_are_the_owners_alone_and_locked() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = std::env::temp_dir().join(format!("coflash-store-{}", std::process::id()));
+    std::fs::create_dir(&folder).expect("it is new");
+    let files = Disks::<FileDisk>::create(&folder).expect("the folder is empty");
+    drop(Store::create(files, &format()).expect("there is room"));
+    let (mut store, _) =
+        Store::open(Disks::<FileDisk>::open(&folder).expect("they are there")).expect("it is whole");
+    let mode = std::fs::metadata(folder.join("data")).expect("it is there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+    let again = Disks::<FileDisk>::open(&folder).expect_err("it is open").to_string();
+    assert!(again.ends_with("data: another process has it open"), "{again}");
+    Disks::<FileDisk>::create(&folder).expect_err("it is there");
+    store.host_writes(0, &page_of(1));
+    call(&mut store, Operation::Program { page: Ppn::new(0), tag: 1, half: false }, plain(1))
+        .expect("there is room");
+    store.write_out().expect("there is room");
+    drop(store);
+    let (mut store, contents) =
+        Store::open(Disks::<FileDisk>::open(&folder).expect("they are there")).expect("it is whole");
+    assert_eq!(look(&mut store, &contents).expect("all is readable").pages[&0].1, page_of(1));
+    drop(store);
+    std::fs::rename(folder.join("data"), folder.join("elsewhere")).expect("it is there");
+    std::os::unix::fs::symlink(folder.join("elsewhere"), folder.join("data")).expect("the name is free");
+    Disks::<FileDisk>::open(&folder).expect_err("a link is not followed");
+    std::fs::remove_dir_all(&folder).expect("it is there");
+}
