@@ -39,7 +39,7 @@ test: ## Set up, and run all that is checked
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line rust-checks python-checks
 	@$(MAKE) --no-print-directory python-tests
 
-storm: prerequisites ## Cut power a million times under cdm-consistent and OP-FCL (CUTS=1000000)
+storm: prerequisites ## Cut power a million times under every scheme and OP-FCL (CUTS=1000000)
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
 
 # What survives is a finding and no failure: 2 is its exit code.

@@ -86,7 +86,9 @@ pub trait Level<M: Media> {
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error>;
 
-    /// Trim a page. Returns the earliest moment at which the next page of the request may be trimmed.
+    /// Trim a page. It reads as never written from the answer on, also after a restart or a power cut of the device
+    /// (`cdm-consistent`: from the commit on). Returns the earliest moment at which the next page of the request may be
+    /// trimmed.
     ///
     /// # Errors
     /// A flash operation failed.

@@ -42,11 +42,13 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let index = if slots > 0 { 4 * logical_pages } else { 0 };
     // The notified state of each page, and the queued notices.
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
+    // A bit for each trimmed page.
+    let metadata = logical_pages / 8;
     // Where the superseded flash copy of each page lay, and a bit for each page there.
     let superseded = 4 * logical_pages + pages / 8;
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
-            superseded + 20 * slots + logical_pages / 8 + 4 * u64::from(config.deletions_max.get())
+            superseded + 20 * slots + 4 * u64::from(config.deletions_max.get())
         }
         // The age of each page, and a list of sole copies.
         CooperationConfig::Cdm(_)
@@ -63,6 +65,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         + 256 * dies
         + index
         + (24 + told) * slots
+        + metadata
         + cooperation
         + scenario.hybrid.as_ref().map_or(0, |hybrid| tier_bytes(hybrid, pages))
 }

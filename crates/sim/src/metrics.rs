@@ -7,6 +7,7 @@ use coflash_base::measure::{Report, SectionInfo, Value, ratio};
 use coflash_ftl::{FtlCounters, Programs};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
+use coflash_level::nvm::MetadataCounters;
 use coflash_level::{CacheCounters, DropCounters, HOST_BUFFER, link_sections};
 use coflash_media::disk::DiskCounters;
 use coflash_media::{DieTime, DiskTime};
@@ -142,6 +143,7 @@ pub fn sections() -> Vec<&'static SectionInfo> {
     ];
     const LEVELS: &[&SectionInfo] = &[
         &CacheCounters::INFO,
+        &MetadataCounters::INFO,
         &TierCounters::INFO,
         &DiskCounters::INFO,
         &DiskTime::INFO,

@@ -333,6 +333,19 @@ class Cache(Record):
     """Pages written below, for any reason."""
 
 
+class Metadata(Record):
+    """The metadata of a device's cache and of its trims, which recovery after a power cut reads.
+
+    Each store is of 8 bytes.
+    """
+
+    stores: int
+    """Stores of labels of slots, bits of trimmed pages, and commits."""
+
+    fences: int
+    """Fences: data and metadata stored before are durable before what is stored after."""
+
+
 class Hybrid(Record):
     """Flash holds a read cache of clean pages and a write cache of dirty pages.
 
@@ -751,6 +764,7 @@ class Metrics(Record):
 
     programs_pages: ProgramsPages
     cache: Cache
+    metadata: Metadata
     hybrid: Hybrid
     host_buffer: HostBuffer
     shadows: Shadows

@@ -11,9 +11,9 @@ coflash_base::measures! {
     /// The metadata of a device's cache and of its trims, which recovery after a power cut reads. Each store is of 8 bytes.
     pub struct MetadataCounters in "metadata", "Metadata in non-volatile memory" {
         /// Stores of labels of slots, bits of trimmed pages, and commits.
-        stores: u64, "stores of metadata";
+        stores: u64, "stores of metadata", cost, rare;
         /// Fences: data and metadata stored before are durable before what is stored after.
-        fences: u64, "fences";
+        fences: u64, "fences", cost, rare;
     }
 }
 

@@ -1,6 +1,7 @@
 //! Devices whose every answered write and trim survives: those without a cache, and those with a non-volatile one, under
 //! every scheme but `cdm-consistent`. Of the request under way each word is old or new.
 
+use crate::storms;
 use crate::subject::BLANK;
 use crate::support::{
     Call, Checked, Named, Operation, PAGE_BYTES, Page, Setup, Tap, Tapped, Then, content, lpn, part,
@@ -288,14 +289,16 @@ fn what_is_answered_survives_a_cut_at_every_step() {
     assert!(states > 100_000, "{states} states are too few");
 }
 
-/// A long random run, cut again and again, recovery included. Tells how many cuts there were.
-fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<u64, String> {
+const CUTS_PER_STORM: u32 = 20;
+
+/// A long random run, cut again and again, recovery included. Tells how many cuts and how many dropped pages there were.
+fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<(u64, u64), String> {
     let mut stream = Seed(seed).stream("storm");
     let setup = draw(scheme, &mut stream);
     let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
     let mut subject = Subject::full(&setup, sabotage);
-    let mut cuts = 0;
-    for _ in 0..20 {
+    let (mut cuts, mut drops) = (0, 0);
+    for _ in 0..CUTS_PER_STORM {
         subject.image().cut_after(stream.random_range(0..400));
         while !subject.is_dead() {
             let operation = Operation::draw(&mut stream, subject.device.pages());
@@ -304,6 +307,7 @@ fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<u64, String> {
                 subject.device.assert_invariants();
             }
         }
+        drops += subject.device.count("gc_drops_pages");
         subject.image().restart(|_| stream.random());
         let describe = |problem| format!("storm {seed} of {scheme}, {setup:?}: {problem}");
         while stream.random_range(0..3_u32) == 0 {
@@ -315,18 +319,19 @@ fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<u64, String> {
         cuts += 1;
         subject.recover().map_err(describe)?;
     }
-    Ok(cuts)
+    Ok((cuts, drops))
 }
 
 #[test]
 fn what_is_answered_survives_storms() {
-    let mut cuts = 0;
-    for scheme in SCHEMES {
-        for seed in 0..30 {
-            cuts += storm(scheme, seed, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+    let (mut cuts, mut drops) = (0, 0);
+    for seed in 0..storms::cuts() / u64::from(CUTS_PER_STORM) / SCHEMES.len() as u64 {
+        for scheme in SCHEMES {
+            let storm = storm(scheme, seed, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
+            (cuts, drops) = (cuts + storm.0, drops + storm.1);
         }
     }
-    assert!(cuts > 10_000, "{cuts} cuts");
+    assert!(cuts > storms::cuts() && drops > storms::cuts() / 10, "{cuts} cuts, {drops} pages dropped");
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<(u64, u64), String>
 const CUTS_PER_STORM: u32 = 40;
 
 /// Cuts in the test suite; `COFLASH_STORM_CUTS` asks for more.
-fn cuts() -> u64 {
+pub(crate) fn cuts() -> u64 {
     std::env::var("COFLASH_STORM_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(20_000)
 }
 

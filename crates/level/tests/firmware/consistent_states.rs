@@ -1,111 +1,19 @@
 //! The states of consistent CDM as a table (beside this file): every state of a page and every event, with the state
 //! after it, everything that flash and the cache's memory were told, in order, and everything that was counted.
 
+use crate::noted::Noted;
 use crate::support::{
-    COUNTERS, Call, Checked, Operation, Page, PastCache, Setup, Tap, Tapped, Then, V, W, X, Y, Z,
-    assert_refused, lpn, name, risen,
+    COUNTERS, Checked, Operation, Page, PastCache, Setup, Tapped, V, W, X, Y, Z, assert_refused, risen,
 };
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Lpn};
 use coflash_ftl::{CopyAll, Io, Trigger};
 use coflash_level::Device;
-use coflash_level::nvm::{Epoch, Label, Layout};
-use coflash_media::image::{Image, ImageError};
-use coflash_media::{Access, Contents, Place};
+use coflash_media::Contents;
+use coflash_media::image::Image;
 
 const SLOTS: u32 = 4;
 const DELETIONS: u32 = 3;
-
-/// Words of memory, and in words what was done to them, to slots and to flash.
-struct Noted {
-    words: Vec<u64>,
-    layout: Layout,
-    log: Vec<String>,
-}
-
-impl Noted {
-    fn label(&self, word: u32) -> Label {
-        Label::decode(self.words[word as usize]).expect("a label")
-    }
-
-    /// The page that a label names.
-    fn page(&self, word: u32) -> String {
-        match self.label(word) {
-            Label::Free => "nothing".to_owned(),
-            Label::Clean(page) | Label::Data(page, _) | Label::Deleted(page, _) => name(page),
-        }
-    }
-
-    fn note(&mut self, what: &str, page: &str) {
-        self.log.push(format!("{what} {page}"));
-    }
-
-    fn note_data(&mut self, slot: u32) {
-        let page = self.page(self.layout.slot(slot));
-        self.note("data", &page);
-    }
-
-    fn is_deleted(&self, page: Lpn) -> bool {
-        (0..self.layout.deletions).any(
-            |entry| matches!(self.label(self.layout.deletion(entry)), Label::Deleted(of, _) if of == page),
-        )
-    }
-
-    fn store(&mut self, word: u32, value: u64) {
-        let layout = self.layout;
-        let (first_deletion, first_absence) = (layout.deletion(0), layout.absence(lpn(0)).0);
-        let is_label = (1..first_absence).contains(&word);
-        let before = if is_label { self.page(word) } else { String::new() };
-        let old = std::mem::replace(&mut self.words[word as usize], value);
-        if word == Layout::COMMITTED {
-            assert_eq!(value, old + 1, "one epoch after the other");
-            self.log.push("commit".to_owned());
-        } else if word >= first_absence {
-            for bit in (0..64).filter(|bit| (old ^ value) >> bit & 1 == 1) {
-                let what = if value >> bit & 1 == 1 { "absent" } else { "present" };
-                self.note(what, &name(lpn((word - first_absence) * 64 + bit)));
-            }
-        } else {
-            let (page, committed) = (self.page(word), Epoch(self.words[0] as u32));
-            match self.label(word) {
-                Label::Free if word < first_deletion => self.note("free", &before),
-                Label::Free => self.note("forget", &before),
-                Label::Clean(_) => self.note("clean", &page),
-                Label::Data(_, epoch) if epoch <= committed => self.note("committed", &page),
-                Label::Data(_, epoch) => {
-                    assert_eq!(epoch, committed.next(), "the epoch to be committed next");
-                    self.note("uncommitted", &page);
-                }
-                Label::Deleted(_, epoch) => {
-                    assert_eq!(epoch, committed.next(), "the epoch to be committed next");
-                    self.note("delete", &page);
-                }
-            }
-        }
-    }
-}
-
-impl Tap<Image> for Noted {
-    fn hear(&mut self, call: Call, image: &mut Image) -> Then<ImageError> {
-        let named = |page: Option<Lpn>| name(page.expect("a page of data"));
-        match call {
-            Call::Read(page, to, _) => {
-                self.note("read", &named(image.owner(page)));
-                if let Place::Slot(slot) = to {
-                    self.note_data(slot.number);
-                }
-            }
-            Call::Program(_, oob, ..) => self.note("program", &named(oob.lpn)),
-            Call::Copy(_, _, oob, _) => self.note("copy", &named(oob.lpn)),
-            Call::Erase(..) => self.log.push("erase".to_owned()),
-            Call::Access(_, Access::Read { .. }) => {}
-            Call::Access(slot, _) => self.note_data(slot.number),
-            Call::Store(word, value) => self.store(word, value),
-            Call::Fence => self.log.push("fence".to_owned()),
-        }
-        Then::Goes
-    }
-}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
@@ -202,9 +110,7 @@ impl Scene {
         );
         let mut setup = Setup::oldest_first().with_slots(SLOTS).with_scheme(&scheme);
         setup.gc.trigger = Trigger::Operation;
-        let layout = setup.layout();
-        let noted = Noted { words: vec![0; layout.words() as usize], layout, log: Vec::new() };
-        let media = Tapped { inner: setup.image(), tap: noted };
+        let media = Tapped { inner: setup.image(), tap: Noted::new(setup.layout()) };
         let mut device = Checked::new(setup.device(), media, setup.geometry.dies());
         device.set_the_scene();
         device.write_past_cache(V);

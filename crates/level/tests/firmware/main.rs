@@ -10,6 +10,8 @@ mod host_buffer;
 mod lagging_states;
 mod link;
 mod media;
+mod metadata;
+mod noted;
 mod restart;
 mod same_as_in_device;
 mod shadow_states;

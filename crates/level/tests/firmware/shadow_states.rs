@@ -70,7 +70,7 @@ const TABLE: &[(State, Event, [(State, Cost); 5])] = &[
     (S000, HostDrops,     [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
     (S000, Flush,         [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
     (S000, Trim,          [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]),
-    (S000, Restart,       [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]), // a trim is not durable
+    (S000, Restart,       [(S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing),    (S000, Nothing)]), // a trim is durable
     (S001, HostDirties,   [(S001, Nothing),    (S011, Nothing),    (S011, Nothing),    (S001, Nothing),    (S011, Nothing)]),
     (S001, HostWrites,    [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S101, Nothing),    (S101, Nothing)]),
     (S001, HostDrops,     [(S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing),    (S001, Nothing)]),
