@@ -14,6 +14,7 @@ from string import Template
 from threading import Condition, Thread
 from types import TracebackType
 from typing import Any
+from urllib.parse import urlsplit
 
 from coflash._core import __version__
 from coflash.measures.catalogue import is_number
@@ -94,14 +95,15 @@ class LivePage:
             browser.send_header("Content-Type", "text/event-stream")
             browser.send_header("Cache-Control", "no-store")
             browser.end_headers()
-            while not self._ended:
+            ended = False
+            while not ended:
                 with self._told:
                     while not self._ended and self._count <= seen:
                         self._told.wait()
+                    ended = self._ended
                     new = [moment for moment in self._moments if moment[0] > seen]
-                for count, moment in new:
-                    browser.wfile.write(f"id: {count}\ndata: {moment}\n\n".encode())
-                    seen = count
+                for seen, moment in new:
+                    browser.wfile.write(f"id: {seen}\ndata: {moment}\n\n".encode())
         except OSError:
             pass  # The browser has closed the page.
         finally:
@@ -125,7 +127,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with the page or its events, and nothing else."""
         given = self.path.encode()
         # Another site could name this machine as its own, and its scripts would ask here: they do not know the name.
-        is_here = self.headers.get("Host") == f"127.0.0.1:{self.server.server_address[1]}"
+        is_here = self.headers.get("Host") == urlsplit(self._page.address).netloc
         if is_here and secrets.compare_digest(given, self._path.encode()):
             self.send_response(HTTPStatus.OK)
             self.send_header("Content-Type", "text/html; charset=utf-8")
