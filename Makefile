@@ -99,6 +99,7 @@ python-checks: $(DEV_TOOLS) $(CORE)
 
 # The tests of a module stay together: its runs are done once.
 python-tests: $(DEV_TOOLS) $(CORE)
+	@scripts/clients
 	$(BIN)/pytest --numprocesses=2 --dist=loadscope
 
 prerequisites:

@@ -1,13 +1,13 @@
 //! A session serves bytes as a plain disk does, and its twin gives the same measures.
 
-use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::seed::{RandomStream, Rng, RngExt};
 use coflash_base::{Seed, Time};
-use coflash_device::{Recorder, Session, servable, twin};
+use coflash_device::{Cut, CutAt, Recorder, Session, servable, twin};
 use coflash_level::Device;
 use coflash_media::Contents;
 use coflash_scenario::Scenario;
 use coflash_sim::NoObserver;
-use coflash_store::{Disks, Format, MemoryDisk, Store};
+use coflash_store::{Disks, Format, MemoryDisk, Store, StoreError};
 use std::path::{Path, PathBuf};
 
 /// Schemes: assignments to a scenario.
@@ -22,9 +22,10 @@ const SCHEMES: &[&[(&str, &str)]] = &[
 fn scenario(scheme: &[(&str, &str)]) -> Scenario {
     let small = [
         ("flash.channels", "2"),
-        ("flash.blocks_per_plane", "24"),
+        ("flash.blocks_per_plane", "40"),
         ("flash.pages_per_block", "16"),
-        ("ftl.spare", "25%"),
+        ("ftl.spare.share", "40%"),
+        ("timing.channel", "private"),
         ("gc.low_mark", "2"),
     ];
     let scenario = Scenario::default().set(&small).unwrap().set(scheme).unwrap();
@@ -56,7 +57,8 @@ struct Driven {
 
 impl Driven {
     fn write(&mut self, offset: usize, length: usize) {
-        let data: Vec<u8> = (0..length).map(|_| self.stream.random()).collect();
+        let mut data = vec![0; length];
+        self.stream.fill_bytes(&mut data);
         let now = self.time();
         self.session.write(offset as u64, &data, now).unwrap();
         self.expected[offset..offset + length].copy_from_slice(&data);
@@ -153,6 +155,99 @@ fn check_twin(
         serde_json::to_string_pretty(twin.metrics()).unwrap(),
         serde_json::to_string_pretty(result.metrics()).unwrap()
     );
+}
+
+/// Sectors as they were at the last flush, and what was written to them since then.
+struct Allowed {
+    flushed: Vec<u8>,
+    since: Vec<Vec<u8>>,
+}
+
+impl Allowed {
+    /// Whether each sector of `found` has one of its contents; that of the write under way may be torn, as non-volatile
+    /// memory may, between words of eight bytes.
+    fn check(&self, found: &[u8], scheme: &[(&str, &str)]) {
+        let versions: Vec<_> = std::iter::once(&self.flushed).chain(&self.since).collect();
+        let last = versions[versions.len() - 1];
+        for (number, sector) in found.chunks(512).enumerate() {
+            let at = number * 512;
+            let is =
+                |version: &[u8], word: usize| version[at + word..at + word + 8] == sector[word..word + 8];
+            let is_one = |version: &Vec<u8>| {
+                version[at..at + sector.len()] == *sector
+                    || (0..sector.len()).step_by(8).all(|word| is(version, word) || is(last, word))
+            };
+            assert!(
+                versions.iter().any(|version| is_one(version)),
+                "{scheme:?}: sector {number} has neither its flushed data nor any later"
+            );
+        }
+    }
+}
+
+#[test]
+fn flushed_data_survives_a_power_cut_and_every_session_has_a_twin() {
+    for (number, scheme) in SCHEMES.iter().enumerate() {
+        for seed in 0..6 {
+            let folder = Folder::new(&format!("cut-{number}-{seed}"));
+            let scenario = scenario(scheme);
+            let at = if seed % 2 == 0 { CutAt::Write(400 + seed) } else { CutAt::Flush(30 + seed) };
+            let recorder = Recorder::create(&folder.trace()).unwrap();
+            let cut = Some(Cut { at, seed });
+            let session = Session::start(scenario.clone(), store(&scenario), None, recorder, cut).unwrap();
+            let expected = vec![0; session.size_bytes() as usize];
+            let stream = Seed(seed).stream("test");
+            let mut driven = Driven { session, expected: expected.clone(), now: 0, stream };
+            let mut allowed = Allowed { flushed: expected, since: Vec::new() };
+            loop {
+                let length = driven.stream.random_range(1..20_000);
+                let offset = driven.stream.random_range(0..driven.expected.len() - length);
+                let now = driven.time();
+                let is_flush = driven.stream.random_bool(0.1);
+                let done = if is_flush {
+                    driven.session.flush(now)
+                } else {
+                    let mut data = vec![0; length];
+                    driven.stream.fill_bytes(&mut data);
+                    driven.expected[offset..offset + length].copy_from_slice(&data);
+                    allowed.since.push(driven.expected.clone());
+                    driven.session.write(offset as u64, &data, now)
+                };
+                match done {
+                    Ok(_) if is_flush => {
+                        allowed = Allowed { flushed: driven.expected.clone(), since: Vec::new() };
+                    }
+                    Ok(_) => {}
+                    Err(failure) => {
+                        assert_eq!(failure, StoreError::PowerCut.into(), "seed {seed}");
+                        break;
+                    }
+                }
+            }
+            assert!(driven.session.is_off());
+            let ended = driven.session.end().unwrap();
+            check_twin(&scenario, None, &folder.trace(), ended.end, &ended.result);
+
+            let mut store = ended.store;
+            let mut stream = Seed(seed).stream("survivors");
+            store.restart(|_| stream.random()).unwrap();
+            let found = store.contents().unwrap();
+            let again = folder.0.join("again.csv");
+            let recorder = Recorder::create(&again).unwrap();
+            let session = Session::start(scenario.clone(), store, Some(&found), recorder, None).unwrap();
+            let mut data = vec![0xee; allowed.flushed.len()];
+            let mut driven = Driven { session, expected: Vec::new(), now: 0, stream };
+            driven.session.read(0, &mut data, Time::ZERO).unwrap();
+            allowed.check(&data, scheme);
+            driven.expected = data;
+            for _ in 0..500 {
+                driven.step();
+            }
+            driven.check_everything();
+            let ended = driven.session.end().unwrap();
+            check_twin(&scenario, Some(&found), &again, ended.end, &ended.result);
+        }
+    }
 }
 
 #[test]

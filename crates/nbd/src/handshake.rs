@@ -160,7 +160,7 @@ impl<'a> Handshake<'a> {
             }
             option::LIST if data.is_empty() => {
                 let name = self.shape.name.as_bytes();
-                let length = U32::new(u32::try_from(name.len()).unwrap_or(0));
+                let length = U32::new(u32::try_from(name.len()).expect("names are short"));
                 replies.send(reply::SERVER, &[length.as_bytes(), name, self.shape.description.as_bytes()]);
                 replies.send(reply::ACK, &[]);
             }

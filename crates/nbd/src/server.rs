@@ -65,7 +65,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the system refuses threads or the listening socket fails.
+    /// If the listening socket fails; what is under way is answered then, too.
     pub fn run(&self, export: &impl Export) -> io::Result<()> {
         let connections = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -89,10 +89,13 @@ impl Server {
                     continue;
                 }
                 let counted = Counted(&connections);
-                thread::Builder::new().name("nbd".to_owned()).spawn_scoped(scope, move || {
+                let begun = thread::Builder::new().name("nbd".to_owned()).spawn_scoped(scope, move || {
                     let _counted = counted;
                     export.ended(&connection::serve(&socket, &self.stopped, export));
-                })?;
+                });
+                if let Err(error) = begun {
+                    export.ended(&error.into());
+                }
             }
         })
     }

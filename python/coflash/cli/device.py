@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from rich.progress import Progress
 from coflash import device
 from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
 from coflash.quantity import show
+from coflash.report.live import LivePage
 
 app = typer.Typer(help="Served devices: look, check, cut the power, compare with the simulation.", no_args_is_help=True)
 
@@ -35,7 +37,8 @@ def serve(
         Path | None, typer.Option("--socket", metavar="PATH", help="A Unix socket. Default: DIR/nbd.")
     ] = None,
     listen: Annotated[
-        str | None, typer.Option("--listen", metavar="HOST:PORT", help="A TCP address instead, such as 127.0.0.1:10809.")
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help="A TCP address instead, such as 127.0.0.1:10809."),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="The trace. Default: in the folder of the session.")
@@ -48,16 +51,27 @@ def serve(
         typer.Option("--cut-after", metavar="writes=N|flush=N", help="Cut the power once, in or after this request."),
     ] = None,
     seed: Seed = 0,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Show the measures as they go on a page, for a browser on this machine.")
+    ] = False,
 ) -> None:
     """Serve a device as a network block device, until Control-C. Nobody should keep data on it."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     options: dict[str, Any] = {"size": size, "socket": socket, "listen": listen, "trace": trace, "emulate": emulate}
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options) as served:
+    with ExitStack() as open_:
+        served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
+        page = open_.enter_context(LivePage(served.folder.name, emulated=emulate)) if dashboard else None
+        if page is not None:
+            output().print(page.address, markup=False, highlight=False, soft_wrap=True)
+        shown = 0.0
         try:
             while True:
                 notes(served.look())
+                if page is not None and time.monotonic() - shown >= 1 and (metrics := served.metrics) is not None:
+                    shown = time.monotonic()
+                    page.show(metrics)
                 time.sleep(_SECONDS_BETWEEN_LOOKS)
         except KeyboardInterrupt:
             notes(served.look())
@@ -74,10 +88,14 @@ def explore(
     ] = None,
     folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
     run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")] = ...,  # type: ignore[assignment]
-    check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")] = ...,  # type: ignore[assignment]
+    check: Annotated[
+        str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")
+    ] = ...,  # type: ignore[assignment]
     assignments: Assignments = None,
     size: Annotated[str | None, typer.Option("--size", help="The capacity of a new device, such as 64MiB.")] = None,
-    points: Annotated[int, typer.Option("--points", min=0, help="Drawn points, beside those right after flushes.")] = 100,
+    points: Annotated[
+        int, typer.Option("--points", min=0, help="Drawn points, beside those right after flushes.")
+    ] = 100,
     seed: Seed = 0,
 ) -> None:
     """Run a workload once, and check the states that power cuts may leave of it; exit status 1 means a wrong one."""
@@ -89,9 +107,7 @@ def explore(
         def report(done: int, states: int, _: int) -> None:
             bars.update(bar, completed=done, total=states)
 
-        found = device.explore(
-            chosen, folder, run, check, size=size, points=points, seed=seed, progress=report
-        )
+        found = device.explore(chosen, folder, run, check, size=size, points=points, seed=seed, progress=report)
     minutes = (time.monotonic() - begun) / 60
     output().print(
         f"{found.changes:,} changes, {found.flushes:,} flushes, {found.states:,} states checked"

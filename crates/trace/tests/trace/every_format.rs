@@ -64,11 +64,11 @@ const SAMPLES: &[(&str, &str)] = &[
         "wpa",
         "IO Type,Priority,Process,Init Time (s),Complete Time (s),Size (B),Min Offset,Disk,Count\nRead,Normal,\"a, b (4)\",0.500001,0.6,\"4,096\",0x1000,0,1\nWrite,Normal,c,0.5,0.7,512,\"0x1,0000\",0,1\nFlush,Normal,c,0.6,0.7,,,0,1\nRead,Low,c,\"1,000.5\",\"1,000.6\",1,0,0,1\n",
     ),
+    ("coflash", "0,read,8,4096\n12,write,0,512\n13,trim,4096,8192\n20,flush,0,0\n"),
     (
         "wiscsee",
         "909 D read 0 4096 0.000000000 0 False\n909 D write 134217728 4096 0.023623389 0.023623389 True\n909 D discard 0 512 0.1 6.942e-06 False\n1 D flush 0 0 0.2 0.1 True\n",
     ),
-    ("coflash", "0,read,8,4096\n12,write,0,512\n13,trim,4096,8192\n20,flush,0,0\n"),
     ("columns", "10,R,8,4096\n12,write,0,512\n12,trim,1,1\n20,flush,0,0\n"),
 ];
 

@@ -1,0 +1,183 @@
+"""Devices that are served: clients that others wrote find them right, and every session has its twin."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from coflash import CoflashError, Result, Scenario, device
+
+EXAMPLE = Path(__file__).parents[2] / "examples/missing_flush"
+SCHEMES = {
+    "none": {},
+    "volatile": {"cache.size": "5%", "cache.volatile": True},
+    "nvm": {"cache.size": "5%"},
+    "cdm": {"cache.size": "5%", "cooperation": {"name": "cdm"}},
+    "consistent": {"cache.size": "5%", "cooperation": {"name": "cdm-consistent"}},
+}
+BYTES = 8 << 20
+
+
+def needs(*programs: str) -> None:
+    """Skip, and say so, where a client is not installed."""
+    missing = [program for program in programs if shutil.which(program) is None]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
+
+
+def scenario(scheme: str) -> Scenario:
+    small = {
+        "name": scheme,
+        "flash.channels": 2,
+        "flash.pages_per_block": 32,
+        "flash.exported": "8MiB",
+        "ftl.spare.share": "40%",
+        "timing.channel": "private",
+        "gc.low_mark": 3,
+    }
+    return Scenario.from_dict({}).with_({**small, **SCHEMES[scheme]})
+
+
+def call(*arguments: str | Path) -> str:
+    done = subprocess.run([str(argument) for argument in arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+def io(address: str, *commands: str) -> None:
+    arguments = [argument for command in commands for argument in ("-c", command)]
+    out = call("qemu-io", "-f", "raw", *arguments, address)
+    assert "failed" not in out, out
+
+
+def check_sessions(folder: Path, number: int) -> None:
+    """Every session has a result and a twin, and the container is whole."""
+    found = device.sessions(folder)
+    assert len(found) == number
+    for session in found:
+        assert device.twin(session) == {}, session
+    assert device.check(folder) == []
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_a_served_device_is_a_disk_and_its_sessions_have_twins(scheme: str, tmp_path: Path) -> None:
+    needs("nbdcopy", "qemu-io", "nbdinfo")
+    folder, image, copy = tmp_path / "device", tmp_path / "image", tmp_path / "copy"
+    image.write_bytes(random.Random(1).randbytes(BYTES))
+    with device.serve(scenario(scheme), folder, size="8MiB") as served:
+        assert str(BYTES) in call("nbdinfo", "--size", served.address)
+        for _ in range(4):  # GC has work
+            call("nbdcopy", "--flush", image, served.address)
+        io(served.address, "write -P 7 1000 5000", "write -z 40960 8192", "discard 81920 4096", "flush")
+        io(served.address, "read -P 7 1000 5000", "read -P 0 40960 8192", "read -P 0 81920 4096")
+        assert '"type": 3' in call("nbdinfo", "--map", "--json", served.address), "there is a hole"
+        call("nbdcopy", served.address, copy)
+        before = copy.read_bytes()
+    expected = bytearray(image.read_bytes())
+    expected[1000:6000] = b"\7" * 5000
+    expected[40960:49152] = bytes(8192)
+    expected[81920:86016] = bytes(4096)
+    assert before == expected
+    copy.unlink()
+    with device.serve(None, folder) as served:
+        call("nbdcopy", served.address, copy)
+        assert copy.read_bytes() == expected, "after a restart"
+        io(served.address, "write -P 9 0 1M", "flush")
+        served.cut(seed=3)
+        io(served.address, "read -P 9 0 1M", "write -P 5 1M 1M")
+    check_sessions(folder, 3)
+    result = Result.load(device.sessions(folder)[0] / "result")
+    assert result.metrics["erases_blocks"] > 50
+
+
+def test_power_is_cut_in_the_request_that_was_named(tmp_path: Path) -> None:
+    needs("qemu-io")
+    folder = tmp_path / "device"
+    with device.serve(scenario("consistent"), folder, cut_after="flush=2", seed=4) as served:
+        io(served.address, "write -P 1 0 64k", "flush")
+        subprocess.run(["qemu-io", "-f", "raw", "-c", "write -P 2 64k 64k", "-c", "flush", served.address], check=False)
+        problems = served.look()
+        io(served.address, "read -P 1 0 64k")
+    assert any("cut" in problem for problem in problems), problems
+    check_sessions(folder, 2)
+
+
+def test_the_command_line_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+    needs("qemu-io")
+    folder, file = tmp_path / "device", tmp_path / "scenario.toml"
+    file.write_text(scenario("cdm").to_toml())
+    coflash = [sys.executable, "-m", "coflash"]
+    command = [*coflash, "serve", str(file), "--device", str(folder), "--emulate"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
+        assert serving.stdout is not None
+        address = serving.stdout.readline().strip()
+        io(address, "write -P 1 0 64k", "read -P 1 0 64k")
+        call(*coflash, "device", "cut", folder, "--seed", "5")
+        io(address, "read -P 1 0 64k")
+        busy = subprocess.run([*coflash, "device", "info", folder], capture_output=True, text=True, check=False)
+        assert busy.returncode == 2
+        assert "another process" in busy.stderr
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(60) == 0
+    assert call(*coflash, "device", "twin", folder).split() == ["0001:", "equal", "0002:", "equal"]
+    assert "8 MiB" in call(*coflash, "device", "info", folder)
+    assert "nothing is damaged" in call(*coflash, "device", "check", folder)
+
+
+def test_a_device_goes_on_with_other_policies_but_not_with_another_layout(tmp_path: Path) -> None:
+    folder = tmp_path / "device"
+    first = scenario("cdm")
+    device.serve(first, folder).stop()
+    device.serve(first.with_({"gc.victim": "fifo", "timing.page_read": "9us"}), folder).stop()
+    with pytest.raises(CoflashError, match=r'cooperation.*"none" and was "cdm"'):
+        device.serve(first.with_({"cooperation": {"name": "none"}}), folder)
+    with pytest.raises(CoflashError, match=r"cache.size is .*10%"):
+        device.serve(first.with_(cache__size="10%"), folder)
+    with pytest.raises(CoflashError, match="there is no device"):
+        device.serve(None, tmp_path / "other")
+    with pytest.raises(CoflashError, match=r'"soon" was given; "writes=N"'):
+        device.serve(first, folder, cut_after="soon")
+    with pytest.raises(CoflashError, match=r"timing.channel"):
+        device.serve(first.with_(timing__channel="shared"), tmp_path / "other")
+
+
+def test_a_damaged_container_is_told(tmp_path: Path) -> None:
+    needs("qemu-io")
+    folder = tmp_path / "device"
+    with device.serve(scenario("none"), folder) as served:
+        io(served.address, "write -P 1 0 1M", "flush")
+    data = folder / "data"
+    content = bytearray(data.read_bytes())
+    content[content.index(b"\1" * 512)] ^= 4
+    data.write_bytes(content)
+    assert any("checksum" in line for line in device.check(folder))
+
+
+def explore(folder: Path, *, ordered: bool) -> device.Explored:
+    environment = f"ORDER={int(ordered)}"
+    run, check = f"{environment} {EXAMPLE}/append.sh", f"{EXAMPLE}/check.sh"
+    return device.explore(scenario("none"), folder, run, check, points=60, seed=1)
+
+
+def test_a_missing_flush_is_found_and_its_device_kept(tmp_path: Path) -> None:
+    needs("nbdsh")
+    sound = explore(tmp_path / "sound", ordered=True)
+    assert (sound.flushes, sound.states, sound.failed) == (48, 108, 0)
+    found = explore(tmp_path / "found", ordered=False)
+    assert found.failed > 0
+    failure = Path(found.failures[0])
+    assert "are not there" in (failure / "failure.txt").read_text()
+    with device.serve(None, failure) as served:
+        check = subprocess.run(
+            [EXAMPLE / "check.sh"], env={**os.environ, "COFLASH_NBD": served.address}, capture_output=True, check=False
+        )
+    assert b"are not there" in check.stderr
+    with pytest.raises(CoflashError, match="the workload failed"):
+        device.explore(None, tmp_path / "found", "exit 3", "true")
