@@ -545,8 +545,16 @@ def test_nothing_that_a_user_wrote_is_a_script(
 def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> None:
     empty = "return $$('figure').filter((one) => one.offsetParent && !$('.plot > *', one)).length"
     assert run(page, empty) > 0
+    look(page, 1280, "dark")
+    run(page, "addEventListener('beforeprint', () => { window.seen = theme().paper; })")
     assert page.execute_cdp_cmd("Page.printToPDF", {})["data"]
     assert run(page, empty) == 0
+    # Paper is light, also where the screen is dark.
+    assert run(page, "return window.seen") == run(page, "return theme(true).paper") != run(page, "return theme().paper")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = "return $$('select, input').filter((one) => one.offsetParent).map((one) => one.id)"
+    assert run(page, shown) == ["change-key", "change-from", "change-to"]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 OFF_THE_LINES = """
