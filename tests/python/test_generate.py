@@ -57,7 +57,8 @@ def described(scenario: coflash.Scenario, files: list[str] | None = None) -> dic
     ],
 )
 def test_what_is_written_is_what_a_run_is_given(workload: str, tmp_path: Path) -> None:
-    scenario = coflash.Scenario.from_toml(workload).with_({**DEVICE, "workload.requests_max": 20_000}).with_(seed=7)
+    changes = {**DEVICE, "workload.requests_max": 20_000, "replay.mode": "open"}  # a trace has times, if all are zero
+    scenario = coflash.Scenario.from_toml(workload).with_(changes).with_(seed=7)
     out = tmp_path / "t.parquet"
     written = trace.generate(scenario, out)
     assert described(scenario) == described(scenario, [str(out)])

@@ -74,7 +74,9 @@ def test_a_device_twice_as_slow_takes_twice_as_long(channel: str) -> None:
 
     fast, slow = slowed(1), slowed(2)
     for name, value in fast.items():
-        if name.endswith("_ns") or re.search(r"_ns\..*(mean|stddev|max)$", name):
+        if name.endswith(("_ns", "life_years")) or re.search(r"_ns\..*(mean|stddev|max)$", name):
             assert slow[name] == pytest.approx(2 * value, rel=1e-12), name
+        elif name.startswith("throughput."):
+            assert slow[name] == pytest.approx(value / 2, rel=1e-12), name
         elif "response_ns" not in name or name.endswith("count"):
             assert slow[name] == value, name

@@ -20,16 +20,21 @@ from models.timing import at
 KINDS = ("all", "read", "write")
 NOT_MODELLED = {
     "gc_steps",
+    "die_utilisation",
+    "channel_utilisation",
     *(f"response_ns.{kind}.{quantile}" for kind in KINDS for quantile in ("p50", "p90", "p99", "p99_9", "p99_99")),
 }
 
 
+NOT_MODELLED_PARTS = ("endurance.", "load.", "operations.")
+"""They follow from other counters, or are of the course of a run: tested beside the code."""
 MODELLED_OF_LINK = {f"host.to_device.{what}" for what in ("posted", "withdrawn", "messages", "bytes", "delay_max_ns")}
 
 
 def is_left_out(name: str) -> bool:
     """Whether no model counts it: what commands cost on the link is in the response times."""
-    return name in NOT_MODELLED or (name.startswith("host.") and name not in MODELLED_OF_LINK)
+    is_of_link = name.startswith("host.") and name not in MODELLED_OF_LINK
+    return name in NOT_MODELLED or name.startswith(NOT_MODELLED_PARTS) or is_of_link
 
 
 def compare(seeds: Iterable[int], draw: Callable[[int], Drawn], folder: Path) -> Counter[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -14,14 +15,17 @@ from selenium import webdriver
 from selenium.webdriver.chrome.webdriver import WebDriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
 import coflash
 import systems
 from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Study, write_report
+from coflash.report.serve import server
 from coflash.results.histogram import KINDS
 from pages import click, column, complaints, figure, find, look, messages, number, run, tasks_s, texts, until
+from sweeps import SMALL
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +89,102 @@ def test_what_varied_and_what_it_does_is_said_first(page: WebDriver) -> None:
     assert texts(page, ".varied dd:nth-of-type(1)") == ["none, cdm", "1 MiB, 2 MiB, 4 MiB", "1, 2"]
     assert texts(page, ".card dt")[:2] == ["pages copied by GC", "WAF, by host writes"]
     assert "6 pairs of runs" in texts(page, "#findings .note")[0]
+
+
+def rows_of(page: WebDriver, drawn: WebElement) -> list[list[str]]:
+    """The rows of the table of a figure's data."""
+    rows = "[...arguments[0].querySelectorAll('tbody tr')]"
+    cells = f"{rows}.map((row) => [...row.cells].map((one) => one.textContent))"
+    found: list[list[str]] = run(page, f"return {cells}", drawn)
+    return found
+
+
+def test_the_steps_from_one_scheme_to_the_other_add_up(page: WebDriver, results: list[coflash.Result]) -> None:
+    drawn = figure(page, "Where the difference comes from")
+    click(page, find(drawn, ".tools button[aria-label^='Data of']"))
+    cells = rows_of(page, drawn)
+    steps = {name: int(text.replace(",", "").replace("−", "-")) for name, text in cells}
+    first, *between, last = steps.values()
+    assert abs(first + sum(between) - last) <= len(between)  # each is rounded
+    of = {
+        scheme: [result.metrics for result in results if result.scenario.to_dict()["cooperation"]["name"] == scheme]
+        for scheme in ("none", "cdm")
+    }
+    means = {scheme: np.mean([sum(one.programs_pages.values()) for one in found]) for scheme, found in of.items()}
+    assert steps["none"] == pytest.approx(means["none"], abs=1)
+    assert steps["cdm"] == pytest.approx(means["cdm"], abs=1)
+    spared = np.mean([one["gc_spared_pages"] for one in of["cdm"]])
+    assert steps["overwrites known at once"] == pytest.approx(-spared, abs=1) and spared > 0
+    assert steps["pages dropped by GC"] == pytest.approx(-np.mean([one["gc_drops_pages"] for one in of["cdm"]]), abs=1)
+    Select(find(page, "#change-from")).select_by_visible_text("cdm")
+    Select(find(page, "#change-to")).select_by_visible_text("none")
+    label = find(drawn, ".plot").get_attribute("aria-label") or ""
+    assert f"overwrites known at once: +{round(spared):,}" in label
+
+
+def test_what_an_interval_over_seeds_is_stands_beside_it(
+    page: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    four = [result for result in results if result.scenario.to_dict()["cache"]["size"] == "1MiB"]
+    write_report(Study(four, baseline="none"), tmp_path / "seeds.html")
+    page.get((tmp_path / "seeds.html").as_uri())
+    (note,) = texts(page, "#findings > .note")
+    assert note == "Mean and 95 % confidence interval over 2 pairs of runs alike in all else, paired by seed."
+    wafs = [result.metrics.waf_host or 0.0 for result in four]
+    changes = [wafs[2] / wafs[0] - 1, wafs[3] / wafs[1] - 1]
+    half = 12.706 * np.std(changes, ddof=1) / np.sqrt(2)
+    low, high = (f"{100 * (np.mean(changes) + sign * half):+.1f}".replace("-", "−") for sign in (-1, 1))
+    shown = texts(page, ".card:nth-of-type(2) dd:last-of-type")[0].replace("\N{NO-BREAK SPACE}", "")
+    assert shown == f"[{low}%, {high}%]"
+
+
+def test_a_search_shows_its_course_what_matters_and_the_front(page: WebDriver, tmp_path: Path) -> None:
+    over = {"cache.size": "1MiB..8MiB", "cooperation.name": ["none", "cdm"]}
+    tuning = coflash.tune(
+        SMALL,
+        over,
+        minimise=["waf_host", "response.p99"],
+        subject_to="waf_host<100",
+        out=tmp_path,
+        trials=12,
+        workers=1,
+    )
+    write_report(Study.read([tmp_path]), tmp_path / "search.html")
+    page.get((tmp_path / "search.html").as_uri())
+    titles = texts(page, "#tuning figure h3")
+    course = [f"Course of the search: {label}" for label in ("WAF, by host writes", "response, p99")]
+    assert titles == ["Trade-off", *course, "Which keys matter", "cooperation", "cache size"]
+    assert (
+        "the least WAF, by host writes and the least response, p99, subject to waf_host<100: 12 trials"
+        in texts(page, "#tuning > p")[0]
+    )
+    trade_off = figure(page, "Trade-off")
+    label = find(trade_off, ".plot").get_attribute("aria-label") or ""
+    assert f"{len(tuning.front)} trial" in label and "Pareto front" in label
+    click(page, find(trade_off, ".tools button[aria-label^='Data of']"))
+    rows = [row[3] for row in rows_of(page, trade_off)]
+    by_number = sorted(tuning.trials, key=lambda trial: trial.number)
+    assert [float(cell) for cell in rows] == pytest.approx([trial.found.mean for trial in by_number], rel=1e-6)
+    assert complaints(page) == []
+
+
+def test_a_page_that_is_watched_takes_new_results_and_keeps_its_view(
+    page: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
+    for place, result in enumerate(results[:2]):
+        result.save(tmp_path / str(place))
+    with server([tmp_path]) as made:
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        page.get(f"http://127.0.0.1:{made.server_port}/")
+        assert texts(page, ".remarks li")[0] == "2 results so far; this page updates."
+        find(page, "#search").send_keys("seed=1")
+        until(lambda: "#view?" in page.current_url)
+        results[2].save(tmp_path / "2")
+        until(lambda: texts(page, ".remarks li")[:1] == ["3 results so far; this page updates."])
+        assert find(page, "#search").get_attribute("value") == "seed=1"
+        assert complaints(page) == []
+        page.get("about:blank")
+        made.shutdown()
 
 
 def test_the_table_sorts_and_says_so(page: WebDriver) -> None:
@@ -309,9 +409,9 @@ def test_a_single_run_has_what_needs_no_other(
 ) -> None:
     write_report(Study(results[:1]), tmp_path / "one.html")
     browser.get((tmp_path / "one.html").as_uri())
-    parts = ["What was counted", "Where programs come from", "Run by run", "Caches, buffers, disks", "Run it again"]
+    parts = ["What was counted", "Where programs come from", "Run by run", "The device and its parts", "Run it again"]
     assert texts(browser, "h2") == parts
-    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "Caches, buffers, disks", "Run it again"]
+    assert texts(browser, "nav a") == ["Runs", "Programs", "Run by run", "The device and its parts", "Run it again"]
     assert texts(browser, "#runs-table tbody tr:first-child > *")[0] == "WAF, by host writes"
     figure(browser, "Response times")
     assert complaints(browser) == []
@@ -408,8 +508,16 @@ def test_nothing_that_a_user_wrote_is_a_script(
 def test_on_paper_are_the_charts_that_were_not_scrolled_to(page: WebDriver) -> None:
     empty = "return $$('figure').filter((one) => one.offsetParent && !$('.plot > *', one)).length"
     assert run(page, empty) > 0
+    look(page, 1280, "dark")
+    run(page, "addEventListener('beforeprint', () => { window.seen = theme().paper; })")
     assert page.execute_cdp_cmd("Page.printToPDF", {})["data"]
     assert run(page, empty) == 0
+    # Paper is light, also where the screen is dark.
+    assert run(page, "return window.seen") == run(page, "return theme(true).paper") != run(page, "return theme().paper")
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    shown = "return $$('select, input').filter((one) => one.offsetParent).map((one) => one.id)"
+    assert run(page, shown) == ["change-key", "change-from", "change-to"]
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
 
 
 OFF_THE_LINES = """
@@ -477,13 +585,14 @@ def test_parts_that_only_some_systems_have_are_shown_for_these(
     assert complaints(browser) == []
 
 
-def test_a_plain_ssd_has_no_such_parts(browser: WebDriver, results: list[coflash.Result], tmp_path: Path) -> None:
+def test_a_plain_ssd_has_measures_of_the_device_alone(
+    browser: WebDriver, results: list[coflash.Result], tmp_path: Path
+) -> None:
     place = tmp_path / "plain.html"
     bare = [coflash.run(result.scenario.with_(cache__size="0B")) for result in results[:2]]
     write_report(Study(bare), place)
     browser.get(place.as_uri())
-    assert texts(browser, "#sections") == []
-    assert "Caches, buffers, disks" not in texts(browser, "nav a")
+    assert texts(browser, "#sections h3.sub") == ["Throughput", "Endurance"]
 
 
 def test_requests_that_all_take_the_same_are_told_in_words(

@@ -46,11 +46,12 @@ def value(section: Section, label: str, result: coflash.Result) -> float:
 def test_sections_are_those_of_the_system(
     hybrid: coflash.Result, shadow: coflash.Result, result: coflash.Result
 ) -> None:
-    assert sections([hybrid.metrics]) == [HYBRID]
+    throughput, endurance = (SECTIONS[path] for path in ("throughput", "endurance"))
+    assert sections([hybrid.metrics]) == [throughput, HYBRID, endurance]
     paths = [section.path for section in sections([shadow.metrics])]
-    assert paths == ["cache", "host_buffer", "shadows", "host", "host.to_device"]
+    assert paths == ["throughput", "cache", "host_buffer", "shadows", "host", "host.to_device", "endurance"]
     assert sections([result.metrics]) == []
-    assert sections([result.metrics, hybrid.metrics]) == [HYBRID]
+    assert sections([result.metrics, hybrid.metrics]) == [throughput, HYBRID, endurance]
     assert "Flash cache before disks" in printed(run_table(hybrid))
     assert "Flash cache before disks" not in printed(run_table(shadow))
     assert max(map(len, printed(run_table(hybrid), 80).splitlines())) <= 80

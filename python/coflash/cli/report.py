@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -33,15 +35,45 @@ def report(
     metrics: Annotated[list[str] | None, typer.Option("--metric", metavar="PATH", help=_METRIC)] = None,
     over: Annotated[str | None, typer.Option("--over", metavar="KEY", help=_OVER)] = None,
     by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY)] = None,
+    columns: Annotated[
+        int,
+        typer.Option("--columns", metavar="N", min=1, max=2, help="For figures: width in columns of a paper."),
+    ] = 1,
+    height: Annotated[
+        float | None, typer.Option("--height", metavar="INCHES", min=1, max=20, help="For figures of measures.")
+    ] = None,
+    annotations: Annotated[
+        list[str] | None,
+        typer.Option("--annotate", metavar="VALUE=TEXT", help="For figures: a text at a value. May be repeated."),
+    ] = None,
     where: Where = None,
+    serve: Annotated[
+        bool,
+        typer.Option("--serve", help="Serve the page to this machine; it updates while runs are made."),
+    ] = False,
+    port: Annotated[int, typer.Option("--port", metavar="N", help="With --serve: the port; 0 for any.", min=0)] = 0,
 ) -> None:
     """Make a self-contained HTML report of results, which needs no network; or figures for a paper."""
     # Slow to import, and no other command needs it.
-    from coflash.figures.publication import METRICS, write_figures
+    from coflash.figures.publication import METRICS, Layout, write_figures
     from coflash.report import Study, report_html
 
+    if serve:
+        _serve(results, where or (), port, format, output)
+        return
+    if port:
+        msg = "--port: has no effect without --serve"
+        raise CoflashError(msg)
+    options = {
+        "--metric": metrics,
+        "--over": over,
+        "--by": by,
+        "--columns": columns != 1,
+        "--height": height,
+        "--annotate": annotations,
+    }
     if format == "html":
-        if given := [name for name, value in (("--metric", metrics), ("--over", over), ("--by", by)) if value]:
+        if given := [name for name, value in options.items() if value]:
             msg = f"{given[0]}: has no effect on a page, which draws any measure over any key; --format pdf, svg or png"
             raise CoflashError(f"{msg} makes figures")
         file = output or Path("report.html")
@@ -52,5 +84,19 @@ def report(
         atomic_write.write_file(file, report_html(study))
         typer.echo(file)
         return
-    for written in write_figures(study, output or Path("figures"), format, metrics or METRICS, over, by):
+    layout = Layout(2 if columns == 2 else 1, height, tuple(annotations or ()))
+    for written in write_figures(study, output or Path("figures"), format, metrics or METRICS, over, by, layout):
         typer.echo(written)
+
+
+def _serve(results: list[Path], where: Sequence[str], port: int, format: str, output: Path | None) -> None:
+    """Serve the page until Control-C."""
+    from coflash.report.serve import server  # no other use needs it
+
+    if output is not None or format != "html":
+        msg = f"--serve: has no effect on {'a file' if format == 'html' else 'figures'}; without --output and --format"
+        raise CoflashError(f"{msg} it is allowed")
+    with server(results, where, port) as made:
+        typer.echo(f"http://127.0.0.1:{made.server_port}/ (Control-C ends it)")
+        with suppress(KeyboardInterrupt):
+            made.serve_forever()

@@ -1,4 +1,4 @@
-"""Figures for papers: one file each, as wide as a column, in colours and dashes that survive a printer.
+"""Figures for papers: one file each, as wide as a column or two, in colours and dashes that survive a printer.
 
 Axis and lines are chosen as in the report: a numeric key makes the axis, a key with words the lines, and runs that
 differ in nothing else are averaged, with an interval. A line joins two points only if their runs are alike in all keys
@@ -13,15 +13,26 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from coflash import palette
 from coflash._core import CoflashError
-from coflash.figures.style import DASHES, MARKERS, Format, axis_unit, new_figure, picture, style, write_pictures
+from coflash.figures.style import (
+    COLUMN_INCHES,
+    DASHES,
+    MARKERS,
+    Format,
+    axis_unit,
+    new_figure,
+    picture,
+    style,
+    write_pictures,
+)
 from coflash.measures.catalogue import is_number, measure, metric
 from coflash.measures.measure import Measure, causes
+from coflash.quantity import number_in
 from coflash.results.estimate import estimate
 from coflash.results.result import Result, mixed_versions
 from coflash.results.selection import key_called
@@ -35,6 +46,56 @@ METRICS = ("waf_host", "gc_copies_pages", "response_ns.all.mean", "response_ns.a
 _BARS_MAX, _LINES_MAX, _TICKS_MAX = 24, 6, 7
 _GAP = (math.nan,) * 4
 _CAPTION_LETTERS, _LABEL_LETTERS = 78, 28
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Size of the figures, and what is written into those of a measure."""
+
+    columns: Literal[1, 2] = 1
+    """The number of columns of a paper over which they go."""
+    height_inches: float | None = None
+    """The height of the figures of measures; None for the common one."""
+    annotations: tuple[str, ...] = ()
+    """Texts at values of the axis, each as `VALUE=TEXT`, such as `"64MiB=working set"`."""
+
+    def apply(self, figure: Figure, over: Key) -> None:
+        """Apply size and annotations to the figure of a measure.
+
+        Raises:
+            CoflashError: An annotation is not written VALUE=TEXT, or the axis has no such value.
+        """
+        if self.height_inches is not None:
+            figure.set_figheight(self.height_inches)
+        (axes,) = figure.get_axes()
+        for annotation in self.annotations:
+            at = _place(annotation, over)
+            axes.axvline(at, color="#555555", linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            text = annotation.partition("=")[2].replace("$", r"\$")
+            axes.annotate(
+                text,
+                (at, 1),
+                (2, -2),
+                xycoords=("data", "axes fraction"),
+                textcoords="offset points",
+                rotation=90,
+                ha="left",
+                va="top",
+                fontsize=6.5,
+                color="#333333",
+            )
+
+
+def _place(annotation: str, over: Key) -> float:
+    """Find the place of an annotation on the axis."""
+    given, equals, _ = annotation.partition("=")
+    value, shown = number_in(given), [text.replace("\N{NO-BREAK SPACE}", " ") for text in over.texts]
+    for code, place in enumerate(_places(over)):
+        number = over.numbers[code] if over.numbers is not None else None
+        if equals and (given.strip() == shown[code] or (value is not None and value[0] == number)):
+            return place
+    msg = f"annotation {annotation!r}: VALUE=TEXT is allowed, with a value of {over.path}: {', '.join(shown)}"
+    raise CoflashError(msg)
 
 
 @dataclass(frozen=True)
@@ -94,6 +155,7 @@ def write_figures(
     metrics: Sequence[str] = METRICS,
     over: str | None = None,
     by: str | None = None,
+    layout: Layout | None = None,
 ) -> list[Path]:
     """Write a file for each figure into a folder, which is created; return the files.
 
@@ -105,16 +167,19 @@ def write_figures(
             distribution of response times and flash programs by cause.
         over: The key for the axis; the numeric key with the most values if None.
         by: The key for the lines; words before numbers if None.
+        layout: Size and annotations; one column without annotations if None.
 
     Raises:
-        CoflashError: matplotlib is missing, a metric or key is unknown, or the folder cannot be written.
+        CoflashError: matplotlib is missing, a metric, a key or the place of an annotation is unknown, or the folder
+            cannot be written.
     """
-    with style():
-        figures = _figures(study, metrics, Plan.of(study, over, by))
+    layout = layout or Layout()
+    with style(layout.columns):
+        figures = _figures(study, metrics, Plan.of(study, over, by), layout)
         return write_pictures(folder, ((f"{name}.{format}", picture(figure, format)) for name, figure in figures))
 
 
-def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple[str, Figure]]:
+def _figures(study: Study, metrics: Sequence[str], plan: Plan, layout: Layout) -> Iterator[tuple[str, Figure]]:
     rows = [result.metrics.flat() for result in study.results]
     known = dict.fromkeys(name for row in rows for name, value in row.items() if is_number(value))
     for name in metrics:
@@ -123,10 +188,12 @@ def _figures(study: Study, metrics: Sequence[str], plan: Plan) -> Iterator[tuple
             msg = f"{name}: these runs have no such metric; they have {', '.join(known)}"
             raise CoflashError(msg)
         if plan.over is not None:
-            yield (
-                path.replace(".", "-"),
-                _measure(study, measure(path), [row.get(path) for row in rows], plan, plan.over),
-            )
+            figure = _measure(study, measure(path), [row.get(path) for row in rows], plan, plan.over)
+            layout.apply(figure, plan.over)
+            yield path.replace(".", "-"), figure
+        elif layout.annotations:
+            msg = f"annotation {layout.annotations[0]!r}: these runs differ in no key, so that there is no axis"
+            raise CoflashError(msg)
     yield "response-times", _tail(study, plan)
     yield "programs-by-cause", _programs(study, plan)
 
@@ -227,7 +294,8 @@ def _captioned(figure: Figure, study: Study, *sentences: str) -> Figure:
     versions = mixed_versions(result.document["coflash"] for result in study.results)
     text = " ".join((*sentences, *chosen, *("Runs of different versions are mixed." for _ in versions)))
     # A $ would begin a formula.
-    lines = textwrap.fill(text.replace("$", r"\$"), _CAPTION_LETTERS)
+    letters = round(_CAPTION_LETTERS * figure.get_figwidth() / COLUMN_INCHES)
+    lines = textwrap.fill(text.replace("$", r"\$"), letters)
     if lines:
         figure.supxlabel(lines, x=0.01, ha="left", fontsize=6, color="#555555")
     return figure

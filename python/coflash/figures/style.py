@@ -1,4 +1,4 @@
-"""The look of every figure: as wide as a column of a paper, in colours and dashes that survive a printer."""
+"""The look of every figure: as wide as columns of a paper, in colours and dashes that survive a printer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Format = Literal["pdf", "svg", "png"]
-COLUMN_INCHES = 3.4
+COLUMN_INCHES, GUTTER_INCHES = 3.4, 0.25
 
 DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
 MARKERS = ("o", "s", "D", "^", "x", "v", "P", "*")
@@ -50,8 +50,11 @@ _METADATA: dict[Format, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": No
 
 
 @contextmanager
-def style() -> Iterator[None]:
+def style(columns: int = 1) -> Iterator[None]:
     """Apply the common style to every figure that is made inside.
+
+    Args:
+        columns: The number of columns of a paper over which a figure goes.
 
     Raises:
         CoflashError: matplotlib is missing.
@@ -59,7 +62,8 @@ def style() -> Iterator[None]:
     needs_matplotlib()
     from matplotlib import rc_context
 
-    with rc_context(_STYLE):
+    width_inches = columns * COLUMN_INCHES + (columns - 1) * GUTTER_INCHES
+    with rc_context(_STYLE | {"figure.figsize": (width_inches, COLUMN_INCHES)}):
         yield
 
 
@@ -98,10 +102,11 @@ def needs_matplotlib() -> None:
 
 
 def new_figure(height_inches: float) -> tuple[Figure, Axes]:
-    """Make a figure as wide as a column, with one plot."""
+    """Make a figure of the width of the style, with one plot."""
+    from matplotlib import rcParams
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(COLUMN_INCHES, height_inches), layout="constrained")
+    figure = Figure(figsize=(rcParams["figure.figsize"][0], height_inches), layout="constrained")
     return figure, figure.add_subplot()
 
 

@@ -19,6 +19,7 @@ SCRIPTS = (
     "waterfall.js",
     "findings.js",
     "explore.js",
+    "search.js",
     "address.js",
     "run_details.js",
     "sections.js",
@@ -28,8 +29,21 @@ SCRIPTS = (
 """The scripts in their order on the page; each uses those above it."""
 
 
-def report_html(study: Study) -> str:
+LIVE = Template("""
+setInterval(async () => {
+  const found = await fetch("/state").then((answer) => answer.text(), () => "$state");
+  if (found !== "$state") location.reload();
+}, 1000);
+""")
+"""The script of a page that is loaded again when the results of its server change. The address keeps the view."""
+
+
+def report_html(study: Study, live: str = "") -> str:
     """Write the whole report as one HTML text that needs no other file.
+
+    Args:
+        study: The results.
+        live: The state of the results, for a page from a server that is loaded again when it changes; empty for a file.
 
     Raises:
         CoflashError: There is no result.
@@ -38,7 +52,8 @@ def report_html(study: Study) -> str:
         msg = "a report needs a result; there is none"
         raise CoflashError(msg)
     data, details = payload(study)
-    notes = [*(f"Only runs with {condition}." for condition in study.where), *study.remarks]
+    so_far = [f"{len(study.results)} results so far; this page updates."] if live else []
+    notes = [*so_far, *(f"Only runs with {condition}." for condition in study.where), *study.remarks]
     background = f'<details class="background"><summary>Background</summary><p>{escape(study.background)}</p></details>'
     return Template(asset("page.html")).substitute(
         title=escape(study.heading),
@@ -49,7 +64,8 @@ def report_html(study: Study) -> str:
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow what follows it.
         data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
-        script="\n".join(asset(name) for name in SCRIPTS),
+        script="\n".join([*(asset(name) for name in SCRIPTS), *([LIVE.substitute(state=live)] if live else [])]),
+        connect="'self'" if live else "'none'",
         version=escape(__version__),
     )
 

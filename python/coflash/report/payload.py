@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from coflash._core import __version__
-from coflash.measures.catalogue import is_number, measure
+from coflash.measures.catalogue import is_number, measure, named
 from coflash.measures.measure import HEADLINE, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import sections
@@ -24,7 +24,7 @@ from coflash.quantity import SCALES, worths
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
 from coflash.results.study import Study
-from coflash.results.varying_keys import Key
+from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import flat, toml_value
 from coflash.table import Table
 
@@ -66,6 +66,7 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "series": columns,
         "details": [shape for shape, _ in details],
         "runs": [_facts(result) for result in results],
+        "search": _search(study.search) if study.search else None,
         "scales": SCALES,
         "units": worths(),
     }
@@ -78,6 +79,32 @@ def series_columns(results: Any) -> list[str]:
     names = [name for name in results[0].series().columns if name != "start_ns"] if results else []
     shared = (name for name in names if all(name in result.series() for result in results))
     return [name for name in shared if any(np.any(result.series()[name]) for result in results)]
+
+
+def _search(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a search: its trials in their order, and its keys with a code for each trial."""
+    trials = sorted(document["trials"], key=lambda trial: trial["number"])
+    measures = [named(goal["metric"]) for goal in document["objectives"]]
+    goals = zip(measures, document["objectives"], strict=True)
+    return {
+        "objectives": [
+            {"path": one.path, "label": one.label, "unit": one.unit, "minimised": goal["minimised"]}
+            for one, goal in goals
+        ],
+        "subject_to": document["subject_to"],
+        "keys": [_key(key) for key in varied_keys([trial["values"] for trial in trials])],
+        "trials": [
+            {
+                "number": trial["number"],
+                "found": [_short(one["mean"]) for one in trial["found"]],
+                "allowed": trial["allowed"],
+                "front": trial["front"],
+            }
+            for trial in trials
+        ],
+        "failed": document["failed"],
+        "importance": document["importance"],
+    }
 
 
 def _key(key: Key) -> dict[str, Any]:

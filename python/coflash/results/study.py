@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +20,7 @@ from coflash.results.result import Result, mixed_versions, replays
 from coflash.results.selection import matching
 from coflash.results.varying_keys import NONE, Key, varied_keys
 
-_RESULT, _COMPARISON = "result.json", "comparison.json"
+_RESULT, _COMPARISON, _SEARCH = "result.json", "comparison.json", "tune.json"
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Study:
     """The conditions by which the results were chosen."""
     broken: tuple[str, ...] = ()
     """The runs that were passed over, each with the reason."""
+    search: Mapping[str, Any] | None = None
+    """The search whose trials the runs are, as `Tuning.document` gives it; None if they are of none."""
 
     @cached_property
     def varied(self) -> tuple[Key, ...]:
@@ -127,7 +130,17 @@ class Study:
         question = descriptions.pop() if len(descriptions) == 1 else ""
         keys = cls(results).varied
         order = sorted(range(len(results)), key=lambda run: [key.codes[run] for key in keys])
-        return cls(tuple(results[run] for run in order), question=question, where=tuple(where), broken=broken)
+        chosen = tuple(results[run] for run in order)
+        search = _search(paths[0]) if len(paths) == 1 else None
+        return cls(chosen, question=question, where=tuple(where), broken=broken, search=search)
+
+
+def _search(folder: Path) -> Mapping[str, Any] | None:
+    """Read the search of a folder; None if there is none, or it cannot be read, as while it is written."""
+    with suppress(OSError, ValueError):
+        document: Mapping[str, Any] = json.loads((folder / _SEARCH).read_text("utf-8"))
+        return document
+    return None
 
 
 def _scenario(result: Result) -> Mapping[str, Any]:
@@ -146,6 +159,14 @@ def _needs_name(key: Key, keys: Sequence[Key]) -> bool:
     """Whether a value needs its key's name: a bare number does, “64 MiB” only if two keys have such values."""
     alike = [other for other in keys if other.unit == key.unit != "text"]
     return key.unit in ("", "share") or "yes" in key.texts or "no" in key.texts or len(alike) > 1
+
+
+def result_files(paths: Sequence[Path]) -> Iterator[Path]:
+    """Yield the documents of all results in and below the folders, in a fixed order, and that of a search."""
+    for path in paths:
+        places = [path] if (path / _RESULT).is_file() else sorted(_walk(path), key=lambda place: place.as_posix())
+        yield from (place / _RESULT for place in places)
+        yield path / _SEARCH
 
 
 def _results_below(path: Path) -> Iterable[Path]:

@@ -67,9 +67,9 @@ class Condition:
     """In the unit of the metric."""
     value: Value = field(repr=False)
 
-    def excess(self, value: float | None) -> float | None:
+    def excess(self, value: float) -> float:
         """By how much a value is beyond the bound, as a share of it; at most 0 if it is within."""
-        return None if value is None else self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
+        return self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
 
 
 def condition(text: str) -> Condition:

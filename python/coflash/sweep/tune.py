@@ -93,7 +93,10 @@ class Tuning:
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front: the allowed trials than which no other is better in one objective and as good in all."""
+        """The Pareto front: the allowed trials than which no other is better in one objective and as good in all.
+
+        A point that was tried several times is there once.
+        """
         signs = [1 if goal.is_minimum else -1 for goal in self.goals]
         allowed = [trial for trial in self.trials if trial.is_allowed]
 
@@ -105,7 +108,8 @@ class Tuning:
         def beaten(ours: tuple[float, ...]) -> bool:
             return any(other != ours and all(a <= b for a, b in zip(other, ours, strict=True)) for other in costs)
 
-        return tuple(trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours))
+        best = [trial for trial, ours in zip(allowed, costs, strict=True) if not beaten(ours)]
+        return tuple({tuple(trial.values.items()): trial for trial in reversed(best)}.values())[::-1]
 
     def document(self) -> dict[str, Any]:
         """Return the search as plain data: goals, conditions, trials, importance."""
@@ -308,8 +312,9 @@ class Search:
         by_goal = [[metrics[job.key] for job in jobs] for jobs in by_seed] if not opened.reason else []
         found = [estimate([goal.value(runs) for runs in by_goal]) for goal in self._goals]
         bound = [(one, estimate([one.value(runs) for runs in by_goal]).mean) for one in self._conditions]
-        means, excess = [one.mean for one in found], [one.excess(mean) for one, mean in bound]
-        if None in means or None in excess:
+        means = [one.mean for one in found if one.mean is not None]
+        excess = [limit.excess(mean) for limit, mean in bound if mean is not None]
+        if len(means) < len(found) or len(excess) < len(bound):
             _fail(study, opened.trial, opened.reason or "a run gives no value of an objective or a condition")
             return
         opened.trial.set_user_attr("values", {axis.key: opened.points[0].values[axis.key] for axis in self._axes})

@@ -14,8 +14,9 @@ from coflash.measures.renamed import metrics_of
 from coflash.results.store import FolderStore
 from coflash.sweep import swept
 from coflash.sweep.engine import Place
+from coflash.sweep.goal import Goal
 from coflash.sweep.plan import Plan
-from coflash.sweep.tune import Goal, Search, Trial
+from coflash.sweep.tune import Search, Trial
 from coflash_reproduce.inference.definition import Inference, Reading
 
 SAMPLER = "tree-structured Parzen estimators (Optuna's TPE)"

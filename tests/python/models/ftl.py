@@ -350,6 +350,7 @@ class Ftl:
 
     def operate(self, block: Block, phases: tuple[int, int, int], cause: str, after: Moment) -> Moment:
         self.counters["gc_time_ns" if cause == "gc" else "service_time_ns"] += sum(phases)
+        self.counters["channel_time_ns"] += phases[1]
         plane = self.plane_of(block)
         die = plane // self.planes
         server = plane if self.timing["planes"] == "parallel" else die

@@ -24,6 +24,8 @@ def serve(system: Device | HostBuffer, options: dict[str, Any], requests: Sequen
         start, tail_ns = system.begin(request)
         done = start
         pages = request.pages(page_bytes)
+        if request.operation in ("read", "write"):
+            counters[f"host_{request.operation}s_bytes"] += request.size
         if request.operation == "flush":
             counters["flushes"] += 1
             done = done + system.flush(start)
@@ -50,6 +52,16 @@ def serve(system: Device | HostBuffer, options: dict[str, Any], requests: Sequen
     for kind in ("all", "read", "write"):
         of_kind = [ns for ns, request in zip(responses_ns, requests, strict=True) if kind in ("all", request.operation)]
         metrics |= {f"response_ns.{kind}.{name}": value for name, value in moments(of_kind).items()}
+    per_second = {
+        "iops": len(requests),
+        "read_iops": metrics["response_ns.read.count"],
+        "write_iops": metrics["response_ns.write.count"],
+        "read_bandwidth": counters["host_reads_bytes"],
+        "write_bandwidth": counters["host_writes_bytes"],
+    }
+    rates = {name: count / metrics["simulated_ns"] * 1e9 for name, count in per_second.items()}
+    rates["bandwidth"] = rates["read_bandwidth"] + rates["write_bandwidth"]
+    metrics |= {f"throughput.{name}": rate for name, rate in rates.items()}
     if isinstance(system, HostBuffer):
         metrics |= host_buffer_counters(system)
     return metrics | device_counters(device, counters["host_writes_pages"])

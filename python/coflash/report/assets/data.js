@@ -55,7 +55,7 @@ function grouped(value, digits = 0) {
 
 /** @type {(unit: Unit, value: number) => Scale} */
 function scaleOf(unit, value) {
-  const scales = data.scales[unit];
+  const scales = data.scales[unit] ?? [[1, unit]];
   return scales.find(([least]) => Math.abs(value) >= least) ?? scales[scales.length - 1];
 }
 

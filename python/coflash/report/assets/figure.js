@@ -359,10 +359,15 @@ function swatch(look, colours, filled) {
 }
 
 // On paper nothing is ever scrolled to.
-addEventListener("beforeprint", () => figures.forEach((figure) => {
-  figure.near = true;
-  figure.redraw();
-}));
+addEventListener("beforeprint", () => {
+  onPaper = true;
+  figures.forEach((figure) => { figure.near = true; });
+  redrawAll();
+});
+addEventListener("afterprint", () => {
+  onPaper = false;
+  redrawAll();
+});
 
 function redrawAll() {
   figures.forEach((figure) => figure.redraw());

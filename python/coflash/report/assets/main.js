@@ -56,6 +56,7 @@ buildVaried($("#varied"));
 buildFilter($("#filter"));
 showCount();
 buildFindings($("#findings"));
+buildSearch($("#tuning"));
 buildExplorer($("#explore"));
 buildTable($("#runs"));
 // There is nothing to choose among one.

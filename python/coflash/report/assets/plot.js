@@ -1,8 +1,10 @@
 // Charts as SVG: axes that name their units, lines, points with intervals, steps and stacked bars.
 
 // Colours as they are now, or as they are in light: files are for paper.
+let onPaper = false;
+
 /** @type {(light?: boolean) => Colours} */
-function theme(light = false) {
+function theme(light = onPaper) {
   const style = getComputedStyle(light ? $("#light") : document.documentElement);
   const of = (/** @type {string} */ name) => style.getPropertyValue(`--${name}`).trim();
   return {

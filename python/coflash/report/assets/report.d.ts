@@ -30,11 +30,27 @@ interface Data {
   details: Shape[];
   runs: Facts[];
   scales: Partial<Record<Unit, Scale[]>>;
+  /** Null where the runs are not those of a search. */
+  search: Search | null;
   units: Record<string, number>;
 }
 
 /** A factor, and the name of the unit. */
 type Scale = [number, string];
+
+interface Objective { path: string; label: string; unit: Unit; minimised: boolean }
+
+interface Trial { number: number; found: number[]; allowed: boolean; front: boolean }
+
+interface Search {
+  objectives: Objective[];
+  subject_to: string[];
+  /** Their codes are those of the trials. */
+  keys: Key[];
+  trials: Trial[];
+  failed: number;
+  importance: Record<string, number>[];
+}
 
 interface Key {
   path: string;
