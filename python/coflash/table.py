@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, final
+from typing import IO, TYPE_CHECKING, Any, final
+
+from coflash.html_table import ROWS_SHOWN, html_table
+from coflash.lookup import no_such
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from numpy.typing import NDArray
-
-_ROWS_SHOWN = 10
 
 
 @final
@@ -40,7 +40,15 @@ class Table:
         return tuple(self._columns)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        return self._columns[column]
+        """Return a column.
+
+        Raises:
+            CoflashError: There is no such column; it is a `KeyError`, too.
+        """
+        try:
+            return self._columns[column]
+        except (KeyError, TypeError):
+            raise no_such("table: no column", column, self._columns) from None
 
     def __contains__(self, column: object) -> bool:
         return column in self._columns
@@ -75,7 +83,7 @@ class Table:
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
-    def write_parquet(self, path: Path) -> None:
+    def write_parquet(self, path: Path | IO[bytes]) -> None:
         """Write a Parquet file."""
         import pyarrow.parquet as pq
 
@@ -107,13 +115,8 @@ class Table:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        rows = islice(zip(*self._columns.values(), strict=True), _ROWS_SHOWN)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(f'{value}')}</td>" for value in row) + "</tr>" for row in rows
-        )
-        more = f"<p>{len(self):,} rows, the first {_ROWS_SHOWN} shown</p>" if len(self) > _ROWS_SHOWN else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        rows = list(islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN))
+        return html_table(self.columns, rows, of=len(self))
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

@@ -9,7 +9,23 @@ from typing import Annotated, NoReturn
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, generate, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
+from coflash.cli import (
+    complete,
+    demo,
+    generate,
+    init,
+    keys,
+    policies,
+    report,
+    reproduce,
+    results,
+    run,
+    scenario,
+    sweep,
+    trace,
+    tune,
+    warm,
+)
 from coflash.cli.console import errors
 from coflash.cli.usage import UsageError, problem
 
@@ -20,9 +36,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("init")(init.init)
 app.command("run")(run.run)
 app.command("warm")(warm.warm)
 app.add_typer(scenario.app, name="scenario")
+app.command("keys")(keys.keys)
 app.command("policies")(policies.policies)
 trace.app.command("generate")(generate.generate)
 trace.app.command("like")(generate.like)
@@ -54,7 +72,8 @@ def _coflash(
 def main() -> None:
     """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
     try:
-        status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
+        with complete.in_bash():
+            status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
         sys.exit(status if isinstance(status, int) else 0)
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen

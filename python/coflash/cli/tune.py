@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -34,13 +35,30 @@ def tune(
     scenario: ScenarioName,
     over: Annotated[
         list[str],
-        typer.Option("--over", metavar="KEY=VALUES", help="The space: lo..hi or lo..hi*2 or a,b. May be repeated."),
+        typer.Option(
+            "--over",
+            metavar="KEY=VALUES",
+            help="The space: lo..hi or lo..hi*2 or a,b. May be repeated.",
+            autocompletion=complete.assignments,
+        ),
     ],
     minimise: Annotated[
-        str | None, typer.Option("--minimise", metavar="METRIC", help="The metric to minimise, such as response.p99.")
+        str | None,
+        typer.Option(
+            "--minimise",
+            metavar="METRIC",
+            help="The metric to minimise, such as response.p99.",
+            autocompletion=complete.measures,
+        ),
     ] = None,
     maximise: Annotated[
-        str | None, typer.Option("--maximise", metavar="METRIC", help="Or to maximise, such as cache.hit_ratio.")
+        str | None,
+        typer.Option(
+            "--maximise",
+            metavar="METRIC",
+            help="Or to maximise, such as cache.hit_ratio.",
+            autocompletion=complete.measures,
+        ),
     ] = None,
     trace: Traces = None,
     assignments: Assignments = None,

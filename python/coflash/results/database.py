@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any, final
 
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
+from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric
+from coflash.measures.measure import BRIEF
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.result import FILES, TABLES, Result, mixed_versions, notes_of
@@ -115,6 +117,9 @@ class Results:
         Raises:
             CoflashError: No run has this name, or several begin with it.
         """
+        if not isinstance(run, str):
+            msg = f"{self.place}: {run!r} was given; the name of a run is allowed, such as {next(iter(self), '')!r}"
+            raise CoflashError(msg)
         found = [run] if run in self._folders else [name for name in self._folders if name.startswith(run)]
         if len(found) == 1:
             return found[0]
@@ -242,6 +247,15 @@ class Results:
             CoflashError: The name ends otherwise, or the file cannot be written.
         """
         export_table(self.to_arrow(), file)
+
+    def _repr_html_(self) -> str:
+        keys = [key.path for key in self.apart()]
+        rows = [
+            (row["run"], *(row.get(key, "") for key in keys), *(m.shown(self._metrics[row["run"]]) for m in BRIEF))
+            for row in self._rows[:ROWS_SHOWN]
+        ]
+        title = f"{len(self):,} runs in {self.place}"
+        return html_table(("run", *keys, *(measure.label for measure in BRIEF)), rows, title, len(self))
 
     def __repr__(self) -> str:
         return f"<Results of {len(self):,} runs in {self.place}>"
