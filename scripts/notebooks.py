@@ -40,7 +40,7 @@ def executed(script: Path, folder: Path) -> nbformat.NotebookNode:
     source = script.read_text("utf-8")
     linecache.cache[str(script)] = (len(source), None, source.splitlines(keepends=True), str(script))
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
-    notebook = v4.new_notebook(metadata={"kernelspec": kernel})
+    notebook: nbformat.NotebookNode = v4.new_notebook(metadata={"kernelspec": kernel})
     before = Path.cwd()
     os.chdir(folder)
     try:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from coflash import demo
 from coflash.demo import find_trace
 from coflash.results.result import Result
 from processes import COFLASH_TELLING, await_line, begin, coflash, interrupt, process
@@ -102,6 +103,15 @@ def test_the_demo_leaves_a_folder_of_results_and_a_report(tmp_path: Path) -> Non
     again = coflash("demo", "--quick", "--out", str(tmp_path / "demo"), "--trace", str(tmp_path / "small.iolog"))
     assert again.returncode == 0, again.stderr
     assert Result.load(tmp_path / "demo" / "runs" / "no-cache").metrics.requests == 2
+
+
+def test_the_trace_of_the_demo_is_in_the_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    monkeypatch.setattr(demo, "TRACE", Path("nowhere") / demo.TRACE.name)  # as outside a checkout
+    kept = demo.find_trace()
+    assert kept.parent == tmp_path
+    assert kept.read_bytes() == Path(TRACE).read_bytes()
+    assert demo.find_trace() == kept
 
 
 def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
