@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -18,9 +19,9 @@ from coflash.sweep.design import assignments, axis
 
 @given(st.floats(-50, 50), st.floats(1e-3, 1e3), st.sampled_from(["line", "cube", "exp", "step", "flat"]))
 def test_a_root_is_found_to_the_last_bits(at: float, scale: float, shape: str) -> None:
-    shapes = {
+    shapes: dict[str, Callable[[float], float]] = {
         "line": lambda x: scale * (x - at),
-        "cube": lambda x: (x - at) ** 3,
+        "cube": lambda x: float((x - at) ** 3),
         "exp": lambda x: math.expm1((x - at) / 10),
         "step": lambda x: -1.0 if x < at else 1.0,
         "flat": lambda x: math.copysign(math.sqrt(abs(x - at)), x - at),
@@ -57,5 +58,5 @@ def test_students_distribution_is_that_of_scipy(degrees: int) -> None:
 @pytest.mark.parametrize(("samples", "seed"), [(1, 0), (5, 7), (64, 3)])
 def test_a_latin_hypercube_is_that_of_scipy(samples: int, seed: int) -> None:
     points = assignments([axis("link.coding=0.0..1.0"), axis("replay.time_scale=1.0..2.0")], "lhs", samples, seed)
-    expected = qmc.LatinHypercube(2, rng=np.random.default_rng(seed)).random(samples) + (0, 1)
+    expected = qmc.LatinHypercube(2, rng=np.random.default_rng(seed)).random(samples) + np.array([0, 1])
     assert np.array([[float(value) for _, value in point] for point in points]) == pytest.approx(expected, abs=1e-6)

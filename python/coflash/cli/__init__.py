@@ -92,6 +92,6 @@ def main() -> None:
 
 
 def _refuse(problem: str) -> NoReturn:
-    line = "; ".join(f"error: {problem}".splitlines())
+    line = "; ".join(part for part in f"error: {problem}".splitlines() if part.strip())
     errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(2)
