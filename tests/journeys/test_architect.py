@@ -33,7 +33,9 @@ def test_an_architect_sizes_spare_space_and_cache(tmp_path: Path, monkeypatch: p
     assert "syntax error" in mistypes("results sql 'selct waf_host from runs' --in runs")
 
     # Only the large cache; then what a search finds, and a run of its best point.
-    assert types("results list --in runs --where cache.size=10%").count("10%") == 2
+    listed = types("results list --in runs --where cache.size=10%")
+    assert [listed.count(share) for share in ("15%", "40%")] == [1, 1]
+    assert "blocks_per_plane" not in listed  # which follows from the capacity and the spare space
     space = "--over ftl.spare.share=15%..40% --over cache.size=1%..10%"
     tuned = types(f"tune device.toml --minimise response.p99 {space} --trials 4 --out tuned")
     (best,) = (line for line in tuned.splitlines() if line.startswith("best:"))
