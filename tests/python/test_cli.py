@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import subprocess
@@ -126,8 +127,31 @@ def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
     assert json.loads(coflash("trace", "info", TRACE, "--json").stdout)["requests"] == 400_000
 
 
+def test_no_command_needs_what_only_extras_bring(tmp_path: Path) -> None:
+    """What is installed for the tests alone is out of reach: pyarrow, SciPy, and what draws, tunes or frames."""
+    extras = ["dask", "distributed", "fsspec", "matplotlib", "optuna", "pandas", "polars", "pyarrow", "ray", "scipy"]
+    without = f"import sys; sys.modules.update(dict.fromkeys({extras})); from coflash.cli import main; main()"
+    small = ("--set", "workload.synthetic.requests=200", "--set", "flash.exported=64MiB", "--set", "gc.low_mark=1")
+    for command in (
+        ("run", "demo", *small, "--out", "runs/one"),
+        ("sweep", "demo", *small, "--vary", "cooperation=none,cdm", "--seeds", "2", "--out", "runs/swept"),
+        ("results", "list", "--in", "runs"),
+        ("results", "sql", "select run, count(*) from series join runs using (run) group by run", "--in", "runs"),
+        ("results", "export", "runs.csv", "--in", "runs"),
+        ("results", "export", "runs.parquet", "--in", "runs"),
+        ("report", "runs", "-o", "report.html"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", without, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    rows = list(csv.DictReader((tmp_path / "runs.csv").read_text("utf-8").splitlines()))
+    assert len(rows) == 5
+    assert {row["cooperation.name"] for row in rows} == {"none", "cdm"}
+
+
 def test_help_is_shown_without_loading_what_only_work_needs() -> None:
-    heavy = ["duckdb", "fsspec", "matplotlib", "numpy", "optuna", "pandas", "polars", "psutil", "pyarrow", "scipy"]
+    heavy = ["arro3", "duckdb", "fsspec", "matplotlib", "numpy", "optuna", "pandas", "polars", "psutil", "pyarrow"]
     look = f"import sys, coflash.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

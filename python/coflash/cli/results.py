@@ -112,13 +112,13 @@ def sql(
     notes(runs.cautions)
     found = runs.sql(query)
     if output_file is not None:
-        export_table(found.to_arrow(), output_file)
+        export_table(found, output_file)
         typer.echo(output_file)
     elif json:
-        show_json(json_rows(found.to_arrow()))
+        show_json(json_rows(found))
     else:
         table = plain_table(*found.columns)
-        for row in json_rows(found.to_arrow()):
+        for row in json_rows(found):
             table.add_row(*("" if value is None else str(value) for value in row.values()))
         show_table(table, output())
 

@@ -8,10 +8,11 @@ under the digest of its content, so that it has a path like any other trace, whi
 from __future__ import annotations
 
 import hashlib
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Protocol
 
 from coflash._core import CoflashError, hint
-from coflash.files.atomic_write import new_file
 from coflash.files.kept import kept_folder
 from coflash.table import Table
 
@@ -54,8 +55,10 @@ def kept(frame: Any) -> str:
     digest = hashlib.sha256(b"".join(column.tobytes() for column in columns.values())).hexdigest()
     file = kept_folder() / f"{digest[:32]}-frame.parquet"
     if not file.exists():
-        with new_file(file) as content:
-            Table(columns).write_parquet(content)
+        with TemporaryDirectory(prefix=".", dir=file.parent) as folder:
+            new = Path(folder, file.name)
+            Table(columns).write_parquet(new)
+            new.replace(file)
     return str(file)
 
 
