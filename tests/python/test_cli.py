@@ -131,7 +131,7 @@ def test_no_command_needs_what_only_extras_bring(tmp_path: Path) -> None:
     """What is installed for the tests alone is out of reach: pyarrow, SciPy, and what draws, tunes or frames."""
     extras = ["dask", "distributed", "fsspec", "matplotlib", "optuna", "pandas", "polars", "pyarrow", "ray", "scipy"]
     without = f"import sys; sys.modules.update(dict.fromkeys({extras})); from coflash.cli import main; main()"
-    small = ("--set", "workload.synthetic.requests=200", "--set", "flash.exported=64MiB", "--set", "gc.low_mark=1")
+    small = ("--set", "workload.synthetic.requests=200", "--set", "flash.exported=512MiB")
     for command in (
         ("run", "demo", *small, "--out", "runs/one"),
         ("sweep", "demo", *small, "--vary", "cooperation=none,cdm", "--seeds", "2", "--out", "runs/swept"),
