@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -83,11 +85,24 @@ def test_init_writes_a_scenario_that_runs_and_overwrites_nothing(
     assert 'did you mean "demo"' in coflash("init", "other.toml", "--from", "demmo").stderr
 
 
-def completed(*words: str, shell: str = "complete_bash") -> list[str]:
-    """What the shell is offered for the last word."""
-    asked = {"_COFLASH_COMPLETE": shell, "COMP_WORDS": " ".join(("coflash", *words)), "COMP_CWORD": str(len(words))}
-    command = [sys.executable, "-c", "import sys; sys.argv[0] = 'coflash'; from coflash_command import main; main()"]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, **asked}, check=False)
+def completed(*words: str) -> list[str]:
+    """What bash is offered for the last word, by the very function that `--install-completion` installs."""
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("bash is missing")
+    function = coflash("--show-completion", "bash", _TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION="1").stdout
+    typed = " ".join(shlex.quote(word) for word in ("coflash", *words))
+    asked = f"COMP_WORDS=({typed}); COMP_CWORD={len(words)}; _coflash_completion coflash"
+    ask = f"{asked}; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [bash, "--norc"],
+        input=f"{function}\n{ask}\n",
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
+        check=True,
+    )
     return done.stdout.split()
 
 

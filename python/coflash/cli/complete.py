@@ -68,9 +68,9 @@ def in_bash() -> Iterator[None]:
     if os.environ.get("_COFLASH_COMPLETE") != "complete_bash":
         yield
         return
-    words, place = os.environ["COMP_WORDS"].split(" "), int(os.environ["COMP_CWORD"])
-    whole = re.sub(" ?= ?", "=", " ".join(words[: place + 1])).split(" ")
-    os.environ |= {"COMP_WORDS": " ".join(whole), "COMP_CWORD": str(len(whole) - 1)}
+    words, place = os.environ["COMP_WORDS"].split("\n"), int(os.environ["COMP_CWORD"])
+    whole = re.sub("\n?=\n?", "=", "\n".join(words[: place + 1])).split("\n")
+    os.environ |= {"COMP_WORDS": "\n".join(whole), "COMP_CWORD": str(len(whole) - 1)}
     known = whole[-1][: whole[-1].rfind("=") + 1]
     shown = io.StringIO()
     try:
