@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm mutants bench golden generate docs format clean prerequisites rust-checks rustdoc python-checks python-tests
+.PHONY: help demo test storm mutants bench golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -57,6 +57,15 @@ golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under 
 generate: $(CORE) ## Write the generated part of docs/reference anew
 	$(BIN)/python scripts/reference.py
 
+notebooks: $(DEV_TOOLS) $(CORE) ## Execute the examples, and write them with their answers as notebooks
+	$(BIN)/python scripts/notebooks.py
+
+# The tag says the oldest glibc that will do; the workflow builds in a container that has an old one.
+wheel: $(BUILD_TOOLS) ## Build a wheel that needs no Rust, and try it in an empty environment: dist/*.whl
+	rm -rf dist
+	$(ALONE) $(BIN)/maturin build --release --locked --strip --compatibility pypi --out dist
+	$(BIN)/python scripts/try_wheel.py dist
+
 docs: $(DEV_TOOLS) $(CORE) rustdoc ## Write the documentation as one site, Rust's included: target/site/index.html
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	scripts/node/install $(VENV)/node
@@ -72,7 +81,7 @@ format: $(DEV_TOOLS) ## Format all code
 	$(BIN)/ruff format
 
 clean: ## Remove all that was built, the Python environment included
-	rm -rf $(VENV) target .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
+	rm -rf $(VENV) target dist .cache .mypy_cache .pytest_cache .ruff_cache .hypothesis python/coflash/_core*.so
 	find python reproductions scripts tests -name __pycache__ -prune -exec rm -rf {} +
 
 rust-checks: $(BUILD_TOOLS)
@@ -90,6 +99,7 @@ python-checks: $(DEV_TOOLS) $(CORE)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	scripts/node/check $(VENV)/node
 	$(BIN)/python -m mypy.stubtest coflash._core
 	$(BIN)/python scripts/reference.py --check

@@ -16,6 +16,7 @@ from typing import Any
 
 import coflash
 from coflash import _core
+from coflash.keys import default, described, element, kind, nested, tables
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "docs" / "reference"
@@ -44,9 +45,11 @@ def scenario_page(schema: dict[str, Any]) -> str:
             if nested(value, schema):
                 places.setdefault(definition(value), f"{dotted}{key}")
                 continue
-            if value.get("type") == "array" and "properties" in referred(value["items"], schema):
+            if element(value, schema):
                 lists.setdefault(definition(value["items"]), []).append(f"{dotted}{key}")
-            text.append(row(f"`{dotted}{key}`", kind(value, schema), default(value, schema), described(value, schema)))
+            text.append(
+                row(f"`{dotted}{key}`", kind(value, schema), shown(default(value, schema)), described(value, schema))
+            )
         text.append("")
     for name, found in lists.items():
         table = schema["$defs"][name]
@@ -58,7 +61,7 @@ def scenario_page(schema: dict[str, Any]) -> str:
                 what = f"table, as `[{places[definition(value)]}]`"
             elif value.get("type") == "array" and definition(value["items"]) == name:
                 what = "list of such tables"
-            text.append(row(f"`{key}`", what, default(value, schema), described(value, schema)))
+            text.append(row(f"`{key}`", what, shown(default(value, schema)), described(value, schema)))
         text.append("")
     return "\n".join(text)
 
@@ -177,78 +180,9 @@ def row(*cells: str) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def tables(node: dict[str, Any], schema: dict[str, Any], path: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield a table of the scenario and all tables below it, each with its key path."""
-    if any(not nested(value, schema) for value in node["properties"].values()):
-        yield path, node
-    for key, value in node["properties"].items():
-        if below := nested(value, schema):
-            # What is said where the table is used says more than what its type says.
-            described_here = {
-                **below,
-                **({"description": value["description"]} if "description" in value else {}),
-            }
-            yield from tables(described_here, schema, f"{path}.{key}" if path else key)
-
-
-def nested(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the table that `node` describes, if it is nothing but a table with keys of its own."""
-    options = [option for option in alternatives(node, schema) if option.get("type") != "null"]
-    return options[0] if len(options) == 1 and "properties" in options[0] else None
-
-
-def alternatives(node: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
-    """List the alternatives of `node`, with references resolved."""
-    if "$ref" in node:
-        return alternatives(referred(node, schema), schema)
-    for choice in ("oneOf", "anyOf", "allOf"):
-        if choice in node:
-            return [found for option in node[choice] for found in alternatives(option, schema)]
-    return [node]
-
-
-def referred(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Return the definition that `node` refers to; may be empty."""
-    definition: dict[str, Any] = schema["$defs"][node["$ref"].rsplit("/", 1)[1]] if "$ref" in node else {}
-    return definition
-
-
-def kind(node: dict[str, Any], schema: dict[str, Any]) -> str:
-    """Describe the values of a key in words."""
-    words: list[str] = []
-    for option in alternatives(node, schema):
-        if "enum" in option:
-            words += [f"`{json.dumps(value)}`" for value in option["enum"]]
-        elif "const" in option:
-            words.append(f"`{json.dumps(option['const'])}`")
-        elif option.get("type") == "array":
-            words.append(f"list of {kind(option.get('items', {}), schema)}")
-        elif "type" in option:
-            types = option["type"] if isinstance(option["type"], list) else [option["type"]]
-            words += [NAMES.get(name, str(name)) for name in types if name != "null"]
-    return ", ".join(dict.fromkeys(words)) or "any"
-
-
-NAMES = {"object": "table", "string": "text", "integer": "whole number", "boolean": "`true`, `false`"}
-
-
-def default(node: dict[str, Any], schema: dict[str, Any]) -> str:
-    """Return the default as TOML; a dash if the key is required or has none."""
-    value = node.get("default", referred(node, schema).get("default"))
-    if isinstance(value, dict) and value.keys() == {"name"}:
-        value = value["name"]  # a policy without parameters
+def shown(value: Any) -> str:
+    """Write a default; a dash stands for none."""
     return "–" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
-
-
-def described(node: dict[str, Any], schema: dict[str, Any]) -> str:
-    """Return the description of `node`, or else of its type, in one line; descriptions of its choices follow."""
-    own: str = node.get("description", referred(node, schema).get("description", ""))
-    choices = [
-        f"`{json.dumps(option['const'])}`: {option['description']}"
-        for option in alternatives(node, schema)
-        if "const" in option and "description" in option
-    ]
-    return "<br>".join(" ".join(part.split()) for part in [own, *choices] if part)
 
 
 def main() -> int:

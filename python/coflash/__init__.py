@@ -13,10 +13,12 @@ from typing import Any
 
 from coflash import costmodel, device, trace
 from coflash._core import CoflashError, __version__
+from coflash.keys import ScenarioKey, keys
 from coflash.measures.metrics import Metrics
 from coflash.measures.record import SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
 from coflash.results.database import Results, results
+from coflash.results.side_by_side import Differences, compare
 from coflash.results.histogram import Histogram
 from coflash.results.result import Result
 from coflash.runs.run import run, trace_info
@@ -28,6 +30,7 @@ from coflash.table import Table
 
 __all__ = [
     "CoflashError",
+    "Differences",
     "Histogram",
     "Metrics",
     "Parameter",
@@ -36,6 +39,7 @@ __all__ = [
     "Result",
     "Results",
     "Scenario",
+    "ScenarioKey",
     "SoFar",
     "Sweep",
     "Table",
@@ -43,8 +47,10 @@ __all__ = [
     "Warm",
     "__version__",
     "built_in_scenarios",
+    "compare",
     "costmodel",
     "device",
+    "keys",
     "policies",
     "results",
     "run",

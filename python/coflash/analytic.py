@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import lambertw
+
+from coflash.roots import root
 
 _Vector = NDArray[np.float64]
 
@@ -97,7 +97,9 @@ def fifo(alpha: float) -> float:
     _require_alpha(alpha)
     if alpha < 1 + 1e-4:  # the sum below cancels; its series at 1 does not
         return 0.5 / (alpha - 1) + 2 / 3
-    return alpha / (alpha + float(lambertw(-alpha * math.exp(-alpha)).real))
+    # The share of pages that survive; the other root, 1, lies beyond the bracket.
+    survivors = root(lambda share: share - math.exp(-alpha * (1 - share)), 0.0, 1 - math.log(alpha) / alpha)
+    return 1 / (1 - survivors)
 
 
 def greedy(alpha: float, pages_per_block: int) -> float:
@@ -167,7 +169,7 @@ def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
         return total - pages_per_block / alpha
 
     least, most = greedy(alpha, pages_per_block), random_choice(alpha)
-    return float(brentq(excess_of_valid_pages, least * (1 - 1e-9), most * (1 + 1e-9)))
+    return root(excess_of_valid_pages, least * (1 - 1e-9), most * (1 + 1e-9))
 
 
 def lru_hit_ratios(popularity: Sequence[float] | _Vector, cached_pages: float) -> _Vector:
@@ -186,7 +188,7 @@ def lru_hit_ratios(popularity: Sequence[float] | _Vector, cached_pages: float) -
         return float(-np.expm1(-rates * math.exp(log_time)).sum() - cached_pages)
 
     least, most = -math.log(rates.max() * 1e12), math.log(1e3 / rates.min())
-    ratios: _Vector = -np.expm1(-rates * math.exp(brentq(excess, least, most)))
+    ratios: _Vector = -np.expm1(-rates * math.exp(root(excess, least, most)))
     return ratios
 
 
@@ -306,8 +308,8 @@ def _separate_large_blocks(traffic: _Vector, space: _Vector, alpha: float) -> tu
     mean_alpha = 1 + (alpha - 1) / space[written].sum()
     slope = _log_slope(mean_alpha / fifo(mean_alpha))
     x_of_zone = overwrites(
-        brentq(
-            lambda m: spare_at(overwrites(m)).sum() - (alpha - 1),
+        root(
+            lambda m: float(spare_at(overwrites(m)).sum() - (alpha - 1)),
             slope - log_heat.max() - 1e-6,
             slope - log_heat.min() + 1e-6,
         )
@@ -328,7 +330,7 @@ def _overwrites_where(log_t: float) -> float:
     """Invert ``_log_slope``; the result lies between log(1 + t) or sqrt(t) and log(1 + t + sqrt(2 t))."""
     below = max(np.logaddexp(0, log_t), math.exp(min(log_t, 0) / 2))
     above = np.logaddexp(np.logaddexp(0, log_t), (log_t + math.log(2)) / 2)
-    return float(brentq(lambda x: _log_slope(x) - log_t, below * (1 - 1e-9), above * (1 + 1e-9), xtol=1e-30))
+    return root(lambda x: _log_slope(x) - log_t, below * (1 - 1e-9), above * (1 + 1e-9))
 
 
 def _greedy_curve(pages_per_block: int) -> tuple[_Vector, _Vector]:

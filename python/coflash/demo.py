@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from coflash._core import CoflashError
+from coflash._core import demo_trace
+from coflash.files.atomic_write import write_file
+from coflash.files.kept import kept_folder
 from coflash.quantity import show
 from coflash.results.comparison import Case, Comparison
 from coflash.runs.progress import Display
@@ -63,14 +66,17 @@ def compare(display: Display, trace: Path, sizes_bytes: tuple[int, ...]) -> Comp
 
 
 def find_trace() -> Path:
-    """Find the demo's trace, below the working directory or in the checkout from which this package is installed.
+    """Find the demo's trace: below the working directory, in the checkout of this package, or else within the core.
 
     Raises:
-        CoflashError: The trace is in neither.
+        CoflashError: It cannot be written to where traces are kept.
     """
     # A result names the path as it was given: within a checkout, a relative one is the same for everybody.
     for place in (Path(), Path(__file__).parents[2]):
         if (place / TRACE).is_file():
             return place / TRACE
-    msg = f"the demo's trace, {TRACE}, is not here: run this in a checkout of coflash, or name a trace with --trace"
-    raise CoflashError(msg)
+    content = demo_trace()
+    file = kept_folder() / f"{hashlib.sha256(content).hexdigest()[:32]}-{TRACE.name}"
+    if not file.exists():
+        write_file(file, content)
+    return file

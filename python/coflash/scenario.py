@@ -8,10 +8,14 @@ from __future__ import annotations
 import json
 import numbers
 import os
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 from coflash import _core
+from coflash.html_table import html_table
+
+_BARE_KEY = re.compile("[A-Za-z0-9_.-]+")
 
 
 @final
@@ -25,6 +29,20 @@ class Scenario:
 
     def __init__(self, core: _core.Scenario) -> None:
         self.core = core
+
+    @classmethod
+    def of(cls, given: ScenarioLike) -> Scenario:
+        """Return a scenario that is given as one, as nested dictionaries, or by its name or file.
+
+        Raises:
+            CoflashError: There is no such scenario or file, or its keys or values are not allowed.
+        """
+        match given:
+            case Scenario():
+                return given
+            case Mapping():
+                return cls.from_dict(given)
+        return cls.load(given)
 
     @classmethod
     def load(cls, name_or_path: str | os.PathLike[str]) -> Scenario:
@@ -48,12 +66,12 @@ class Scenario:
     def from_dict(cls, values: Mapping[str, Any]) -> Scenario:
         """Make a scenario from nested dictionaries, such as those of `to_dict`; None stands for the default.
 
+        A key may be a dotted path: `{"cache.size": "5%"}` is `{"cache": {"size": "5%"}}`.
+
         Raises:
             CoflashError: The values are not a scenario; the message names the key and its allowed values.
         """
-        return cls.from_toml(
-            "".join(f"{json.dumps(k)} = {toml_value(v)}\n" for k, v in values.items() if v is not None)
-        )
+        return cls.from_toml("".join(f"{_toml_key(k)} = {toml_value(v)}\n" for k, v in values.items() if v is not None))
 
     def with_(self, assignments: Mapping[str, Any] | None = None, /, **more: Any) -> Scenario:
         """Return a copy of this scenario with some keys changed.
@@ -123,6 +141,17 @@ class Scenario:
     def __repr__(self) -> str:
         return f"<Scenario {self.name!r} {self.hash}>"
 
+    def _repr_html_(self) -> str:
+        defaults = dict(flat(Scenario.from_dict({}).to_dict()))
+        labels = ("name", "description")
+        own = [(key, as_text(value)) for key, value in flat(self.to_dict()) if value != defaults.get(key)]
+        title = f"Scenario {self.name} ({self.hash}): {self.description}. Keys that differ from their defaults:"
+        return html_table(("key", "value"), [pair for pair in own if pair[0] not in labels], title)
+
+
+ScenarioLike: TypeAlias = Scenario | Mapping[str, Any] | str | os.PathLike[str]
+"""A scenario, nested dictionaries as for `Scenario.from_dict`, or the name or file of one."""
+
 
 def built_in_scenarios() -> dict[str, str]:
     """Return the names of the built-in scenarios, each with its purpose."""
@@ -150,12 +179,16 @@ def toml_value(value: Any) -> str:
         case numbers.Real():
             return repr(float(value))
         case Mapping():
-            pairs = (f"{json.dumps(k)} = {toml_value(v)}" for k, v in value.items() if v is not None)
+            pairs = (f"{_toml_key(k)} = {toml_value(v)}" for k, v in value.items() if v is not None)
             return "{ " + ", ".join(pairs) + " }"
         case list() | tuple():
             return "[" + ", ".join(map(toml_value, value)) + "]"
     msg = f"a scenario has no values such as {value!r} ({type(value).__name__})"
     raise TypeError(msg)
+
+
+def _toml_key(key: str) -> str:
+    return key if _BARE_KEY.fullmatch(key) else json.dumps(key)
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
+from coflash.html_table import ROWS_SHOWN, html_table
+from coflash.lookup import no_such
+
 if TYPE_CHECKING:
+    import duckdb
     import pandas as pd
     import polars as pl
     import pyarrow as pa
     from numpy.typing import NDArray
-
-_ROWS_SHOWN = 10
 
 
 @final
@@ -40,7 +42,15 @@ class Table:
         return tuple(self._columns)
 
     def __getitem__(self, column: str) -> NDArray[Any]:
-        return self._columns[column]
+        """Return a column.
+
+        Raises:
+            CoflashError: There is no such column; it is a `KeyError`, too.
+        """
+        try:
+            return self._columns[column]
+        except (KeyError, TypeError):
+            raise no_such("table: no column", column, self._columns) from None
 
     def __contains__(self, column: object) -> bool:
         return column in self._columns
@@ -53,8 +63,8 @@ class Table:
         return dict(self._columns)
 
     def to_arrow(self) -> pa.Table:
-        """Convert to a `pyarrow.Table`; numbers are not copied."""
-        import pyarrow as pa  # slow to import, and most uses need no table library
+        """Convert to a `pyarrow.Table`; numbers are not copied. Needs `pip install 'coflash[arrow]'`."""
+        import pyarrow as pa
 
         return pa.table({name: pa.array(column) for name, column in self._columns.items()})
 
@@ -62,9 +72,7 @@ class Table:
         """Convert to a `polars.DataFrame`; numbers are not copied. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # not a Series
-        return frame
+        return pl.DataFrame(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`; numbers are not copied. Needs `pip install 'coflash[pandas]'`."""
@@ -73,26 +81,50 @@ class Table:
         return pd.DataFrame(self._columns, copy=False)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        return self.to_arrow().__arrow_c_stream__(requested_schema)
+        import numpy as np
+        from arro3 import core  # slow to import, and most uses need no table library
+
+        columns = ((name, core.Array.from_numpy(np.ascontiguousarray(one))) for name, one in self._columns.items())
+        return core.Table.from_pydict(dict(columns)).__arrow_c_stream__(requested_schema)
 
     def write_parquet(self, path: Path) -> None:
-        """Write a Parquet file."""
-        import pyarrow.parquet as pq
+        """Write a Parquet file.
 
-        pq.write_table(self.to_arrow(), path, compression="zstd")
+        Raises:
+            OSError: The file cannot be written.
+        """
+        copy_to(path, self, "format parquet, compression zstd")
 
     @classmethod
     def read_parquet(cls, path: Path) -> Table:
-        """Read a Parquet file."""
-        import pyarrow.parquet as pq
+        """Read a Parquet file.
 
-        # Not `read_table`: that treats the folder names above the file as columns.
-        return cls.from_arrow(pq.ParquetFile(path).read())
+        Raises:
+            OSError: There is no such file, or it is no Parquet file.
+        """
+        import duckdb
+
+        path.stat()  # of a missing file the database says something else
+        with _database().cursor() as database:
+            # Names of folders are no columns, whatever they look like.
+            query = "select * from read_parquet(?, hive_partitioning = false)"
+            try:
+                return cls.from_masked(database.execute(query, [str(path)]).fetchnumpy())
+            except duckdb.Error as error:
+                raise OSError(str(error).splitlines()[0]) from error
 
     @classmethod
-    def from_arrow(cls, table: pa.Table) -> Table:
-        """Convert from a `pyarrow.Table`; integers with gaps become floating-point numbers."""
-        return cls({name: table[name].to_numpy() for name in table.column_names})
+    def from_masked(cls, columns: Mapping[str, NDArray[Any]]) -> Table:
+        """Make a table of columns with gaps: a number that is missing is NaN, anything else None."""
+        import numpy as np
+
+        def filled(column: NDArray[Any]) -> NDArray[Any]:
+            if not np.ma.is_masked(column):
+                return np.asarray(column)
+            is_number = column.dtype.kind in "biuf"
+            return np.ma.filled(column.astype(float if is_number else object), np.nan if is_number else None)
+
+        return cls({name: filled(column) for name, column in columns.items()})
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -107,13 +139,33 @@ class Table:
         return f"<Table of {len(self)} rows: {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.columns)
-        rows = islice(zip(*self._columns.values(), strict=True), _ROWS_SHOWN)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(f'{value}')}</td>" for value in row) + "</tr>" for row in rows
-        )
-        more = f"<p>{len(self):,} rows, the first {_ROWS_SHOWN} shown</p>" if len(self) > _ROWS_SHOWN else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+        rows = list(islice(zip(*self._columns.values(), strict=True), ROWS_SHOWN))
+        return html_table(self.columns, rows, of=len(self))
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """Open the database that reads and writes files, once: that takes ten times as long as a file."""
+    import duckdb
+
+    return duckdb.connect(config={"threads": 1})
+
+
+def copy_to(path: Path, table: Any, options: str) -> None:
+    """Write a table of any library that exports Arrow data to a file, with DuckDB's options of `copy`.
+
+    Raises:
+        OSError: The file cannot be written.
+    """
+    import duckdb  # slow to import, and most uses write no file
+
+    with _database().cursor() as database:
+        database.register("written", table)
+        place = str(path).replace("'", "''")
+        try:
+            database.execute(f"copy written to '{place}' ({options})")
+        except duckdb.Error as error:
+            raise OSError(str(error).splitlines()[0]) from error
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

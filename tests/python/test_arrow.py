@@ -56,6 +56,15 @@ def read(path: Path) -> dict[str, list[Any]]:
     return dict(zip(ROWS, values, strict=True))
 
 
+def test_without_pyarrow_an_arrow_file_leads_to_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = written(tmp_path / "t.arrow", table())
+    monkeypatch.setattr("coflash.trace.arrow.find_spec", lambda _: None)
+    for reads_or_writes in (lambda: trace.info(file), lambda: trace.convert(RECORDED, tmp_path / "new.arrow")):
+        with pytest.raises(coflash.CoflashError, match=r"coflash\[arrow\]"):
+            reads_or_writes()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["t.arrow"]
+
+
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 def test_what_pyarrow_writes_is_read(stream: bool, compression: str | None, tmp_path: Path) -> None:

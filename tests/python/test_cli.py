@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from coflash import demo
 from coflash.demo import find_trace
 from coflash.results.result import Result
 from processes import COFLASH_TELLING, await_line, begin, coflash, interrupt, process
@@ -104,6 +106,15 @@ def test_the_demo_leaves_a_folder_of_results_and_a_report(tmp_path: Path) -> Non
     assert Result.load(tmp_path / "demo" / "runs" / "no-cache").metrics.requests == 2
 
 
+def test_the_trace_of_the_demo_is_in_the_core(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    monkeypatch.setattr(demo, "TRACE", Path("nowhere") / demo.TRACE.name)  # as outside a checkout
+    kept = demo.find_trace()
+    assert kept.parent == tmp_path
+    assert kept.read_bytes() == Path(TRACE).read_bytes()
+    assert demo.find_trace() == kept
+
+
 def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
     assert "demo" in coflash("scenario", "list").stdout
     assert "demo" in json.loads(coflash("scenario", "list", "--json").stdout)
@@ -116,8 +127,31 @@ def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
     assert json.loads(coflash("trace", "info", TRACE, "--json").stdout)["requests"] == 400_000
 
 
+def test_no_command_needs_what_only_extras_bring(tmp_path: Path) -> None:
+    """What is installed for the tests alone is out of reach: pyarrow, SciPy, and what draws, tunes or frames."""
+    extras = ["dask", "distributed", "fsspec", "matplotlib", "optuna", "pandas", "polars", "pyarrow", "ray", "scipy"]
+    without = f"import sys; sys.modules.update(dict.fromkeys({extras})); from coflash.cli import main; main()"
+    small = ("--set", "workload.synthetic.requests=200", "--set", "flash.exported=512MiB")
+    for command in (
+        ("run", "demo", *small, "--out", "runs/one"),
+        ("sweep", "demo", *small, "--vary", "cooperation=none,cdm", "--seeds", "2", "--out", "runs/swept"),
+        ("results", "list", "--in", "runs"),
+        ("results", "sql", "select run, count(*) from series join runs using (run) group by run", "--in", "runs"),
+        ("results", "export", "runs.csv", "--in", "runs"),
+        ("results", "export", "runs.parquet", "--in", "runs"),
+        ("report", "runs", "-o", "report.html"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", without, *command], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    rows = list(csv.DictReader((tmp_path / "runs.csv").read_text("utf-8").splitlines()))
+    assert len(rows) == 5
+    assert {row["cooperation.name"] for row in rows} == {"none", "cdm"}
+
+
 def test_help_is_shown_without_loading_what_only_work_needs() -> None:
-    heavy = ["duckdb", "fsspec", "matplotlib", "numpy", "optuna", "pandas", "polars", "psutil", "pyarrow", "scipy"]
+    heavy = ["arro3", "duckdb", "fsspec", "matplotlib", "numpy", "optuna", "pandas", "polars", "psutil", "pyarrow"]
     look = f"import sys, coflash.cli; print([name for name in {heavy} if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

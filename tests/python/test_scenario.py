@@ -22,7 +22,7 @@ from coflash.scenario import toml_value
         (0.5, "0.5"),
         (np.float32(0.5), "0.5"),
         ([1, 2], "[1, 2]"),
-        ({"name": "d-choices", "d": 10, "seed": None}, '{ "name" = "d-choices", "d" = 10 }'),
+        ({"name": "d-choices", "d": 10, "seed": None}, '{ name = "d-choices", d = 10 }'),
     ],
 )
 def test_a_python_value_becomes_its_toml(value: Any, text: str) -> None:

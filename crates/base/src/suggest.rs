@@ -1,5 +1,7 @@
 //! Suggestions for unknown names.
 
+use std::path::Path;
+
 /// The minimum length of a prefix.
 const BEGINNING_MIN: usize = 3;
 
@@ -30,6 +32,19 @@ pub fn hint(given: &str, allowed: &[&str]) -> String {
     format!("{} (allowed: {})", meant.unwrap_or_default(), allowed.join(", "))
 }
 
+/// The end of a "no such file" error: `; did you mean X?` if the folder holds a similar name.
+#[must_use]
+pub fn near_file(path: &str) -> String {
+    let path = Path::new(path);
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort_unstable(); // a folder has no order, and the first of equals is named
+    let given = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let near = nearest(given, names.iter().map(String::as_str));
+    near.map(|name| format!("; did you mean {}?", path.with_file_name(name).display())).unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,5 +59,13 @@ mod tests {
         assert_eq!(nearest("rand", allowed), Some("random"));
         assert_eq!(nearest("r", allowed), None);
         assert_eq!(hint("fifi", &["fifo", "lru"]), "; did you mean \"fifo\"? (allowed: fifo, lru)");
+    }
+
+    #[test]
+    fn a_file_of_a_similar_name_is_suggested() {
+        assert_eq!(near_file("src/sugest.rs"), "; did you mean src/suggest.rs?");
+        assert_eq!(near_file("Cargo.tml"), "; did you mean Cargo.toml?");
+        assert_eq!(near_file("src/zebra-crossing"), "");
+        assert_eq!(near_file("nowhere/suggest.rs"), "");
     }
 }

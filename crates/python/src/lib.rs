@@ -206,6 +206,12 @@ fn built_in_scenarios() -> Vec<(&'static str, String)> {
     BUILT_IN.iter().map(|scenario| (scenario.name, describe(scenario.name))).collect()
 }
 
+/// The trace of the demo, compiled in as the scenarios are: a wheel has it wherever it is built.
+#[pyfunction]
+fn demo_trace() -> &'static [u8] {
+    include_bytes!("../../../examples/traces/pgbench-oltp-400k.iolog.zst")
+}
+
 /// The sections of results, and the sections of lists.
 #[pyfunction]
 fn measures(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
@@ -449,6 +455,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(costmodel::solve, module)?)?;
     module.add_function(wrap_pyfunction!(costmodel::solve_copies, module)?)?;
     module.add_function(wrap_pyfunction!(built_in_scenarios, module)?)?;
+    module.add_function(wrap_pyfunction!(demo_trace, module)?)?;
     module.add_function(wrap_pyfunction!(measures, module)?)?;
     module.add_function(wrap_pyfunction!(policies, module)?)?;
     module.add_function(wrap_pyfunction!(scenario_schema, module)?)?;

@@ -3,6 +3,7 @@
 use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use coflash_base::suggest;
+use std::io::ErrorKind;
 
 /// A built-in scenario: a name and its file.
 #[derive(Clone, Copy, Debug)]
@@ -56,8 +57,13 @@ impl Scenario {
         if !is_path(name_or_path) {
             return Self::built_in(name_or_path);
         }
-        let text = std::fs::read_to_string(name_or_path)
-            .map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))?;
+        let text = std::fs::read_to_string(name_or_path).map_err(|error| {
+            let problem = match error.kind() {
+                ErrorKind::NotFound => format!("no such file{}", suggest::near_file(name_or_path)),
+                _ => error.to_string(),
+            };
+            ScenarioError::whole(format!("{name_or_path}: {problem}"))
+        })?;
         Self::from_toml(&text).map_err(|error| ScenarioError::whole(format!("{name_or_path}: {error}")))
     }
 }

@@ -6,6 +6,7 @@
 
 use crate::compression::{Compression, decompress};
 use crate::input::{Counted, CountedFile, Input, Interruptible, Tap};
+use coflash_base::suggest::near_file;
 use coflash_workload::WorkloadError;
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -60,7 +61,10 @@ pub(crate) fn input_files(path: &str) -> Result<Vec<InputFile>, WorkloadError> {
         let name = "standard input".to_owned();
         return Ok(vec![InputFile { name, bytes: None, location: Location::StandardInput }]);
     }
-    let refused = |error: io::Error| WorkloadError::trace(path, explain(&error));
+    let refused = |error: io::Error| {
+        let near = if error.kind() == io::ErrorKind::NotFound { near_file(path) } else { String::new() };
+        WorkloadError::trace(path, explain(&error) + &near)
+    };
     let about = std::fs::metadata(path).map_err(refused)?;
     if about.is_dir() {
         return Err(WorkloadError::trace(path, "a directory, a file expected"));

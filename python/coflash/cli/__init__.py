@@ -10,9 +10,12 @@ import typer
 
 from coflash._core import CoflashError, __version__
 from coflash.cli import (
+    complete,
     demo,
     device,
     generate,
+    init,
+    keys,
     policies,
     report,
     reproduce,
@@ -34,9 +37,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("init")(init.init)
 app.command("run")(run.run)
 app.command("warm")(warm.warm)
 app.add_typer(scenario.app, name="scenario")
+app.command("keys")(keys.keys)
 app.command("policies")(policies.policies)
 trace.app.command("generate")(generate.generate)
 trace.app.command("like")(generate.like)
@@ -71,7 +76,8 @@ def _coflash(
 def main() -> None:
     """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
     try:
-        status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
+        with complete.in_bash():
+            status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
         sys.exit(status if isinstance(status, int) else 0)
     except UsageError as error:
         if type(error).__name__ == "NoArgsIsHelpError":  # the help is on the screen
@@ -90,6 +96,6 @@ def main() -> None:
 
 
 def _refuse(problem: str) -> NoReturn:
-    line = "; ".join(f"error: {problem}".splitlines())
+    line = "; ".join(part for part in f"error: {problem}".splitlines() if part.strip())
     errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(2)

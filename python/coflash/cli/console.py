@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from coflash._core import CoflashError
+from coflash.cli import complete
 from coflash.files import atomic_write
 from coflash.scenario import Scenario
 from coflash.terminal import errors as errors
@@ -24,11 +25,21 @@ STANDARD_OUTPUT = Path("-")
 _WIDEST = 10_000
 
 ScenarioName = Annotated[
-    str, typer.Argument(metavar="SCENARIO", help="A built-in scenario ('coflash scenario list'), or a TOML file.")
+    str,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A built-in scenario ('coflash scenario list'), or a TOML file.",
+        autocompletion=complete.scenarios,
+    ),
 ]
 Assignments = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Change a key, such as cache.size=64MiB. May be repeated."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="Change a key ('coflash keys'), such as cache.size=64MiB. May be repeated.",
+        autocompletion=complete.assignments,
+    ),
 ]
 JsonFile = Annotated[
     Path | None,
@@ -37,7 +48,10 @@ JsonFile = Annotated[
 Where = Annotated[
     list[str] | None,
     typer.Option(
-        "--where", metavar="KEY=VALUE", help="Only runs with this value, as cache.size=64MiB. May be repeated."
+        "--where",
+        metavar="KEY=VALUE",
+        help="Only runs with this value, as cache.size=64MiB. May be repeated.",
+        autocompletion=complete.assignments,
     ),
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show neither progress nor tables.")]
@@ -68,6 +82,22 @@ def assigned(option: str, assignments: list[str] | None, example: str) -> list[t
             raise CoflashError(msg)
         pairs.append((key.strip(), value.strip()))
     return pairs
+
+
+def check_effect(given: Mapping[str, Any], why: str) -> None:
+    """Refuse options that would have no effect.
+
+    Args:
+        given: The values of the options by name; None, False and nothing at all are not given.
+        why: The reason, and where they have an effect.
+
+    Raises:
+        CoflashError: One is given.
+    """
+    for option, value in given.items():
+        if value:
+            msg = f"{option}: has no effect {why}"
+            raise CoflashError(msg)
 
 
 def check_json(file: Path | None) -> None:

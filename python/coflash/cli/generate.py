@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from coflash import trace as traces
+from coflash.cli import complete
 from coflash.cli.console import assigned, errors, notes, output, plain_table, show_json
 from coflash.cli.trace import AsJson, Out, To, Trace, write_shown
 from coflash.cli.trace_options import TraceOptions, with_trace_options
@@ -28,6 +29,7 @@ def generate(
             metavar="WORKLOAD",
             help="A generator (zipf), a workload preset (jesd219-enterprise; 'coflash policies' lists both), or a "
             "scenario, whose workload is written.",
+            autocompletion=complete.workloads,
         ),
     ],
     out: Out,

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from coflash._core import CoflashError
-from coflash.cli.console import Where, notes
+from coflash.cli import complete
+from coflash.cli.console import Where, check_effect, notes
 from coflash.files import atomic_write
 
 _OUTPUT = "The file of the page, by default report.html; or the folder of the figures, by default figures."
@@ -32,9 +32,13 @@ def report(
         Literal["html", "pdf", "svg", "png"],
         typer.Option("--format", help="A page to explore, or figures for a paper, one file for each."),
     ] = "html",
-    metrics: Annotated[list[str] | None, typer.Option("--metric", metavar="PATH", help=_METRIC)] = None,
-    over: Annotated[str | None, typer.Option("--over", metavar="KEY", help=_OVER)] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY)] = None,
+    metrics: Annotated[
+        list[str] | None, typer.Option("--metric", metavar="PATH", help=_METRIC, autocompletion=complete.measures)
+    ] = None,
+    over: Annotated[
+        str | None, typer.Option("--over", metavar="KEY", help=_OVER, autocompletion=complete.key_names)
+    ] = None,
+    by: Annotated[str | None, typer.Option("--by", metavar="KEY", help=_BY, autocompletion=complete.key_names)] = None,
     columns: Annotated[
         int,
         typer.Option("--columns", metavar="N", min=1, max=2, help="For figures: width in columns of a paper."),
@@ -73,9 +77,8 @@ def report(
         "--annotate": annotations,
     }
     if format == "html":
-        if given := [name for name, value in options.items() if value]:
-            msg = f"{given[0]}: has no effect on a page, which draws any measure over any key; --format pdf, svg or png"
-            raise CoflashError(f"{msg} makes figures")
+        why = "on a page, which draws any measure over any key; --format pdf, svg or png makes figures"
+        check_effect(options, why)
         file = output or Path("report.html")
         atomic_write.check_file(file)
     study = Study.read(results, where or ())

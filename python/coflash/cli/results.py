@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from coflash._core import CoflashError
-from coflash.cli.console import Where, errors, notes, output, plain_table, show_json, show_table, written
+from coflash.cli.console import Where, check_effect, errors, notes, output, plain_table, show_json, show_table, written
 from coflash.cli.run_tables import differences_table, keys_left_out, runs_beside, runs_table, seeds_note
 from coflash.cli.summary import run_table
 from coflash.cli.sweep import Measures
@@ -42,10 +42,11 @@ def list_(
     json: AsJson = False,
 ) -> None:
     """List the runs: their varying keys, and their measures."""
-    found = results(folder, where or ())
     if json:
-        show_json(found.rows())
+        check_effect({"--measure": measures, "--seeds": over_seeds}, "on --json, which has every measure of every run")
+        show_json(results(folder, where or ()).rows())
         return
+    found = results(folder, where or ())
     notes(found.remarks)
     shown = [named(name) for name in measures] if measures else BRIEF
     show_table(runs_table(found, shown, over_seeds=over_seeds), output())
@@ -129,17 +130,19 @@ def sql(
     json: AsJson = False,
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
+    if output_file is not None:
+        check_effect({"--json": json}, "beside --output, whose file says the format by its name")
     runs = results(folder)
     notes(runs.cautions)
     found = runs.sql(query)
     if output_file is not None:
-        export_table(found.to_arrow(), output_file)
+        export_table(found, output_file)
         typer.echo(output_file)
     elif json:
-        show_json(json_rows(found.to_arrow()))
+        show_json(json_rows(found))
     else:
         table = plain_table(*found.columns)
-        for row in json_rows(found.to_arrow()):
+        for row in json_rows(found):
             table.add_row(*("" if value is None else str(value) for value in row.values()))
         show_table(table, output())
 

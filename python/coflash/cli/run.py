@@ -13,6 +13,7 @@ from coflash.cli.console import (
     JsonFile,
     Quiet,
     ScenarioName,
+    check_effect,
     check_json,
     errors,
     notes,
@@ -57,6 +58,9 @@ def run(
     """Simulate a scenario and show its measures."""
     chosen = scenario_with(scenario, assignments)
     chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
+    workload = chosen.to_dict()["workload"]
+    if not (trace or workload["trace"] or workload["like"]):
+        check_effect(options.given(), "without a trace; --trace names one")
     check_json(json)
     if out is not None and remote.is_url(out):
         remote.Tree(out).check()

@@ -11,10 +11,10 @@ from rich.text import Text
 from coflash.measures.catalogue import named
 from coflash.measures.measure import HEADLINE, Measure
 from coflash.measures.sections import sections
-from coflash.quantity import change, show, show_change
+from coflash.quantity import change, show_change
 from coflash.results.database import Results
 from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
-from coflash.results.estimate import estimate
+from coflash.results.estimate import estimate, show_estimate
 from coflash.sweep import Estimate, Sweep
 from coflash.sweep.tune import Trial, Tuning
 
@@ -196,7 +196,4 @@ def _over(results: Results, runs: Sequence[str], measure: Measure) -> Estimate:
 
 
 def _estimate(found: Estimate, measure: Measure) -> str:
-    text = show(found.mean, measure.unit)
-    if found.half_width is not None and found.mean:
-        text += f" ± {show(found.half_width / abs(found.mean), 'share')}"
-    return text
+    return show_estimate(found, measure.unit)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from rich import box
+from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from coflash.cli.console import plain_table
 from coflash.cli.live_display import sparkline
 from coflash.measures.measure import HEADLINE, OVERALL, Measure, causes
 from coflash.measures.metrics import Metrics
@@ -18,16 +20,14 @@ _STYLES = {"better": "green", "worse": "red", "": ""}
 _SHARE_WIDTH, _COURSE_WIDTH = 7, 24
 
 
-def run_table(result: Result) -> Table:
-    """Make the table of one run: common measures, then a section for each part that only some systems have."""
+def run_table(result: Result) -> Group:
+    """Make the tables of one run: what was run; common measures, then a section for each part that only some have."""
     metrics = result.metrics
-    table = Table(
-        title=result.workload["description"],
-        title_justify="left",
-        title_style="bold",
-        box=box.SIMPLE_HEAD,
-        show_header=False,
-    )
+    setting = plain_table("", "")
+    setting.show_header = False
+    for label, text in result.setting.items():
+        setting.add_row(label, Text(text, style="bold"))
+    table = Table(box=box.SIMPLE_HEAD, show_header=False)
     table.add_column("measure")
     table.add_column("value", justify="right", no_wrap=True)
     table.add_column("share or course", style="dim", no_wrap=True)
@@ -51,7 +51,7 @@ def run_table(result: Result) -> Table:
     table.add_row("simulated time", show(metrics.simulated_ns, "ns"))
     table.caption = simulator_line(result)
     table.caption_justify = "left"
-    return table
+    return Group(setting, table)
 
 
 def simulator_line(result: Result) -> str:

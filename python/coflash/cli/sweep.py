@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -51,7 +52,12 @@ Address = Annotated[
 ]
 Measures = Annotated[
     list[str] | None,
-    typer.Option("--measure", metavar="METRIC", help="Show this metric, such as response.p99. May be repeated."),
+    typer.Option(
+        "--measure",
+        metavar="METRIC",
+        help="Show this metric, such as response.p99. May be repeated.",
+        autocompletion=complete.measures,
+    ),
 ]
 
 
@@ -63,6 +69,7 @@ def sweep(
             "--vary",
             metavar="KEY=VALUES",
             help="Values of a key: a,b,c or 1..8 or 10..50:10 or 64MiB..1GiB*2. May be repeated.",
+            autocompletion=complete.assignments,
         ),
     ],
     trace: Traces = None,

@@ -41,6 +41,10 @@ class TraceOptions:
         ),
     ] = None
 
+    def given(self) -> dict[str, Any]:
+        """Return the options by their names on the command line; those that were not given are None."""
+        return {f"--{name.replace('_', '-')}": value for name, value in vars(self).items()}
+
     def settings(self) -> dict[str, str]:
         """Return the keys of `workload.trace_options` that were given.
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from coflash.cli import complete
 from coflash.cli.console import (
     STANDARD_OUTPUT,
     Assignments,
@@ -34,15 +35,30 @@ def tune(
     scenario: ScenarioName,
     over: Annotated[
         list[str],
-        typer.Option("--over", metavar="KEY=VALUES", help="The space: lo..hi or lo..hi*2 or a,b. May be repeated."),
+        typer.Option(
+            "--over",
+            metavar="KEY=VALUES",
+            help="The space: lo..hi or lo..hi*2 or a,b. May be repeated.",
+            autocompletion=complete.assignments,
+        ),
     ],
     minimise: Annotated[
         list[str] | None,
-        typer.Option("--minimise", metavar="METRIC", help="A metric to minimise, as response.p99. May be repeated."),
+        typer.Option(
+            "--minimise",
+            metavar="METRIC",
+            help="A metric to minimise, as response.p99. May be repeated.",
+            autocompletion=complete.measures,
+        ),
     ] = None,
     maximise: Annotated[
         list[str] | None,
-        typer.Option("--maximise", metavar="METRIC", help="One to maximise, as cache.hit_ratio. May be repeated."),
+        typer.Option(
+            "--maximise",
+            metavar="METRIC",
+            help="One to maximise, as cache.hit_ratio. May be repeated.",
+            autocompletion=complete.measures,
+        ),
     ] = None,
     subject_to: Annotated[
         list[str] | None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from typing import Any
 
 import typer
@@ -19,6 +21,10 @@ def problem(error: Any) -> str:
     text = text.replace(". Did you mean", "; did you mean").replace("Value error, ", "")
     if near := getattr(error, "possibilities", None):
         text += f"; did you mean {near[0]}?" if "did you mean" not in text else ""
+    given, is_one_of, choices = text.partition(" is not one of ")
+    quoted = re.findall("'([^']*)'", choices)
+    if is_one_of and (near := difflib.get_close_matches(given.split("'")[-2], quoted, 1)):
+        text += f"; did you mean '{near[0]}'?"
     help_of = error.ctx.command_path if error.ctx else "coflash"
     return f"{text} ({help_of} --help says what is allowed)"
 

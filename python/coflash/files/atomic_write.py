@@ -191,6 +191,8 @@ def _is_special(path: Path) -> bool:
 
 
 def _sync(path: Path) -> None:
+    if os.name == "nt":  # where a folder cannot be opened
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

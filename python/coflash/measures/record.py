@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from coflash._core import hint
+from coflash.lookup import no_such
+
 
 class Record(Mapping[str, Any]):
     """A JSON object whose keys are attributes as well."""
@@ -16,7 +19,10 @@ class Record(Mapping[str, Any]):
         self._fields = fields
 
     def __getitem__(self, key: str) -> Any:
-        value = self._fields[key]
+        try:
+            value = self._fields[key]
+        except (KeyError, TypeError):
+            raise no_such(f"{type(self).__name__}: nothing called", key, self) from None
         return kinds(type(self)).get(key, Record)(value) if isinstance(value, dict) else value
 
     # Hidden from the type checker, so that it knows the declared attributes and no others.
@@ -26,7 +32,7 @@ class Record(Mapping[str, Any]):
             if name.startswith("_"):  # copying and unpickling ask for such before `_fields` is there
                 raise AttributeError(name)
             if name not in self._fields:
-                msg = f"{type(self).__name__} has no {name!r}; it has: {', '.join(self)}"
+                msg = f"{type(self).__name__} has no {name!r}{hint(name, list(self))}"
                 raise AttributeError(msg)
             return self[name]
 

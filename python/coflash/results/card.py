@@ -26,15 +26,15 @@ _LAYERS = (palette.LINES[1], palette.LINES[0], palette.CAUSES["metadata"])
 _WIDTH, _HEIGHT = 360, 180
 
 
-def result_html(document: Mapping[str, Any], histogram: Histogram) -> str:
+def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogram: Histogram) -> str:
     """Draw one run: its workload, its measures, its programs by cause, the tail of its response times."""
     metrics = metrics_of(document)
     rows = [_row(measure.label, measure.shown(metrics)) for measure in HEADLINE if measure.applies(metrics)]
     rows.append(_row("requests", show(metrics.requests, "requests")))
-    name = document["scenario"].get("name") or "run"
+    name, scheme, cache, workload = (escape(text) for text in setting.values())
     return (
         '<div style="font:0.9rem/1.4 system-ui,sans-serif">'
-        f"<div><strong>{escape(name)}</strong> · {escape(document['workload']['description'])}</div>"
+        f"<div><strong>{name}</strong> · {scheme} · cache {cache} · {workload}</div>"
         '<div style="display:flex;flex-wrap:wrap;gap:.5rem 2.5rem;align-items:flex-start;margin-top:.4rem">'
         f'<table style="{_TABLE};margin:0"><tbody>{"".join(rows)}</tbody></table>'
         f"<div>{_programs(metrics)}{_tail(histogram)}</div></div>{_parts(metrics)}"

@@ -9,13 +9,15 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from io import BytesIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
 
 from coflash._core import CoflashError, quantity
 from coflash.files import atomic_write
+from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric
+from coflash.measures.measure import BRIEF
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.notes import together
@@ -24,13 +26,14 @@ from coflash.results.selection import called, matching
 from coflash.results.store import Run, RunFolder, store_at
 from coflash.results.varying_keys import Key, varied_keys
 from coflash.scenario import as_text, flat
-from coflash.table import Table
+from coflash.table import Table, copy_to
 
 if TYPE_CHECKING:
     import duckdb
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+    from arro3 import core
 
 
 _PPB_PER_PERCENT = 10**7
@@ -123,6 +126,9 @@ class Results:
         Raises:
             CoflashError: No run has this name, or several begin with it.
         """
+        if not isinstance(run, str):
+            msg = f"{self.place}: {run!r} was given; the name of a run is allowed, such as {next(iter(self), '')!r}"
+            raise CoflashError(msg)
         found = [run] if run in self._folders else [name for name in self._folders if name.startswith(run)]
         if len(found) == 1:
             return found[0]
@@ -172,24 +178,29 @@ class Results:
         return self._rows
 
     def to_arrow(self) -> pa.Table:
-        """Convert to a `pyarrow.Table`."""
-        import pyarrow as pa  # slow to import, and most uses need no table library
+        """Convert to a `pyarrow.Table`. Needs `pip install 'coflash[arrow]'`."""
+        import pyarrow as pa
+
+        return pa.table(self._table())
+
+    def _table(self) -> core.Table:
+        from arro3 import core  # slow to import, and most uses need no table library
 
         names = dict.fromkeys(name for row in self._rows for name in row) or {"run": None}
-        return pa.table({name: _column([row.get(name) for row in self._rows]) for name in names})
+        return core.Table.from_pydict({name: _column([row.get(name) for row in self._rows]) for name in names})
 
     def to_polars(self) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`. Needs `pip install 'coflash[polars]'`."""
         import polars as pl
 
-        frame = pl.from_arrow(self.to_arrow())
-        assert isinstance(frame, pl.DataFrame)  # not a Series
-        return frame
+        return pl.DataFrame(self._table())
 
     def to_pandas(self) -> pd.DataFrame:
         """Convert to a `pandas.DataFrame`. Needs `pip install 'coflash[pandas]'`."""
-        frame: pd.DataFrame = self.to_arrow().to_pandas()
-        return frame
+        import pandas as pd
+
+        table = self._table()
+        return pd.DataFrame({name: table[name].to_pylist() for name in table.column_names})
 
     def sql(self, query: str) -> Table:
         """Query the runs with DuckDB's SQL.
@@ -215,14 +226,14 @@ class Results:
                 if found is None:
                     msg = "SQL: the statement gives no table; a query is allowed, such as select * from runs"
                     raise CoflashError(msg)
-                return Table.from_arrow(found.to_arrow_table())
+                return Table.from_masked(found.fetchnumpy())
             except duckdb.Error as error:
                 msg = f"SQL: {error}"
                 raise CoflashError(msg) from error
 
-    def _table_for(self, query: str) -> pa.Table:
+    def _table_for(self, query: str) -> core.Table:
         """Return the table of the runs, with a column more for each short name in quotes, such as "response.p99"."""
-        runs = self.to_arrow()
+        runs = self._table()
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys)
             with suppress(CoflashError):
@@ -232,11 +243,12 @@ class Results:
         return runs
 
     def _view(self, connection: duckdb.DuckDBPyConnection, table: str, file: str) -> None:
-        import pyarrow as pa
+        from arro3 import core
 
         # Named one by one: a pattern would match files that another process is still writing.
         files = {str(folder.here(file) / file): run for run, folder in self._folders.items()}
-        connection.register(f"{table}_files", pa.table({"filename": list(files), "run": list(files.values())}))
+        names_of_runs = core.Table.from_pydict({"filename": _column([*files]), "run": _column([*files.values()])})
+        connection.register(f"{table}_files", names_of_runs)
         names = ", ".join("'" + name.replace("'", "''") + "'" for name in files)
         connection.execute(
             f"create view {table} as select * exclude (filename) from {table}_files "  # noqa: S608 - names of files
@@ -249,7 +261,16 @@ class Results:
         Raises:
             CoflashError: The name ends otherwise, or the file cannot be written.
         """
-        export_table(self.to_arrow(), file)
+        export_table(self._table(), file)
+
+    def _repr_html_(self) -> str:
+        keys = [key.path for key in self.apart()]
+        rows = [
+            (row["run"], *(row.get(key, "") for key in keys), *(m.shown(self._metrics[row["run"]]) for m in BRIEF))
+            for row in self._rows[:ROWS_SHOWN]
+        ]
+        title = f"{len(self):,} runs in {self.place}"
+        return html_table(("run", *keys, *(measure.label for measure in BRIEF)), rows, title, len(self))
 
     def __repr__(self) -> str:
         return f"<Results of {len(self):,} runs in {self.place}>"
@@ -275,7 +296,7 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
     return Results(store.place, matching(runs, where, lambda run: run[2]["scenario"]), store.broken)
 
 
-def export_table(table: pa.Table, file: Path) -> None:
+def export_table(table: core.Table | Table, file: Path) -> None:
     """Write a table to a file that ends in .parquet, .csv or .json.
 
     Raises:
@@ -288,13 +309,18 @@ def export_table(table: pa.Table, file: Path) -> None:
     atomic_write.write_file(file, write(table))
 
 
-def _column(values: list[Any]) -> pa.Array:
-    import pyarrow as pa
+def _column(values: list[Any]) -> core.Array:
+    from arro3.core import Array, DataType
 
     kinds = {type(value) for value in values} - {type(None)}
-    if len(kinds) > 1 and not kinds <= {int, float}:
-        values = [None if value is None else str(value) for value in values]
-    return pa.array(values, pa.float64() if kinds == {int, float} else None)
+    if kinds == {bool}:
+        return Array(values, DataType.bool())
+    if kinds == {int}:
+        is_wide = max(value for value in values if value is not None) >= 2**63  # a seed
+        return Array(values, DataType.uint64() if is_wide else DataType.int64())
+    if kinds and kinds <= {int, float}:
+        return Array([None if value is None else float(value) for value in values], DataType.float64())
+    return Array([None if value is None else str(value) for value in values], DataType.string())
 
 
 def _number(text: str) -> float:
@@ -309,31 +335,36 @@ def _number(text: str) -> float:
     return number / _PPB_PER_PERCENT if unit == "ppb" else float(number)
 
 
-def _parquet(table: pa.Table) -> bytes:
-    import pyarrow.parquet as pq
-
-    file = BytesIO()
-    pq.write_table(table, file, compression="zstd")
-    return file.getvalue()
+def _parquet(table: Any) -> bytes:
+    return _copied(table, "format parquet, compression zstd")
 
 
-def _csv(table: pa.Table) -> bytes:
-    from pyarrow import csv
-
-    file = BytesIO()
-    csv.write_csv(table, file)
-    return file.getvalue()
+def _csv(table: Any) -> bytes:
+    return _copied(table, "format csv, header true")
 
 
-def json_rows(table: pa.Table) -> list[dict[str, Any]]:
-    """Return the rows of a table as JSON knows them: what is no finite number is null."""
-    return [
-        {name: None if isinstance(value, float) and not math.isfinite(value) else value for name, value in row.items()}
-        for row in table.to_pylist()
-    ]
+def _copied(table: Any, options: str) -> bytes:
+    with TemporaryDirectory(prefix="coflash-") as folder:
+        file = Path(folder, "table")
+        copy_to(file, table, options)
+        return file.read_bytes()
 
 
-def _json(table: pa.Table) -> bytes:
+def json_rows(table: Any) -> list[dict[str, Any]]:
+    """Return the rows of an Arrow table, or of any that exports one, as JSON knows them: no number is null."""
+    from arro3 import core
+
+    found = core.Table.from_arrow(table)
+    columns = {name: found[name].to_pylist() for name in found.column_names}
+    rows = zip(*columns.values(), strict=True)
+    return [{name: _finite(value) for name, value in zip(columns, row, strict=True)} for row in rows]
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _json(table: Any) -> bytes:
     return (json.dumps(json_rows(table), indent=1, ensure_ascii=False) + "\n").encode()
 
 

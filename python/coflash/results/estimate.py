@@ -6,6 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from coflash.quantity import Unit, show
+from coflash.roots import root
+
 
 class Estimate(NamedTuple):
     """A mean, with the half-width of its 95 % confidence interval (Student's t)."""
@@ -23,10 +26,16 @@ class Estimate(NamedTuple):
             return 1.0
         if not self.half_width:
             return 0.0
-        from scipy.special import stdtr, stdtrit
+        error = self.half_width / t_bound(0.95, self.runs - 1)
+        return 1 - t_share(self.mean / error, self.runs - 1)
 
-        error = self.half_width / float(stdtrit(self.runs - 1, 0.975))
-        return 2 * float(stdtr(self.runs - 1, -abs(self.mean) / error))
+
+def show_estimate(found: Estimate, unit: Unit) -> str:
+    """Show a mean as text, with the half-width of its interval as a share of it: 2.84 ms ± 1.2 %."""
+    text = show(found.mean, unit)
+    if found.half_width is not None and found.mean:
+        text += f" ± {show(found.half_width / abs(found.mean), 'share')}"
+    return text
 
 
 def estimate(values: Sequence[float | None], confidence: float = 0.95) -> Estimate:
@@ -37,8 +46,28 @@ def estimate(values: Sequence[float | None], confidence: float = 0.95) -> Estima
     mean = math.fsum(known) / len(known)
     if len(known) < 2:
         return Estimate(mean, None, 1)
-    from scipy.special import stdtrit  # Student's t; slow to import, and a single seed does not need it
-
     variance = math.fsum((value - mean) ** 2 for value in known) / (len(known) - 1)
-    quantile = float(stdtrit(len(known) - 1, (1 + confidence) / 2))
-    return Estimate(mean, quantile * math.sqrt(variance / len(known)), len(known))
+    return Estimate(mean, t_bound(confidence, len(known) - 1) * math.sqrt(variance / len(known)), len(known))
+
+
+def t_bound(share: float, degrees: int) -> float:
+    """Return the t between which and −t this share of Student's distribution lies."""
+    angle = root(lambda angle: _t_share(angle, degrees) - share, 0.0, math.pi / 2)
+    return math.sqrt(degrees) * math.tan(angle)
+
+
+def t_share(t: float, degrees: int) -> float:
+    """Return the share of Student's distribution between −t and t; the rest is the p-value of a two-sided test."""
+    return _t_share(math.atan(abs(t) / math.sqrt(degrees)), degrees)
+
+
+def _t_share(angle: float, degrees: int) -> float:
+    """Sum the share up by its closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4); tan(angle) is t / √degrees."""
+    is_odd = degrees % 2
+    term = math.cos(angle) if is_odd else 1.0
+    total = 0.0
+    for power in range(2 + is_odd, degrees + 1, 2):
+        total += term
+        term *= math.cos(angle) ** 2 * (power - 1) / power
+    whole = math.sin(angle) * total
+    return 2 / math.pi * (angle + whole) if is_odd else whole

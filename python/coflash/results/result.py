@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 from coflash import _core
 from coflash.files import atomic_write, remote
+from coflash.lookup import no_such
 from coflash.measures.metrics import Metrics
 from coflash.measures.renamed import metrics_of
 from coflash.results.histogram import KINDS, Histogram, Kind, stacked, unstacked
@@ -116,6 +117,11 @@ class Result:
         return workload
 
     @property
+    def setting(self) -> dict[str, str]:
+        """The scenario, its scheme, its cache and its workload, each in a few words."""
+        return setting_of(self.document)
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the metrics must know: remarks on the workload, and notes on the run."""
         return notes_of(self.document)
@@ -140,8 +146,7 @@ class Result:
             CoflashError: There is no such kind.
         """
         if kind not in self._histograms:
-            msg = f"histogram: no kind {kind!r}; there are {', '.join(KINDS)}"
-            raise _core.CoflashError(msg)
+            raise no_such("histogram: no kind", kind, KINDS)
         return self._histograms[kind]
 
     def series(self) -> Table:
@@ -215,7 +220,33 @@ class Result:
     def _repr_html_(self) -> str:
         from coflash.results.card import result_html  # needs numpy
 
-        return result_html(self.document, self.histogram())
+        return result_html(self.document, self.setting, self.histogram())
+
+
+def setting_of(document: Mapping[str, Any]) -> dict[str, str]:
+    """Name the scenario of a result, its scheme, its cache and its workload, each in a few words."""
+    scenario = document["scenario"]
+    hybrid = scenario.get("hybrid") or {}
+    scheme = hybrid.get("scheme") or scenario.get("cooperation") or {}
+    return {
+        "scenario": scenario.get("name") or "without a name",
+        "scheme": scheme.get("name", "none"),
+        "cache": "; ".join(_caches(scenario, hybrid)) or "none",
+        "workload": document["workload"]["description"],
+    }
+
+
+def _caches(scenario: Mapping[str, Any], hybrid: Mapping[str, Any]) -> Iterator[str]:
+    """Describe each cache: its size and policy as the scenario has them, and its place."""
+    places = {"host_buffer": "write buffer in the host", "cache": "in the host"}
+    for key, place in places.items():
+        cache = scenario.get(key) or {}
+        if cache.get("size", "0B") != "0B":
+            in_device = key == "cache" and cache.get("placement") != "host"
+            memory = ", volatile" if cache.get("volatile") else ""
+            yield f"{cache['size']}, {cache['policy']['name']}{memory}, {'in the device' if in_device else place}"
+    if hybrid:
+        yield f"flash before disks, {hybrid['policy']['name']}"
 
 
 def replays(document: Mapping[str, Any]) -> bool:

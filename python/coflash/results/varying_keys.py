@@ -20,6 +20,8 @@ NONE = "–"
 _ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
 _FIRST = "cooperation.name"
 """The key that comes before all others."""
+_FOLLOWS = {"flash.blocks_per_plane": "flash.exported"}
+"""Keys that follow from others where another key is given."""
 _NAMES = {("cache.size", 0.0): "no cache"}
 """Values that are shown by another name."""
 
@@ -72,6 +74,7 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     one value for each system, to the system's name.
     """
     leaves = [{path: value for path, value in flat(one) if value is not None} for one in scenarios]
+    leaves = [{path: leaf[path] for path in leaf if _FOLLOWS.get(path) not in leaf} for leaf in leaves]
     paths = dict.fromkeys(path for leaf in leaves for path in leaf)
     codes = {path: _codes([_hashable(leaf.get(path)) for leaf in leaves]) for path in paths}
     codes = {path: places for path, places in codes.items() if max(places, default=0)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import IO
 from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.files.atomic_write import new_file
+from coflash.files.kept import kept_folder
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.trace import Paths, paths
@@ -120,14 +120,6 @@ def credited(result: Result, read: Sequence[str], local: Sequence[str], sources:
             entry.update(bytes=Path(file).stat().st_size, sha256=_digest(file))
     document["scenario_hash"] = Scenario.from_dict(document["scenario"]).hash
     return result.with_document(document)
-
-
-def kept_folder() -> Path:
-    """Where this machine keeps traces: `COFLASH_TRACES`, or a folder of the user's among the temporary files."""
-    user = os.getuid() if hasattr(os, "getuid") else "user"
-    folder = Path(os.environ.get("COFLASH_TRACES") or Path(tempfile.gettempdir()) / f"coflash-traces-{user}")
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return folder
 
 
 def _digest(path: str) -> str:

@@ -12,13 +12,13 @@ from coflash.measures.record import SoFar
 from coflash.results.result import Result
 from coflash.runs.inputs import credited, fetched
 from coflash.runs.warm import Warm
-from coflash.scenario import Scenario
+from coflash.scenario import Scenario, ScenarioLike
 from coflash.trace import Paths, Progress, arrow, info, paths
 from coflash.trace.trace_info import TraceInfo
 
 
 def run(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: ScenarioLike,
     trace: Paths = (),
     progress: Progress | bool = False,
     measured: Callable[[SoFar], None] | None = None,
@@ -27,9 +27,9 @@ def run(
     """Simulate a scenario. The same scenario and trace give the same result, bit for bit.
 
     Args:
-        scenario: The scenario, or the name or file of one.
-        trace: The trace to replay instead of the scenario's own workload: a path, or a URL that fsspec knows; several
-            files are parts of one trace.
+        scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
+        trace: The trace to replay instead of the scenario's own workload: a path, a URL that fsspec knows, or a frame
+            (polars, pandas, Arrow) with the columns `time_ns`, `op`, `offset`, `length`; several are parts of one.
         progress: True shows a progress bar on the standard error stream; a function is called about ten times a second
             with the phase, its finished share (0 to 1, or None if unknown) and the number of requests so far.
         measured: Called as often during the replay, with the measures so far: write amplification, response times,
@@ -40,8 +40,7 @@ def run(
         CoflashError: The scenario, the trace or the warm device cannot be used.
         KeyboardInterrupt: Control-C was pressed.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+    scenario = Scenario.of(scenario)
     workload = scenario.to_dict()["workload"]
     sources = paths(trace) or workload["trace"]
     is_like = not sources

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import final
 
 from coflash import _core
-from coflash.scenario import Scenario
+from coflash.scenario import Scenario, ScenarioLike
 
 
 @final
@@ -57,14 +57,14 @@ class Warm:
 
 
 def warm(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: ScenarioLike,
     path: str | os.PathLike[str] | None = None,
     progress: Callable[[str, float | None, int], None] | bool = False,
 ) -> Warm:
     """Precondition the device of a scenario.
 
     Args:
-        scenario: The scenario, or the name or file of one.
+        scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
         path: A file to which the device is saved as well.
         progress: As for [`run`][coflash.run], with pages in place of requests.
 
@@ -72,8 +72,7 @@ def warm(
         CoflashError: The scenario cannot be used, or the file cannot be written.
         KeyboardInterrupt: Control-C was pressed.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+    scenario = Scenario.of(scenario)
     if progress is True:
         from coflash.runs.progress import shown  # needs rich
 

@@ -13,13 +13,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from coflash._core import CoflashError
+from coflash.html_table import ROWS_SHOWN, html_table
 from coflash.measures.catalogue import metric, named
-from coflash.measures.measure import Measure
+from coflash.measures.measure import BRIEF, Measure
 from coflash.results.database import Results
-from coflash.results.estimate import Estimate, estimate
+from coflash.results.estimate import Estimate, estimate, show_estimate
 from coflash.results.store import Failure, Store, store_at
 from coflash.runs.inputs import inputs_of
-from coflash.scenario import Scenario, toml_value
+from coflash.scenario import Scenario, ScenarioLike, toml_value
 from coflash.sweep.design import Assignment, Design, Vary, assignments, axes_of
 from coflash.sweep.driver import work
 from coflash.sweep.engine import EngineName, Place, open_engine
@@ -89,9 +90,20 @@ class Sweep:
             columns[f"{name}.runs"] = np.array([one.runs for one in found])
         return Table(columns)
 
+    def _repr_html_(self) -> str:
+        columns = [self.estimates(measure) for measure in BRIEF]
+        rows = [
+            (*point.values.values(), *(show_estimate(c[place], m.unit) for c, m in zip(columns, BRIEF, strict=True)))
+            for place, point in enumerate(self.points[:ROWS_SHOWN])
+        ]
+        failed = f", {len(self.failures)} failed" if self.failures else ""
+        title = f"Sweep of {len(self.points):,} points, {len(self.results):,} runs in {self.place}{failed}"
+        names = (*self.points[0].values, *(measure.label for measure in BRIEF))
+        return html_table(names, rows, title, len(self.points))
+
 
 def sweep(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: ScenarioLike,
     vary: Vary,
     trace: Paths = (),
     *,
@@ -111,7 +123,7 @@ def sweep(
     was stopped resumes. A run that fails is reported, and the others continue.
 
     Args:
-        scenario: The scenario, or the name or file of one.
+        scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
         vary: Values by key, such as `{"cooperation.name": ["none", "cdm"], "cache.size": "64MiB..1GiB*2"}`; or a list
             of points, one dictionary for each.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
@@ -131,8 +143,7 @@ def sweep(
         CoflashError: An argument cannot be used, the results cannot be written, or all runs failed.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+    scenario = Scenario.of(scenario)
     inputs = inputs_of(scenario, trace)
     planned = Plan.of(scenario, inputs, points_of(vary, design, samples, design_seed), seeds)
     place = Place(engine, workers, address, inputs)

@@ -221,9 +221,13 @@ def _random(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ..
 
 def _latin_hypercube(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ...]]:
     import numpy as np
-    from scipy.stats import qmc  # slow to import, and most designs do not need it
 
-    return _at(axes, qmc.LatinHypercube(len(axes), rng=np.random.default_rng(seed)).random(samples))
+    draws = np.random.default_rng(seed).spawn(1)[0]  # the same as in designs that SciPy drew
+    within = draws.uniform(size=(samples, len(axes)))
+    rows = np.tile(np.arange(1, samples + 1), (len(axes), 1))
+    for row in rows:  # each key has one value in each of as many equal parts of its range
+        draws.shuffle(row)
+    return _at(axes, (rows.T - within) / samples)
 
 
 _DESIGNS: dict[Design, Callable[[Sequence[Axis], int, int], list[tuple[str, ...]]]] = {

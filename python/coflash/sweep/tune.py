@@ -18,8 +18,8 @@ from coflash.measures.renamed import metrics_of
 from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
 from coflash.runs.inputs import inputs_of
-from coflash.scenario import Scenario
-from coflash.sweep.design import Axis, Choices, axes_of, check_keys
+from coflash.scenario import Scenario, ScenarioLike
+from coflash.sweep.design import Assignment, Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.goal import Condition, Goal, condition, goals
@@ -139,7 +139,7 @@ class Tuning:
 
 
 def tune(
-    scenario: Scenario | str | os.PathLike[str],
+    scenario: ScenarioLike,
     over: Mapping[str, str | Sequence[Any]],
     trace: Paths = (),
     *,
@@ -161,7 +161,7 @@ def tune(
     trials continues one that ended. With one worker the same call tries the same points.
 
     Args:
-        scenario: The scenario, or the name or file of one.
+        scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
         over: The search space, by key: ranges such as `"64MiB..1GiB"`, or choices.
         trace: The trace to replay instead of the scenario's own workload: paths, or URLs that fsspec knows.
         minimise: The metric to minimise, such as `"response.p99"`, or several.
@@ -180,8 +180,7 @@ def tune(
         CoflashError: An argument cannot be used, or no trial has a value.
         KeyboardInterrupt: Control-C was pressed; finished runs are kept.
     """
-    if not isinstance(scenario, Scenario):
-        scenario = Scenario.load(scenario)
+    scenario = Scenario.of(scenario)
     conditions = [condition(text) for text in ([subject_to] if isinstance(subject_to, str) else subject_to)]
     search = Search(
         scenario,

@@ -2,7 +2,8 @@
 
 A trace is one file, or several in order; `-` is the standard input, and an archive (`.tar`) stands for its files.
 Options say how to read it, with the names that `workload.trace_options` has in a scenario: `{"units.size": "4KiB"}`.
-An Arrow file (`.arrow`, `.feather`) has the columns of coflash's Parquet files: `time_ns`, `op`, `offset`, `length`.
+An Arrow file (`.arrow`, `.feather`) has the columns of coflash's Parquet files: `time_ns`, `op`, `offset`, `length`; so
+has a frame of polars or pandas, or an Arrow table, which is a trace as it is.
 Sizes and times are texts with their unit.
 
 Examples:
@@ -26,11 +27,12 @@ from coflash.files.atomic_write import check_file, write_file
 from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.trace import arrow
+from coflash.trace.frame import Frame, is_frame, kept
 from coflash.trace.trace_info import TraceInfo
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
-Paths = Path | Iterable[Path]
+Paths = Path | Frame | Iterable[Path | Frame]
 Options = Mapping[str, Any]
 
 _NO_OPTIONS: Options = {}
@@ -296,10 +298,10 @@ def targets() -> list[str]:
 
 
 def paths(given: Paths) -> list[str]:
-    """One path or several, as texts."""
-    if isinstance(given, str | os.PathLike):
-        given = [given]
-    return [os.fspath(path) for path in given]
+    """One path or several, as texts; that of a frame's file for a frame."""
+    if isinstance(given, str | os.PathLike) or is_frame(given):
+        given = [given]  # type: ignore[list-item]  # a frame may be iterable
+    return [kept(each) if is_frame(each) else os.fspath(each) for each in given]  # type: ignore[arg-type, union-attr]
 
 
 def _rewrite(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,6 +81,7 @@ def write(parquet: str, out: str) -> int:
     Raises:
         CoflashError: The file cannot be written.
     """
+    _check_library(out)
     import pyarrow.parquet as pq
     from pyarrow import ipc
 
@@ -92,6 +94,7 @@ def write(parquet: str, out: str) -> int:
 
 
 def _to_parquet(path: str, to: str) -> None:
+    _check_library(path)
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -109,6 +112,13 @@ def _to_parquet(path: str, to: str) -> None:
     except (pa.ArrowException, OSError) as error:
         msg = f"{path}: cannot be read as Arrow, perhaps it is truncated: {str(error).splitlines()[0]}"
         raise CoflashError(msg) from None
+
+
+def _check_library(path: str) -> None:
+    """Raise if there is no pyarrow, which takes 170 MB, and which nothing else needs."""
+    if find_spec("pyarrow") is None:
+        msg = f"{path}: pyarrow, which reads and writes Arrow files, is not installed: pip install 'coflash[arrow]'"
+        raise CoflashError(msg)
 
 
 def _opened(source: Any, columns: list[int] | None) -> Any:

@@ -243,11 +243,11 @@ pub(crate) fn detect(
     let candidates = FORMATS.iter().rev().filter_map(|format| Some((format, format.score(sample, options)?)));
     let best = candidates.max_by_key(|(format, score)| (*score, has_extension(file, format.info.extensions)));
     best.map(|(format, _)| *format).ok_or_else(|| {
-        let known: Vec<_> = FORMATS.iter().map(|f| format!("{} `{}`", f.info.name, f.info.record)).collect();
         let problem = format!(
-            "not a trace of any known format: its first line is \"{}\" (known: {})",
+            "not a trace of any known format (coflash policies lists them): its first line is \"{}\"; \
+             --columns says what other columns are, as in time:us,op,offset:sectors,size:bytes, \
+             and --option header_lines=1 that a header comes first",
             show(first),
-            known.join("; ")
         );
         WorkloadError::trace(file, problem)
     })

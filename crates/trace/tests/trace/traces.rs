@@ -4,7 +4,7 @@ use crate::common::{STRIDE, drain, file, named};
 use coflash_base::{Bytes, Duration};
 use coflash_trace::info::{WorkloadInfo, inspect};
 use coflash_trace::{OnError, TraceOptions};
-use coflash_trace::{TraceEvent, Units, open};
+use coflash_trace::{TraceEvent, Units, from_reader, open};
 use coflash_workload::{Op, ReadAhead, Repeat, Request, Source};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -365,4 +365,21 @@ fn every_operation_is_in_the_recorded_trace_and_within_its_device() {
     assert!(requests.is_sorted_by_key(|r| r.arrival));
     let info = inspect(&[recorded()], &TraceOptions::default(), PAGE).unwrap();
     assert_eq!(info.address_end, requests.iter().map(|r| r.offset + r.length).max());
+}
+
+#[test]
+fn a_text_of_unknown_columns_leads_to_the_options_that_name_them() {
+    let error =
+        from_reader("t.csv", Box::new("when,what,where\n1,2,3\n".as_bytes()), &TraceOptions::default());
+    let text = error.err().expect("it is no trace").to_string();
+    for part in [
+        "t.csv: ",
+        "\"when,what,where\"",
+        "--columns",
+        "time:us,op,offset:sectors,size:bytes",
+        "header_lines=1",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.len() < 300, "{text}");
 }

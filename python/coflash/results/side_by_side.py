@@ -1,0 +1,93 @@
+"""Runs side by side: in which keys their scenarios differ, and in which measures their results."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import final
+
+from coflash._core import CoflashError
+from coflash.html_table import html_table
+from coflash.measures.measure import HEADLINE, OVERALL, Measure
+from coflash.measures.sections import sections
+from coflash.quantity import change, show_change
+from coflash.results.result import Result
+from coflash.results.study import Study
+from coflash.results.varying_keys import Key
+from coflash.table import Table
+
+
+@final
+@dataclass(frozen=True)
+class SideBySide:
+    """Runs compared with the first of them."""
+
+    results: tuple[Result, ...]
+
+    @property
+    def keys(self) -> tuple[Key, ...]:
+        """The keys in which the scenarios differ."""
+        return Study(self.results).varied
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What tells the runs apart: the values of these keys."""
+        return Study(self.results).labels
+
+    def table(self) -> Table:
+        """Return a row for each measure: its path, its value in each run, and the relative changes from the first.
+
+        The columns are `measure`, the labels of the runs, and for every run but the first its label with the suffix
+        `.change`, as a share of the first run's value.
+        """
+        import numpy as np
+
+        measures = [measure for measure in self._measures() if measure.path]
+        rows = [[measure.read(result.metrics) for result in self.results] for measure in measures]
+        columns = {"measure": np.array([measure.path for measure in measures])}
+        for place, label in enumerate(self.labels):
+            columns[label] = np.array([row[place] for row in rows], np.float64)
+            if place:
+                columns[f"{label}.change"] = np.array([change(row[place], row[0]) for row in rows], np.float64)
+        return Table(columns)
+
+    def _measures(self) -> Iterator[Measure]:
+        """Yield the measures that a run has."""
+        found = [result.metrics for result in self.results]
+        of_parts = [measure for section in sections(found) for measure in section.measures]
+        for measure in dict.fromkeys((*HEADLINE, *OVERALL, *of_parts)):
+            if any(measure.applies(metrics) for metrics in found):
+                yield measure
+
+    def __repr__(self) -> str:
+        return f"<SideBySide of {len(self.results)} runs: {', '.join(self.labels)}>"
+
+    def _repr_html_(self) -> str:
+        found = [result.metrics for result in self.results]
+        columns = ["", self.labels[0]]
+        columns += [name for label in self.labels[1:] for name in (label, "change")]
+        rows = []
+        for key in self.keys:
+            first, *others = (key.texts[code] for code in key.codes)
+            rows.append([key.path, first, *(cell for text in others for cell in (text, ""))])
+        for measure in self._measures():
+            reference = measure.read(found[0])
+            cells = [(measure.shown(m), show_change(change(measure.read(m), reference))) for m in found[1:]]
+            rows.append([measure.label, measure.shown(found[0]), *(cell for pair in cells for cell in pair)])
+        return html_table(columns, rows)
+
+
+def compare(*runs: Result | str | os.PathLike[str]) -> SideBySide:
+    """Put runs side by side.
+
+    Args:
+        runs: Two or more results, or their folders; the first is the baseline.
+
+    Raises:
+        CoflashError: Fewer than two are given, or a folder holds no result.
+    """
+    if len(runs) < 2:
+        msg = f"compare: {len(runs)} {'run was' if len(runs) == 1 else 'runs were'} given; two or more are allowed"
+        raise CoflashError(msg)
+    return SideBySide(tuple(run if isinstance(run, Result) else Result.load(os.fspath(run)) for run in runs))

@@ -1,0 +1,82 @@
+"""Frames as traces: tables of polars, pandas, Arrow or coflash itself.
+
+A frame has the columns of coflash's Parquet files, `time_ns`, `op`, `offset` and `length`, as whole numbers; operations
+may be words as well, and offset and length may be called as `trace.head` calls them. It is written to a Parquet file
+under the digest of its content, so that it has a path like any other trace, which sweeps and repeated runs read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Protocol
+
+from coflash._core import CoflashError, hint
+from coflash.files.kept import kept_folder
+from coflash.table import Table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_COLUMNS = {"time_ns": "time_ns", "op": "op", "offset": "offset_bytes", "length": "length_bytes"}
+"""The names of the columns, each with the other name that it may have."""
+_OPERATIONS = ("read", "write", "trim", "flush")
+"""The operations, each at its number."""
+
+
+class Frame(Protocol):
+    """A table of any library that exports Arrow data: a polars or pandas frame, an Arrow table, a `coflash.Table`."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None, /) -> object:
+        """Export the table as an Arrow stream."""
+
+
+def is_frame(given: object) -> bool:
+    """Whether a trace is given as a frame."""
+    return hasattr(given, "__arrow_c_stream__")
+
+
+def kept(frame: Any) -> str:
+    """Write a frame to its file, if it is not there, and return the path.
+
+    Raises:
+        CoflashError: It lacks a column, or has values that no trace has.
+    """
+    names = [str(name) for name in getattr(frame, "column_names", None) or frame.columns]
+    columns = {}
+    for name, other in _COLUMNS.items():
+        if not (found := [each for each in (name, other) if each in names]):
+            msg = (
+                f'trace: the frame has no column "{name}" (given: {", ".join(names)}; expected: {", ".join(_COLUMNS)})'
+            )
+            raise CoflashError(msg)
+        columns[name] = _numbers(name, frame[found[0]])
+    digest = hashlib.sha256(b"".join(column.tobytes() for column in columns.values())).hexdigest()
+    file = kept_folder() / f"{digest[:32]}-frame.parquet"
+    if not file.exists():
+        with TemporaryDirectory(prefix=".", dir=file.parent) as folder:
+            new = Path(folder, file.name)
+            Table(columns).write_parquet(new)
+            new.replace(file)
+    return str(file)
+
+
+def _numbers(name: str, column: Any) -> NDArray[Any]:
+    import numpy as np
+
+    values = np.asarray(column)
+    if name == "op" and values.dtype.kind in "OUST":
+        words, places = np.unique(values.astype(str), return_inverse=True)
+        for word in words:
+            if word.lower() not in _OPERATIONS:
+                msg = f'trace: column "op": "{word}" was given{hint(str(word), _OPERATIONS)}'
+                raise CoflashError(msg)
+        values = np.array([_OPERATIONS.index(word.lower()) for word in words])[places]
+    if values.dtype.kind not in "iu":
+        msg = f'trace: column "{name}" is of type {values.dtype}; whole numbers are allowed'
+        raise CoflashError(msg)
+    if len(values) and values.min() < 0:
+        msg = f'trace: column "{name}" has {values.min()}; 0 or more is allowed'
+        raise CoflashError(msg)
+    return values.astype(np.uint8 if name == "op" and values.max(initial=0) < 256 else np.uint64)

@@ -1,0 +1,52 @@
+"""A student compares CDM with a baseline, for a paper: does it pay, how sure is that, and which figure shows it?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from walk import columns, makes_smaller, mistypes, types
+
+
+def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    # What is there to simulate?
+    assert "init" in types("--help")
+    assert "scenario.toml; coflash run scenario.toml" in types("init")
+    text = Path("scenario.toml").read_text("utf-8")
+    assert "# Cooperation scheme of cache and flash" in text
+    makes_smaller(Path("scenario.toml"))
+    assert "scenario: ok" in types("scenario check scenario.toml")
+
+    # Which schemes are there? A slip of the hand is put right.
+    assert '"cdm"' in types("keys cooperation")
+    assert 'did you mean "cdm"' in mistypes("run scenario.toml --set cooperation=cmd")
+    assert 'did you mean "cooperation"' in mistypes("run scenario.toml --set cooperaton=cdm")
+
+    # Two runs, each of which says what it was, and their differences.
+    for scheme in ("none", "cdm"):
+        seen = types(f"run scenario.toml --set cooperation={scheme} --out runs/{scheme}")
+        assert columns(seen, "scheme") == ["scheme", scheme]
+        assert columns(seen, "cache") == ["cache", "5%, lru, in the device"]
+    listed = types("results list --in runs")
+    assert columns(listed, "cdm")[1] == "cdm"
+    compared = types("results compare none cdm --in runs")
+    _, baseline, ours, change = columns(compared, "WAF, by host writes")
+    assert float(ours) < float(baseline)
+    assert change.startswith("−")
+
+    # Is that chance? Three seeds, and means with intervals.
+    swept = types("sweep scenario.toml --vary cooperation=none,cdm --seeds 3 --out runs/seeds")
+    for scheme in ("none", "cdm"):
+        assert "±" in columns(swept, scheme)[1]
+    again = types("sweep scenario.toml --vary cooperation=none,cdm --seeds 3 --out runs/seeds")
+    assert "6 of them from before" in again
+
+    # A page to explore, and a figure for the paper; a figure's option is refused where it does nothing.
+    types("report runs/seeds -o report.html")
+    assert "<svg" in Path("report.html").read_text("utf-8") or "<script" in Path("report.html").read_text("utf-8")
+    assert "--metric: has no effect on a page" in mistypes("report runs/seeds --metric waf_host")
+    written = types("report runs/seeds --format svg --metric waf_host --over cooperation -o figures")
+    assert any("waf" in Path(file).name for file in written.split())
+    assert all(Path(file).stat().st_size for file in written.split())

@@ -1,0 +1,150 @@
+"""coflash as its users in Python expect it: plain dictionaries, frames, HTML, errors that say what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import coflash
+from coflash import CoflashError, Scenario, Table
+from coflash.demo import find_trace
+
+MARKED = "<b>&mine</b>"
+DEVICE = {
+    "name": "small",
+    "description": MARKED,
+    "flash": {"channels": 1, "chips_per_channel": 1, "blocks_per_plane": 64},
+    "cache.size": "256KiB",
+    "precondition": {"random_passes": 0.5},
+    "workload": {"synthetic": {"requests": 500}},
+}
+
+
+@pytest.fixture(scope="module")
+def first() -> Table:
+    return coflash.trace.head(find_trace(), 500)
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> coflash.Sweep:
+    out = tmp_path_factory.mktemp("runs") / MARKED.replace("/", "")
+    return coflash.sweep(DEVICE, {"cooperation.name": ["none", "cdm"]}, out=out, seeds=2)
+
+
+def test_a_dictionary_is_a_scenario() -> None:
+    result = coflash.run(DEVICE)
+    assert result.scenario == Scenario.from_dict(DEVICE)
+    assert result.scenario.to_dict()["cache"]["size"] == "256KiB"
+    assert coflash.warm(DEVICE).key == result.scenario.warm_key
+    with pytest.raises(CoflashError, match='did you mean "cache"'):
+        coflash.run({"cach": {"size": "1MiB"}})
+
+
+@pytest.mark.parametrize("library", ["coflash", "pandas", "polars", "pyarrow", "category"])
+def test_a_frame_is_a_trace(library: str, first: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    frames: dict[str, Callable[[], Any]] = {
+        "coflash": lambda: first,
+        "pandas": first.to_pandas,
+        "polars": first.to_polars,
+        "pyarrow": first.to_arrow,
+        "category": lambda: first.to_pandas().astype({"op": "category"}),
+    }
+    frame = frames[library]()
+    found = coflash.trace.head(frame, 500)
+    assert found == first
+    ran = coflash.run("demo", frame)
+    assert ran.metrics.requests == 500
+    assert coflash.run(ran.scenario).metrics == ran.metrics
+    # The file is named for the content, whatever holds it.
+    assert ran.workload["inputs"][0]["file"] == coflash.trace.paths(first)[0]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+def test_several_frames_are_parts_of_a_trace(first: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    rows = first.to_pandas()
+    later = rows[200:].assign(time_ns=rows.time_ns[200:] - rows.time_ns[200])
+    assert coflash.trace.info([rows[:200], later])["requests"] == 500
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"op": ["reed"]}, 'did you mean "read"'),
+        ({"op": [9]}, "9"),
+        ({"offset": [0.5]}, "whole numbers"),
+        ({"time_ns": [-1]}, "-1"),
+        ({"time_ns": None, "when": [1]}, 'no column "time_ns" [(]given: op, offset, length, when'),
+    ],
+)
+def test_a_frame_that_is_no_trace_is_refused(changed: dict[str, Any], message: str) -> None:
+    rows = {"time_ns": [0], "op": ["read"], "offset": [0], "length": [4096]} | changed
+    with pytest.raises(CoflashError, match=message):
+        coflash.run("demo", pd.DataFrame({name: values for name, values in rows.items() if values is not None}))
+
+
+def test_a_scenario_shows_what_it_sets() -> None:
+    shown = Scenario.from_dict(DEVICE)._repr_html_()
+    assert "<td>cache.size</td><td>256KiB</td>" in shown
+    assert "ftl.spare" not in shown
+    assert "&lt;b&gt;&amp;mine" in shown
+    assert MARKED not in shown
+
+
+def test_a_sweep_and_its_results_show_their_points_and_runs(swept: coflash.Sweep) -> None:
+    points, runs = swept._repr_html_(), swept.results._repr_html_()
+    assert points.count("<tr>") == 1 + 2
+    assert runs.count("<tr>") == 1 + 4
+    for shown in (points, runs):
+        assert "<td>cdm</td>" in shown
+        assert "WAF, by host writes" in shown
+        assert "&lt;b&gt;&amp;mine" in shown
+        assert "<b>" not in shown
+    assert "±" in points
+
+
+def test_two_results_are_compared(swept: coflash.Sweep) -> None:
+    names = [swept.points[place].jobs[0].key for place in (0, 1)]
+    none, cdm = (swept.results[name] for name in names)
+    found = coflash.compare(none, cdm)
+    assert found.labels == ("none", "cdm")
+    assert [key.path for key in found.keys] == ["cooperation.name"]
+    table = found.table()
+    (row,) = np.flatnonzero(table["measure"] == "waf_host")
+    assert table["none"][row] == none.metrics.waf_host
+    assert table["cdm.change"][row] == pytest.approx((cdm.metrics.waf_host or 0) / (none.metrics.waf_host or 1) - 1)
+    shown = found._repr_html_()
+    assert "<td>cooperation.name</td><td>none</td><td>cdm</td>" in shown
+    assert "WAF, by host writes" in shown
+    assert coflash.compare(none, swept.results.folder(names[1])).table() == table
+    with pytest.raises(CoflashError, match="1 run was given; two or more"):
+        coflash.compare(none)
+
+
+def test_what_is_not_there_is_an_error_of_coflash(swept: coflash.Sweep) -> None:
+    result = swept.results[swept.results.runs[0]]
+    with pytest.raises(CoflashError, match='did you mean "host_writes_pages"'):
+        result.series()["host_write_pages"]
+    with pytest.raises(CoflashError, match='did you mean "waf_host"'):
+        result.metrics["waf_hos"]
+    with pytest.raises(AttributeError, match='did you mean "waf_host"'):
+        result.metrics.waf_hos  # type: ignore[attr-defined]  # noqa: B018
+    with pytest.raises(CoflashError, match="0 was given; the name of a run"):
+        swept.results[0]  # type: ignore[index]
+    with pytest.raises(CoflashError, match='did you mean "write"'):
+        result.histogram("writ")  # type: ignore[arg-type]
+    # As mappings promise.
+    assert result.metrics.get("nothing") is None
+    with pytest.raises(KeyError):
+        result.series()["nothing"]
+
+
+def test_arrow_takes_a_table_as_it_is(first: Table) -> None:
+    assert pa.table(first).num_rows == len(first)
