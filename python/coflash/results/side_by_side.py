@@ -20,7 +20,7 @@ from coflash.table import Table
 
 @final
 @dataclass(frozen=True)
-class Differences:
+class SideBySide:
     """Runs compared with the first of them."""
 
     results: tuple[Result, ...]
@@ -61,7 +61,7 @@ class Differences:
                 yield measure
 
     def __repr__(self) -> str:
-        return f"<Differences of {len(self.results)} runs: {', '.join(self.labels)}>"
+        return f"<SideBySide of {len(self.results)} runs: {', '.join(self.labels)}>"
 
     def _repr_html_(self) -> str:
         found = [result.metrics for result in self.results]
@@ -78,7 +78,7 @@ class Differences:
         return html_table(columns, rows)
 
 
-def compare(*runs: Result | str | os.PathLike[str]) -> Differences:
+def compare(*runs: Result | str | os.PathLike[str]) -> SideBySide:
     """Put runs side by side.
 
     Args:
@@ -90,4 +90,4 @@ def compare(*runs: Result | str | os.PathLike[str]) -> Differences:
     if len(runs) < 2:
         msg = f"compare: {len(runs)} {'run was' if len(runs) == 1 else 'runs were'} given; two or more are allowed"
         raise CoflashError(msg)
-    return Differences(tuple(run if isinstance(run, Result) else Result.load(os.fspath(run)) for run in runs))
+    return SideBySide(tuple(run if isinstance(run, Result) else Result.load(os.fspath(run)) for run in runs))
