@@ -18,9 +18,9 @@ from coflash.measures.metrics import Metrics
 from coflash.measures.record import SoFar
 from coflash.policies import Parameter, Policy, PolicyFamily, policies
 from coflash.results.database import Results, results
-from coflash.results.side_by_side import Differences, compare
 from coflash.results.histogram import Histogram
 from coflash.results.result import Result
+from coflash.results.side_by_side import SideBySide, compare
 from coflash.runs.run import run, trace_info
 from coflash.runs.warm import Warm, warm
 from coflash.scenario import Scenario, built_in_scenarios, scenario_schema
@@ -30,7 +30,6 @@ from coflash.table import Table
 
 __all__ = [
     "CoflashError",
-    "Differences",
     "Histogram",
     "Metrics",
     "Parameter",
@@ -40,6 +39,7 @@ __all__ = [
     "Results",
     "Scenario",
     "ScenarioKey",
+    "SideBySide",
     "SoFar",
     "Sweep",
     "Table",
