@@ -131,6 +131,12 @@ fn storm(seed: u64, cuts: u32, mistake: Mistake) -> Result<u64, String> {
             let (mut store, _) = Store::open(refs(disks)).map_err(|error| describe(error.to_string()))?;
             power.cut_after(stream.random_range(1..120));
             while subject.act(&mut store, &mut stream).is_ok() {}
+            if stream.random() {
+                // It was the end of the process, and the host loses power in the midst of the recovery or after it.
+                power.cut_after(stream.random_range(1..30));
+                let _ = Store::open(refs(disks));
+                states += 1;
+            }
             lose(power, disks, share(&mut stream), &mut stream);
             // Recovery is cut, too.
             while stream.random_range(0..3) > 0 {
