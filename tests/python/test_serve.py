@@ -77,7 +77,7 @@ def test_no_other_machine_and_no_other_site_gets_it(made: ThreadingHTTPServer, g
     ("options", "message"),
     [
         (["--serve", "-o", "r.html"], "--serve: has no effect on a file"),
-        (["--serve", "--format", "pdf"], "--serve: has no effect on figures"),
+        (["--serve", "--format", "pdf"], "--serve: has no effect on a file or on figures"),
         (["--port", "8000"], "--port: has no effect without --serve"),
         (["--columns", "2"], "--columns: has no effect on a page"),
         (["--annotate", "1MiB=x"], "--annotate: has no effect on a page"),

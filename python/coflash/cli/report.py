@@ -65,9 +65,7 @@ def report(
     if serve:
         _serve(results, where or (), port, format, output)
         return
-    if port:
-        msg = "--port: has no effect without --serve"
-        raise CoflashError(msg)
+    check_effect({"--port": port}, "without --serve")
     options = {
         "--metric": metrics,
         "--over": over,
@@ -97,8 +95,7 @@ def _serve(results: list[Path], where: Sequence[str], port: int, format: str, ou
     from coflash.report.serve import server  # no other use needs it
 
     if output is not None or format != "html":
-        msg = f"--serve: has no effect on {'a file' if format == 'html' else 'figures'}; without --output and --format"
-        raise CoflashError(f"{msg} it is allowed")
+        check_effect({"--serve": True}, "on a file or on figures; without --output and --format it has one")
     with server(results, where, port) as made:
         typer.echo(f"http://127.0.0.1:{made.server_port}/ (Control-C ends it)")
         with suppress(KeyboardInterrupt):

@@ -11,7 +11,7 @@ from rich.text import Text
 from coflash.measures.catalogue import named
 from coflash.measures.measure import HEADLINE, Measure
 from coflash.measures.sections import sections
-from coflash.quantity import change, show_change
+from coflash.quantity import change, show, show_change
 from coflash.results.database import Results
 from coflash.results.differences import SEEDS_OF_A_TRACE, Interval, difference
 from coflash.results.estimate import estimate, show_estimate

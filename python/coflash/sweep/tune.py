@@ -19,7 +19,7 @@ from coflash.results.estimate import Estimate, estimate
 from coflash.results.store import FolderStore, Store, store_at
 from coflash.runs.inputs import inputs_of
 from coflash.scenario import Scenario, ScenarioLike
-from coflash.sweep.design import Assignment, Axis, Choices, axes_of, check_keys
+from coflash.sweep.design import Axis, Choices, axes_of, check_keys
 from coflash.sweep.driver import work
 from coflash.sweep.engine import Engine, EngineName, Place, open_engine
 from coflash.sweep.goal import Condition, Goal, condition, goals
