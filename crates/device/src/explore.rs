@@ -115,13 +115,13 @@ impl Event {
 }
 
 /// A session as a disk, which keeps what was changed.
-struct Served<D: Disk> {
+struct SessionDisk<D: Disk> {
     session: Mutex<(Session<D>, Option<Vec<(Time, Event)>>)>,
     clock: Clock,
     shape: Shape,
 }
 
-impl<D: Disk + Send> Export for Served<D> {
+impl<D: Disk + Send> Export for SessionDisk<D> {
     fn shape(&self) -> Shape {
         self.shape.clone()
     }
@@ -252,12 +252,14 @@ impl Exploring<'_> {
             let done = store.restart(survivors(seed)).and_then(|()| store.close());
             done.map_err(|problem| self.folder.store(problem))?;
         }
-        let (session, _) = self.power_on(borrowed(&state))?;
+        // What the check changes is not kept.
+        let checked = self.over(&state)?;
+        let (session, _) = self.power_on(borrowed(&checked))?;
         let served = self.served(session, scenario, None);
         let numbers =
             [("COFLASH_FLUSHES", flushes.to_string()), ("COFLASH_STATE", explored.states.to_string())];
-        let checked = self.sockets.run_on(&served, &self.plan.check, &numbers);
-        let output = checked.map_err(|problem| self.folder.io(problem))?;
+        let output = self.sockets.run_on(&served, &self.plan.check, &numbers);
+        let output = output.map_err(|problem| self.folder.io(problem))?;
         drop(served);
         if !output.status.success() {
             explored.failed += 1;
@@ -319,12 +321,12 @@ impl Exploring<'_> {
         session: Session<D>,
         scenario: &Scenario,
         events: Option<Vec<(Time, Event)>>,
-    ) -> Served<D> {
+    ) -> SessionDisk<D> {
         let size_bytes = scenario.flash.exported.map_or(session.size_bytes(), |size| size.count);
         let preferred_bytes = scenario.flash.page_size.count as u32;
         let (name, description) = (String::new(), scenario.name.clone());
         let shape = Shape { name, description, size_bytes, preferred_bytes, read_only: false };
-        Served { session: Mutex::new((session, events)), clock: Clock::start(), shape }
+        SessionDisk { session: Mutex::new((session, events)), clock: Clock::start(), shape }
     }
 }
 

@@ -9,7 +9,21 @@ from typing import Annotated, NoReturn
 import typer
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import demo, device, generate, policies, report, reproduce, results, run, scenario, sweep, trace, tune, warm
+from coflash.cli import (
+    demo,
+    device,
+    generate,
+    policies,
+    report,
+    reproduce,
+    results,
+    run,
+    scenario,
+    sweep,
+    trace,
+    tune,
+    warm,
+)
 from coflash.cli.console import errors
 from coflash.cli.usage import UsageError, problem
 

@@ -17,25 +17,29 @@ from coflash.quantity import show
 app = typer.Typer(help="Served devices: look, check, cut the power, compare with the simulation.", no_args_is_help=True)
 
 DeviceFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the device.")]
+Device = Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")]
+DeviceScenario = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the device in DIR.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Draws what of a power cut is left to chance.")]
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
 def serve(
-    scenario: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SCENARIO", help="A built-in scenario, or a TOML file. Default: that of the device in DIR."
-        ),
-    ] = None,
-    folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
+    folder: Device,
+    scenario: DeviceScenario = None,
     assignments: Assignments = None,
     size: Annotated[str | None, typer.Option("--size", help="The capacity, such as 8GiB.")] = None,
     socket: Annotated[
         Path | None, typer.Option("--socket", metavar="PATH", help="A Unix socket. Default: DIR/nbd.")
     ] = None,
     listen: Annotated[
-        str | None, typer.Option("--listen", metavar="HOST:PORT", help="A TCP address instead, such as 127.0.0.1:10809.")
+        str | None,
+        typer.Option("--listen", metavar="HOST:PORT", help="A TCP address, such as 127.0.0.1:10809."),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="The trace. Default: in the folder of the session.")
@@ -66,18 +70,15 @@ def serve(
 
 
 def explore(
-    scenario: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SCENARIO", help="A built-in scenario, or a TOML file. Default: that of the device in DIR."
-        ),
-    ] = None,
-    folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
-    run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")] = ...,  # type: ignore[assignment]
-    check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")] = ...,  # type: ignore[assignment]
+    folder: Device,
+    run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")],
+    check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")],
+    scenario: DeviceScenario = None,
     assignments: Assignments = None,
     size: Annotated[str | None, typer.Option("--size", help="The capacity of a new device, such as 64MiB.")] = None,
-    points: Annotated[int, typer.Option("--points", min=0, help="Drawn points, beside those right after flushes.")] = 100,
+    points: Annotated[
+        int, typer.Option("--points", min=0, help="Drawn points, beside those right after flushes.")
+    ] = 100,
     seed: Seed = 0,
 ) -> None:
     """Run a workload once, and check the states that power cuts may leave of it; exit status 1 means a wrong one."""
@@ -89,9 +90,7 @@ def explore(
         def report(done: int, states: int, _: int) -> None:
             bars.update(bar, completed=done, total=states)
 
-        found = device.explore(
-            chosen, folder, run, check, size=size, points=points, seed=seed, progress=report
-        )
+        found = device.explore(chosen, folder, run, check, size=size, points=points, seed=seed, progress=report)
     minutes = (time.monotonic() - begun) / 60
     output().print(
         f"{found.changes:,} changes, {found.flushes:,} flushes, {found.states:,} states checked"
