@@ -39,8 +39,9 @@ test: ## Set up, and run all that is checked
 	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line rust-checks python-checks
 	@$(MAKE) --no-print-directory python-tests
 
-storm: prerequisites ## Cut power a million times under every scheme and OP-FCL (CUTS=1000000)
+storm: prerequisites ## Cut power a million times under every scheme and OP-FCL, and of containers (CUTS=1000000)
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
+	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-store
 
 # What survives is a finding and no failure: 2 is its exit code.
 mutants: prerequisites ## Break the levels in every place, one at a time, and list what no test notices; takes a night (CRATES="cache")

@@ -3,6 +3,7 @@
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
+use std::ops::Deref;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,7 +39,8 @@ pub trait Disk {
 /// The unit of an atomic write.
 pub const SECTOR_BYTES: usize = 512;
 
-impl<D: Disk> Disk for &D {
+/// A disk that is shared: a thread of its own may sync while others read.
+impl<P: Deref<Target: Disk>> Disk for P {
     fn read_at(&self, bytes: &mut [u8], offset: u64) -> io::Result<()> {
         (**self).read_at(bytes, offset)
     }

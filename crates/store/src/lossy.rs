@@ -1,6 +1,7 @@
 //! A host that loses power: of what was written since the last sync, some sectors are lost.
 
-use crate::disk::Disk;
+use crate::disk::{Disk, SECTOR_BYTES};
+use crate::overlay::Overlay;
 use crate::sectors::{self, Sectors};
 use coflash_base::seed::{RandomStream, RngExt};
 use std::io;
@@ -81,12 +82,19 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
     /// # Errors
     /// The disk below fails.
     pub fn lose(&self, share: f64, stream: &mut RandomStream) -> io::Result<()> {
-        for (number, sector) in std::mem::take(&mut *self.synced()) {
-            if !stream.random_bool(share) {
-                self.inner.write_at(&*sector, number * sector.len() as u64)?;
-            }
-        }
+        put_back(&self.synced(), &self.inner, share, stream)?;
+        self.synced().clear();
         Ok(())
+    }
+
+    /// The disk as [`lose`](Self::lose) would leave it. It holds until the disk is written again.
+    ///
+    /// # Errors
+    /// The disk below fails.
+    pub fn after_loss(&self, share: f64, stream: &mut RandomStream) -> io::Result<Overlay<&D>> {
+        let left = Overlay::new(&self.inner)?;
+        put_back(&self.synced(), &left, share, stream)?;
+        Ok(left)
     }
 
     /// The number of sectors that a loss of power may lose.
@@ -98,6 +106,16 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
     fn synced(&self) -> MutexGuard<'_, Sectors> {
         self.synced.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Put some sectors back to a disk.
+fn put_back(sectors: &Sectors, disk: &impl Disk, share: f64, stream: &mut RandomStream) -> io::Result<()> {
+    for (number, sector) in sectors {
+        if !stream.random_bool(share) {
+            disk.write_at(&**sector, number * SECTOR_BYTES as u64)?;
+        }
+    }
+    Ok(())
 }
 
 fn off() -> io::Error {

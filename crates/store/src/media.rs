@@ -11,7 +11,6 @@ use coflash_base::{Duration, Index, Time};
 use coflash_media::{
     Access, BlockId, Cause, Clock, DieId, Flash, HostPage, Memory, Nvm, Oob, Place, Ppn, Slot,
 };
-use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// What a page is made of, before the host's part is put over it.
@@ -46,7 +45,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// Read a slot into the page to be written, with its checksum. An empty slot is all zeros.
-    fn load_slot(&mut self, slot: Slot) -> Loaded {
+    pub(crate) fn load_slot(&mut self, slot: Slot) -> Loaded {
         let SlotCell { location, checksum, .. } = self.tables.slots[self.slot_number(slot)];
         match location {
             Some(location) => self.load_data(self.layout.slot_data(location), checksum),
@@ -116,7 +115,7 @@ impl<D: Disk> Store<D> {
         self.step()?;
         let extent = match extent {
             Some(extent) => extent,
-            None => self.take(|store| &mut store.extents)?.expect("there are more extents than blocks"),
+            None => self.take_extent()?,
         };
         let is_torn = self.power.is_off();
         if !is_torn {
@@ -165,7 +164,7 @@ impl<D: Disk> Store<D> {
     }
 
     /// Write the loaded page as the data of a slot. The page that it had is not released.
-    fn write_slot(&mut self, number: usize, loaded: Loaded) -> Result<SlotCell, StoreError> {
+    pub(crate) fn write_slot(&mut self, number: usize, loaded: Loaded) -> Result<SlotCell, StoreError> {
         let is_volatile = self.format().volatile;
         let location = if is_volatile { number as u32 } else { self.take_slot_page()? };
         let written = self.disks.data.write_at(&self.pages.work, self.layout.slot_data(location));
@@ -180,26 +179,27 @@ impl<D: Disk> Store<D> {
         Ok(cell)
     }
 
-    /// Take a page for a slot. Firmware that never fences would use all of them up: memory may write back what it holds.
+    fn take_extent(&mut self) -> Result<u32, StoreError> {
+        if self.extents.free() == 0 {
+            self.free_places()?;
+        }
+        Ok(self.extents.take().expect("there are more extents than blocks"))
+    }
+
+    /// Take a page for a slot. One is kept for a restart, which writes slots anew one by one.
     fn take_slot_page(&mut self) -> Result<u32, StoreError> {
-        if let Some(location) = self.take(|store| &mut store.slot_pages)? {
-            return Ok(location);
+        if self.slot_pages.free() < 2 {
+            self.free_places()?;
         }
-        self.decide();
-        let location = self.take(|store| &mut store.slot_pages)?;
-        Ok(location.expect("there are more pages than slots"))
+        // Firmware that never fences uses all of them up: memory may write back what it holds.
+        if self.slot_pages.free() < 2 {
+            self.decide();
+            self.free_places()?;
+        }
+        Ok(self.slot_pages.take().expect("there are more pages than slots"))
     }
 
-    /// Make all undecided stores durable.
-    fn decide(&mut self) {
-        for store in self.power.undecided.drain(..) {
-            if let Undecided::Slot { was: SlotCell { location: Some(location), .. }, .. } = store {
-                self.slot_pages.release(location);
-            }
-        }
-    }
-
-    fn set_word(&mut self, word: u32, value: u64) {
+    pub(crate) fn set_word(&mut self, word: u32, value: u64) {
         self.tables.words[word as usize] = value;
         self.note(self.layout.words.at(word.into()), &crate::cell::WordCell(value));
     }
@@ -242,99 +242,7 @@ impl<D: Disk> Store<D> {
     }
 }
 
-/// The power of the simulated device.
 impl<D: Disk> Store<D> {
-    /// Cut power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a program or an
-    /// erase takes two. From then on flash operations fail, and stores do nothing, up to a [restart](Self::restart).
-    pub fn cut_after(&mut self, steps: u64) {
-        self.power.steps_left = steps;
-    }
-
-    /// The number of steps taken with power.
-    #[must_use]
-    pub fn steps(&self) -> u64 {
-        self.power.steps
-    }
-
-    /// Whether power is off.
-    #[must_use]
-    pub fn is_off(&self) -> bool {
-        self.power.is_off()
-    }
-
-    /// The number of stores that may or may not survive a cut here.
-    #[must_use]
-    pub fn undecided(&self) -> usize {
-        let count = |store: &Undecided| match store {
-            Undecided::Word { .. } => 1,
-            Undecided::Slot { stores, .. } => *stores as usize,
-        };
-        self.power.undecided.iter().map(count).sum()
-    }
-
-    /// Restart after a power cut. Of the stores since the last fence, counted in order, those survive that `survives`
-    /// picks. The slots of a volatile cache are empty.
-    ///
-    /// # Errors
-    /// A read or write of the host failed.
-    pub fn restart(&mut self, survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
-        self.power.steps_left = u64::MAX;
-        if self.format().volatile {
-            self.tables.slots.fill(SlotCell::default());
-        }
-        self.latching(|store| store.try_restart(survives))
-    }
-
-    fn try_restart(&mut self, mut survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
-        let undecided = std::mem::take(&mut self.power.undecided);
-        // First all as it was, then what survives.
-        let mut slots = BTreeMap::<u32, (Vec<u8>, bool)>::new();
-        for store in undecided.iter().rev() {
-            match *store {
-                Undecided::Word { word, was, .. } => self.set_word(word, was),
-                Undecided::Slot { slot, was, .. } => self.tables.slots[slot as usize] = was,
-            }
-            self.end_operation()?;
-        }
-        let mut index = 0..;
-        let mut draw = || survives(index.next().expect("there is no last number"));
-        for store in &undecided {
-            match store {
-                Undecided::Word { word, is, .. } => {
-                    if draw() {
-                        self.set_word(*word, *is);
-                        self.end_operation()?;
-                    }
-                }
-                Undecided::Slot { slot, is, part, stores: made, .. } => {
-                    let of_device = Slot { memory: Memory::Device, number: *slot };
-                    if !slots.contains_key(slot) {
-                        let loaded = self.load_slot(of_device);
-                        slots.insert(*slot, (self.pages.work.clone(), loaded.is_damaged));
-                    }
-                    let (bytes, is_damaged) = slots.get_mut(slot).expect("it was put there");
-                    self.tables.slots[*slot as usize] = *is;
-                    let new_is_damaged = self.load_slot(of_device).is_damaged;
-                    for at in stores(part).take(*made as usize).filter(|_| draw()) {
-                        bytes[at.clone()].copy_from_slice(&self.pages.work[at]);
-                        *is_damaged |= new_is_damaged;
-                    }
-                }
-            }
-        }
-        for (slot, (bytes, is_damaged)) in slots {
-            self.pages.work.copy_from_slice(&bytes);
-            let loaded = self.pages.sum(is_damaged);
-            let last = self.tables.slots[slot as usize].location;
-            self.write_slot(slot as usize, loaded)?;
-            last.into_iter().for_each(|location| self.slot_pages.release(location));
-            self.end_operation()?;
-        }
-        self.power.undecided = undecided;
-        self.decide();
-        self.end_operation()
-    }
-
     /// Whether damaged data was read from a slot since the last call: the request under way must fail.
     pub fn take_slot_damage(&mut self) -> bool {
         std::mem::take(&mut self.slot_was_damaged)
@@ -447,9 +355,13 @@ impl<D: Disk> Nvm for Store<D> {
 
     fn store(&mut self, word: u32, value: u64) {
         if self.power.take(1) == 1 {
-            let was = self.tables.words[word as usize];
-            self.power.undecided.push(Undecided::Word { word, was, is: value });
-            self.set_word(word, value);
+            // A failure is kept for the caller to find.
+            let _ = self.latching(|store| {
+                let was = store.tables.words[word as usize];
+                store.power.undecided.push(Undecided::Word { word, was, is: value });
+                store.set_word(word, value);
+                store.end_operation()
+            });
         }
     }
 

@@ -1,6 +1,11 @@
 //! The power of the simulated device, and the stores to its non-volatile memory that a cut may lose.
 
 use crate::cell::SlotCell;
+use crate::disk::Disk;
+use crate::error::StoreError;
+use crate::store::Store;
+use coflash_media::{Memory, Slot};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The bytes of an atomic store.
@@ -49,4 +54,107 @@ pub(crate) fn stores(part: &Range<usize>) -> impl Iterator<Item = Range<usize>> 
     let Range { start, end } = *part;
     (start / STORE_BYTES..end.div_ceil(STORE_BYTES))
         .map(move |store| start.max(store * STORE_BYTES)..end.min((store + 1) * STORE_BYTES))
+}
+
+/// The power of the simulated device.
+impl<D: Disk> Store<D> {
+    /// Cut power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a program or an
+    /// erase takes two. From then on flash operations fail, and stores do nothing, up to a [restart](Self::restart).
+    pub fn cut_after(&mut self, steps: u64) {
+        self.power.steps_left = steps;
+    }
+
+    /// The number of steps taken with power.
+    #[must_use]
+    pub fn steps(&self) -> u64 {
+        self.power.steps
+    }
+
+    /// Whether power is off.
+    #[must_use]
+    pub fn is_off(&self) -> bool {
+        self.power.is_off()
+    }
+
+    /// The number of stores that may or may not survive a cut here.
+    #[must_use]
+    pub fn undecided(&self) -> usize {
+        let count = |store: &Undecided| match store {
+            Undecided::Word { .. } => 1,
+            Undecided::Slot { stores, .. } => *stores as usize,
+        };
+        self.power.undecided.iter().map(count).sum()
+    }
+
+    /// Restart after a power cut. Of the stores since the last fence, counted in order, those survive that `survives`
+    /// picks. The slots of a volatile cache are empty.
+    ///
+    /// # Errors
+    /// A read or write of the host failed.
+    pub fn restart(&mut self, survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
+        self.power.steps_left = u64::MAX;
+        if self.format().volatile {
+            self.tables.slots.fill(SlotCell::default());
+        }
+        self.latching(|store| store.try_restart(survives))
+    }
+
+    fn try_restart(&mut self, mut survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
+        let undecided = std::mem::take(&mut self.power.undecided);
+        // First all as it was, then what survives.
+        let mut slots = BTreeMap::<u32, (Vec<u8>, bool)>::new();
+        for store in undecided.iter().rev() {
+            match *store {
+                Undecided::Word { word, was, .. } => self.set_word(word, was),
+                Undecided::Slot { slot, was, .. } => self.tables.slots[slot as usize] = was,
+            }
+            self.end_operation()?;
+        }
+        let mut index = 0..;
+        let mut draw = || survives(index.next().expect("there is no last number"));
+        for store in &undecided {
+            match store {
+                Undecided::Word { word, is, .. } => {
+                    if draw() {
+                        self.set_word(*word, *is);
+                        self.end_operation()?;
+                    }
+                }
+                Undecided::Slot { slot, is, part, stores: made, .. } => {
+                    let of_device = Slot { memory: Memory::Device, number: *slot };
+                    if !slots.contains_key(slot) {
+                        let loaded = self.load_slot(of_device);
+                        slots.insert(*slot, (self.pages.work.clone(), loaded.is_damaged));
+                    }
+                    let (bytes, is_damaged) = slots.get_mut(slot).expect("it was put there");
+                    self.tables.slots[*slot as usize] = *is;
+                    let new_is_damaged = self.load_slot(of_device).is_damaged;
+                    for at in stores(part).take(*made as usize).filter(|_| draw()) {
+                        bytes[at.clone()].copy_from_slice(&self.pages.work[at]);
+                        *is_damaged |= new_is_damaged;
+                    }
+                }
+            }
+        }
+        for (slot, (bytes, is_damaged)) in slots {
+            self.pages.work.copy_from_slice(&bytes);
+            let loaded = self.pages.sum(is_damaged);
+            let last = self.tables.slots[slot as usize].location;
+            self.write_slot(slot as usize, loaded)?;
+            last.into_iter().for_each(|location| self.slot_pages.release(location));
+            self.end_operation()?;
+        }
+        self.power.undecided = undecided;
+        self.decide();
+        self.end_operation()
+    }
+
+    /// Make all undecided stores durable.
+    pub(crate) fn decide(&mut self) {
+        for store in self.power.undecided.drain(..) {
+            if let Undecided::Slot { was: SlotCell { location: Some(location), .. }, .. } = store {
+                self.slot_pages.release(location);
+            }
+        }
+    }
 }

@@ -213,10 +213,7 @@ impl<D: Disk> Store<D> {
     /// # Errors
     /// A write or sync failed, now or earlier.
     pub fn sync_point(&mut self) -> Result<(), StoreError> {
-        self.latching(|store| {
-            if store.journal.is_ahead() { store.make_sync_point() } else { Ok(()) }?;
-            if store.journal.is_full() { store.empty_journal() } else { Ok(()) }
-        })
+        self.latching(|store| if store.journal.is_ahead() { store.free_places() } else { Ok(()) })
     }
 
     /// Make all changes durable, and bring the tables up to date. The next opening has nothing to do.
@@ -266,11 +263,7 @@ impl<D: Disk> Store<D> {
 
     fn write_entry(&mut self) -> Result<(), StoreError> {
         self.append(false)?;
-        if self.journal.is_full() {
-            self.make_sync_point()?;
-            self.empty_journal()?;
-        }
-        Ok(())
+        if self.journal.is_full() { self.free_places() } else { Ok(()) }
     }
 
     fn append(&mut self, is_sync_point: bool) -> Result<(), StoreError> {
@@ -321,19 +314,10 @@ impl<D: Disk> Store<D> {
         self.note(self.layout.blocks.at(block as u64), &cell);
     }
 
-    /// Take a free place. Where there is none, a sync point makes some.
-    pub(crate) fn take(
-        &mut self,
-        places: impl Fn(&mut Self) -> &mut Locations,
-    ) -> Result<Option<u32>, StoreError> {
-        if let Some(place) = places(self).take() {
-            return Ok(Some(place));
-        }
+    /// Make a sync point, so that released places are free.
+    pub(crate) fn free_places(&mut self) -> Result<(), StoreError> {
         self.make_sync_point()?;
-        if self.journal.is_full() {
-            self.empty_journal()?;
-        }
-        Ok(places(self).take())
+        if self.journal.is_full() { self.empty_journal() } else { Ok(()) }
     }
 }
 

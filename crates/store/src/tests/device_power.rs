@@ -98,3 +98,22 @@ fn the_slots_of_a_volatile_cache_are_gone() {
     let (mut store, _) = Store::open(disks()).expect("the container is whole");
     assert_eq!(read(&mut store), 0);
 }
+
+#[test]
+fn memory_that_is_never_fenced_is_written_back() {
+    for writes in 1..200 {
+        let memory = erased();
+        let (mut store, _) = Store::open(Disks { data: &memory.data, metadata: &memory.metadata })
+            .expect("the container is whole");
+        let write = |store: &mut Store<_>, number: u32| {
+            store.host_writes(0, &[number as u8; PAGE_BYTES]);
+            store.access(slot(number % SLOTS), Access::Write { from: Place::Host }, ());
+        };
+        (0..writes).for_each(|number| write(&mut store, number));
+        store.cut_after(0);
+        store.restart(|_| true).expect("memory does not fail");
+        assert_eq!(store.failure(), None);
+        store.access(slot((writes - 1) % SLOTS), Access::Read { to: Place::Host }, ());
+        assert_eq!(store.host_reads(), [(writes - 1) as u8; PAGE_BYTES]);
+    }
+}

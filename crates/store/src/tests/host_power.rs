@@ -1,12 +1,13 @@
 //! The host loses power, or the process ends: the container is as at its last sync point or at a later moment; after the
 //! end of the process as it was when the journal was last written, or later.
 
-use super::model::{State, call, erased, look, oob};
+use super::model::{State, WORDS, call, erased, look, oob};
 use crate::disk::{Disk, Disks};
 use crate::sabotage::{self, Sabotage};
 use crate::{HostPower, LossyDisk, MemoryDisk, Store, StoreError};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_media::Nvm;
 
 /// What goes wrong outside of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,6 +131,12 @@ fn storm(seed: u64, cuts: u32, mistake: Mistake) -> Result<u64, String> {
             let (mut store, _) = Store::open(refs(disks)).map_err(|error| describe(error.to_string()))?;
             power.cut_after(stream.random_range(1..120));
             while subject.act(&mut store, &mut stream).is_ok() {}
+            if stream.random() {
+                // It was the end of the process, and the host loses power in the midst of the recovery or after it.
+                power.cut_after(stream.random_range(1..30));
+                let _ = Store::open(refs(disks));
+                states += 1;
+            }
             lose(power, disks, share(&mut stream), &mut stream);
             // Recovery is cut, too.
             while stream.random_range(0..3) > 0 {
@@ -279,4 +286,38 @@ fn a_closed_container_has_an_empty_journal() {
     assert_eq!(store.info().journal_bytes, 0);
     let last = subject.moments.len() - 1;
     subject.check(disks(), last).unwrap_or_else(|problem| panic!("{problem}"));
+}
+
+#[test]
+fn a_loss_may_be_looked_at_before_it_happens() {
+    let memory = Disks::<MemoryDisk>::default();
+    on_a_host(&memory, Mistake::None, |_, disks| {
+        let write = |byte| disks.data.write_at(&[byte; 2000], 100).expect("memory does not fail");
+        write(1);
+        disks.data.sync().expect("memory does not fail");
+        write(2);
+        assert_eq!(disks.data.unsynced_sectors(), 5);
+        let all = |disk: &dyn Disk| {
+            let mut bytes = vec![0; 2500];
+            disk.read_at(&mut bytes, 0).expect("memory does not fail");
+            bytes
+        };
+        let (written, stream) = (all(&disks.data), Seed(1).stream("loss"));
+        let left = all(&disks.data.after_loss(0.5, &mut stream.clone()).expect("memory does not fail"));
+        assert_eq!(all(&disks.data), written);
+        disks.data.lose(0.5, &mut stream.clone()).expect("memory does not fail");
+        assert_eq!(all(&disks.data), left);
+        assert!(left.contains(&1) && left.contains(&2), "seed 1 keeps some of five sectors");
+    });
+}
+
+#[test]
+fn stores_without_end_fit_into_the_journal() {
+    let memory = erased();
+    let (mut store, _) = Store::open(refs(&memory)).expect("the container is whole");
+    (1..10_000).for_each(|value| store.store(value as u32 % WORDS, value));
+    store.write_out().expect("memory does not fail");
+    drop(store);
+    let (_, contents) = Store::open(refs(&memory)).expect("the container is whole");
+    assert_eq!(contents.words, [9996, 9997, 9998, 9999]);
 }

@@ -25,7 +25,15 @@ pub(super) fn format() -> Format {
     };
     let logical_bytes = 8 * PAGE_BYTES as u64;
     let scenario = "# none".to_owned();
-    Format { geometry, logical_bytes, slots: SLOTS, volatile: false, words: WORDS, scenario, uuid: 7 }
+    Format {
+        geometry,
+        logical_bytes,
+        slots: SLOTS,
+        volatile: false,
+        words: WORDS,
+        scenario,
+        uuid: u128::MAX - 7,
+    }
 }
 
 pub(super) fn erased() -> Disks<MemoryDisk> {
