@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, final
 
 from coflash import _core
+from coflash.measures.metrics import Metrics
 from coflash.results.result import Result
 from coflash.scenario import Scenario
 
@@ -37,6 +38,12 @@ class Served:
     def address(self) -> str:
         """The URI that clients take."""
         return self._core.address()
+
+    @property
+    def metrics(self) -> Metrics | None:
+        """The measures since power on; None where the device could not be powered on again."""
+        result = self._core.result()
+        return None if result is None else Result.from_core(result).metrics
 
     def cut(self, seed: int = 0) -> None:
         """Cut the power of the device, and power it on again.

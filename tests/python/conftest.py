@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.chrome.webdriver import WebDriver
 
 from coflash import Histogram, Result, Table
 from coflash.results.comparison import Case, Comparison
 
 MIB = 2**20
+BROWSER_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-dev-shm-usage",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 # No test goes by the clock: how long an example takes is nobody's business.
 settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -98,3 +114,22 @@ def comparison() -> Comparison:
             Case("cdm", 64 * MIB, make_result(400, drops=300, mean=100e3)),
         ),
     )
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebDriver]:
+    """A real browser: Debian's packages chromium and chromium-driver, or any other Chromium on the path."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver_path = shutil.which("chromedriver")
+    if not (chromium and driver_path):
+        pytest.skip("needs Chromium and its driver (Debian, Ubuntu: apt install chromium chromium-driver)")
+    options = Options()
+    options.binary_location = chromium
+    for flag in (*BROWSER_FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options=options, service=Service(driver_path))
+    try:
+        yield driver
+    finally:
+        driver.quit()

@@ -5,7 +5,7 @@ use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::machine::{EndedSession, Machine};
 use coflash_nbd::{Address, Server, Stopper};
-use coflash_sim::SoFar;
+use coflash_sim::RunResult;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,10 +76,10 @@ impl ServedDevice {
         self.server.is_finished()
     }
 
-    /// The measures of the present session.
+    /// The result of the present session so far; none after a failed restart.
     #[must_use]
-    pub fn so_far(&self) -> Option<SoFar> {
-        self.disk.machine().session().map(|(session, _)| session.so_far())
+    pub fn result(&self) -> Option<RunResult> {
+        self.disk.machine().session().map(|(session, _)| session.result())
     }
 
     /// Sessions that have ended in power cuts since the last call.

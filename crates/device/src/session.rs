@@ -11,7 +11,7 @@ use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_media::Contents;
 use coflash_scenario::{PlainStack, Scenario};
-use coflash_sim::{Engine, Payload, RunResult, ServiceError, SoFar, Workload};
+use coflash_sim::{Engine, Payload, RunResult, ServiceError, Workload};
 use coflash_store::{Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
 use std::io;
@@ -266,12 +266,6 @@ impl<D: Disk> Session<D> {
         self.engine.media().store.is_off()
     }
 
-    /// The measures so far.
-    #[must_use]
-    pub fn so_far(&self) -> SoFar {
-        self.engine.so_far()
-    }
-
     /// Bytes that the device holds.
     #[must_use]
     pub fn size_bytes(&self) -> u64 {
@@ -290,7 +284,8 @@ impl<D: Disk> Session<D> {
     }
 
     /// The result so far.
-    fn result(&self) -> RunResult {
+    #[must_use]
+    pub fn result(&self) -> RunResult {
         let workload = Workload {
             description: "a served device".to_owned(),
             logical_bytes: self.size_bytes(),

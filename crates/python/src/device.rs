@@ -77,6 +77,11 @@ impl ServedDevice {
         self.with(py, coflash_device::ServedDevice::has_failed)
     }
 
+    /// The result of the present session so far.
+    fn result(&self, py: Python<'_>) -> PyResult<Option<PyRunResult>> {
+        Ok(self.with(py, coflash_device::ServedDevice::result)?.map(PyRunResult))
+    }
+
     /// Sessions that have ended in power cuts since the last call.
     fn take_ended(&self, py: Python<'_>) -> PyResult<Sessions> {
         self.with(py, |served| sessions(served.take_ended()))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +15,7 @@ from rich.progress import Progress
 from coflash import device
 from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
 from coflash.quantity import show
+from coflash.report.live import LivePage
 
 app = typer.Typer(help="Served devices: look, check, cut the power, compare with the simulation.", no_args_is_help=True)
 
@@ -52,19 +55,30 @@ def serve(
         typer.Option("--cut-after", metavar="writes=N|flush=N", help="Cut the power once, in or after this request."),
     ] = None,
     seed: Seed = 0,
+    dashboard: Annotated[
+        bool, typer.Option("--dashboard", help="Show the measures as they go on a page, for a browser on this machine.")
+    ] = False,
 ) -> None:
     """Serve a device as a network block device, until Control-C. Nobody should keep data on it."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     options: dict[str, Any] = {"size": size, "socket": socket, "listen": listen, "trace": trace, "emulate": emulate}
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options) as served:
+    stop = threading.Event()
+    # An exception could come while a result is being saved.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    with ExitStack() as open_:
+        served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
-        try:
-            while True:
-                notes(served.look())
-                time.sleep(_SECONDS_BETWEEN_LOOKS)
-        except KeyboardInterrupt:
+        page = open_.enter_context(LivePage(served.folder.name, emulated=emulate)) if dashboard else None
+        if page is not None:
+            output().print(page.address, markup=False, highlight=False, soft_wrap=True)
+        shown = 0.0
+        while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(served.look())
+            if page is not None and time.monotonic() - shown >= 1 and (metrics := served.metrics) is not None:
+                shown = time.monotonic()
+                page.show(metrics)
+        notes(served.look())
     for session in served.sessions:
         errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)
 

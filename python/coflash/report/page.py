@@ -39,19 +39,20 @@ def report_html(study: Study) -> str:
     data, details = payload(study)
     notes = [*(f"Only runs with {condition}." for condition in study.where), *study.remarks]
     background = f'<details class="background"><summary>Background</summary><p>{escape(study.background)}</p></details>'
-    return Template(_asset("page.html")).substitute(
+    return Template(asset("page.html")).substitute(
         title=escape(study.heading),
         question=f'<p class="question">{escape(study.question)}</p>' if study.question else "",
         background=background if study.background else "",
         notes=f'<ul class="remarks">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>' if notes else "",
-        style=_asset("report.css"),
+        style=asset("report.css"),
         # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow what follows it.
         data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
-        script="\n".join(_asset(name) for name in SCRIPTS),
+        script="\n".join(asset(name) for name in SCRIPTS),
         version=escape(__version__),
     )
 
 
-def _asset(name: str) -> str:
+def asset(name: str) -> str:
+    """Read a file of the page's parts."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")

@@ -1,0 +1,144 @@
+// A served device as it goes. Measures come once a second, counted since its power came on.
+
+/** @typedef {{ seconds: number, values: Record<string, number> }} Moment */
+
+/** @type {Moment[]} */
+const moments = [];
+const MOMENTS_MAX = 3600;
+// A ratio of two seconds would jump: it is of what happened in this many.
+const SPAN = 10;
+
+/** @typedef {(now: Moment, then: Moment) => number | null} Reading */
+
+/** How much of it came a second. @type {(path: string) => Reading} */
+const pace = (path) => (now, then) =>
+  (path in now.values && now.seconds > then.seconds ? grown(path, now, then) / (now.seconds - then.seconds) : null);
+
+/** How much of it came. @type {(path: string, now: Moment, then: Moment) => number} */
+const grown = (path, now, then) => (now.values[path] ?? 0) - (then.values[path] ?? 0);
+
+/** @type {(above: string[], below: string[]) => Reading} */
+function recentRatio(above, below) {
+  return (now, then) => {
+    const sum = (/** @type {string[]} */ paths) => paths.reduce((total, path) => total + grown(path, now, then), 0);
+    return below.some((path) => path in now.values) && sum(below) ? sum(above) / sum(below) : null;
+  };
+}
+
+/** @type {(path: string) => Reading} */
+const level = (path) => (now) => now.values[path] ?? null;
+
+const PROGRAMS = Object.keys(data.causes).map((cause) => `programs_pages.${cause}`);
+
+/** @type {{ title: string, unit: Unit, lines: { name: string, look: Look, read: Reading, span?: number }[] }[]} */
+const LIVE = [
+  {
+    title: "Requests a second", unit: "requests",
+    lines: [{ name: "requests", look: { place: 0 }, read: pace("requests") }],
+  },
+  {
+    title: "Write amplification, by host writes", unit: "ratio",
+    lines: [
+      { name: `in ${SPAN} seconds`, look: { place: 0 }, read: recentRatio(PROGRAMS, ["host_writes_pages"]), span: SPAN },
+      { name: "since power on", look: { place: 1 }, read: level("waf_host") },
+    ],
+  },
+  {
+    title: "Pages programmed a second, by cause", unit: "pages",
+    lines: Object.entries(data.causes).map(([cause, name]) => ({ name, look: { cause }, read: pace(`programs_pages.${cause}`) })),
+  },
+  {
+    title: "Valid pages that GC met, a second", unit: "pages",
+    lines: [
+      { name: "copied", look: { cause: "gc" }, read: pace("gc_copies_pages") },
+      { name: "dropped", look: { place: 2 }, read: pace("gc_drops_pages") },
+      { name: "dropped and written again", look: { place: 3 }, read: pace("drop_rewrites_pages") },
+    ],
+  },
+  {
+    title: "Cache hits", unit: "share",
+    lines: [{
+      name: `in ${SPAN} seconds`, look: { place: 0 }, span: SPAN,
+      read: recentRatio(["cache.hits_pages"], ["cache.hits_pages", "cache.misses_pages"]),
+    }],
+  },
+  {
+    title: "Pages that the cache alone holds", unit: "pages",
+    lines: [
+      { name: "dirty pages", look: { place: 0 }, read: level("cache.dirty_pages") },
+      { name: "most sole copies", look: { place: 1 }, read: level("sole_copies.peak_pages") },
+    ],
+  },
+  {
+    title: "Response time of the device", unit: "ns",
+    lines: [
+      { name: "mean", look: { place: 0 }, read: level("response_ns.all.mean") },
+      { name: "p99", look: { place: 1 }, read: level("response_ns.all.p99") },
+    ],
+  },
+];
+
+// A power cut begins a new session, whose counters begin at 0: what came across it is not known.
+/** @type {(line: { read: Reading, span?: number }) => Point[]} */
+function readings({ read, span = 1 }) {
+  return moments.slice(1).map((now, before) => {
+    const then = moments[Math.max(0, before + 1 - span)];
+    const restarted = (now.values.requests ?? 0) < (then.values.requests ?? 0);
+    return { x: now.seconds * 1e9, y: restarted ? null : read(now, then) };
+  });
+}
+
+/** @type {(chart: typeof LIVE[number]) => Make} */
+function liveChart({ title, unit, lines }) {
+  return (zoom, hidden) => {
+    const known = lines.map((line) => ({ ...line, points: readings(line) }))
+      .filter((line) => line.points.some((point) => point.y));
+    if (!known.length) return "Nothing of this has been measured yet.";
+    const shown = known.filter((line) => !hidden.has(line.name));
+    const ys = shown.flatMap((line) => line.points.map((point) => point.y ?? 0));
+    const [low, high] = zoom ?? [moments[0].seconds * 1e9, moments[moments.length - 1].seconds * 1e9];
+    return {
+      zoomable: true,
+      x: { label: "time", scale: linearScale(low, high, "ns", { nice: false, count: 6 }), show: (ns) => `${show(ns, "ns")} on` },
+      y: { label: "", scale: linearScale(0, Math.max(1e-9, ...ys), unit, { zero: true }), show: (value) => show(unit === "ratio" || unit === "share" || unit === "ns" ? value : Math.round(value), unit) },
+      lines: shown, legend: known.map(({ name, look }) => ({ name, look })),
+      summary: known.map(({ name, points }) => `${name}: ${show(points[points.length - 1].y, unit)}.`).join(" "),
+      table: () => ({
+        columns: ["seconds", ...known.map((line) => line.name)],
+        rows: moments.slice(1).map((moment, at) => [moment.seconds, ...known.map((line) => line.points[at].y)]),
+      }),
+    };
+  };
+}
+
+const courses = LIVE.map((chart) => new Figure({ title: chart.title, make: liveChart(chart), height: () => 240, legend: chart.lines.length > 1 }));
+$("#courses").append(...courses.map((figure) => figure.element));
+
+function showMeasures() {
+  const { values } = moments[moments.length - 1];
+  const rows = metrics.filter(({ path, headline }) => values[path] || (headline && path in values))
+    .map(({ path, label, about, unit }) => el("tr", {}, el("th", { scope: "row", title: about }, label), el("td", {}, show(values[path], unit))));
+  $("#measures-table tbody").replaceChildren(...rows);
+}
+
+// Not more often than once a frame: at the beginning all that passed comes at once.
+let drawing = false;
+function drawSoon() {
+  if (drawing) return;
+  drawing = true;
+  requestAnimationFrame(() => {
+    drawing = false;
+    $("#state").textContent = "The device is being served.";
+    // What is being read stays.
+    for (const figure of courses) if (!figure.drag && figure.tip.hidden) figure.redraw();
+    showMeasures();
+  });
+}
+
+const events = new EventSource("events");
+events.addEventListener("message", ({ data: text }) => {
+  moments.push(JSON.parse(text));
+  if (moments.length > MOMENTS_MAX) moments.shift();
+  drawSoon();
+});
+events.addEventListener("error", () => { $("#state").textContent = "The device is not served any more. What was measured stays here."; });

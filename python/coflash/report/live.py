@@ -1,0 +1,170 @@
+"""The live page of a served device: its measures once a second, drawn as in the report."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections import deque
+from functools import partial
+from html import escape
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from string import Template
+from threading import Condition, Thread
+from types import TracebackType
+from typing import Any
+from urllib.parse import urlsplit
+
+from coflash._core import __version__
+from coflash.measures.catalogue import is_number
+from coflash.measures.measure import CAUSES, HEADLINE, MEASURES, OVERALL
+from coflash.measures.metrics import Metrics
+from coflash.quantity import SCALES
+from coflash.report.page import asset
+
+_SCRIPTS = ("data.js", "plot.js", "figure.js", "live.js")
+_HISTORY = 3_600
+"""Moments that a page shows."""
+_WATCHERS_MAX = 8
+_SIMULATED = "response_ns."
+"""Times that mean something only where answers wait for them."""
+
+
+class LivePage:
+    """A page on this machine alone, at an address that nobody can guess. It only shows.
+
+    Attributes:
+        address: Where a browser finds it.
+    """
+
+    def __init__(self, title: str, *, emulated: bool) -> None:
+        self._emulated = emulated
+        self._begun = time.monotonic()
+        self._moments: deque[tuple[int, str]] = deque(maxlen=_HISTORY)
+        self._told = Condition()
+        self._count = 0
+        self._ended = False
+        self._watchers = 0
+        token = secrets.token_urlsafe(16)
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self, f"/{token}/", _page(title)))
+        self._server.daemon_threads = True
+        self.address = f"http://127.0.0.1:{self._server.server_port}/{token}/"
+        self._thread = Thread(target=self._server.serve_forever, daemon=True)
+        self._thread.start()
+
+    def show(self, metrics: Metrics) -> None:
+        """Show what has been measured until now."""
+        values = {
+            path: value
+            for path, value in metrics.flat().items()
+            if is_number(value) and (self._emulated or not path.startswith(_SIMULATED))
+        }
+        moment = json.dumps({"seconds": time.monotonic() - self._begun, "values": values})
+        with self._told:
+            self._count += 1
+            self._moments.append((self._count, moment))
+            self._told.notify_all()
+
+    def stop(self) -> None:
+        """End the page; a browser that shows it keeps what it has."""
+        with self._told:
+            self._ended = True
+            self._told.notify_all()
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> LivePage:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def watch(self, browser: BaseHTTPRequestHandler, seen: int) -> None:
+        """Send a browser each moment after the one that it has `seen`, until one of the two ends."""
+        with self._told:
+            if self._watchers == _WATCHERS_MAX:
+                browser.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open")
+                return
+            self._watchers += 1
+        try:
+            browser.send_response(HTTPStatus.OK)
+            browser.send_header("Content-Type", "text/event-stream")
+            browser.send_header("Cache-Control", "no-store")
+            browser.end_headers()
+            ended = False
+            while not ended:
+                with self._told:
+                    while not self._ended and self._count <= seen:
+                        self._told.wait()
+                    ended = self._ended
+                    new = [moment for moment in self._moments if moment[0] > seen]
+                for seen, moment in new:
+                    browser.wfile.write(f"id: {seen}\ndata: {moment}\n\n".encode())
+        except OSError:
+            pass  # The browser has closed the page.
+        finally:
+            with self._told:
+                self._watchers -= 1
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request of a browser."""
+
+    timeout = 10
+    """Seconds that a browser may take to send its request."""
+
+    def __init__(self, page: LivePage, path: str, html: bytes, *rest: Any) -> None:
+        self._page = page
+        self._path = path
+        self._html = html
+        super().__init__(*rest)
+
+    def do_GET(self) -> None:
+        """Answer with the page or its events, and nothing else."""
+        given = self.path.encode()
+        # Another site could name this machine as its own, and its scripts would ask here: they do not know the name.
+        is_here = self.headers.get("Host") == urlsplit(self._page.address).netloc
+        if is_here and secrets.compare_digest(given, self._path.encode()):
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Content-Type", "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(self._html)))
+            self.send_header("Cache-Control", "no-store")
+            self.send_header("Referrer-Policy", "no-referrer")
+            self.end_headers()
+            self.wfile.write(self._html)
+        elif is_here and secrets.compare_digest(given, f"{self._path}events".encode()):
+            seen = self.headers.get("Last-Event-ID", "0")
+            self._page.watch(self, int(seen) if seen.isdecimal() else 0)
+        else:
+            self.send_error(HTTPStatus.NOT_FOUND)
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Say nothing: the terminal is for the device."""
+
+
+def _page(title: str) -> bytes:
+    shown = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values()))
+    measures = [
+        {"path": each.path, "label": each.label, "unit": each.unit, "about": each.about, "better": each.better}
+        for each in shown
+    ]
+    # What the report's scripts read when they begin; there are no runs.
+    nothing: dict[str, list[Any]] = {name: [] for name in ("hashes", "keys", "labels", "details", "series")}
+    headline = {each.path for each in (*OVERALL, *HEADLINE)}
+    metrics = [{**each, "headline": each["path"] in headline, "values": []} for each in measures]
+    data = {**nothing, "metrics": metrics, "causes": CAUSES, "scales": SCALES}
+    return (
+        Template(asset("live.html"))
+        .substitute(
+            title=escape(title),
+            style=asset("report.css"),
+            data=json.dumps(data).replace("<", "\\u003c"),
+            script="\n".join(asset(name) for name in _SCRIPTS),
+            version=escape(__version__),
+        )
+        .encode()
+    )

@@ -1,0 +1,123 @@
+"""The live page of a served device: who may see it, what it is told, and how it looks in a browser."""
+
+from __future__ import annotations
+
+import http.client
+import json
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from selenium.webdriver.chrome.webdriver import WebDriver
+
+from coflash.measures.metrics import Metrics
+from coflash.report.live import LivePage
+from conftest import response
+from pages import complaints, figure, find, run, texts, until
+
+
+def metrics(seconds: int) -> Metrics:
+    """The measures of a device that writes 100 pages a second and copies 50."""
+    programs = {"host": 0, "evict": 100 * seconds, "gc": 50 * seconds}
+    return Metrics(
+        {
+            "requests": 100 * seconds,
+            "host_writes_pages": 100 * seconds,
+            "programs_pages": {**programs, "refresh": 0, "wear_levelling": 0, "destage": 0, "metadata": 0},
+            "waf_host": 1.5 if seconds else None,
+            "gc_copies_pages": 50 * seconds,
+            "gc_drops_pages": 7 * seconds,
+            "cache": {"hits_pages": 75 * seconds, "misses_pages": 25 * seconds, "dirty_pages": 12},
+            "response_ns": {"all": response(5e6)},
+        }
+    )
+
+
+@pytest.fixture
+def page() -> Iterator[LivePage]:
+    with LivePage("<b>disk</b>", emulated=False) as page:
+        yield page
+
+
+def get(page: LivePage, path: str, host: str | None = None, **headers: str) -> http.client.HTTPResponse:
+    address = urlsplit(page.address)
+    connection = http.client.HTTPConnection("127.0.0.1", address.port or 0, timeout=1_000)
+    connection.putrequest("GET", path, skip_host=True)
+    connection.putheader("Host", address.netloc if host is None else host)
+    for name, value in headers.items():
+        connection.putheader(name.replace("_", "-"), value)
+    connection.endheaders()
+    return connection.getresponse()
+
+
+def events(response: http.client.HTTPResponse, count: int) -> list[tuple[int, Any]]:
+    """The next events: their numbers and what they tell."""
+    found = []
+    for _ in range(count):
+        number, text, _ = (response.readline().decode() for _ in range(3))
+        found.append((int(number.removeprefix("id: ")), json.loads(text.removeprefix("data: "))))
+    return found
+
+
+def test_only_its_own_address_shows_it(page: LivePage) -> None:
+    path = urlsplit(page.address).path
+    assert get(page, path).status == 200
+    port = urlsplit(page.address).port
+    assert len(path) > 20, "it cannot be guessed"
+    for wrong in ("/", "/events", path[:-1], path[:-2] + "x/", path + "x", "/../etc/passwd"):
+        assert get(page, wrong).status == 404, wrong
+    for host in ("evil.example", f"evil.example:{port}", f"localhost:{port}", ""):
+        for path_too in (path, f"{path}events"):
+            assert get(page, path_too, host).status == 404, "a site that names this machine as its own"
+
+
+def test_the_title_is_no_markup_and_nothing_is_fetched(page: LivePage) -> None:
+    html = get(page, urlsplit(page.address).path).read().decode()
+    assert "<h1>&lt;b&gt;disk&lt;/b&gt;</h1>" in html
+    assert "default-src 'none'; connect-src 'self'" in html
+
+
+def test_a_page_that_opens_late_or_again_is_told_what_it_has_not_seen(page: LivePage) -> None:
+    path = f"{urlsplit(page.address).path}events"
+    for second in range(3):
+        page.show(metrics(second))
+    late = get(page, path)
+    told = events(late, 3)
+    assert [number for number, _ in told] == [1, 2, 3]
+    assert [one["values"]["requests"] for _, one in told] == [0, 100, 200]
+    assert events(get(page, path, Last_Event_ID="2"), 1) == told[2:]
+    page.show(metrics(3))
+    assert events(late, 1)[0][1]["values"]["cache.hits_pages"] == 225
+
+
+def test_simulated_times_are_shown_where_answers_wait_for_them() -> None:
+    for emulated in (True, False):
+        with LivePage("disk", emulated=emulated) as page:
+            page.show(metrics(1))
+            [(_, told)] = events(get(page, f"{urlsplit(page.address).path}events"), 1)
+            assert ("response_ns.all.p99" in told["values"]) == emulated
+
+
+def test_its_end_ends_those_who_watch() -> None:
+    with LivePage("disk", emulated=False) as page:
+        watching = get(page, f"{urlsplit(page.address).path}events")
+    assert watching.read() == b""
+
+
+def test_a_browser_draws_it(page: LivePage, browser: WebDriver) -> None:
+    complaints(browser)
+    browser.get(page.address)
+    for second in range(5):
+        page.show(metrics(second))
+    until(lambda: "being served" in find(browser, "#state").text)
+    until(lambda: "400" in " ".join(texts(browser, "#measures-table td")))
+    found = figure(browser, "Pages programmed a second, by cause")
+    until(lambda: run(browser, "return arguments[0].querySelectorAll('.legend li').length", found) == 2)
+    hits = figure(browser, "Cache hits")
+    until(lambda: "75.0" in str(run(browser, "return $('.plot', arguments[0]).getAttribute('aria-label')", hits)))
+    empty = run(browser, "return $$('figure').filter((one) => $('.empty', one)).map((one) => $('h3', one).textContent)")
+    assert "Response time of the device" in empty, "the device was not emulated"
+    assert not complaints(browser)
+    page.stop()
+    until(lambda: "not served any more" in find(browser, "#state").text)
