@@ -1,7 +1,8 @@
 #!/bin/sh
 # Append records to a log, a block each. The first sector of the device says how many there are.
 # With ORDER=1 a record is durable before the number that counts it; without, this program forgets that.
-exec nbdsh -u "$COFLASH_NBD" -c - <<'END'
+# The Python of the system has libnbd, one of an environment may not.
+PATH=/usr/bin:$PATH exec nbdsh -u "$COFLASH_NBD" -c - <<'END'
 import os
 
 for number in range(1, 25):

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Fail unless all records that are counted are there.
-exec nbdsh -u "$COFLASH_NBD" -c - <<'END'
+# The Python of the system has libnbd, one of an environment may not.
+PATH=/usr/bin:$PATH exec nbdsh -u "$COFLASH_NBD" -c - <<'END'
 count = int.from_bytes(h.pread(8, 0), "little")
 missing = [
     number

@@ -166,8 +166,8 @@ def explore(
 ) -> Explored:
     """Run a workload once, and check the states that power cuts may leave of it. The device stays as it was.
 
-    Both commands find the device in `COFLASH_NBD`, a URI, and its socket in `COFLASH_SOCKET`. The check has the number of
-    flushes before the cut in `COFLASH_FLUSHES`; a state is wrong if the check fails.
+    Both commands find the device in `COFLASH_NBD`, a URI, and its socket in `COFLASH_SOCKET`. The check has the number
+    of flushes before the cut in `COFLASH_FLUSHES`; a state is wrong if the check fails.
 
     Args:
         scenario: The scenario, if the folder has no device yet.

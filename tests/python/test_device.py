@@ -8,14 +8,16 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from coflash import CoflashError, Result, Scenario, device
 
 EXAMPLE = Path(__file__).parents[2] / "examples/missing_flush"
-SCHEMES = {
+SCHEMES: dict[str, dict[str, Any]] = {
     "none": {},
     "volatile": {"cache.size": "5%", "cache.volatile": True},
     "nvm": {"cache.size": "5%"},
@@ -23,6 +25,7 @@ SCHEMES = {
     "consistent": {"cache.size": "5%", "cooperation": {"name": "cdm-consistent"}},
 }
 BYTES = 8 << 20
+Serving = Callable[..., tuple["subprocess.Popen[str]", str]]
 
 
 def needs(*programs: str) -> None:
@@ -43,6 +46,26 @@ def scenario(scheme: str) -> Scenario:
         "gc.low_mark": 3,
     }
     return Scenario.from_dict({}).with_({**small, **SCHEMES[scheme]})
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Serving]:
+    """`coflash serve` of a scenario as a process, and its address; at the end there is no process left."""
+    processes = []
+
+    def start(name: str, *options: str) -> tuple[subprocess.Popen[str], str]:
+        file = tmp_path / "scenario.toml"
+        file.write_text(scenario(name).to_toml())
+        command = [sys.executable, "-m", "coflash", "serve", str(file), "--device", str(tmp_path / "device"), *options]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        processes.append(process)
+        assert process.stdout is not None
+        return process, process.stdout.readline().strip()
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
 
 
 def call(*arguments: str | Path) -> str:
@@ -102,33 +125,45 @@ def test_power_is_cut_in_the_request_that_was_named(tmp_path: Path) -> None:
     folder = tmp_path / "device"
     with device.serve(scenario("consistent"), folder, cut_after="flush=2", seed=4) as served:
         io(served.address, "write -P 1 0 64k", "flush")
-        subprocess.run(["qemu-io", "-f", "raw", "-c", "write -P 2 64k 64k", "-c", "flush", served.address], check=False)
+        lost = ["/usr/bin/env", "qemu-io", "-f", "raw", "-c", "write -P 2 64k 64k", "-c", "flush", served.address]
+        subprocess.run(lost, capture_output=True, check=False)
         problems = served.look()
         io(served.address, "read -P 1 0 64k")
     assert any("cut" in problem for problem in problems), problems
     check_sessions(folder, 2)
 
 
-def test_the_command_line_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_path: Path) -> None:
     needs("qemu-io")
-    folder, file = tmp_path / "device", tmp_path / "scenario.toml"
-    file.write_text(scenario("cdm").to_toml())
-    coflash = [sys.executable, "-m", "coflash"]
-    command = [*coflash, "serve", str(file), "--device", str(folder), "--emulate"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as serving:
-        assert serving.stdout is not None
-        address = serving.stdout.readline().strip()
-        io(address, "write -P 1 0 64k", "read -P 1 0 64k")
-        call(*coflash, "device", "cut", folder, "--seed", "5")
-        io(address, "read -P 1 0 64k")
-        busy = subprocess.run([*coflash, "device", "info", folder], capture_output=True, text=True, check=False)
-        assert busy.returncode == 2
-        assert "another process" in busy.stderr
-        serving.send_signal(signal.SIGINT)
-        assert serving.wait(60) == 0
+    folder, coflash = tmp_path / "device", [sys.executable, "-m", "coflash"]
+    process, address = serving("cdm", "--emulate")
+    io(address, "write -P 1 0 64k", "read -P 1 0 64k")
+    call(*coflash, "device", "cut", folder, "--seed", "5")
+    io(address, "read -P 1 0 64k")
+    busy = subprocess.run([*coflash, "device", "info", folder], capture_output=True, text=True, check=False)
+    assert busy.returncode == 2
+    assert "another process" in busy.stderr
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
     assert call(*coflash, "device", "twin", folder).split() == ["0001:", "equal", "0002:", "equal"]
     assert "8 MiB" in call(*coflash, "device", "info", folder)
     assert "nothing is damaged" in call(*coflash, "device", "check", folder)
+
+
+@pytest.mark.parametrize("scheme", ["none", "nvm", "cdm"])
+def test_answered_writes_survive_the_end_of_the_process(serving: Serving, scheme: str, tmp_path: Path) -> None:
+    needs("fio", "qemu-io")
+    folder = tmp_path / "device"
+    process, address = serving(scheme)
+    # fio leaves without a flush.
+    job = ["--name=job", "--ioengine=nbd", "--rw=write", "--bs=20k", "--size=400k", "--buffer_pattern=0x07"]
+    call("fio", *job, f"--uri={address}")
+    process.kill()
+    process.wait()
+    with device.serve(None, folder) as served:
+        io(served.address, "read -P 7 0 400k")
+    assert [session.name for session in device.sessions(folder)] == ["0002"], "the first has not ended"
+    check_sessions(folder, 1)
 
 
 def test_a_device_goes_on_with_other_policies_but_not_with_another_layout(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 //!
 //! `cut SEED` cuts its power and powers it on again.
 
-use crate::export::Disk;
+use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -39,14 +39,14 @@ impl Control {
     }
 
     /// Carry out the commands that wait.
-    pub(crate) fn serve(&self, disk: &Disk) {
+    pub(crate) fn serve(&self, disk: &Exported) {
         while let Ok((stream, _)) = self.listener.accept() {
             // A client that has gone wants no answer.
             let _ = Self::answer(stream, disk);
         }
     }
 
-    fn answer(mut stream: UnixStream, disk: &Disk) -> io::Result<()> {
+    fn answer(mut stream: UnixStream, disk: &Exported) -> io::Result<()> {
         stream.set_nonblocking(false)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;

@@ -75,7 +75,7 @@ impl Event {
         })
     }
 
-    fn apply<D: Disk>(&self, session: &mut Session<D>, now: Time) -> Result<(), Failure> {
+    fn apply(&self, session: &mut Session<Shared<'_>>, now: Time) -> Result<(), Failure> {
         match self {
             Self::Write { offset, data } => session.write(*offset, data, now),
             Self::Trim { offset, length } => session.trim(*offset, *length, now),
@@ -86,9 +86,9 @@ impl Event {
     }
 
     /// Apply a part of the request: nothing, all, or some sectors of a write.
-    fn apply_in_part<D: Disk>(
+    fn apply_in_part(
         &self,
-        session: &mut Session<D>,
+        session: &mut Session<Shared<'_>>,
         now: Time,
         share: f64,
         stream: &mut RandomStream,
@@ -114,21 +114,26 @@ impl Event {
     }
 }
 
-/// A session as a disk, which keeps what was changed.
-struct Served<D: Disk> {
-    session: Mutex<(Session<D>, Option<Vec<(Time, Event)>>)>,
+/// A session and what was changed in it, if that is kept.
+struct Recorded<'a> {
+    session: Session<Shared<'a>>,
+    events: Option<Vec<(Time, Event)>>,
+}
+
+/// A session as a disk of a server.
+struct SessionDisk<'a> {
+    recorded: Mutex<Recorded<'a>>,
     clock: Clock,
     shape: Shape,
 }
 
-impl<D: Disk + Send> Export for Served<D> {
+impl Export for SessionDisk<'_> {
     fn shape(&self) -> Shape {
         self.shape.clone()
     }
 
     fn serve(&self, requests: &mut Vec<Request>) {
-        let mut held = self.session.lock().expect("no request panics");
-        let (session, events) = &mut *held;
+        let Recorded { session, events } = &mut *self.recorded.lock().expect("no request panics");
         for mut request in requests.drain(..) {
             let now = self.clock.time();
             if let Some(events) = events {
@@ -174,7 +179,8 @@ struct Exploring<'a> {
 impl Exploring<'_> {
     /// Run the workload; returns its changes.
     fn run_workload(&self, files: &Disks<FileDisk>) -> Result<(Vec<(Time, Event)>, Scenario), DeviceError> {
-        let (session, scenario) = self.power_on(self.over(files)?)?;
+        let disks = self.over(shared(files))?;
+        let (session, scenario) = self.power_on(shared(&disks))?;
         let served = self.served(session, &scenario, Some(Vec::new()));
         let output =
             self.sockets.run_on(&served, &self.plan.run, &[]).map_err(|problem| self.folder.io(problem))?;
@@ -183,8 +189,8 @@ impl Exploring<'_> {
             let problem = format!("the workload failed with {}: {}", output.status, text.trim());
             return Err(self.folder.io(io::Error::other(problem)));
         }
-        let (_, events) = served.session.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((events.expect("they were kept"), scenario))
+        let recorded = served.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok((recorded.events.expect("they were kept"), scenario))
     }
 
     fn check_states(
@@ -202,8 +208,8 @@ impl Exploring<'_> {
         drawn.sort_unstable();
         let states = flushes + drawn.len();
         let mut drawn = drawn.into_iter().peekable();
-        let base = self.over(files)?;
-        let (mut session, _) = self.power_on(borrowed(&base))?;
+        let base = self.over(shared(files))?;
+        let (mut session, _) = self.power_on(shared(&base))?;
         let (mut flushed, mut flushes) = (0, 0);
         for end in 0..=events.len() {
             let is_flushed = end > flushed && matches!(events[end - 1].1, Event::Flush);
@@ -225,9 +231,9 @@ impl Exploring<'_> {
     }
 
     /// Make a state of the device at its last flush and a part of the changes since then, and check it.
-    fn check_state<D: Disk + Send + Sync>(
+    fn check_state(
         &self,
-        base: &Disks<D>,
+        base: &Disks<Overlay<Shared<'_>>>,
         scenario: &Scenario,
         since: &[(Time, Event)],
         flushes: usize,
@@ -236,10 +242,10 @@ impl Exploring<'_> {
         explored.states += 1;
         let seed = self.plan.seed.wrapping_mul(1 << 32).wrapping_add(explored.states as u64);
         let mut stream = Seed(seed).stream("state");
-        let state = self.over(base)?;
+        let state = self.over(shared(base))?;
         let unusable = |problem: &dyn std::fmt::Display| self.folder.unusable(problem);
         {
-            let (mut session, _) = self.power_on(borrowed(&state))?;
+            let (mut session, _) = self.power_on(shared(&state))?;
             let share = [0.0, 0.25, 0.5, 0.75, 1.0][stream.random_range(0..5)];
             for (_, event) in since {
                 let applied = event.apply_in_part(&mut session, Time::ZERO, share, &mut stream);
@@ -252,12 +258,14 @@ impl Exploring<'_> {
             let done = store.restart(survivors(seed)).and_then(|()| store.close());
             done.map_err(|problem| self.folder.store(problem))?;
         }
-        let (session, _) = self.power_on(borrowed(&state))?;
+        // What the check changes is not kept.
+        let checked = self.over(shared(&state))?;
+        let (session, _) = self.power_on(shared(&checked))?;
         let served = self.served(session, scenario, None);
         let numbers =
             [("COFLASH_FLUSHES", flushes.to_string()), ("COFLASH_STATE", explored.states.to_string())];
-        let checked = self.sockets.run_on(&served, &self.plan.check, &numbers);
-        let output = checked.map_err(|problem| self.folder.io(problem))?;
+        let output = self.sockets.run_on(&served, &self.plan.check, &numbers);
+        let output = output.map_err(|problem| self.folder.io(problem))?;
         drop(served);
         if !output.status.success() {
             explored.failed += 1;
@@ -271,9 +279,9 @@ impl Exploring<'_> {
 
     /// Keep a state whose check failed: its device as at power on after the cut, the output of the check, and how it came
     /// about.
-    fn keep<D: Disk>(
+    fn keep(
         &self,
-        state: &Disks<D>,
+        state: &Disks<Overlay<Shared<'_>>>,
         seed: u64,
         flushes: usize,
         changes: usize,
@@ -300,13 +308,12 @@ impl Exploring<'_> {
     }
 
     /// Disks whose changes stay in memory, over others.
-    fn over<'d, D: Disk>(&self, disks: &'d Disks<D>) -> Result<Disks<Overlay<&'d D>>, DeviceError> {
-        let over =
-            || Ok(Disks { data: Overlay::new(&disks.data)?, metadata: Overlay::new(&disks.metadata)? });
+    fn over<'d>(&self, below: Disks<Shared<'d>>) -> Result<Disks<Overlay<Shared<'d>>>, DeviceError> {
+        let over = || Ok(Disks { data: Overlay::new(below.data)?, metadata: Overlay::new(below.metadata)? });
         over().map_err(|problem| self.folder.io(problem))
     }
 
-    fn power_on<D: Disk>(&self, disks: Disks<D>) -> Result<(Session<D>, Scenario), DeviceError> {
+    fn power_on<'d>(&self, disks: Disks<Shared<'d>>) -> Result<(Session<Shared<'d>>, Scenario), DeviceError> {
         let (store, found) = Store::open(disks).map_err(|problem| self.folder.store(problem))?;
         let scenario = Scenario::from_toml(&store.format().scenario)?;
         let recorder = Recorder::to(io::sink());
@@ -314,21 +321,24 @@ impl Exploring<'_> {
         Ok((session.map_err(|problem| self.folder.unusable(problem))?, scenario))
     }
 
-    fn served<D: Disk>(
+    fn served<'d>(
         &self,
-        session: Session<D>,
+        session: Session<Shared<'d>>,
         scenario: &Scenario,
         events: Option<Vec<(Time, Event)>>,
-    ) -> Served<D> {
+    ) -> SessionDisk<'d> {
         let size_bytes = scenario.flash.exported.map_or(session.size_bytes(), |size| size.count);
         let preferred_bytes = scenario.flash.page_size.count as u32;
         let (name, description) = (String::new(), scenario.name.clone());
         let shape = Shape { name, description, size_bytes, preferred_bytes, read_only: false };
-        Served { session: Mutex::new((session, events)), clock: Clock::start(), shape }
+        SessionDisk { recorded: Mutex::new(Recorded { session, events }), clock: Clock::start(), shape }
     }
 }
 
-fn borrowed<D>(disks: &Disks<D>) -> Disks<&D> {
+/// A disk of any kind: the firmware is compiled for one.
+type Shared<'a> = &'a (dyn Disk + Sync);
+
+fn shared<D: Disk + Sync>(disks: &Disks<D>) -> Disks<Shared<'_>> {
     Disks { data: &disks.data, metadata: &disks.metadata }
 }
 

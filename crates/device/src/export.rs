@@ -12,9 +12,12 @@ use std::time::{Duration, Instant};
 /// The longest time between two sync points.
 const SYNC_INTERVAL: Duration = Duration::from_secs(5);
 
+/// Problems that are kept until they are taken.
+const PROBLEMS_MAX: usize = 100;
+
 /// A machine that connections share. One request is served at a time, in the order in which they come: the thread of a
 /// connection serves its own batch, so that no thread waits for another to wake up.
-pub(crate) struct Disk {
+pub(crate) struct Exported {
     machine: Mutex<Machine>,
     shape: Shape,
     /// Answers that wait for their moment, if time is emulated.
@@ -23,7 +26,7 @@ pub(crate) struct Disk {
     synced: Mutex<Instant>,
 }
 
-impl Disk {
+impl Exported {
     pub(crate) fn new(mut machine: Machine, emulate: bool) -> Self {
         let scenario = machine.scenario();
         let (description, preferred_bytes) = (scenario.name.clone(), scenario.flash.page_size.count as u32);
@@ -63,7 +66,12 @@ impl Disk {
     }
 
     fn note(&self, problem: impl ToString) {
-        self.problems.lock().unwrap_or_else(PoisonError::into_inner).push(problem.to_string());
+        let (mut problems, problem) =
+            (self.problems.lock().unwrap_or_else(PoisonError::into_inner), problem.to_string());
+        // A client that goes on after a failure meets the same again and again.
+        if problems.len() < PROBLEMS_MAX && problems.last() != Some(&problem) {
+            problems.push(problem);
+        }
     }
 
     /// Do the work that is due without a request.
@@ -100,9 +108,10 @@ impl Disk {
     }
 }
 
-impl Export for Disk {
+impl Export for Exported {
     fn shape(&self) -> Shape {
-        self.shape.clone()
+        let read_only = self.machine().session().is_none_or(|(session, _)| session.is_read_only());
+        Shape { read_only, ..self.shape.clone() }
     }
 
     fn serve(&self, requests: &mut Vec<Request>) {

@@ -107,7 +107,11 @@ impl Folder {
         let format = format_of(scenario, &device);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
         let disks = made.and_then(|()| Disks::create(&self.0)).map_err(|problem| self.io(problem))?;
-        Store::create(disks, &format).map_err(|problem| self.store(problem))
+        Store::create(disks, &format).map_err(|problem| {
+            // Half a container would be in the way of the next attempt. The error that matters is the first.
+            let _ = ["data", "metadata"].map(|name| fs::remove_file(self.0.join(name)));
+            self.store(problem)
+        })
     }
 
     /// Open the device.

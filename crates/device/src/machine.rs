@@ -115,6 +115,7 @@ impl Machine {
     pub fn stop(mut self) -> Result<Vec<EndedSession>, DeviceError> {
         let now = self.clock.time();
         if let Some(mut session) = self.session.take() {
+            session.disarm();
             let flushed = session.flush(now);
             let store = self.end_session(session, false)?;
             flushed.map_err(|problem| self.folder.unusable(problem))?;

@@ -1,7 +1,7 @@
 //! A device that is served: its machine, its NBD server, and what is done without a request.
 
 use crate::control::Control;
-use crate::export::Disk;
+use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
 use crate::machine::{EndedSession, Machine};
 use coflash_nbd::{Address, Server, Stopper};
@@ -17,7 +17,7 @@ const TICK: Duration = Duration::from_millis(20);
 
 /// A device that is served, until it is stopped.
 pub struct ServedDevice {
-    disk: Arc<Disk>,
+    disk: Arc<Exported>,
     address: Address,
     stopper: Stopper,
     is_stopped: Arc<AtomicBool>,
@@ -40,7 +40,7 @@ impl ServedDevice {
         let control = Control::bind(folder)?;
         let bound = Server::bind(address).and_then(|server| Ok((server.address()?, server)));
         let (address, server) = bound.map_err(|problem| folder.io(problem))?;
-        let disk = Arc::new(Disk::new(machine, emulate));
+        let disk = Arc::new(Exported::new(machine, emulate));
         let is_stopped = Arc::new(AtomicBool::new(false));
         let stopper = server.stopper();
         let ticker = {

@@ -250,6 +250,17 @@ impl<D: Disk> Session<D> {
         self.engine.media_mut().store.cut_after(0);
     }
 
+    /// Call a power cut off that has not come yet.
+    pub(crate) fn disarm(&mut self) {
+        (self.cut, self.before) = (None, None);
+        self.engine.media_mut().store.cut_after(u64::MAX);
+    }
+
+    /// Whether a write to the host's files has failed: then no more are made.
+    pub fn is_read_only(&self) -> bool {
+        self.engine.media().store.failure().is_some()
+    }
+
     /// Whether the power of the device is off.
     pub fn is_off(&self) -> bool {
         self.engine.media().store.is_off()

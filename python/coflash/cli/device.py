@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import threading
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -19,18 +20,21 @@ from coflash.report.live import LivePage
 app = typer.Typer(help="Served devices: look, check, cut the power, compare with the simulation.", no_args_is_help=True)
 
 DeviceFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the device.")]
+Device = Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")]
+DeviceScenario = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="SCENARIO",
+        help="A built-in scenario ('coflash scenario list'), or a TOML file. Default: that of the device in DIR.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Draws what of a power cut is left to chance.")]
 _SECONDS_BETWEEN_LOOKS = 0.2
 
 
 def serve(
-    scenario: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SCENARIO", help="A built-in scenario, or a TOML file. Default: that of the device in DIR."
-        ),
-    ] = None,
-    folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
+    folder: Device,
+    scenario: DeviceScenario = None,
     assignments: Assignments = None,
     size: Annotated[str | None, typer.Option("--size", help="The capacity, such as 8GiB.")] = None,
     socket: Annotated[
@@ -38,7 +42,7 @@ def serve(
     ] = None,
     listen: Annotated[
         str | None,
-        typer.Option("--listen", metavar="HOST:PORT", help="A TCP address instead, such as 127.0.0.1:10809."),
+        typer.Option("--listen", metavar="HOST:PORT", help="A TCP address, such as 127.0.0.1:10809."),
     ] = None,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="The trace. Default: in the folder of the session.")
@@ -58,7 +62,10 @@ def serve(
     """Serve a device as a network block device, until Control-C. Nobody should keep data on it."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
     options: dict[str, Any] = {"size": size, "socket": socket, "listen": listen, "trace": trace, "emulate": emulate}
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    stop = threading.Event()
+    # An exception could come while a result is being saved.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
     with ExitStack() as open_:
         served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
@@ -66,31 +73,21 @@ def serve(
         if page is not None:
             output().print(page.address, markup=False, highlight=False, soft_wrap=True)
         shown = 0.0
-        try:
-            while True:
-                notes(served.look())
-                if page is not None and time.monotonic() - shown >= 1 and (metrics := served.metrics) is not None:
-                    shown = time.monotonic()
-                    page.show(metrics)
-                time.sleep(_SECONDS_BETWEEN_LOOKS)
-        except KeyboardInterrupt:
+        while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(served.look())
+            if page is not None and time.monotonic() - shown >= 1 and (metrics := served.metrics) is not None:
+                shown = time.monotonic()
+                page.show(metrics)
+        notes(served.look())
     for session in served.sessions:
         errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)
 
 
 def explore(
-    scenario: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SCENARIO", help="A built-in scenario, or a TOML file. Default: that of the device in DIR."
-        ),
-    ] = None,
-    folder: Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")] = ...,  # type: ignore[assignment]
-    run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")] = ...,  # type: ignore[assignment]
-    check: Annotated[
-        str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")
-    ] = ...,  # type: ignore[assignment]
+    folder: Device,
+    run: Annotated[str, typer.Option("--run", metavar="COMMAND", help="The workload, for the shell.")],
+    check: Annotated[str, typer.Option("--check", metavar="COMMAND", help="The check: a state is wrong if it fails.")],
+    scenario: DeviceScenario = None,
     assignments: Assignments = None,
     size: Annotated[str | None, typer.Option("--size", help="The capacity of a new device, such as 64MiB.")] = None,
     points: Annotated[
