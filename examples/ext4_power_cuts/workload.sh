@@ -6,7 +6,7 @@ mkdir "$place/disk" "$place/mnt"
 nbdfuse "$place/disk" "$COFLASH_NBD" &
 until [ -e "$place/disk/nbd" ]; do sleep 0.05; done
 trap 'umount "$place/mnt" 2> /dev/null || true; fusermount -u "$place/disk"; wait; rm -r "$place"' EXIT
-mount -o loop "$place/disk/nbd" "$place/mnt"
+mount -o "loop${OPTIONS:+,$OPTIONS}" "$place/disk/nbd" "$place/mnt"
 for number in $(seq "${FILES:-20}"); do
   head -c 20000 /dev/urandom > "$place/mnt/new"
   sync "$place/mnt/new"
