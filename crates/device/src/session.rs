@@ -10,7 +10,7 @@ use crate::served::Served;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
 use coflash_media::Contents;
-use coflash_scenario::{PlainStack, Scenario};
+use coflash_scenario::{PlainStack, ReplayMode, Scenario};
 use coflash_sim::{Engine, Payload, RunResult, ServiceError, Workload};
 use coflash_store::{Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
@@ -113,12 +113,14 @@ impl<D: Disk> Session<D> {
     /// # Errors
     /// The scenario cannot be served, or the device cannot be recovered.
     pub fn start(
-        scenario: Scenario,
+        mut scenario: Scenario,
         store: Store<D>,
         found: Option<&Contents>,
         recorder: Recorder,
         cut: Option<Cut>,
     ) -> Result<Self, StartError<StoreError>> {
+        // Requests come when clients send them.
+        scenario.replay.mode.get_or_insert(ReplayMode::Open);
         let mut media = Served { store, timeline: scenario.timeline() };
         let stack = power_on(&scenario, found, &mut media)?;
         let page_bytes = scenario.flash.page_size.count;
