@@ -19,9 +19,11 @@ pub(crate) trait Cell: Sized + Default {
 /// The size of the largest cell.
 pub(crate) const CELL_BYTES_MAX: usize = PageCell::BYTES;
 
-/// The checksum of the fields of a cell.
+/// The checksum of the fields of a cell. It is masked as in LevelDB: cells are parts of entries of the journal, and to a
+/// checksum over them all cells of a place would be alike if they ended in plain checksums of the same kind.
 pub(crate) fn checksum(bytes: &[u8], at: u64, seed: u32) -> u32 {
-    crc32c::crc32c_append(seed ^ (at as u32) ^ ((at >> 32) as u32), bytes)
+    let plain = crc32c::crc32c_append(seed ^ (at as u32) ^ ((at >> 32) as u32), bytes);
+    plain.rotate_right(15).wrapping_add(0xa282_ead8)
 }
 
 /// Encode a cell for a place.
@@ -163,5 +165,16 @@ impl Cell for WordCell {
 
     fn decode(bytes: &[u8]) -> Option<Self> {
         Some(Self(word64(bytes, 0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checksum_over_cells_tells_them_apart() {
+        let sums = [1, 2].map(|value| crc32c::crc32c(&encode(&WordCell(value), 4096, 7)[..WordCell::BYTES]));
+        assert_ne!(sums[0], sums[1]);
     }
 }
