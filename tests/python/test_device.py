@@ -123,7 +123,8 @@ def test_a_served_device_is_a_disk_and_its_sessions_have_twins(scheme: str, tmp_
 def test_power_is_cut_in_the_request_that_was_named(tmp_path: Path) -> None:
     needs("qemu-io")
     folder = tmp_path / "device"
-    with device.serve(scenario("consistent"), folder, cut_after="flush=2", seed=4) as served:
+    with device.serve(scenario("consistent"), folder, listen="127.0.0.1:0", cut_after="flush=2", seed=4) as served:
+        assert served.address.startswith("nbd://127.0.0.1:")
         io(served.address, "write -P 1 0 64k", "flush")
         lost = ["/usr/bin/env", "qemu-io", "-f", "raw", "-c", "write -P 2 64k 64k", "-c", "flush", served.address]
         subprocess.run(lost, capture_output=True, check=False)

@@ -75,7 +75,9 @@ impl Drop for Control {
 pub fn cut(folder: &Folder, seed: u64) -> Result<(), DeviceError> {
     let path = folder.join("control");
     let ask = || {
-        let mut stream = UnixStream::connect(&path)?;
+        let nobody =
+            |error: io::Error| io::Error::new(error.kind(), format!("nobody serves the device: {error}"));
+        let mut stream = UnixStream::connect(&path).map_err(nobody)?;
         writeln!(stream, "cut {seed}")?;
         let mut line = String::new();
         BufReader::new(stream).take(LINE_BYTES).read_line(&mut line)?;
