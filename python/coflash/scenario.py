@@ -10,7 +10,7 @@ import numbers
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeAlias, final
+from typing import Any, Literal, TypeAlias, final
 
 from coflash import _core
 from coflash.html_table import html_table
@@ -128,6 +128,11 @@ class Scenario:
     def warm_key(self) -> str:
         """A digest of every key that determines the device before the workload; see [`Warm`][coflash.Warm]."""
         return self.core.warm_key
+
+    @property
+    def replay_mode(self) -> Literal["open", "closed"]:
+        """How requests are issued: at their times, or as soon as earlier ones are answered."""
+        return self.core.replay_mode
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Scenario) and self.core == other.core

@@ -58,6 +58,13 @@ class Experiment:
     seeds: int = 1
     """The number of runs of each case, with the scenario's seed and those after it."""
 
+    @property
+    def issued(self) -> str:
+        """How requests are issued, in words."""
+        replay = self.scenario.to_dict()["replay"]
+        mode = replay.get("mode") or ("open" if self.trace else self.scenario.replay_mode)
+        return "at their times" if mode == "open" else f"{replay['queue_depth']} at a time"
+
 
 @dataclass(frozen=True)
 class Run:

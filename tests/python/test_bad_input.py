@@ -333,12 +333,12 @@ def test_a_device_that_does_not_fit_into_memory_is_refused_with_its_size() -> No
     def little() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
 
-    with begin(*COFLASH, "run", "demo", "--set", "flash.blocks_per_plane=8000000", preexec_fn=little) as process:
+    with begin(*COFLASH, "run", "demo", "--set", "flash.blocks_per_plane=4000000", preexec_fn=little) as process:
         output, errors = process.communicate()
     assert (process.returncode, output) == (2, "")
     (line,) = errors.splitlines()
     assert line.startswith("error: flash: ")
-    for word in ("68.", "GiB of memory", "is available", "flash.blocks_per_plane"):
+    for word in ("34.", "GiB of memory", "is available", "flash.blocks_per_plane"):
         assert word in line
 
 

@@ -69,7 +69,7 @@ def test_dask_takes_the_address_of_a_scheduler_and_a_trace_by_url(tmp_path: Path
         with distributed.Client(address) as client:  # the workers stay, their devices do not
             assert list(client.run(eval, DEVICES_KEPT).values()) == [0, 0]
         with pytest.raises(CoflashError, match="memory"):
-            swept({"flash.blocks_per_plane": [8_000_000]})
+            swept({"flash.blocks_per_plane": [4_000_000]})
     assert not kept.exists()
 
 

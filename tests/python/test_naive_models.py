@@ -26,7 +26,7 @@ NOT_MODELLED = {
 }
 
 
-NOT_MODELLED_PARTS = ("endurance.", "load.", "operations.")
+NOT_MODELLED_PARTS = ("endurance.", "load.", "metadata.", "operations.")
 """They follow from other counters, or are of the course of a run: tested beside the code."""
 MODELLED_OF_LINK = {f"host.to_device.{what}" for what in ("posted", "withdrawn", "messages", "bytes", "delay_max_ns")}
 

@@ -169,7 +169,7 @@ def test_nbdcopy_brings_a_disk_there_and_back(uri: str, tmp_path: Path) -> None:
 
 def test_fio_verifies_what_it_wrote(uri: str) -> None:
     job = (
-        "--name=odd", f"--uri={uri}", "--ioengine=nbd", "--rw=randrw", "--iodepth=32", "--size=16m", "--randseed=15",
+        "--name=odd", "--ioengine=nbd", f"--uri={uri}", "--rw=randrw", "--iodepth=32", "--size=16m", "--randseed=15",
         "--bsrange=512-20k", "--bs_unaligned=1", "--verify=crc32c", "--verify_fatal=1", "--fsync=64",
     )  # fmt: skip
     said = client("fio", *job)

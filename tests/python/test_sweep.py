@@ -221,9 +221,9 @@ def test_a_panic_of_the_core_is_a_failure_of_one_run(tmp_path: Path, monkeypatch
 def test_what_does_not_fit_into_memory_is_not_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     most = memory.needed_bytes(SMALL)
     monkeypatch.setattr(engine_local, "available_bytes", lambda: int(most * 1.5))
-    swept = coflash.sweep(SMALL, {"flash.blocks_per_plane": [50, 5_000_000]}, out=tmp_path)
+    swept = coflash.sweep(SMALL, {"flash.blocks_per_plane": [50, 4_000_000]}, out=tmp_path)
     (failure,) = swept.failures
-    assert failure.label == "flash.blocks_per_plane=5000000"
+    assert failure.label == "flash.blocks_per_plane=4000000"
     assert "memory" in failure.error
     # Two at a time have no room; one after the other they have.
     at_once: list[int] = []

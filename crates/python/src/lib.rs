@@ -8,7 +8,7 @@ mod observer;
 
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
-use coflash_scenario::{BUILT_IN, settings};
+use coflash_scenario::{BUILT_IN, ReplayMode, settings};
 use coflash_sim::{FittedWorkload, Generated, RunError, RunResult};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::InfoOptions;
@@ -117,6 +117,14 @@ impl Scenario {
     #[getter]
     fn warm_key(&self) -> String {
         coflash_sim::warm_key(&self.0)
+    }
+
+    #[getter]
+    fn replay_mode(&self) -> &'static str {
+        match self.0.replay_mode() {
+            ReplayMode::Open => "open",
+            ReplayMode::Closed => "closed",
+        }
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {

@@ -15,7 +15,6 @@ from rich.progress import Progress
 from coflash import device
 from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
 from coflash.quantity import show
-from coflash.report.live import LivePage
 
 app = typer.Typer(help="Served devices: look, check, cut the power, compare with the simulation.", no_args_is_help=True)
 
@@ -66,6 +65,8 @@ def serve(
     # An exception could come while a result is being saved.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
+    from coflash.report.live import LivePage  # needs numpy, which --help does not
+
     with ExitStack() as open_:
         served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)

@@ -54,7 +54,11 @@ def metric(name: str) -> str:
     Raises:
         CoflashError: There is no such metric.
     """
-    by_short = {_short(path): path for path in metric_names()}
+    if name in MEASURES:
+        return name
+    by_short: dict[str, str] = {}
+    for path in metric_names():
+        by_short.setdefault(_short(path), path)
     given = _short(name)
     renamed = {_short(before): now for before, now in RENAMED.items()}
     if given in renamed and given not in by_short:

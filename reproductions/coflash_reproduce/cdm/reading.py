@@ -345,7 +345,7 @@ def about_load(runs: Runs) -> list[str]:
 
 def _under_way(run: Run) -> float:
     """Return the mean number of parallel requests by Little's law; 0 for a closed replay."""
-    if run.scenario.to_dict()["replay"]["mode"] == "closed":
+    if run.scenario.replay_mode == "closed":
         return 0.0
     return run.metrics.requests * (run.metrics.response_ns.all.mean or 0.0) / run.metrics.simulated_ns
 
@@ -396,10 +396,6 @@ def characteristics(runs: Runs) -> Grid:
             ),
         ),
         row("rounds", str(ROUNDS), str(ROUNDS), map(str, rounds)),
-        row("issued", "", "", (_issued(one["replay"]) for one in values)),
+        row("issued", "", "", (experiment.issued for experiment in shown)),
     )
     return Grid(("", "paper, JEDEC", "paper, OLTP", *(experiment.title for experiment in shown)), rows)
-
-
-def _issued(replay: dict[str, Any]) -> str:
-    return "at their times" if replay["mode"] == "open" else f"{replay['queue_depth']} at a time"

@@ -272,7 +272,7 @@ def about_response(names: Sequence[str], runs: Runs) -> list[str]:
 
 def _about_disks(runs: Runs, experiment: Experiment) -> list[str]:
     """State whether requests arrive faster than the disks can serve them in the best run."""
-    if experiment.scenario.to_dict()["replay"]["mode"] != "open":
+    if experiment.scenario.replay_mode != "open":
         return []
     idlest = min(
         (run for run in runs.of(experiment.name)), key=lambda run: float(run.metrics.hybrid.disk_utilisation or 0.0)
@@ -470,7 +470,6 @@ def devices(runs: Runs) -> Grid:
         metrics, values = only(runs, experiment.name).metrics, experiment.scenario.to_dict()
         pages = metrics.host_reads_pages + metrics.host_writes_pages
         passed = metrics.hybrid.bypassed_reads_pages + metrics.hybrid.bypassed_writes_pages
-        replay = values["replay"]
         columns[experiment.title] = (
             show(flash_bytes(experiment.scenario), "bytes"),
             values["hybrid"]["segment"],
@@ -479,6 +478,6 @@ def devices(runs: Runs) -> Grid:
             f"{metrics.host_reads_pages:,}",
             f"{metrics.host_writes_pages:,}",
             show(passed / pages, "share"),
-            "at their times" if replay["mode"] == "open" else f"{replay['queue_depth']} at a time",
+            experiment.issued,
         )
     return Grid(("", *columns), tuple(zip(names, *columns.values(), strict=True)))
