@@ -18,7 +18,7 @@ const SLOTS: u32 = 1 << 14;
 pub(crate) fn rows() -> Vec<Row> {
     vec![
         row("store, programs", || measured(|store, geometry| programs(store, geometry, 1 << 18))),
-        row("store, reads", || measured(|store, geometry| reads(store, geometry))),
+        row("store, reads", || measured(reads)),
         row("store, cache slots and a fence", || measured(|store, _| slots(store))),
         row("store, opening", || opening(false)),
         row("store, opening and checking", || opening(true)),
