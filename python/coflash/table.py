@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import signal
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any, final
 
 from coflash.html_table import ROWS_SHOWN, html_table
@@ -102,16 +106,11 @@ class Table:
         Raises:
             OSError: There is no such file, or it is no Parquet file.
         """
-        import duckdb
-
         path.stat()  # of a missing file the database says something else
-        with _database().cursor() as database:
+        with _files() as database:
             # Names of folders are no columns, whatever they look like.
             query = "select * from read_parquet(?, hive_partitioning = false)"
-            try:
-                return cls.from_masked(database.execute(query, [str(path)]).fetchnumpy())
-            except duckdb.Error as error:
-                raise OSError(str(error).splitlines()[0]) from error
+            return cls.from_masked(database.execute(query, [str(path)]).fetchnumpy())
 
     @classmethod
     def from_masked(cls, columns: Mapping[str, NDArray[Any]]) -> Table:
@@ -151,21 +150,50 @@ def _database() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
+@contextmanager
+def _files() -> Iterator[duckdb.DuckDBPyConnection]:
+    """Use the database that reads and writes files; what it cannot read or write is an OSError.
+
+    Control-C waits for the end, some milliseconds: in the import of DuckDB it would abort the process, and in its calls
+    it would become an error of the database.
+    """
+    with _uninterrupted():
+        import duckdb  # slow to import, and most uses read and write no file
+
+        with _database().cursor() as database:
+            try:
+                yield database
+            except duckdb.Error as error:
+                raise OSError(str(error).splitlines()[0]) from error
+
+
+@contextmanager
+def _uninterrupted() -> Iterator[None]:
+    """Hold Control-C back. Only the main thread hears of it."""
+    handler = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(handler):
+        yield
+        return
+    held: list[FrameType | None] = []
+    signal.signal(signal.SIGINT, lambda _, frame: held.append(frame))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, handler)
+        if held:
+            handler(signal.SIGINT, held[0])
+
+
 def copy_to(path: Path, table: Any, options: str) -> None:
     """Write a table of any library that exports Arrow data to a file, with DuckDB's options of `copy`.
 
     Raises:
         OSError: The file cannot be written.
     """
-    import duckdb  # slow to import, and most uses write no file
-
-    with _database().cursor() as database:
+    place = str(path).replace("'", "''")
+    with _files() as database:
         database.register("written", table)
-        place = str(path).replace("'", "''")
-        try:
-            database.execute(f"copy written to '{place}' ({options})")
-        except duckdb.Error as error:
-            raise OSError(str(error).splitlines()[0]) from error
+        database.execute(f"copy written to '{place}' ({options})")
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

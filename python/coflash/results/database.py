@@ -8,7 +8,7 @@ import math
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, final
@@ -214,7 +214,7 @@ class Results:
         """
         import duckdb
 
-        with duckdb.connect() as connection:
+        with _interruptible(), duckdb.connect() as connection:
             connection.create_function("number_or_nan", _number, ["VARCHAR"], "DOUBLE")
             connection.execute("create macro number(t) as nullif(number_or_nan(t), 'nan'::double)")
             connection.register("runs", self._table_for(query))
@@ -369,3 +369,14 @@ def _json(table: Any) -> bytes:
 
 
 _EXPORTS = {".parquet": _parquet, ".csv": _csv, ".json": _json}
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    """Let Control-C be Control-C: DuckDB makes an error of its own of it."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) == "Query interrupted":
+            raise KeyboardInterrupt from None
+        raise
