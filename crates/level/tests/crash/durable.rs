@@ -1,16 +1,15 @@
 //! Devices whose every answered write and trim survives: those without a cache, and those with a non-volatile one, under
 //! every scheme but `cdm-consistent`. Of the request under way each word is old or new.
 
-use crate::storms;
 use crate::subject::BLANK;
 use crate::support::{
     Call, Checked, Named, Operation, PAGE_BYTES, Page, Setup, Tap, Tapped, Then, content, lpn, part,
 };
+use crate::{power, storms};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_ftl::{FreeMark, FtlConfig};
+use coflash_level::Device;
 use coflash_level::nvm::Layout;
-use coflash_level::{Device, RecoveryError};
 use coflash_media::image::Image;
 use coflash_media::{Nvm, Place};
 
@@ -177,15 +176,9 @@ impl Subject {
     /// Comes back after a cut (the media has been restarted) and checks every page; tells what is wrong.
     fn recover(&mut self) -> Result<(), String> {
         self.device.rig.media.tap.late_fence = false;
-        match self.device.restart(&self.setup) {
-            // Cut again, while recovering.
-            _ if self.is_dead() => return Ok(()),
-            Ok(()) => {}
-            Err(RecoveryError::Misfit(misfit)) => return Err(misfit.to_string()),
-            Err(RecoveryError::Flash(error)) => return Err(format!("{error:?} with power")),
+        if !power::recover(&mut self.device, &self.setup)? {
+            return Ok(());
         }
-        self.image().cut_after(u64::MAX);
-        self.device.assert_invariants();
         let mut probe = self.device.clone();
         for page in 0..self.device.pages() as usize {
             let found = probe.look(lpn(page as u32)).expect("there is power");
@@ -199,16 +192,6 @@ impl Subject {
         self.under_way = None;
         Ok(())
     }
-}
-
-/// Eight blocks of two pages, two of them the host's.
-fn small(scheme: &str, slots: u32) -> Setup {
-    let mut setup = Setup::tiny(8, 4).with_scheme(scheme).with_slots(slots);
-    setup.geometry.pages_per_block = 2;
-    setup.ftl = FtlConfig::default();
-    setup.gc.low_mark = FreeMark::Blocks(2);
-    setup.cache.volatile = false;
-    setup.fit(2, 0)
 }
 
 /// A device of the stream's choice.
@@ -263,9 +246,7 @@ fn sequences(ready: &Subject, length: u32) -> Result<u64, String> {
     let each = [lpn(0), lpn(1)].into_iter().flat_map(|page| on_pages.map(|operation| operation(page)));
     let operations: Vec<_> = each.collect();
     let mut states = 0;
-    for number in 0..operations.len().pow(length) {
-        let digit = |place| operations[number / operations.len().pow(place) % operations.len()];
-        let sequence: Vec<Operation> = (0..length).map(digit).collect();
+    for sequence in power::sequences(&operations, length) {
         states += cut_everywhere(ready, &sequence)?;
     }
     Ok(states)
@@ -279,7 +260,7 @@ fn what_is_answered_survives_a_cut_at_every_step() {
             if scheme.contains("sole_copies_max") && slots < 2 {
                 continue;
             }
-            let setup = small(scheme, slots);
+            let setup = power::small(scheme, slots, false);
             let _named = Named(&setup);
             let length = if [SCHEMES[0], SCHEMES[1]].contains(&scheme) { 3 } else { 2 };
             let ready = Subject::full(&setup, Sabotage::None);

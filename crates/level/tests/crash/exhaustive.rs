@@ -1,5 +1,6 @@
 //! Every short sequence of operations, cut at every step, with every set of surviving stores while there are few.
 
+use crate::power;
 use crate::subject::{BLANK, Sabotage, Subject, setup};
 use crate::support::{Named, Operation, Setup, lpn};
 use coflash_base::Seed;
@@ -53,9 +54,7 @@ fn sequences(ready: &Subject, length: u32) -> Result<u64, String> {
     let each = [lpn(0), lpn(1)].into_iter().flat_map(|page| on_pages.map(|operation| operation(page)));
     let operations: Vec<_> = each.chain([Operation::Flush, Operation::Idle(1)]).collect();
     let mut states = 0;
-    for number in 0..operations.len().pow(length) {
-        let digit = |place| operations[number / operations.len().pow(place) % operations.len()];
-        let sequence: Vec<Operation> = (0..length).map(digit).collect();
+    for sequence in power::sequences(&operations, length) {
         states += cut_everywhere(ready, &sequence)?;
     }
     Ok(states)

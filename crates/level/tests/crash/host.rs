@@ -2,6 +2,7 @@
 //! as of the last commit; one that goes on finds every page as it was, whatever the device has forgotten.
 
 use crate::cable::Cable;
+use crate::power;
 use crate::subject::{Commits, Sabotage, scheme};
 use crate::support::{Checked, Look, Named, Operation, Page, Setup, Tapped, lpn, pick};
 use coflash_base::seed::{RandomStream, RngExt};
@@ -229,9 +230,7 @@ fn sequences(ready: &Subject, length: u32) -> Result<u64, String> {
     let each = [lpn(0), lpn(1)].into_iter().flat_map(|page| on_pages.map(|operation| operation(page)));
     let operations: Vec<_> = each.chain([Operation::Flush, Operation::Idle(1)]).collect();
     let mut states = 0;
-    for number in 0..operations.len().pow(length) {
-        let digit = |place| operations[number / operations.len().pow(place) % operations.len()];
-        let sequence: Vec<Operation> = (0..length).map(digit).collect();
+    for sequence in power::sequences(&operations, length) {
         for side in SIDES {
             states += cut_everywhere(ready, side, &sequence)?;
         }

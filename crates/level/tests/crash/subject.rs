@@ -1,10 +1,11 @@
 //! What a page may read as after a power cut.
 
+use crate::power;
 use crate::support::{Call, Checked, Operation, PAGE_BYTES, Page, PastCache, Setup, Tap, Tapped, Then, lpn};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{GcMode, Trigger};
+use coflash_level::Device;
 use coflash_level::nvm::{Epoch, Label, Layout};
-use coflash_level::{Device, RecoveryError};
 use coflash_media::image::{Image, ImageError, Side};
 use coflash_media::{Access, Nvm};
 use std::cell::Cell;
@@ -265,16 +266,9 @@ impl Subject {
 
     /// Comes back after a cut (the media has been restarted) and checks every page; tells what is wrong.
     pub(crate) fn recover(&mut self) -> Result<(), String> {
-        match self.device.restart(&self.setup) {
-            // Cut again, while recovering.
-            _ if self.is_dead() => return Ok(()),
-            Ok(()) => {}
-            Err(RecoveryError::Misfit(misfit)) => return Err(misfit.to_string()),
-            Err(RecoveryError::Flash(error)) => return Err(format!("{error:?} with power")),
+        if !power::recover(&mut self.device, &self.setup)? {
+            return Ok(());
         }
-        // Power stays for the look at what came back.
-        self.image().cut_after(u64::MAX);
-        self.device.assert_invariants();
         // A look at a copy, so that reading does not change what is looked at.
         let mut probe = self.device.clone();
         let found = (0..self.pages()).map(|page| probe.look(lpn(page)).expect("there is power")).collect();
@@ -287,11 +281,7 @@ impl Subject {
 
     /// Takes whatever memory and flash say for true.
     pub(crate) fn adopt(&mut self) -> Result<(), String> {
-        if let Err(error) = self.device.restart(&self.setup) {
-            let RecoveryError::Misfit(misfit) = error else { panic!("{error:?} with power") };
-            return Err(misfit.to_string());
-        }
-        self.device.assert_invariants();
+        power::recover(&mut self.device, &self.setup)?;
         let look = |page| self.device.clone().look(lpn(page)).expect("there is power");
         let found = (0..self.pages()).map(look).collect();
         self.take_for_true(found);

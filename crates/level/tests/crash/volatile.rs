@@ -5,12 +5,13 @@
 //! The host writes what it holds dirty before it flushes. Where it does not ([`Operation::Barrier`]), the device still
 //! keeps what it was given, but for twins that it has let go before.
 
+use crate::power;
 use crate::subject::BLANK;
 use crate::support::{Checked, PAGE_BYTES, Page, PastCache, Setup, content, lpn};
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Duration, Seed};
-use coflash_ftl::{FreeMark, FtlConfig, RefreshConfig};
-use coflash_level::{Cooperates, Device, RecoveryError};
+use coflash_ftl::RefreshConfig;
+use coflash_level::{Cooperates, Device};
 use coflash_media::Memory;
 use coflash_media::image::{Image, ImageError};
 
@@ -29,16 +30,6 @@ const SCHEMES: [&str; 10] = [
 
 /// The paper read to the letter: a twin is never written by the device.
 const UNSAFE: &str = r#"{"name": "sgc", "twins_at_flush": "discarded"}"#;
-
-/// Eight blocks of two pages, two of them the host's.
-fn small(scheme: &str, slots: u32) -> Setup {
-    let mut setup = Setup::tiny(8, 4).with_scheme(scheme).with_slots(slots);
-    setup.geometry.pages_per_block = 2;
-    setup.ftl = FtlConfig::default();
-    setup.gc.low_mark = FreeMark::Blocks(2);
-    setup.cache.volatile = true;
-    setup.fit(2, 0)
-}
 
 fn draw(scheme: &str, stream: &mut RandomStream) -> Setup {
     let slots = stream.random_range(0..5);
@@ -202,14 +193,9 @@ impl Subject {
         if let Some(problem) = self.problem.take() {
             return Err(problem);
         }
-        match self.device.restart(&self.setup) {
-            _ if self.is_dead() => return Ok(()),
-            Ok(()) => {}
-            Err(RecoveryError::Misfit(misfit)) => return Err(misfit.to_string()),
-            Err(RecoveryError::Flash(error)) => return Err(format!("{error:?} with power")),
+        if !power::recover(&mut self.device, &self.setup)? {
+            return Ok(());
         }
-        self.image().cut_after(u64::MAX);
-        self.device.assert_invariants();
         self.look_around().map_err(|error| format!("{error:?} with power"))?
     }
 
@@ -245,9 +231,7 @@ const OPERATIONS: [Operation; 9] = [
 fn sequences(setup: &Setup, length: u32) -> Result<u64, String> {
     let ready = Subject::new(setup);
     let mut cuts = 0;
-    for number in 0..OPERATIONS.len().pow(length) {
-        let digit = |place| OPERATIONS[number / OPERATIONS.len().pow(place) % OPERATIONS.len()];
-        let sequence: Vec<_> = (0..length).map(digit).collect();
+    for sequence in power::sequences(&OPERATIONS, length) {
         let mut whole = ready.clone();
         whole.image().count_steps();
         sequence.iter().for_each(|&operation| whole.apply(operation));
@@ -279,7 +263,7 @@ fn what_is_flushed_survives_a_cut_at_every_step() {
     let mut cuts = 0;
     for scheme in SCHEMES {
         for slots in [0, 1, 2] {
-            let setup = small(scheme, slots);
+            let setup = power::small(scheme, slots, true);
             let length = if scheme.contains("sgc") { 4 } else { 3 };
             cuts += sequences(&setup, length).unwrap_or_else(|problem| panic!("{problem}\n{setup:?}"));
         }
@@ -289,7 +273,7 @@ fn what_is_flushed_survives_a_cut_at_every_step() {
 
 #[test]
 fn a_twin_that_is_discarded_though_flushed_is_caught() {
-    let problem = sequences(&small(UNSAFE, 2), 3).expect_err("the promise is broken");
+    let problem = sequences(&power::small(UNSAFE, 2, true), 3).expect_err("the promise is broken");
     assert!(problem.contains("Dirty") && problem.contains("Barrier"), "{problem}");
     assert!((0..20).any(|seed| storm(UNSAFE, seed).is_err()), "no storm has met a twin");
 }

@@ -1,0 +1,40 @@
+//! What the crash tests of all devices share: histories to cut short, and power that comes back.
+
+use crate::support::{Bytes, Checked, Moments, Setup};
+use coflash_ftl::{FreeMark, FtlConfig};
+use coflash_level::{Device, RecoveryError};
+
+/// Eight blocks of two pages, two of them the host's.
+pub(crate) fn small(scheme: &str, slots: u32, is_volatile: bool) -> Setup {
+    let mut setup = Setup::tiny(8, 4).with_scheme(scheme).with_slots(slots);
+    setup.geometry.pages_per_block = 2;
+    setup.ftl = FtlConfig::default();
+    setup.gc.low_mark = FreeMark::Blocks(2);
+    setup.cache.volatile = is_volatile;
+    setup.fit(2, 0)
+}
+
+/// Every sequence of `length` of these operations.
+pub(crate) fn sequences<T: Copy>(operations: &[T], length: u32) -> impl Iterator<Item = Vec<T>> {
+    let count = operations.len();
+    (0..count.pow(length))
+        .map(move |number| (0..length).map(|place| operations[number / count.pow(place) % count]).collect())
+}
+
+/// Recover a device whose media has been restarted. Returns false if power fails again meanwhile; otherwise power stays.
+pub(crate) fn recover<M: Bytes + Moments>(
+    device: &mut Checked<Device, M>,
+    setup: &Setup,
+) -> Result<bool, String> {
+    let restarted = device.restart(setup);
+    if device.media.image().is_dead() {
+        return Ok(false);
+    }
+    restarted.map_err(|error| match error {
+        RecoveryError::Misfit(misfit) => misfit.to_string(),
+        RecoveryError::Flash(_) => format!("{error:?} with power"),
+    })?;
+    device.rig.media.image_mut().cut_after(u64::MAX);
+    device.assert_invariants();
+    Ok(true)
+}
