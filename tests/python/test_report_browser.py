@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import itertools
-import threading
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +21,6 @@ import coflash
 import systems
 from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Study, write_report
-from coflash.report.serve import server
 from coflash.results.histogram import KINDS
 from pages import click, column, complaints, figure, find, look, messages, number, run, tasks_s, texts, until
 from sweeps import SMALL
@@ -166,25 +164,6 @@ def test_a_search_shows_its_course_what_matters_and_the_front(page: WebDriver, t
     by_number = sorted(tuning.trials, key=lambda trial: trial.number)
     assert [float(cell) for cell in rows] == pytest.approx([trial.found.mean for trial in by_number], rel=1e-6)
     assert complaints(page) == []
-
-
-def test_a_page_that_is_watched_takes_new_results_and_keeps_its_view(
-    page: WebDriver, results: list[coflash.Result], tmp_path: Path
-) -> None:
-    for place, result in enumerate(results[:2]):
-        result.save(tmp_path / str(place))
-    with server([tmp_path]) as made:
-        threading.Thread(target=made.serve_forever, daemon=True).start()
-        page.get(f"http://127.0.0.1:{made.server_port}/")
-        assert texts(page, ".remarks li")[0] == "2 results so far; this page updates."
-        find(page, "#search").send_keys("seed=1")
-        until(lambda: "#view?" in page.current_url)
-        results[2].save(tmp_path / "2")
-        until(lambda: texts(page, ".remarks li")[:1] == ["3 results so far; this page updates."])
-        assert find(page, "#search").get_attribute("value") == "seed=1"
-        assert complaints(page) == []
-        page.get("about:blank")
-        made.shutdown()
 
 
 def test_the_table_sorts_and_says_so(page: WebDriver) -> None:

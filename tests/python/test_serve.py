@@ -10,12 +10,14 @@ from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from selenium.webdriver.chrome.webdriver import WebDriver
 from typer.testing import CliRunner
 
 from coflash import CoflashError, Result
 from coflash.cli import app
 from coflash.report.serve import STATE, server
 from conftest import make_result
+from pages import complaints, find, texts, until
 
 
 @pytest.fixture
@@ -87,3 +89,20 @@ def test_options_without_effect_are_refused(options: list[str], message: str, tm
     done = CliRunner().invoke(app, ["report", str(tmp_path), *options])
     assert isinstance(done.exception, CoflashError)
     assert message in str(done.exception)
+
+
+def test_a_page_that_is_watched_takes_new_results_and_keeps_its_view(
+    browser: WebDriver, made: ThreadingHTTPServer, place: Path
+) -> None:
+    for requests in (100, 200):
+        make_result(requests).save(place / str(requests))
+    complaints(browser)
+    browser.get(f"http://127.0.0.1:{made.server_port}/")
+    assert texts(browser, ".remarks li")[0] == "2 results so far; this page updates."
+    find(browser, "#search").send_keys("seed=1")
+    until(lambda: "#view?" in browser.current_url)
+    make_result(300).save(place / "300")
+    until(lambda: texts(browser, ".remarks li")[:1] == ["3 results so far; this page updates."])
+    assert find(browser, "#search").get_attribute("value") == "seed=1"
+    assert complaints(browser) == []
+    browser.get("about:blank")

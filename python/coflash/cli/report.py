@@ -94,8 +94,10 @@ def _serve(results: list[Path], where: Sequence[str], port: int, format: str, ou
     """Serve the page until Control-C."""
     from coflash.report.serve import server  # no other use needs it
 
-    if output is not None or format != "html":
-        check_effect({"--serve": True}, "on a file or on figures; without --output and --format it has one")
+    check_effect(
+        {"--serve": output is not None or format != "html"},
+        "on a file or on figures; without --output and --format it has one",
+    )
     with server(results, where, port) as made:
         typer.echo(f"http://127.0.0.1:{made.server_port}/ (Control-C ends it)")
         with suppress(KeyboardInterrupt):

@@ -6,21 +6,20 @@ import json
 import secrets
 import time
 from collections import deque
-from functools import partial
 from html import escape
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from string import Template
 from threading import Condition, Thread
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlsplit
 
 from coflash._core import __version__
 from coflash.measures.catalogue import is_number
 from coflash.measures.measure import CAUSES, HEADLINE, MEASURES, OVERALL
 from coflash.measures.metrics import Metrics
 from coflash.quantity import SCALES
+from coflash.report.local import ADDRESS, LocalPage, local_server
 from coflash.report.page import asset
 
 _SCRIPTS = ("data.js", "plot.js", "figure.js", "live.js")
@@ -46,10 +45,23 @@ class LivePage:
         self._count = 0
         self._ended = False
         self._watchers = 0
-        token = secrets.token_urlsafe(16)
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Handler, self, f"/{token}/", _page(title)))
-        self._server.daemon_threads = True
-        self.address = f"http://127.0.0.1:{self._server.server_port}/{token}/"
+        path = f"/{secrets.token_urlsafe(16)}/"
+        html, watch = _page(title), self.watch
+
+        class Live(LocalPage):
+            def answer(self) -> None:
+                given = self.path.encode()
+                # Others who use this machine do not know the path, nor learn it from the time that an answer takes.
+                if secrets.compare_digest(given, path.encode()):
+                    self.send(html, "text/html")
+                elif secrets.compare_digest(given, f"{path}events".encode()):
+                    seen = self.headers.get("Last-Event-ID", "0")
+                    watch(self, int(seen) if seen.isdecimal() else 0)
+                else:
+                    self.send_error(HTTPStatus.NOT_FOUND)
+
+        self._server = local_server(Live)
+        self.address = f"http://{ADDRESS}:{self._server.server_port}{path}"
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
@@ -111,42 +123,7 @@ class LivePage:
                 self._watchers -= 1
 
 
-class _Handler(BaseHTTPRequestHandler):
-    """Answers one request of a browser."""
-
-    timeout = 10
-    """Seconds that a browser may take to send its request."""
-
-    def __init__(self, page: LivePage, path: str, html: bytes, *rest: Any) -> None:
-        self._page = page
-        self._path = path
-        self._html = html
-        super().__init__(*rest)
-
-    def do_GET(self) -> None:
-        """Answer with the page or its events, and nothing else."""
-        given = self.path.encode()
-        # Another site could name this machine as its own, and its scripts would ask here: they do not know the name.
-        is_here = self.headers.get("Host") == urlsplit(self._page.address).netloc
-        if is_here and secrets.compare_digest(given, self._path.encode()):
-            self.send_response(HTTPStatus.OK)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(self._html)))
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("Referrer-Policy", "no-referrer")
-            self.end_headers()
-            self.wfile.write(self._html)
-        elif is_here and secrets.compare_digest(given, f"{self._path}events".encode()):
-            seen = self.headers.get("Last-Event-ID", "0")
-            self._page.watch(self, int(seen) if seen.isdecimal() else 0)
-        else:
-            self.send_error(HTTPStatus.NOT_FOUND)
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Say nothing: the terminal is for the device."""
-
-
-def _page(title: str) -> bytes:
+def _page(title: str) -> str:
     shown = dict.fromkeys((*OVERALL, *HEADLINE, *MEASURES.values()))
     measures = [
         {"path": each.path, "label": each.label, "unit": each.unit, "about": each.about, "better": each.better}
@@ -157,14 +134,10 @@ def _page(title: str) -> bytes:
     headline = {each.path for each in (*OVERALL, *HEADLINE)}
     metrics = [{**each, "headline": each["path"] in headline, "values": []} for each in measures]
     data = {**nothing, "metrics": metrics, "causes": CAUSES, "scales": SCALES}
-    return (
-        Template(asset("live.html"))
-        .substitute(
-            title=escape(title),
-            style=asset("report.css"),
-            data=json.dumps(data).replace("<", "\\u003c"),
-            script="\n".join(asset(name) for name in _SCRIPTS),
-            version=escape(__version__),
-        )
-        .encode()
+    return Template(asset("live.html")).substitute(
+        title=escape(title),
+        style=asset("report.css"),
+        data=json.dumps(data).replace("<", "\\u003c"),
+        script="\n".join(asset(name) for name in _SCRIPTS),
+        version=escape(__version__),
     )

@@ -6,16 +6,14 @@ import hashlib
 from collections.abc import Sequence
 from html import escape
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from coflash._core import CoflashError
+from coflash.report.local import LocalPage, local_server
 from coflash.report.page import LIVE, report_html
 from coflash.results.study import Study, result_files
 
-ADDRESS = "127.0.0.1"
-"""No other machine reaches it."""
 STATE = "/state"
 """The path of a text that changes with the results."""
 
@@ -32,37 +30,16 @@ def server(paths: Sequence[Path], where: Sequence[str] = (), port: int = 0) -> T
         CoflashError: The port is taken.
     """
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            # The name of another host would be a page of the Internet that was led here (DNS rebinding).
-            if self.headers.get("Host") not in hosts:
-                self.send_error(HTTPStatus.FORBIDDEN)
-            elif self.path == STATE:
-                self._send(_state(paths), "text/plain")
+    class Report(LocalPage):
+        def answer(self) -> None:
+            if self.path == STATE:
+                self.send(_state(paths), "text/plain")
             elif self.path == "/":
-                self._send(_page(paths, where), "text/html")
+                self.send(_page(paths, where), "text/html")
             else:
                 self.send_error(HTTPStatus.NOT_FOUND)
 
-        def _send(self, text: str, kind: str) -> None:
-            content = text.encode()
-            self.send_response(HTTPStatus.OK)
-            self.send_header("Content-Type", f"{kind}; charset=utf-8")
-            self.send_header("Content-Length", str(len(content)))
-            self.send_header("Cache-Control", "no-store")
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: Any) -> None:
-            """Say nothing: requests come every second."""
-
-    try:
-        made = ThreadingHTTPServer((ADDRESS, port), Handler)
-    except OSError as error:
-        msg = f"--port: {port} cannot be used: {error.strerror or error}; without it a free one is taken"
-        raise CoflashError(msg) from error
-    hosts = {f"{name}:{made.server_port}" for name in (ADDRESS, "localhost")}
-    return made
+    return local_server(Report, port)
 
 
 def _state(paths: Sequence[Path]) -> str:
