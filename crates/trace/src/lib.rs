@@ -46,5 +46,5 @@ mod window;
 pub use columns::{Columns, ColumnsError};
 pub use input::Tap;
 pub use input_file::STANDARD_INPUT;
-pub use options::{Arrangement, OnError, TraceEvent, TraceOptions, Units};
+pub use options::{Arrangement, KvEviction, KvStore, OnError, TraceEvent, TraceOptions, Units};
 pub use source::{TraceSource, from_reader, open, open_tapped};

@@ -53,6 +53,8 @@ pub struct TraceOptions {
     pub header_lines: u64,
     /// Distance between objects in the address space, for traces of objects (oracleGeneral).
     pub object_stride: Bytes,
+    /// The store of key-value blocks that the requests of a `mooncake` trace read and write.
+    pub kv_store: KvStore,
     /// Combination of several files. Default: by time for recorders that write one file per processor (blktrace),
     /// otherwise in sequence.
     pub merge: Option<Arrangement>,
@@ -72,9 +74,44 @@ impl Default for TraceOptions {
             columns: None,
             header_lines: 0,
             object_stride: Bytes { count: 4096 },
+            kv_store: KvStore::default(),
             merge: None,
         }
     }
+}
+
+/// A store of the key-value blocks of a large language model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct KvStore {
+    /// Size of a block: tokens × layers × heads for keys × size of a head × 2 (key and value) × bytes of a number. The
+    /// default is that of 512 tokens of a model with 32 layers, 8 heads of 128 and 2 bytes.
+    pub object: Bytes,
+    /// Size of the store, at least one block.
+    pub capacity: Bytes,
+    /// The block that leaves a full store, whose place the new one takes.
+    pub eviction: KvEviction,
+}
+
+impl Default for KvStore {
+    fn default() -> Self {
+        Self {
+            object: Bytes { count: 64 << 20 },
+            capacity: Bytes { count: 64 << 30 },
+            eviction: KvEviction::default(),
+        }
+    }
+}
+
+/// The block that leaves a full store.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KvEviction {
+    /// The one that was used longest ago.
+    #[default]
+    Lru,
+    /// The one that was written longest ago: the store is a log.
+    Fifo,
 }
 
 /// The combination of several files to one trace.

@@ -11,7 +11,7 @@ use crate::formats::{self, Format};
 use crate::input::{CountedFile, Input, Tap};
 use crate::input_file::{InputFile, STANDARD_INPUT, input_files, is_archive};
 use crate::merge::{Merge, MergeInput};
-use crate::options::{Arrangement, TraceOptions};
+use crate::options::{Arrangement, KvStore, TraceOptions};
 use crate::reader::{RequestReader, TimeBase};
 use crate::text::SAMPLE_BYTES;
 use coflash_base::Bytes;
@@ -99,16 +99,20 @@ fn check(options: &TraceOptions) -> Result<(), WorkloadError> {
     let values = [
         ("device_stride", Some(options.device_stride.count)),
         ("object_stride", Some(options.object_stride.count)),
+        ("kv_store.object", Some(options.kv_store.object.count)),
         ("units.time", options.units.time.map(|time| time.ns)),
         ("units.address", options.units.address.map(|address| address.count)),
         ("units.size", options.units.size.map(|size| size.count)),
     ];
-    match values.into_iter().find(|&(_, value)| value == Some(0)) {
-        Some((key, _)) => {
-            Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() })
-        }
-        None => Ok(()),
+    if let Some((key, _)) = values.into_iter().find(|&(_, value)| value == Some(0)) {
+        return Err(WorkloadError::Parameters { key, problem: "0 given, at least 1 expected".to_owned() });
     }
+    let KvStore { object, capacity, .. } = options.kv_store;
+    if capacity.count < object.count {
+        let problem = format!("{capacity} given, at least one object of {object} expected (kv_store.object)");
+        return Err(WorkloadError::Parameters { key: "kv_store.capacity", problem });
+    }
+    Ok(())
 }
 
 /// A recorded trace as a source of requests.

@@ -26,12 +26,18 @@ pub(crate) trait LineParser: Send + 'static {
     /// Inspect the beginning of the file before its first line.
     fn look_ahead(&mut self, _beginning: &[u8]) {}
 
-    /// Parse a line; `None` for headers and other lines without a request. Called once per line that is not blank, in
+    /// Parse a line and give its first record; `None` for headers and other lines without a request. Called once per line that is not blank, in
     /// order, even after a malformed line.
     ///
     /// # Errors
     /// A malformed field.
     fn record(&mut self, line: &[u8], devices: &mut Devices) -> Result<Option<Record>, FieldError>;
+
+    /// Give the next record of the last line; `None` if it had no more.
+    #[inline(always)]
+    fn further(&mut self) -> Option<Record> {
+        None
+    }
 
     /// Assumptions about ambiguities of the format.
     fn remarks(&self) -> Vec<String> {
@@ -57,6 +63,9 @@ impl<P: LineParser> Text<P> {
 impl<P: LineParser> Records for Text<P> {
     #[inline(always)]
     fn next(&mut self, devices: &mut Devices) -> Result<Option<Record>, ReadError> {
+        if let Some(record) = self.parser.further() {
+            return Ok(Some(record));
+        }
         while let Some(line) = self.input.next_line()? {
             if is_blank(line) {
                 continue;

@@ -17,6 +17,7 @@ mod fio;
 mod fiu;
 mod ftrace;
 mod linux_block;
+mod mooncake;
 mod oracle_general;
 pub(crate) mod parquet;
 mod srt;
@@ -55,6 +56,7 @@ const FORMATS: &[Format] = &[
     Format::table(&tables::ALIBABA),
     Format::text::<wpa::Wpa>(),
     Format::table(&tables::COFLASH),
+    Format::text::<mooncake::Mooncake>(),
     Format::table(&tables::WISCSEE),
     Format::text::<columns::UserColumns>(),
     Format::binary::<blktrace::Blktrace>(),
@@ -314,7 +316,7 @@ mod tests {
     }
 
     /// Lines of every format, right and wrong, that a test puts together as chance will have it.
-    const LINES: [&str; 34] = [
+    const LINES: [&str; 36] = [
         "fio version 3 iolog",
         "fio version 2 iolog",
         "10 d read 0 1",
@@ -347,6 +349,8 @@ mod tests {
         "IO Type,Init Time (s),Min Offset,Size (B)",
         "Read,0.5,0x1000,\"4,096\"",
         "909 D read 0 4096 0.000000000 0 False",
+        r#"{"timestamp": 0, "hash_ids": [0, 1, 2]}"#,
+        r#"{"timestamp": 27000.5, "input_length": 900, "output_length": 3, "hash_ids": [0, 1, 7]}"#,
         "",
         "nonsense",
     ];

@@ -1,8 +1,8 @@
 //! The text formats with their own parsers: the meaning of records, and all malformed fields.
 
 use crate::common::{STRIDE, drain, named, parse, refuses, remarks};
-use coflash_base::Duration;
-use coflash_trace::{TraceEvent, TraceOptions, from_reader};
+use coflash_base::{Bytes, Duration};
+use coflash_trace::{KvEviction, KvStore, TraceEvent, TraceOptions, from_reader};
 use coflash_workload::{Op, Source};
 use proptest::prelude::*;
 use std::io::Cursor;
@@ -269,6 +269,58 @@ fn biotracer_refuses_malformed_records() {
     biotracer("0 8 4096 4 1 2 x 4", "t_submit", &["\"x\""]);
     biotracer("0 8 4096 4 1 2 3", "t_finish", &["missing"]);
     biotracer("0 8 4096 4 1 2 3 4 5", "t_finish", &["8 fields"]);
+}
+
+#[test]
+fn mooncake_reads_the_stored_prefix_and_writes_what_the_store_lacks() {
+    let text = r#"
+        {"timestamp": 0, "input_length": 900, "output_length": 5, "hash_ids": [7, 8]}
+        {"timestamp": 1.5, "hash_ids": [7, 9]}
+        {"timestamp": 2, "hash_ids": [8, 7]}
+    "#;
+    let read = |eviction| {
+        let kv_store = KvStore { object: Bytes { count: 10 }, capacity: Bytes { count: 29 }, eviction };
+        let options = TraceOptions { kv_store, ..TraceOptions::default() };
+        assert!(remarks(text, &options).contains("6 blocks of tokens were asked for; a store of 2 objects"));
+        parse(text, &options)
+            .unwrap()
+            .into_iter()
+            .map(|(ns, offset, _, op)| (ns, offset, op))
+            .collect::<Vec<_>>()
+    };
+    let (early, middle, late) = (0, 1_500_000, 2_000_000);
+    // 9 takes the place of 8, which was used longest ago, and 8 that of 9 or of 7.
+    let common =
+        [(early, 0, Op::Write), (early, 10, Op::Write), (middle, 0, Op::Read), (middle, 10, Op::Write)];
+    let lru = [&common[..], &[(late, 0, Op::Write), (late, 10, Op::Write)]].concat();
+    assert_eq!(read(KvEviction::Lru), lru);
+    // 9 takes the place of 7, written first; 8 is still there; 7 takes its place.
+    let fifo =
+        [&common[..3], &[(middle, 0, Op::Write), (late, 10, Op::Read), (late, 10, Op::Write)]].concat();
+    assert_eq!(read(KvEviction::Fifo), fifo);
+}
+
+#[test]
+fn mooncake_computes_all_that_follows_a_block_that_is_not_stored() {
+    let text = "{\"timestamp\": 0, \"hash_ids\": [1]}\n{\"timestamp\": 0, \"hash_ids\": [2, 1]}\n";
+    let ops: Vec<_> =
+        parse(text, &TraceOptions::default()).unwrap().iter().map(|request| request.3).collect();
+    assert_eq!(ops, [Op::Write, Op::Write], "1 is stored, and no prefix");
+}
+
+#[test]
+fn mooncake_refuses_malformed_records() {
+    let head = "{\"timestamp\": 0, \"hash_ids\": [1]}\n";
+    let mooncake = |line, field, parts: &[&str]| refuses("mooncake", head, line, field, parts);
+    mooncake("{\"timestamp\": 0}", "request", &["hash_ids"]);
+    mooncake("{\"timestamp\": 0, \"hash_ids\": [-1]}", "request", &["-1"]);
+    mooncake("[[[[", "request", &["[[[["]);
+    mooncake("{\"timestamp\": -1, \"hash_ids\": [1]}", "timestamp", &["-1"]);
+    mooncake("{\"timestamp\": 1e300, \"hash_ids\": [1]}", "timestamp", &["2^64"]);
+    let kv_store =
+        KvStore { object: Bytes { count: 4096 }, capacity: Bytes { count: 4095 }, ..KvStore::default() };
+    let error = parse(head, &TraceOptions { kv_store, ..TraceOptions::default() }).unwrap_err();
+    assert!(error.contains("kv_store.capacity") && error.contains("one object of 4KiB"), "{error}");
 }
 
 #[test]
