@@ -69,7 +69,9 @@ def test_what_is_written_is_what_a_run_is_given(workload: str, tmp_path: Path) -
     assert written["requests"] == coflash.run(scenario).metrics.requests
 
 
-@pytest.mark.parametrize("name", ["uniform", "sequential", "mixed", "zipf", "hot-cold", "runs", "lru-stack", "disksim"])
+@pytest.mark.parametrize(
+    "name", ["uniform", "sequential", "mixed", "zipf", "hot-cold", "runs", "lru-stack", "kv-cache", "disksim"]
+)
 def test_any_generator_is_written(name: str, tmp_path: Path) -> None:
     out = tmp_path / "t.iolog.zst"
     assert trace.generate(name, out, requests=100)["requests"] == 100

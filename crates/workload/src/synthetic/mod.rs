@@ -19,6 +19,7 @@ pub mod arrival;
 mod draw;
 pub mod hot_cold;
 pub mod jesd219;
+pub mod kv_cache;
 pub mod lru_stack;
 pub mod mixed;
 pub mod on_off;
@@ -148,6 +149,7 @@ family! { ($)
         "hot-cold" => HotCold(hot_cold::HotCold),
         "runs" => Runs(runs::Runs),
         "lru-stack" => LruStack(lru_stack::LruStack),
+        "kv-cache" => KvCache(kv_cache::KvCache),
     }
 }
 

@@ -90,7 +90,7 @@ const STEP_PART: u64 = 32;
 
 /// Draws ranks, beginning with 1.
 #[derive(Clone, Debug)]
-struct Ranks {
+pub(super) struct Ranks {
     exponent: f64,
     choice: AliasTable,
     steps: Vec<Step>,
@@ -105,7 +105,7 @@ struct Step {
 }
 
 impl Ranks {
-    fn new(count: u64, exponent: f64) -> Self {
+    pub(super) fn new(count: u64, exponent: f64) -> Self {
         let mut steps = Vec::new();
         let mut envelope = Vec::new();
         let mut first = 1;
@@ -124,7 +124,7 @@ impl Ranks {
     }
 
     #[inline]
-    fn draw(&self, stream: &mut RandomStream) -> u64 {
+    pub(super) fn draw(&self, stream: &mut RandomStream) -> u64 {
         loop {
             let step = self.steps[self.choice.draw(stream)];
             let rank = step.first + draw::below(stream, step.width);
