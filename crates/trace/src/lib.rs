@@ -21,6 +21,7 @@
 //! | a synthetic workload fitted to a trace | `like/` |
 //! | slice, merge, remap, convert | `tools/` |
 
+mod atomic_file;
 mod binary;
 mod block_reader;
 mod catch_panics;
@@ -43,6 +44,7 @@ mod text;
 pub mod tools;
 mod window;
 
+pub use atomic_file::AtomicFile;
 pub use columns::{Columns, ColumnsError};
 pub use input::Tap;
 pub use input_file::STANDARD_INPUT;

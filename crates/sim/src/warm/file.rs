@@ -11,12 +11,11 @@
 
 use super::recipe::Recipe;
 use coflash_ftl::Ftl;
+use coflash_trace::AtomicFile;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 const MAGIC: &[u8; 8] = b"COFLWARM";
 const FORMAT: u32 = 2;
@@ -131,36 +130,17 @@ impl Write for Digesting<'_> {
     }
 }
 
-/// Write a file atomically: under a temporary name in the same folder, then renamed. Pipes and devices are written
-/// directly.
+/// Write a file atomically. Pipes and devices are written directly.
 pub(super) fn write_whole(
     path: &Path,
     fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    static NUMBER: AtomicU32 = AtomicU32::new(0);
-    // Follow a link to its file.
-    let path = &fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    if path.exists() && !path.is_file() {
-        return fill(&mut OpenOptions::new().write(true).open(path)?);
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?.to_string_lossy();
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let temporary = folder.join(format!(".{name}.{}-{number}", std::process::id()));
-    let write = || {
-        let mut out = BufWriter::new(File::create_new(&temporary)?);
-        fill(&mut out)?;
-        out.into_inner()?.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    let written = write();
-    if written.is_err() {
-        // The first error matters, not one of the clean-up.
-        let _ = fs::remove_file(&temporary);
-    }
-    written?;
-    // A synced folder makes the name durable; some systems cannot open folders.
-    File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
+    let file = AtomicFile::create(path)?;
+    let mut out = BufWriter::new(&file);
+    fill(&mut out)?;
+    out.into_inner()?;
+    file.commit()?;
+    Ok(())
 }
 
 #[cfg(test)]
@@ -169,6 +149,7 @@ mod tests {
     use crate::{NoObserver, WarmDevice, warm};
     use coflash_base::seed::{RngExt, Seed};
     use coflash_scenario::Scenario;
+    use std::fs;
 
     fn device() -> WarmDevice {
         let small = [

@@ -3,7 +3,6 @@
 //! A tool is a [`Source`] that reads from another source; [`write()`] writes the requests of the last one. All commands
 //! that write a trace are [`write()`] with different [`Steps`].
 
-mod atomic_write;
 mod fio_writer;
 pub mod head;
 pub mod merge;

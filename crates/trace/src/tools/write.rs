@@ -2,13 +2,14 @@
 //!
 //! To add a format: a file beside this one with a type that implements `Target`, and its entry in `TARGETS`.
 
-use super::atomic_write::AtomicFile;
 use super::fio_writer::FioWriter;
 use super::parquet_writer::ParquetWriter;
 use super::target::{Output, Target};
+use crate::atomic_file::AtomicFile;
 use coflash_workload::{Source, WorkloadError};
 use serde::Serialize;
 use std::io;
+use std::path::Path;
 
 /// A writable format.
 struct TargetEntry {
@@ -85,15 +86,15 @@ pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Resul
     if compressed && !target.is_plain {
         return Err(WorkloadError::trace(path, format!("{} compresses itself: leave .zst out", target.name)));
     }
-    let file = AtomicFile::create(path)?;
-    let failed = |error: io::Error| file.failed(&error);
-    let mut encoder = compressed.then(|| zstd::stream::write::Encoder::new(&file, ZSTD_LEVEL));
+    let failed = |error: io::Error| WorkloadError::trace(path, format!("cannot be written: {error}"));
+    let file = AtomicFile::create(Path::new(path)).map_err(failed)?;
+    let encoder = compressed.then(|| zstd::stream::write::Encoder::new(&file, ZSTD_LEVEL));
+    let mut encoder = encoder.transpose().map_err(failed)?;
     let mut requests = 0;
     let mut remarks;
     {
         let output: Output<'_> = match &mut encoder {
-            Some(Ok(encoder)) => Box::new(encoder),
-            Some(Err(error)) => return Err(file.failed(error)),
+            Some(encoder) => Box::new(encoder),
             None => Box::new(&file),
         };
         let mut target = create(output).map_err(failed)?;
@@ -110,13 +111,13 @@ pub fn write(source: &mut dyn Source, path: &str, format: Option<&str>) -> Resul
         let lost = target.finish(&remarks).map_err(failed)?;
         remarks.extend(lost);
     }
-    if let Some(Ok(encoder)) = encoder {
+    if let Some(encoder) = encoder {
         encoder.finish().map_err(failed)?;
     }
     if requests == 0 {
         return Err(WorkloadError::trace(path, "not written: no requests are left"));
     }
-    let bytes = file.commit()?;
+    let bytes = file.commit().map_err(failed)?;
     Ok(Written { file: path.to_owned(), format: target.name, requests, bytes, remarks })
 }
 

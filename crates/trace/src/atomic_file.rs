@@ -1,13 +1,11 @@
 //! Atomic writes of files: under a temporary name in the same folder, synced, then renamed.
 
-use coflash_workload::WorkloadError;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file being written. A drop before `commit` leaves nothing.
-pub(super) struct AtomicFile {
-    name: String,
+/// A file being written. A drop before [`commit`](Self::commit) leaves what was there before.
+pub struct AtomicFile {
     file: File,
     /// The temporary name and the final one; `None` for a pipe or a device, which is written directly.
     rename: Option<(PathBuf, PathBuf)>,
@@ -15,46 +13,40 @@ pub(super) struct AtomicFile {
 
 impl AtomicFile {
     /// Create the temporary file for `path`.
-    pub(super) fn create(path: &str) -> Result<Self, WorkloadError> {
-        let refused = |error: io::Error| WorkloadError::trace(path, format!("cannot be written: {error}"));
+    ///
+    /// # Errors
+    /// An error of the file system; a path that is a folder.
+    pub fn create(path: &Path) -> io::Result<Self> {
         let about = std::fs::metadata(path).ok();
         if about.as_ref().is_some_and(std::fs::Metadata::is_dir) {
-            return Err(WorkloadError::trace(path, "is a folder; give the name of a file"));
+            return Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder; give the name of a file"));
         }
         if about.as_ref().is_some_and(|about| !about.is_file()) {
-            let file = OpenOptions::new().write(true).open(path).map_err(refused)?;
-            return Ok(Self { name: path.to_owned(), file, rename: None });
+            return Ok(Self { file: OpenOptions::new().write(true).open(path)?, rename: None });
         }
         // Replace the target of a link, not the link.
-        let last =
-            if about.is_some() { Path::new(path).canonicalize().map_err(refused)? } else { path.into() };
-        let name = last
-            .file_name()
-            .ok_or_else(|| WorkloadError::trace(path, "is not the name of a file"))?
-            .to_owned();
+        let last = if about.is_some() { path.canonicalize()? } else { path.to_owned() };
+        let not_a_name = || io::Error::new(io::ErrorKind::InvalidFilename, "is not the name of a file");
+        let name = last.file_name().ok_or_else(not_a_name)?.to_owned();
         for attempt in 0.. {
             let mut temporary = std::ffi::OsString::from(".");
             temporary.push(&name);
             temporary.push(format!(".{}-{attempt}", std::process::id()));
             let temporary = last.with_file_name(temporary);
-            match OpenOptions::new().write(true).create_new(true).open(&temporary) {
-                Ok(file) => {
-                    return Ok(Self { name: path.to_owned(), file, rename: Some((temporary, last)) });
-                }
+            match File::create_new(&temporary) {
+                Ok(file) => return Ok(Self { file, rename: Some((temporary, last)) }),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 100 => {}
-                Err(error) => return Err(refused(error)),
+                Err(error) => return Err(error),
             }
         }
         unreachable!("after a hundred attempts an error is returned")
     }
 
-    /// Rename the file to its final name and return its size.
-    pub(super) fn commit(mut self) -> Result<u64, WorkloadError> {
-        let result = self.place();
-        result.map_err(|error| self.failed(&error))
-    }
-
-    fn place(&mut self) -> io::Result<u64> {
+    /// Rename the file to its final name. Returns its size in bytes, 0 for a pipe or a device.
+    ///
+    /// # Errors
+    /// An error of the file system; then nothing was replaced.
+    pub fn commit(mut self) -> io::Result<u64> {
         self.file.flush()?;
         let Some((temporary, last)) = &self.rename else {
             return Ok(0);
@@ -65,13 +57,9 @@ impl AtomicFile {
         let folder = last.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or(Path::new(".")).to_owned();
         self.rename = None;
-        File::open(folder)?.sync_all()?;
+        // A synced folder makes the name durable; some systems cannot open folders.
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
         Ok(bytes)
-    }
-
-    /// Create the error for the user.
-    pub(super) fn failed(&self, error: &dyn std::fmt::Display) -> WorkloadError {
-        WorkloadError::trace(&self.name, format!("cannot be written: {error}"))
     }
 }
 
