@@ -89,6 +89,12 @@ impl<I: Index, T> IdVec<I, T> {
         (0..self.items.len()).map(I::from_index)
     }
 
+    /// Ask for the memory of the item of `id`, which is needed soon ([`prefetch`](crate::prefetch)).
+    #[inline(always)]
+    pub fn prefetch(&self, id: I) {
+        crate::prefetch::prefetch(&self.items, id.index());
+    }
+
     /// Heap memory of the table in bytes.
     pub fn heap_bytes(&self) -> usize {
         self.items.capacity() * size_of::<T>()

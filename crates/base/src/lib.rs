@@ -9,6 +9,7 @@
 //! | exact sizes, durations and shares with their units | [`units`] |
 //! | named random streams | [`seed`] |
 //! | linked lists in tables | [`list`] |
+//! | looking ahead: asking for memory before it is needed | [`prefetch`] |
 //! | the nearest match of an unknown name | [`suggest`] |
 
 pub mod amount;
@@ -20,6 +21,7 @@ pub mod misfit;
 mod op;
 pub mod permutation;
 pub mod policy;
+pub mod prefetch;
 pub mod seed;
 pub mod suggest;
 pub mod units;
@@ -31,5 +33,6 @@ pub use misfit::Misfit;
 pub use op::Op;
 pub use permutation::Permutation;
 pub use policy::{Parameter, Policy, PolicyInfo};
+pub use prefetch::Ahead;
 pub use seed::{RandomStream, Seed};
 pub use units::{Bytes, Duration, Energy, Quantity, Share, Time};

@@ -6,7 +6,7 @@
 use crate::evict::{Eviction, EvictionConfig};
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lpn};
+use coflash_base::{Ahead, IdVec, Lpn};
 use std::ops::Deref;
 
 /// A cache of logical pages. It dereferences to its [`SlotTable`], and changes only through the methods here.
@@ -50,6 +50,19 @@ impl Cache {
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
         if self.table.capacity() == 0 { None } else { self.index[lpn] }
+    }
+
+    /// Ask for the memory that the service of a page will need: its index entry, and then its slot.
+    #[inline(always)]
+    pub fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        match ahead {
+            Ahead::Far => self.index.prefetch(lpn),
+            Ahead::Near => {
+                if let Some(slot) = self.lookup(lpn) {
+                    self.table.prefetch(slot);
+                }
+            }
+        }
     }
 
     /// Tell the policy that the page in `slot` was used again.

@@ -41,6 +41,12 @@ impl SlotTable {
         }
     }
 
+    /// Ask for the memory of a slot.
+    #[inline(always)]
+    pub(crate) fn prefetch(&self, slot: SlotId) {
+        self.flags.prefetch(slot);
+    }
+
     /// The number of slots.
     #[inline]
     #[must_use]

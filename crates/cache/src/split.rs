@@ -3,7 +3,7 @@
 use crate::evict::{Eviction, EvictionConfig};
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lpn};
+use coflash_base::{Ahead, IdVec, Lpn};
 use std::ops::Deref;
 
 /// The eviction orders of the classes.
@@ -47,6 +47,19 @@ impl SplitCache {
     #[must_use]
     pub fn lookup(&self, lpn: Lpn) -> Option<SlotId> {
         self.index[lpn]
+    }
+
+    /// See [`Cache::look_ahead`](crate::Cache::look_ahead).
+    #[inline(always)]
+    pub fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        match ahead {
+            Ahead::Far => self.index.prefetch(lpn),
+            Ahead::Near => {
+                if let Some(slot) = self.index[lpn] {
+                    self.table.prefetch(slot);
+                }
+            }
+        }
     }
 
     #[inline]

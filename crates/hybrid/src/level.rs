@@ -11,7 +11,7 @@ use crate::partition_resizer::Limits;
 use crate::sizes::SizesOverTime;
 use crate::tier::{FETCH_PAGES, Served, Tier, TierIo};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, PageRead, PageWrite, WriteStream};
 use coflash_level::{CacheCounters, Command, Cooperates, DropCounters, Level, Op, RecoveryError};
 use coflash_media::disk::{Direction, Disks};
@@ -308,6 +308,10 @@ impl<W: Copy> Hybrid<W> {
 impl<M: TierMedia> Level<M> for Hybrid<M::When> {
     fn logical_pages(&self) -> u32 {
         self.disk_pages
+    }
+
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        self.tier.cache().look_ahead(lpn, ahead);
     }
 
     #[inline]

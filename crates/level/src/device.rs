@@ -9,7 +9,7 @@ use crate::nvm::Layout;
 use crate::recovery_error::RecoveryError;
 use crate::write_back::WriteBack;
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Misfit, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Misfit, Seed, Time};
 use coflash_cache::Cache;
 use coflash_ftl::{Ftl, FtlConfig, GcConfig, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{Contents, DieId, Geometry, Media, Memory};

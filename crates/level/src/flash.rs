@@ -2,13 +2,18 @@
 
 use crate::level::{Command, Level};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media};
 
 impl<M: Media> Level<M> for Ftl {
     fn logical_pages(&self) -> u32 {
         Self::logical_pages(self)
+    }
+
+    #[inline(always)]
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        Self::look_ahead(self, lpn, ahead);
     }
 
     #[inline]

@@ -18,7 +18,7 @@
 //! stack is read-only, and every page reads as before.
 
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Op, Time};
+use coflash_base::{Ahead, Duration, Lpn, Op, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media};
 
@@ -50,6 +50,9 @@ impl Command {
 pub trait Level<M: Media> {
     /// The number of pages that it serves.
     fn logical_pages(&self) -> u32;
+
+    /// Ask for the memory that the service of a page will need, here and below. It changes nothing, and need not be called.
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
 
     /// Advance time to `now` and do the work due by then: commits, refreshes, writes of aged pages, delivery of
     /// notices. Called before each request, and at each [`next_due`](Self::next_due).
@@ -168,6 +171,7 @@ macro_rules! forward_level {
     ($dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn logical_pages(&self) -> u32;
+            fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
             fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn next_due(&self) -> Option<Time>;
             fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;

@@ -2,7 +2,7 @@
 
 use coflash_base::{Index, Lpn};
 use coflash_scenario::Remap;
-use std::collections::BTreeMap;
+use rustc_hash::FxHashMap;
 
 /// Pages that one chunk of the dense table covers.
 const CHUNK_PAGES: u64 = 1024;
@@ -14,14 +14,16 @@ pub(crate) enum AddressMap {
     Direct { logical_pages: u64 },
     /// The page number modulo the pages of the device.
     Modulo { logical_pages: u64 },
-    /// Numbered in the order of the first access. Memory: eight bytes per accessed page, and at most a chunk per
-    /// accessed region.
+    /// Numbered in the order of the first access. Memory: at most a chunk of four bytes a page per accessed region.
     Dense {
         logical_pages: u64,
-        chunks: BTreeMap<u64, Box<[Option<Lpn>; CHUNK_PAGES as usize]>>,
+        /// Looked up, never listed, so that no result depends on the order of the table.
+        chunks: FxHashMap<u64, Chunk>,
         touched: u64,
     },
 }
+
+type Chunk = Box<[Option<Lpn>; CHUNK_PAGES as usize]>;
 
 impl AddressMap {
     pub(crate) fn new(remap: Remap, logical_pages: u32) -> Self {
@@ -29,7 +31,7 @@ impl AddressMap {
         match remap {
             Remap::None => Self::Direct { logical_pages },
             Remap::Modulo => Self::Modulo { logical_pages },
-            Remap::Dense => Self::Dense { logical_pages, chunks: BTreeMap::new(), touched: 0 },
+            Remap::Dense => Self::Dense { logical_pages, chunks: FxHashMap::default(), touched: 0 },
         }
     }
 
@@ -52,6 +54,16 @@ impl AddressMap {
                 // Pages that the device has no room for are all numbered as the first of them.
                 (lpn.index() < *logical_pages as usize).then_some(lpn)
             }
+        }
+    }
+
+    /// The logical page of a page that was accessed before or needs no access, to look ahead: nothing is numbered.
+    #[inline(always)]
+    pub(crate) fn peek(&self, page: u64) -> Option<Lpn> {
+        match self {
+            Self::Direct { logical_pages } => (page < *logical_pages).then(|| Lpn::from_index(page as usize)),
+            Self::Modulo { logical_pages } => Some(Lpn::from_index((page % *logical_pages) as usize)),
+            Self::Dense { chunks, .. } => chunks.get(&(page / CHUNK_PAGES))?[(page % CHUNK_PAGES) as usize],
         }
     }
 

@@ -16,7 +16,7 @@ use crate::result::{RunResult, Simulator, Workload};
 use crate::series::{Recorder, Series};
 use crate::spare::{FROZEN, SpareSpace};
 use coflash_base::measure::{Report, ratio};
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_level::{Command, Level};
 use coflash_media::{Busy, DieId, Finished, SimulatedMedia, Tag, When};
@@ -97,6 +97,12 @@ impl Parts {
     }
 }
 
+/// Pages of a request that are looked at ahead: more would push each other out of the processor's nearest cache.
+const LOOK_PAGES: usize = 8;
+
+/// Tables up to this size stay in a processor's own cache, so that looking ahead would only cost.
+const CACHED_BYTES: usize = 1 << 20;
+
 /// A stack of levels, its media, and the outstanding requests.
 pub struct Engine<L, M> {
     level: L,
@@ -104,6 +110,9 @@ pub struct Engine<L, M> {
     dies: u32,
     gc: GcMode,
     address: AddressMap,
+    /// The logical pages of the request being issued, each looked up once.
+    lpns: Vec<Lpn>,
+    looks_ahead: bool,
     page_bytes: u64,
     logical_bytes: u64,
     pending: Vec<Pending>,
@@ -122,6 +131,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let (page_bytes, logical_pages) = (scenario.flash.page_size.count, level.logical_pages());
         let mut engine = Self {
             address: AddressMap::new(scenario.workload.remap, logical_pages),
+            lpns: Vec::new(),
+            looks_ahead: level.heap_bytes() > CACHED_BYTES,
             page_bytes,
             logical_bytes: u64::from(logical_pages) * page_bytes,
             dies: scenario.flash.dies(),
@@ -152,6 +163,20 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     #[inline(always)]
     fn io(media: &mut M, start: When) -> Io<'_, M, CopyAll> {
         Io { media, hook: CopyAll, start }
+    }
+
+    /// Ask for the memory that the requests to come will need. The first of them is the one to be issued next.
+    #[inline(always)]
+    pub(crate) fn look_ahead(&self, requests: &[Request]) {
+        if !self.looks_ahead {
+            return;
+        }
+        for (distance, ahead) in Ahead::LOOKS {
+            let pages = requests.get(distance).map_or(0..0, |request| self.pages(request));
+            for lpn in pages.take(LOOK_PAGES).filter_map(|page| self.address.peek(page)) {
+                self.level.look_ahead(lpn, ahead);
+            }
+        }
     }
 
     /// Issue a request at `arrival`; return its completion time if it is known at once. Arrivals never decrease.
@@ -320,21 +345,13 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     ) -> Result<(), ServiceError<M::Error>> {
         let bytes = self.page_bytes;
         let end = request.offset + request.length;
-        let pages = request.offset / bytes..(end - 1) / bytes + 1;
-        let first = self.address.page(pages.start).ok_or(ServiceError::OutOfSpace)?;
-        // All or nothing: a request that does not fit must have no effect.
-        for page in pages.start + 1..pages.end {
-            self.address.page(page).ok_or(ServiceError::OutOfSpace)?;
-        }
+        let pages = self.pages(request);
+        self.find(&pages)?;
         let HostCounters { host_reads_bytes, host_writes_bytes, .. } = &mut self.meters.host;
         *if request.op == Op::Read { host_reads_bytes } else { host_writes_bytes } += request.length;
-        let start = self.begin(request, arrival, Some(first), &pages, parts);
-        for page in pages.clone() {
-            let lpn = if page == pages.start {
-                first
-            } else {
-                self.address.page(page).ok_or(ServiceError::OutOfSpace)?
-            };
+        let start = self.begin(request, arrival, parts);
+        for (index, page) in pages.enumerate() {
+            let lpn = self.lpns[index];
             let part = PartOfPage::of(request, page * bytes, bytes);
             let done = if request.op == Op::Read {
                 self.meters.host.host_reads_pages += 1;
@@ -364,15 +381,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         arrival: Time,
         parts: &mut Parts,
     ) -> Result<(), ServiceError<M::Error>> {
-        let bytes = self.page_bytes;
-        let pages = request.offset.div_ceil(bytes)..(request.offset + request.length) / bytes;
-        for page in pages.clone() {
-            self.address.page(page).ok_or(ServiceError::OutOfSpace)?;
-        }
-        let first = if pages.is_empty() { None } else { self.address.page(pages.start) };
-        let mut after = self.begin(request, arrival, first, &pages, parts);
-        for page in pages {
-            let lpn = self.address.page(page).ok_or(ServiceError::OutOfSpace)?;
+        self.find(&self.pages(request))?;
+        let mut after = self.begin(request, arrival, parts);
+        for index in 0..self.lpns.len() {
+            let lpn = self.lpns[index];
             self.meters.host.host_trims_pages += 1;
             after = self.level.trim(lpn, after, &mut Self::io(&mut self.media, parts.start))?;
         }
@@ -382,7 +394,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     fn flush(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> Result<(), M::Error> {
         self.meters.host.flushes += 1;
-        let start = self.begin(request, arrival, None, &(0..0), parts);
+        self.lpns.clear();
+        let start = self.begin(request, arrival, parts);
         let mut flushed = std::mem::take(&mut self.flushed);
         let outcome = self.level.flush(start, &mut Self::io(&mut self.media, start), &mut flushed);
         flushed.drain(..).for_each(|when| self.take(when, parts));
@@ -390,22 +403,36 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         outcome
     }
 
-    /// Begin a request; return the start of its pages.
+    /// The pages of a request, as the workload numbers them: those that it touches, or trims completely.
     #[inline(always)]
-    fn begin(
-        &mut self,
-        request: &Request,
-        arrival: Time,
-        first: Option<Lpn>,
-        pages: &Range<u64>,
-        parts: &mut Parts,
-    ) -> When {
+    fn pages(&self, request: &Request) -> Range<u64> {
+        let (bytes, end) = (self.page_bytes, request.offset + request.length);
+        match request.op {
+            Op::Read | Op::Write => request.offset / bytes..(end - 1) / bytes + 1,
+            Op::Trim => request.offset.div_ceil(bytes)..end / bytes,
+            Op::Flush => 0..0,
+        }
+    }
+
+    /// Find the logical pages of a request. All or nothing: one that does not fit must have no effect.
+    #[inline(always)]
+    fn find(&mut self, pages: &Range<u64>) -> Result<(), ServiceError<M::Error>> {
+        self.lpns.clear();
+        for page in pages.clone() {
+            self.lpns.push(self.address.page(page).ok_or(ServiceError::OutOfSpace)?);
+        }
+        Ok(())
+    }
+
+    /// Begin a request whose pages are found; return the start of its pages.
+    #[inline(always)]
+    fn begin(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> When {
         let command = Command {
             op: request.op,
             bytes: request.length,
-            first,
+            first: self.lpns.first().copied(),
             // Limited to the pages of the stack.
-            pages: pages.end.saturating_sub(pages.start) as u32,
+            pages: self.lpns.len() as u32,
             is_whole: true,
         };
         parts.start = self.level.begin(&command, &mut Self::io(&mut self.media, When::at(arrival)));

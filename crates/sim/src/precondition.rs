@@ -2,7 +2,7 @@
 
 use crate::observer::{Cancelled, Observer, Phase};
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_base::{Index, Lpn, Permutation, Seed};
+use coflash_base::{Ahead, Index, Lpn, Permutation, Seed};
 use coflash_ftl::{CopyAll, Coverage, Ftl, Io, PageWrite};
 use coflash_media::Untimed;
 use coflash_scenario::{Fill, PreconditionConfig, RandomPasses};
@@ -16,9 +16,17 @@ const WINDOWS_PER_PASS: u64 = 4;
 const STEADY_CHANGE: f64 = 0.002;
 const STEADY_PASSES_MAX: u64 = 20;
 
-fn write(ftl: &mut Ftl, lpn: Lpn) {
+/// Write pages, with a look ahead at those that follow.
+fn write(ftl: &mut Ftl, pages: &[Lpn]) {
     let mut io = Io { media: &mut Untimed, hook: CopyAll, start: () };
-    let Ok(()) = ftl.write(PageWrite::host(lpn, Coverage::Full), (), &mut io);
+    for (index, &lpn) in pages.iter().enumerate() {
+        for (distance, ahead) in Ahead::LOOKS {
+            if let Some(&lpn) = pages.get(index + distance) {
+                ftl.look_ahead(lpn, ahead);
+            }
+        }
+        let Ok(()) = ftl.write(PageWrite::host(lpn, Coverage::Full), (), &mut io);
+    }
 }
 
 /// Precondition the device.
@@ -57,7 +65,7 @@ fn fill_in_order(
     observer: &mut dyn Observer,
 ) -> Result<(), Cancelled> {
     let pages = u64::from(ftl.logical_pages());
-    let mut written = 0;
+    let (mut written, mut next) = (0, Vec::new());
     let full = |ftl: &Ftl, written| {
         written >= pages && config.until_free.is_none_or(|mark| ftl.pools_have_at_most(mark))
     };
@@ -65,9 +73,9 @@ fn fill_in_order(
         observer.progress(Phase::Precondition, Some((written as f64 / pages as f64).min(1.0)), written)?;
         // The mark may be reached within the first pass, which is completed in any case.
         let chunk = CHUNK_PAGES.min(if written < pages { pages - written } else { 256 });
-        for page in written..written + chunk {
-            write(ftl, Lpn::from_index((page % pages) as usize));
-        }
+        next.clear();
+        next.extend((written..written + chunk).map(|page| Lpn::from_index((page % pages) as usize)));
+        write(ftl, &next);
         written += chunk;
     }
     Ok(())
@@ -80,11 +88,14 @@ fn fill_at_random(
 ) -> Result<(), Cancelled> {
     let pages = u64::from(ftl.logical_pages());
     let order = Permutation::new(pages, draws);
-    for number in 0..pages {
-        if number % CHUNK_PAGES == 0 {
-            observer.progress(Phase::Precondition, Some(number as f64 / pages as f64), number)?;
-        }
-        write(ftl, Lpn::new(order.at(number) as u32));
+    let (mut written, mut next) = (0, Vec::new());
+    while written < pages {
+        observer.progress(Phase::Precondition, Some(written as f64 / pages as f64), written)?;
+        let chunk = CHUNK_PAGES.min(pages - written);
+        next.clear();
+        next.extend((written..written + chunk).map(|number| Lpn::from_index(order.at(number) as usize)));
+        write(ftl, &next);
+        written += chunk;
     }
     Ok(())
 }
@@ -97,13 +108,13 @@ fn random_writes(
     observer: &mut dyn Observer,
 ) -> Result<(), Cancelled> {
     let pages = ftl.logical_pages();
-    let mut done = 0;
+    let (mut done, mut next) = (0, Vec::new());
     while done < writes {
         observer.progress(Phase::Precondition, fraction(done), done)?;
         let chunk = CHUNK_PAGES.min(writes - done);
-        for _ in 0..chunk {
-            write(ftl, Lpn::new(draws.random_range(0..pages)));
-        }
+        next.clear();
+        next.extend((0..chunk).map(|_| Lpn::new(draws.random_range(0..pages))));
+        write(ftl, &next);
         done += chunk;
     }
     Ok(())

@@ -163,6 +163,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         }
         let mut bytes = 0;
         for (index, request) in batch.iter().enumerate() {
+            engine.look_ahead(&batch[index..]);
             if issuer.issue(request, engine).is_err() {
                 let rest = batch[index..].to_vec();
                 return Err(out_of_space(scenario, engine, source, &rest, observer)?);

@@ -1,6 +1,7 @@
 //! Bitmaps with a bit for each physical page.
 
 use coflash_base::Index;
+use coflash_base::prefetch::prefetch;
 use coflash_media::{BlockId, Geometry, Ppn};
 
 /// A bitmap with a whole number of words for each block, or an empty one, which reads as clear.
@@ -33,6 +34,12 @@ impl PageBits {
     fn place(&self, block: BlockId, page: Ppn) -> (usize, u64) {
         let index = page.get() - block.get() * self.pages_per_block;
         (block.index() * self.words_per_block + (index / 64) as usize, 1 << (index % 64))
+    }
+
+    /// Ask for the memory of a bit.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, block: BlockId, page: Ppn) {
+        prefetch(&self.words, self.place(block, page).0);
     }
 
     #[inline(always)]

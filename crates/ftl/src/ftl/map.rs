@@ -25,6 +25,12 @@ impl Map {
         (entry.wrapping_sub(1) < SUPERSEDED - 1).then(|| Ppn::new(entry - 1))
     }
 
+    /// Ask for the memory of an entry.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, lpn: Lpn) {
+        self.entries.prefetch(lpn);
+    }
+
     #[inline(always)]
     pub(super) fn set(&mut self, lpn: Lpn, page: Ppn) {
         self.entries[lpn] = page.get() + 1;

@@ -28,7 +28,7 @@ use crate::requirements::Requirements;
 use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
 use bits::PageBits;
-use coflash_base::{IdVec, Index, Lpn, Misfit, Seed};
+use coflash_base::{Ahead, IdVec, Index, Lpn, Misfit, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
@@ -180,6 +180,21 @@ impl Ftl {
     /// The mapped logical pages.
     pub fn mapped(&self) -> impl Iterator<Item = Lpn> + '_ {
         self.pages.map.mapped().map(|(lpn, _)| lpn)
+    }
+
+    /// Ask for the memory that the service of a page will need: its map entry, and then the state of its flash copy.
+    #[inline(always)]
+    pub fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        match ahead {
+            Ahead::Far => self.pages.map.prefetch(lpn),
+            Ahead::Near => {
+                if let Some(page) = self.pages.map.get(lpn) {
+                    let block = self.geometry.block_of(page);
+                    self.pages.valid.prefetch(block, page);
+                    self.blocks.prefetch(block);
+                }
+            }
+        }
     }
 
     /// Read a page. Returns `None` if it is not mapped.

@@ -58,7 +58,7 @@ use crate::level::{Command, Level};
 use crate::nvm::{Label, Layout, Metadata};
 use crate::write_back::{CacheCounters, DropCounters};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_media::{Access, DieId, Media, Memory, Place, Slot};
@@ -373,6 +373,12 @@ impl<L: Cooperates> Consistent<L> {
 impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     fn logical_pages(&self) -> u32 {
         self.below.logical_pages()
+    }
+
+    #[inline(always)]
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        self.cache.look_ahead(lpn, ahead);
+        self.below.look_ahead(lpn, ahead);
     }
 
     /// Commit if a commit is due.

@@ -49,7 +49,7 @@ pub use wire::link_sections;
 use crate::cooperates::{Cached, Cooperates};
 use crate::level::{Command, Level};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Op, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Op, Seed, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{AgeClass, Ftl, GcHook, Io, Marks, PageRead, PageWrite, Weights};
 use coflash_media::{DieId, Media, Memory, Place};
@@ -211,6 +211,11 @@ impl<L: Cooperates> Linked<L> {
 impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
     fn logical_pages(&self) -> u32 {
         self.below.logical_pages()
+    }
+
+    #[inline(always)]
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        self.below.look_ahead(lpn, ahead);
     }
 
     #[inline]

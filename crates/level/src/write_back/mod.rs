@@ -23,7 +23,7 @@ use crate::nvm::Metadata;
 use crate::recovery_error::RecoveryError;
 use ageing::Ageing;
 use coflash_base::measure::{Report, SectionInfo};
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{Access, Cause, Contents, DieId, Media, Memory, Place, Slot};
@@ -322,6 +322,12 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S> {
     fn logical_pages(&self) -> u32 {
         self.below.logical_pages()
+    }
+
+    #[inline(always)]
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        self.cache.look_ahead(lpn, ahead);
+        self.below.look_ahead(lpn, ahead);
     }
 
     /// Handle the messages that have arrived, and write the dirty pages that are due.

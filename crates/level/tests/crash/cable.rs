@@ -3,7 +3,7 @@
 use crate::subject::{Commits, Sabotage};
 use crate::support::{Look, Tapped};
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::{Cache, SlotId};
 use coflash_ftl::{Decision, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_level::{CacheLevel, Cached, Command, Cooperates, Level, Linked};
@@ -72,6 +72,10 @@ impl<H: GcHook> GcHook for FarEnd<'_, H> {
 impl Level<World> for Cable {
     fn logical_pages(&self) -> u32 {
         Level::<World>::logical_pages(&self.link)
+    }
+
+    fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
+        Level::<World>::look_ahead(&self.link, lpn, ahead);
     }
 
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, World, H>) -> Result<(), ImageError> {

@@ -2,7 +2,7 @@
 
 use super::setup::Setup;
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Time};
+use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_cache::Cache;
 use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
 use coflash_level::{

@@ -5,7 +5,7 @@ use super::Engine;
 use crate::observer::NoObserver;
 use crate::precondition::precondition;
 use coflash_base::measure::Report;
-use coflash_base::{Duration, Lpn, Seed, Time};
+use coflash_base::{Ahead, Duration, Lpn, Seed, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
 use coflash_level::{Command, Level};
 use coflash_media::{BlockId, Cause, Channel, Clock, DieId, Flash, Place, SimulatedMedia, Timeline, When};
@@ -109,6 +109,8 @@ impl<M: SimulatedMedia> Level<M> for Script {
     fn logical_pages(&self) -> u32 {
         64
     }
+
+    fn look_ahead(&self, _: Lpn, _: Ahead) {}
 
     fn pass_time<H: GcHook>(&mut self, _: Time, _: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         Ok(())
