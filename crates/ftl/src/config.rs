@@ -87,15 +87,36 @@ pub enum Pools {
     Plane,
     /// One pool per die.
     Die,
+    /// One pool over the device, of superblocks: a block of every plane of every die. Pages of a superblock go round the dies,
+    /// and its blocks are erased together.
+    Device,
 }
 
 impl Pools {
-    /// The number of blocks of a pool.
+    /// The number of blocks of a pool; of superblocks with [`Pools::Device`].
     #[must_use]
     pub fn blocks(self, geometry: &Geometry) -> u32 {
         match self {
-            Self::Plane => geometry.blocks_per_plane,
+            Self::Plane | Self::Device => geometry.blocks_per_plane,
             Self::Die => geometry.blocks_per_die(),
+        }
+    }
+
+    /// The number of blocks that are filled and erased together.
+    #[must_use]
+    pub fn blocks_per_erase(self, geometry: &Geometry) -> u32 {
+        match self {
+            Self::Plane | Self::Die => 1,
+            Self::Device => geometry.planes(),
+        }
+    }
+
+    /// The flash as the FTL fills and erases it: its own blocks, or superblocks.
+    #[must_use]
+    pub fn erase_units(self, geometry: &Geometry) -> Geometry {
+        match self {
+            Self::Plane | Self::Die => geometry.clone(),
+            Self::Device => geometry.superblocks(),
         }
     }
 }
@@ -269,7 +290,8 @@ impl Default for GcConfig {
 pub struct FtlConfig {
     /// Spare space: flash that is not exported to the host.
     pub spare: Spare,
-    /// The choice of the die for a write.
+    /// The choice of the die for a write. With device-wide pools a write goes to the next page of an open superblock, so
+    /// that there is nothing to choose.
     pub chips: Chips,
     /// The allocation pools. Each has a free list, active blocks and a GC of its own.
     pub pools: Pools,

@@ -1,6 +1,6 @@
 //! The FTL's checked configuration, in numbers of blocks and pages of one device.
 
-use crate::config::{FtlConfig, GcConfig, GcMode, Pools};
+use crate::config::{Chips, FtlConfig, GcConfig, GcMode, Pools};
 use crate::ids::{LocalBlock, PoolId};
 use crate::requirements::Requirements;
 use crate::stream::Groups;
@@ -15,6 +15,10 @@ pub(crate) struct Dimensions {
     pub(crate) data_pages_per_block: u32,
     pub(crate) pools_per_die: u32,
     pub(crate) blocks_per_pool: u32,
+    /// The number of blocks that are erased together.
+    pub(crate) blocks_per_erase: u32,
+    /// The dies that the pages of a block go round: 1 if a block lies on one die.
+    pub(crate) dies_per_block: u32,
     /// At this many free blocks or fewer, GC cleans whole victims before a pool is written.
     pub(crate) low_mark_blocks: u32,
     /// At this many free blocks or fewer, GC works in steps; not less than `low_mark_blocks`.
@@ -26,7 +30,9 @@ pub(crate) struct Dimensions {
 }
 
 impl Dimensions {
+    /// The numbers of a device. `flash` has the blocks of planes, `geometry` those that are filled and erased together.
     pub(crate) fn new(
+        flash: &Geometry,
         geometry: &Geometry,
         ftl: &FtlConfig,
         gc: &GcConfig,
@@ -41,8 +47,12 @@ impl Dimensions {
         let data_pages_per_block = geometry.pages_per_block - summary_pages;
         let (pools_per_die, blocks_per_pool) = match ftl.pools {
             Pools::Plane => (geometry.planes_per_die, geometry.blocks_per_plane),
-            Pools::Die => (1, geometry.blocks_per_die()),
+            Pools::Die | Pools::Device => (1, geometry.blocks_per_die()),
         };
+        if ftl.pools == Pools::Device && ftl.chips != Chips::default() {
+            let problem = "with ftl.pools \"device\" pages go round the dies as superblocks are filled: leave it out";
+            return Err(Misfit::new("ftl.chips", problem));
+        }
         let groups = Groups::new(&ftl.shared_streams, requirements.shadow_stream)?;
         // When GC begins, each block that it copies to may be full, but only once.
         let copied_to: BTreeSet<_> = requirements.copy_streams().map(|stream| groups.of(stream)).collect();
@@ -52,7 +62,7 @@ impl Dimensions {
             return Err(Misfit::new("ftl.spare.share", "0% leaves GC no space to work in: more than 0%"));
         }
         let dies = u64::from(geometry.dies());
-        let logical_pages = u64::from(ftl.logical_pages(geometry));
+        let logical_pages = u64::from(ftl.logical_pages(flash));
         if logical_pages == 0 {
             let problem = format!("{} leaves no page to the host", ftl.spare.share);
             return Err(Misfit::new("ftl.spare.share", problem));
@@ -75,10 +85,12 @@ impl Dimensions {
             ));
         }
         Ok(Self {
-            logical_pages: ftl.logical_pages(geometry),
+            logical_pages: logical_pages as u32,
             data_pages_per_block,
             pools_per_die,
             blocks_per_pool,
+            blocks_per_erase: ftl.pools.blocks_per_erase(flash),
+            dies_per_block: if ftl.pools == Pools::Device { flash.dies() } else { 1 },
             low_mark_blocks,
             step_mark_blocks,
             groups,

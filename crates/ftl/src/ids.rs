@@ -3,7 +3,7 @@
 use coflash_base::id_type;
 
 id_type!(
-    /// An allocation pool: a plane or a die.
+    /// An allocation pool: a plane, a die or the device.
     PoolId
 );
 id_type!(

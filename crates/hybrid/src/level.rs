@@ -99,7 +99,7 @@ impl<W: Copy> Hybrid<W> {
             disk: disks.costs(geometry.page_size.count),
             write_policy: hybrid.write_policy,
         };
-        let tier = Tier::new(flash, geometry, ftl.summary, hybrid, costs, disk_pages);
+        let tier = Tier::new(flash, geometry, hybrid, costs, disk_pages);
         Ok(Self {
             tier: tier.map_err(|misfit| misfit.within("hybrid"))?,
             jobs: Jobs::new(),

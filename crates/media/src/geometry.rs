@@ -148,6 +148,26 @@ impl Geometry {
         self.blocks() * self.pages_per_block
     }
 
+    /// The number of planes of the device.
+    #[must_use]
+    pub fn planes(&self) -> u32 {
+        self.dies() * self.planes_per_die
+    }
+
+    /// The same flash as one die of superblocks: its block `n` is block `n` of every plane, which are erased together. Its
+    /// pages go round the dies, then the planes of each, then on to the next page.
+    #[must_use]
+    pub fn superblocks(&self) -> Self {
+        Self {
+            channels: 1,
+            chips_per_channel: 1,
+            dies_per_chip: 1,
+            planes_per_die: 1,
+            pages_per_block: self.pages_per_block * self.planes(),
+            ..self.clone()
+        }
+    }
+
     /// The capacity of the device in bytes.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
@@ -212,6 +232,14 @@ mod tests {
         assert_eq!(geometry.plane_of(BlockId::new(23)), 7);
         assert_eq!(geometry.page(BlockId::new(23), 4), page);
         assert_eq!((0..4).map(|d| geometry.channel_of(DieId::new(d))).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn superblocks_have_the_pages_of_all_planes() {
+        let geometry = Geometry { channels: 3, planes_per_die: 2, blocks_per_plane: 7, ..Geometry::default() };
+        let superblocks = geometry.superblocks();
+        assert_eq!((superblocks.dies(), superblocks.blocks()), (1, 7));
+        assert_eq!((superblocks.pages_per_block, superblocks.pages()), (6 * 64, geometry.pages()));
     }
 
     #[test]

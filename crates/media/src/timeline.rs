@@ -100,8 +100,10 @@ struct CostsInto {
 pub struct Timeline {
     geometry: Geometry,
     planes: Planes,
-    /// The number of pages of each die (or plane). They are contiguous.
+    /// The number of pages of each die (or plane). They are contiguous, unless blocks are striped.
     pages_per_server: u32,
+    /// The number of planes over which the pages of a block are striped; 1 if each block is in one plane.
+    stripe_planes: u32,
     costs: Costs,
     caches: CacheTimings,
     servers: Servers,
@@ -186,6 +188,7 @@ impl Timeline {
             geometry: geometry.clone(),
             planes: timing.planes,
             pages_per_server,
+            stripe_planes: 1,
             costs,
             caches,
             servers: Servers {
@@ -200,6 +203,12 @@ impl Timeline {
             has_events: are_shared,
             unreported: Vec::new(),
         }
+    }
+
+    /// Stripe each block over all planes: pages and blocks are those of [`Geometry::superblocks`].
+    #[must_use]
+    pub fn with_superblocks(self) -> Self {
+        Self { stripe_planes: self.geometry.planes(), ..self }
     }
 
     /// Add disks behind flash.
@@ -240,12 +249,28 @@ impl Timeline {
 
     #[inline(always)]
     fn server_of(&self, page: Ppn) -> usize {
-        (page.get() / self.pages_per_server) as usize
+        if self.stripe_planes == 1 {
+            (page.get() / self.pages_per_server) as usize
+        } else {
+            self.server_of_plane(page.get() % self.stripe_planes)
+        }
     }
 
-    /// Whether both pages are in one plane. Copies stay on their die.
+    /// The server of a plane of the stripe, which goes round the dies first.
+    fn server_of_plane(&self, plane: u32) -> usize {
+        let (die, plane) = (plane % self.geometry.dies(), plane / self.geometry.dies());
+        match self.planes {
+            Planes::Serial => die as usize,
+            Planes::Parallel => (die * self.geometry.planes_per_die + plane) as usize,
+        }
+    }
+
+    /// Whether both pages are in one plane.
     #[inline(always)]
     fn share_plane(&self, one: Ppn, other: Ppn) -> bool {
+        if self.stripe_planes > 1 {
+            return one.get() % self.stripe_planes == other.get() % self.stripe_planes;
+        }
         let plane = |page| self.geometry.plane_of(self.geometry.block_of(page));
         self.geometry.planes_per_die == 1 || plane(one) == plane(other)
     }
@@ -307,16 +332,28 @@ impl Flash for Timeline {
     #[inline]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, Infallible> {
         let into = &self.costs.into[oob.mode as usize];
+        let (source, target) = (self.server_of(from), self.server_of(to));
+        if self.stripe_planes > 1 && source != target {
+            let program = into.program;
+            self.operations.reads_pages += 1;
+            self.operations.programs_pages += 1;
+            self.operations.transfers_pages += 2;
+            let read = self.servers.issue(source, &self.costs.read, cause, after).plus(self.costs.ecc_decode);
+            return Ok(self.servers.issue(target, &program, cause, read));
+        }
         let phases = if self.share_plane(from, to) { &into.copy } else { &into.copy_across };
         self.operations.reads_pages += 1;
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
-        Ok(self.servers.issue(self.server_of(to), phases, cause, after))
+        Ok(self.servers.issue(target, phases, cause, after))
     }
 
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, Infallible> {
-        self.operations.erases_blocks += 1;
+        self.operations.erases_blocks += u64::from(self.stripe_planes);
+        if self.stripe_planes > 1 {
+            return Ok(self.erase_superblock(cause, after));
+        }
         let server = self.server_of(self.geometry.page(block, 0));
         Ok(self.servers.issue(server, &self.costs.erase, cause, after))
     }
@@ -503,6 +540,19 @@ impl SimulatedMedia for Timeline {
 }
 
 impl Timeline {
+    /// Erase a block of every plane. `after` may be handed on once, so each erase begins when the first die may.
+    fn erase_superblock(&mut self, cause: Cause, after: When) -> When {
+        let mut done = None;
+        for plane in 0..self.stripe_planes {
+            let erased = self.servers.issue(self.server_of_plane(plane), &self.costs.erase, cause, after);
+            done = Some(match done {
+                None => erased,
+                Some(before) => self.both(before, erased),
+            });
+        }
+        done.expect("a device has planes")
+    }
+
     #[inline(never)]
     fn advance_by_events(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         if self.behind.is_none() {

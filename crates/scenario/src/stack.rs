@@ -3,7 +3,7 @@
 use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use coflash_base::{Misfit, Seed};
-use coflash_ftl::Ftl;
+use coflash_ftl::{Ftl, Pools};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
 use coflash_level::{
     Announces, CacheLevel, Cooperates, Device, HostConfig, Linked, Placement, Protecting, WriteBack,
@@ -124,7 +124,8 @@ impl Scenario {
     pub fn timeline(&self) -> Timeline {
         let cache = self.cache.timing();
         let caches = CacheTimings { host: cache, device: cache, host_buffer: self.host_buffer.timing() };
-        Timeline::new(&self.flash, &self.timing, caches)
+        let timeline = Timeline::new(&self.flash, &self.timing, caches);
+        if self.ftl.pools == Pools::Device { timeline.with_superblocks() } else { timeline }
     }
 
     fn page_bytes(&self) -> u64 {

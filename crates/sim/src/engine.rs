@@ -586,7 +586,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             busy_until: self.media.busy_until(),
             requests: all.count(),
         };
-        let cleaning = cleaning(&scenario.flash, &scenario.timing);
+        let blocks = scenario.ftl.pools.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
+        let cleaning = cleaning(&scenario.flash, &scenario.timing, blocks);
         let (load, behind) = load(scenario.replay_mode(), self.meters.series.windows(), end, cleaning);
         let Meters { read, write, .. } = &self.meters;
         report.add(&AllResponses::from(&all));

@@ -55,11 +55,12 @@ pub(crate) struct End {
     pub(crate) requests: u64,
 }
 
-/// The longest time for which GC keeps a die busy with one block: copies of all its pages through the controller, and the erase.
-pub(crate) fn cleaning(geometry: &Geometry, timing: &Timing) -> Duration {
+/// The longest time for which GC keeps a die busy with one victim, of which it has `blocks` blocks: copies of all pages
+/// through the controller, and the erases.
+pub(crate) fn cleaning(geometry: &Geometry, timing: &Timing, blocks: u32) -> Duration {
     let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
     let copy = timing.page_read + timing.page_program + timing.ecc_decode + transfer * 2;
-    copy * u64::from(geometry.pages_per_block) + timing.block_erase
+    (copy * u64::from(geometry.pages_per_block) + timing.block_erase) * u64::from(blocks)
 }
 
 /// The load of a run from the windows of its time series, and the note if the device fell behind.

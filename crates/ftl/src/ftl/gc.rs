@@ -56,8 +56,21 @@ impl Ftl {
     pub fn has_idle_work(&self, die: DieId) -> bool {
         self.collector.mode == GcMode::Background
             && !self.has_failed
-            && self.allocator.is_due(die)
-            && self.dims.pools_of(die).any(|pool| self.pool_is_due(pool))
+            && self.begins_on(die).is_some_and(|die| {
+                self.allocator.is_due(die) && self.dims.pools_of(die).any(|pool| self.pool_is_due(pool))
+            })
+    }
+
+    /// The die of pools whose next step may begin on an idle die. With superblocks it is the step of the whole device, if
+    /// the next page to copy lies on the idle die; an erase or a new victim begins with the first die.
+    fn begins_on(&self, idle: DieId) -> Option<DieId> {
+        if self.dims.dies_per_block == 1 {
+            return Some(idle);
+        }
+        let (die, pool) = (DieId::new(0), PoolId::new(0));
+        let victim = self.collector.cleaning(pool).map(|cleaning| cleaning.block);
+        let page = victim.and_then(|victim| self.pages.valid.first(victim)).unwrap_or(0);
+        (page % self.dims.dies_per_block == idle.get()).then_some(die)
     }
 
     /// Copy one page or erase one block on a die that is idle at `io.start`. Returns false if there is no work.
@@ -69,6 +82,7 @@ impl Ftl {
         die: DieId,
         io: &mut Io<'_, M, H>,
     ) -> Result<bool, M::Error> {
+        let Some(die) = self.begins_on(die) else { return Ok(false) };
         if self.collector.mode != GcMode::Background || self.has_failed || !self.allocator.is_due(die) {
             return Ok(false);
         }
@@ -302,7 +316,7 @@ impl Ftl {
         io: &mut Io<'_, M, H>,
     ) -> Result<(), M::Error> {
         io.media.erase(block, cause, after)?;
-        self.counters.erases_blocks += 1;
+        self.counters.erases_blocks += u64::from(self.dims.blocks_per_erase);
         self.release(pool, block);
         Ok(())
     }

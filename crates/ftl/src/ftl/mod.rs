@@ -16,7 +16,7 @@ mod snapshot;
 mod superseded;
 mod wear;
 
-use crate::block::{self, Blocks, Histories, History, State};
+use crate::block::{self, Block, Blocks, Histories, History, State};
 use crate::config::{FreeMark, FtlConfig, GcConfig, Summary, Trigger};
 use crate::counters::{FtlCounters, Programs};
 use crate::dimensions::Dimensions;
@@ -84,7 +84,9 @@ impl Ftl {
         requirements: Requirements,
         seed: Seed,
     ) -> Result<Self, Misfit> {
-        let dims = Dimensions::new(geometry, config, gc, requirements)?;
+        let flash = geometry;
+        let geometry = &config.pools.erase_units(flash);
+        let dims = Dimensions::new(flash, geometry, config, gc, requirements)?;
         Ok(Self {
             pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
             early: PageBits::none(),
@@ -108,6 +110,12 @@ impl Ftl {
     #[must_use]
     pub fn logical_pages(&self) -> u32 {
         self.dims.logical_pages
+    }
+
+    /// The number of flash pages that may hold data.
+    #[must_use]
+    pub fn data_pages(&self) -> u32 {
+        self.geometry.blocks() * self.dims.data_pages_per_block
     }
 
     /// The exported capacity in bytes.
@@ -137,13 +145,17 @@ impl Ftl {
 
     /// The erase count of each block.
     pub fn erase_counts(&self) -> impl Iterator<Item = u32> + '_ {
-        self.histories.iter().map(|block| block.erases)
+        let planes = 0..self.dims.blocks_per_erase;
+        planes.flat_map(|_| self.histories.iter().map(|block| block.erases))
     }
 
-    /// The number of invalid pages of each block that is full; 0 for others.
+    /// The number of invalid pages of each block that is full; 0 for others. Those of a superblock are divided among its
+    /// blocks.
     pub fn invalid_pages(&self) -> impl Iterator<Item = u32> + '_ {
-        let full = self.dims.data_pages_per_block;
-        self.blocks.iter().map(move |block| if block.state == State::Sealed { full - block.valid } else { 0 })
+        let (full, planes) = (self.dims.data_pages_per_block, self.dims.blocks_per_erase);
+        let invalid = move |block: &Block| if block.state == State::Sealed { full - block.valid } else { 0 };
+        let part = move |pages: u32, plane| pages / planes + u32::from(plane < pages % planes);
+        (0..planes).flat_map(move |plane| self.blocks.iter().map(move |block| part(invalid(block), plane)))
     }
 
     /// Whether some pool has at most `mark` free blocks.

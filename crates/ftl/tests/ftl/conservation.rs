@@ -76,7 +76,7 @@ fn endure(setup: &Setup, pattern: Pattern) {
     let data = ftl.programs().all() - count(Cause::Metadata);
     let erased = counters.erases_blocks * data_pages;
     assert!(data >= erased + u64::from(pages), "{pattern:?}: erased more than was programmed");
-    assert!(data <= erased + u64::from(setup.geometry.blocks()) * data_pages, "{pattern:?}: too few erases");
+    assert!(data <= erased + u64::from(setup.units().blocks()) * data_pages, "{pattern:?}: too few erases");
 }
 
 fn endure_all(setup: &Setup) {

@@ -83,7 +83,7 @@ impl Checked {
         ftl.track_host();
         let pages = ftl.logical_pages() as usize;
         Self {
-            image: Image::new(&setup.geometry, pages as u32),
+            image: Image::new(&setup.units(), pages as u32),
             tiers: TwoMemories {
                 marks: vec![Marks::NONE; pages],
                 slots: vec![[0; PAGE]; pages],
@@ -170,7 +170,7 @@ impl Checked {
                 "where it is taken from"
             );
             assert!(mode == oob.mode || cause == Cause::WearLevelling, "{lpn:?}: its mode");
-            let block = self.setup.geometry.block_of(to);
+            let block = self.setup.units().block_of(to);
             if fast {
                 self.begun_fast.entry(block.get()).or_insert(self.now);
             } else {
@@ -178,7 +178,7 @@ impl Checked {
             }
         }
         assert!(self.tiers.decisions.is_empty(), "what is asked of is moved");
-        for block in 0..self.setup.geometry.blocks() {
+        for block in 0..self.setup.units().blocks() {
             let begun = self.begun_fast.get(&block);
             let is_fast = self.ftl.is_fast(coflash_media::BlockId::new(block));
             assert_eq!(is_fast, begun.is_some(), "block {block} is known to be fast");

@@ -42,7 +42,7 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn new(setup: &Setup, logical_pages: u32) -> Self {
-        let blocks = setup.geometry.blocks();
+        let blocks = setup.units().blocks();
         let per_pool = setup.blocks_per_pool();
         Self {
             setup: setup.clone(),
@@ -92,12 +92,12 @@ impl Ledger {
                     let lpn = lpn.expect("summaries are not copied");
                     assert_eq!(self.place[lpn.index()], Some(from), "GC copies what is valid");
                     assert_eq!(self.pool_of(from), self.pool_of(to), "GC stays in its pool");
-                    self.begin_cleaning(self.setup.geometry.block_of(from), cause);
+                    self.begin_cleaning(self.setup.units().block_of(from), cause);
                     self.count(cause);
                     self.invalidate(lpn);
                     if cause == Cause::WearLevelling {
                         let (worn, _) = self.cold[self.pool_of(to)].expect("no block is so worn");
-                        assert_eq!(self.setup.geometry.block_of(to).get(), worn, "the worn block takes over");
+                        assert_eq!(self.setup.units().block_of(to).get(), worn, "the worn block takes over");
                         self.block(to).group = Some(COLD);
                     }
                     self.fill(lpn, to, cause);
@@ -123,17 +123,17 @@ impl Ledger {
     }
 
     fn block(&mut self, page: Ppn) -> &mut Block {
-        &mut self.blocks[self.setup.geometry.block_of(page).index()]
+        &mut self.blocks[self.setup.units().block_of(page).index()]
     }
 
     fn pool_of(&self, page: Ppn) -> usize {
-        (self.setup.geometry.block_of(page).get() / self.setup.blocks_per_pool()) as usize
+        (self.setup.units().block_of(page).get() / self.setup.blocks_per_pool()) as usize
     }
 
     /// A data page is programmed.
     fn fill(&mut self, lpn: Lpn, page: Ppn, cause: Cause) {
         let (entries, full, per_block) =
-            (self.entries, self.setup.data_pages(), self.setup.geometry.pages_per_block);
+            (self.entries, self.setup.data_pages(), self.setup.units().pages_per_block);
         let cold = self.block(page).group == Some(COLD);
         if page.get().is_multiple_of(per_block) && !cold {
             self.open(self.pool_of(page), page.get() / per_block);
@@ -206,7 +206,7 @@ impl Ledger {
         assert_eq!(self.blocks[block.index()].valid, 0, "{block:?} is erased with valid pages");
         self.blocks[block.index()] =
             Block { erases: self.blocks[block.index()].erases + 1, ..Block::default() };
-        self.counters.erases_blocks += 1;
+        self.counters.erases_blocks += u64::from(self.setup.blocks_per_erase());
         if let Some((worn, _)) = self.cold[pool].take() {
             assert_eq!(cause, Cause::WearLevelling, "taking over ends before GC goes on");
             let entries = self.entries;
@@ -265,8 +265,11 @@ impl Ledger {
         assert!(in_steps || gc_steps == 0);
         assert_eq!(ftl.programs().all(), self.programs.iter().sum::<u64>());
         let erases: Vec<_> = self.blocks.iter().map(|block| block.erases).collect();
-        assert!(ftl.erase_counts().eq(erases.iter().copied()), "erase counts");
-        assert_eq!(self.counters.erases_blocks, erases.iter().map(|&n| u64::from(n)).sum::<u64>());
+        let together = self.setup.blocks_per_erase();
+        let counts = (0..together).flat_map(|_| erases.iter().copied());
+        assert!(ftl.erase_counts().eq(counts), "erase counts");
+        let all = erases.iter().map(|&n| u64::from(n)).sum::<u64>() * u64::from(together);
+        assert_eq!(self.counters.erases_blocks, all);
         let fewest = self.free.iter().map(VecDeque::len).min().expect("there is a pool");
         let at_most = |blocks: usize| ftl.pools_have_at_most(FreeMark::Blocks(blocks as u32));
         assert!(at_most(fewest) && (fewest == 0 || !at_most(fewest - 1)), "free blocks");

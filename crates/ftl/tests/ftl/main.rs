@@ -1,5 +1,6 @@
 //! The FTL over flash, from outside: an oracle of what was written, and a ledger of what flash was told.
 
+mod amplification;
 mod conservation;
 mod decisions;
 mod ledger;

@@ -47,7 +47,9 @@ fn run<M: Media>(setup: &Setup, mut media: M, mut at: impl FnMut(&mut M, u64) ->
 }
 
 fn timeline(setup: &Setup, channel: Channel, planes: Planes) -> Timeline {
-    Timeline::new(&setup.geometry, &Timing { channel, planes, ..Timing::default() }, CacheTimings::default())
+    let timing = Timing { channel, planes, ..Timing::default() };
+    let timeline = Timeline::new(&setup.geometry, &timing, CacheTimings::default());
+    if setup.ftl.pools == Pools::Device { timeline.with_superblocks() } else { timeline }
 }
 
 /// Lets a timeline's events happen up to a time.
@@ -62,6 +64,7 @@ fn every_media_sees_the_same_firmware() {
         for (chips, pools, summary, trigger) in [
             (Chips::Static, Pools::Plane, Summary::Off, Trigger::Write),
             (Chips::RoundRobin, Pools::Die, Summary::On, Trigger::Operation),
+            (Chips::Static, Pools::Device, Summary::Off, Trigger::Operation),
         ] {
             let mut setup = Setup::small();
             setup.geometry =
@@ -71,7 +74,7 @@ fn every_media_sees_the_same_firmware() {
             setup.gc.victim = victim.clone();
             let setup = setup.with_least_spare();
             let _reproduce = Reproduce(&setup);
-            let expected = run(&setup, Image::new(&setup.geometry, 0), |image, _| image.log.clear());
+            let expected = run(&setup, Image::new(&setup.units(), 0), |image, _| image.log.clear());
             assert_eq!(run(&setup, Untimed, |_, _| ()), expected, "untimed");
             for channel in [Channel::Private, Channel::Shared] {
                 for planes in [Planes::Serial, Planes::Parallel] {
@@ -102,7 +105,7 @@ fn the_least_busy_die_is_written() {
             let mut io = Io { media: &mut flash, hook: &mut CopyAll, start };
             ftl.write(page_write(Lpn::new(page), Place::Host, Cause::Host), start, &mut io).unwrap();
             let place = ftl.lookup(Lpn::new(page)).expect("just written");
-            dies.push(setup.geometry.die_of(setup.geometry.block_of(place)).get());
+            dies.push(setup.geometry.die_of(setup.units().block_of(place)).get());
         }
         assert_eq!(dies, [0, 2, 0, 2, 0, 2], "{channel:?}");
     }

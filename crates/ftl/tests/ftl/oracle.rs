@@ -81,7 +81,7 @@ impl Checked {
         let ftl = setup.build().expect("the setup is accepted");
         let pages = ftl.logical_pages();
         Self {
-            image: Image::new(&setup.geometry, 1),
+            image: Image::new(&setup.units(), 1),
             tier: Memory {
                 drops,
                 weights: Weights::all(Weight::FULL),

@@ -46,7 +46,7 @@ impl Device {
         let hook = Dropping { fractional: setup.fractional, in_runs, copied_in_runs: 0, asked: 0 };
         Self {
             ftl: setup.build().expect("the setup is accepted"),
-            image: Image::new(&setup.geometry, 0),
+            image: Image::new(&setup.units(), 0),
             hook,
         }
     }

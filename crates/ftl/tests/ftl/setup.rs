@@ -62,10 +62,11 @@ impl Setup {
         };
         let shared =
             [vec![], vec![vec![Host, Evict]], vec![vec![Host, Gc], vec![Evict]], vec![vec![Host, Evict, Gc]]];
+        let pools = pick(stream, &[Pools::Plane, Pools::Die, Pools::Device]);
         let ftl = FtlConfig {
             spare: Spare { definition: pick(stream, &PROVISIONING), ..Spare::default() },
-            chips: pick(stream, &[Chips::Static, Chips::RoundRobin, Chips::LeastBusy]),
-            pools: pick(stream, &[Pools::Plane, Pools::Die]),
+            chips: if pools == Pools::Device { Chips::Static } else { pick(stream, &CHIPS) },
+            pools,
             shared_streams: pick(stream, &shared),
             summary: pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]),
             wear_levelling: pick(
@@ -137,17 +138,27 @@ impl Setup {
         }
     }
 
+    /// The flash in blocks, or superblocks, as the FTL erases it.
+    pub(crate) fn units(&self) -> Geometry {
+        self.ftl.pools.erase_units(&self.geometry)
+    }
+
+    /// Blocks that are erased together.
+    pub(crate) fn blocks_per_erase(&self) -> u32 {
+        self.ftl.pools.blocks_per_erase(&self.geometry)
+    }
+
     /// Blocks that share a free list.
     pub(crate) fn blocks_per_pool(&self) -> u32 {
         match self.ftl.pools {
-            Pools::Plane => self.geometry.blocks_per_plane,
+            Pools::Plane | Pools::Device => self.geometry.blocks_per_plane,
             Pools::Die => self.geometry.blocks_per_die(),
         }
     }
 
     /// Pages of a block that hold data.
     pub(crate) fn data_pages(&self) -> u32 {
-        self.geometry.pages_per_block - u32::from(self.ftl.summary != Summary::Off)
+        self.units().pages_per_block - u32::from(self.ftl.summary != Summary::Off)
     }
 }
 
@@ -157,6 +168,8 @@ fn blocks(mark: FreeMark) -> usize {
         FreeMark::Share(_) => panic!("these tests count in blocks"),
     }
 }
+
+const CHIPS: [Chips; 3] = [Chips::Static, Chips::RoundRobin, Chips::LeastBusy];
 
 pub(crate) const PROVISIONING: [Provisioning; 2] =
     [Provisioning::OverProvisioning, Provisioning::SpareOfPhysical];

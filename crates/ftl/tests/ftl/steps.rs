@@ -28,7 +28,7 @@ fn most_steps(mode: GcMode, steps_max: u32) -> usize {
         let _reproduce = Reproduce(&setup);
         let mut ftl = setup.build().expect("more spare is accepted too");
         let pages = ftl.logical_pages();
-        let mut image = Image::new(&setup.geometry, 0);
+        let mut image = Image::new(&setup.units(), 0);
         let mut stream = Seed(9).stream("steps");
         for step in 0..20_000 {
             let page = if step < pages { step } else { stream.random_range(0..pages) };
@@ -62,7 +62,7 @@ fn background_gc_leaves_nothing_to_do_where_there_is_time() {
     let setup = setup.with_least_spare();
     let mut ftl = setup.build().expect("the setup is accepted");
     let pages = ftl.logical_pages();
-    let mut image = Image::new(&setup.geometry, 0);
+    let mut image = Image::new(&setup.units(), 0);
     let mut stream = Seed(9).stream("idle");
     for step in 0..5_000 {
         let page = if step < pages { step } else { stream.random_range(0..pages) };

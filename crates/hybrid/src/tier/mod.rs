@@ -36,7 +36,7 @@ use crate::store::Store;
 use crate::workload_tracker::WorkloadTracker;
 use coflash_base::{Lpn, Misfit, Share};
 use coflash_cache::{SlotId, SplitCache};
-use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite, Summary};
+use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
@@ -102,7 +102,6 @@ impl Tier {
     pub(crate) fn new(
         ftl: Ftl,
         geometry: &Geometry,
-        summary: Summary,
         config: &HybridConfig,
         costs: Costs,
         disk_pages: u32,
@@ -113,8 +112,7 @@ impl Tier {
             let pages = ftl.logical_pages();
             Misfit::new("segment", format!("flash of {pages} pages is too small to keep its own mapping"))
         })?;
-        let summary_pages = u32::from(summary != Summary::Off);
-        let flash_pages = geometry.blocks() * (geometry.pages_per_block - summary_pages);
+        let flash_pages = ftl.data_pages();
         let segment_pages = config.segment.count / page_bytes;
         let segments = u64::from(flash_pages).div_ceil(segment_pages.max(1));
         if segment_pages == 0 || !(2..=SEGMENTS_MAX).contains(&segments) {

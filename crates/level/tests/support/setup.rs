@@ -95,8 +95,10 @@ impl Setup {
         setup.geometry.channels = stream.random_range(1..3);
         setup.geometry.planes_per_die = stream.random_range(1..3);
         setup.geometry.pages_per_block = stream.random_range(2..6);
-        setup.ftl.chips = pick(stream, &[Chips::Static, Chips::RoundRobin, Chips::LeastBusy]);
-        setup.ftl.pools = pick(stream, &[Pools::Plane, Pools::Die]);
+        setup.ftl.pools = pick(stream, &[Pools::Plane, Pools::Die, Pools::Device]);
+        if setup.ftl.pools != Pools::Device {
+            setup.ftl.chips = pick(stream, &[Chips::Static, Chips::RoundRobin, Chips::LeastBusy]);
+        }
         setup.ftl.summary = pick(stream, &[Summary::Off, Summary::On, Summary::FreeInGc]);
         setup.ftl.wear_levelling =
             pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static]);
@@ -122,7 +124,7 @@ impl Setup {
     /// Size each plane for its data blocks, the blocks that GC keeps back, and `roomier` more.
     pub(crate) fn fit(mut self, data_blocks: u32, roomier: u32) -> Self {
         let planes = match self.ftl.pools {
-            Pools::Plane => 1,
+            Pools::Plane | Pools::Device => 1,
             Pools::Die => self.geometry.planes_per_die,
         };
         let resize = |setup: &mut Self, blocks_per_plane: u32| {
@@ -213,7 +215,7 @@ impl Setup {
             Placement::InStorage => Memory::Device,
             Placement::Host => Memory::Host,
         };
-        Image::new(&self.geometry, 0)
+        Image::new(&self.ftl.pools.erase_units(&self.geometry), 0)
             .with_slots(memory, self.slots(self.cache.size))
             .with_slots(Memory::HostBuffer, self.slots(self.buffer.size))
     }

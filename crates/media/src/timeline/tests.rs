@@ -49,6 +49,24 @@ fn private_channels_keep_each_die_in_order() {
     assert_eq!(end(flash.access(SLOT, Access::Read { to: Place::Host }, START)), 50);
 }
 
+/// Pages of a superblock lie on the dies in turn; a copy to another die is a read and a program; an erase takes all dies.
+#[test]
+fn superblocks_lie_on_all_dies() {
+    let mut flash = device(Channel::Private).with_superblocks();
+    let end = |when: When| when.known().unwrap().ns;
+    for (page, done) in [(0, 24_000), (1, 24_000), (2, 48_000), (3, 48_000)] {
+        assert_eq!(end(ok(flash.program(Ppn::new(page), oob(), Place::Host, Cause::Host, START))), done);
+    }
+    let superblock = 2 * 64;
+    assert_eq!(end(ok(flash.copy(Ppn::new(2), Ppn::new(superblock), oob(), Cause::Gc, START))), 78_000);
+    // Read on die 0 until 92, program on die 1, which has been idle since 48.
+    assert_eq!(end(ok(flash.copy(Ppn::new(2), Ppn::new(superblock + 1), oob(), Cause::Gc, START))), 116_000);
+    // Die 0 is idle from 92 on, die 1 from 116 on.
+    assert_eq!(end(ok(flash.erase(BlockId::new(0), Cause::Gc, START))), 216_000);
+    assert_eq!(flash.idle_since(DieId::new(0)), Some(Time { ns: 192_000 }));
+    assert_eq!(flash.operations.erases_blocks, 2);
+}
+
 /// Hand-computed, two chips A and B on one shared channel (transfers in brackets, µs):
 ///
 /// ```text
