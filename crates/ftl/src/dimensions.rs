@@ -50,7 +50,8 @@ impl Dimensions {
             Pools::Die | Pools::Device => (1, geometry.blocks_per_die()),
         };
         if ftl.pools == Pools::Device && ftl.chips != Chips::default() {
-            let problem = "with ftl.pools \"device\" pages go round the dies as superblocks are filled: leave it out";
+            let problem =
+                "with ftl.pools \"device\" pages go round the dies as superblocks are filled: leave it out";
             return Err(Misfit::new("ftl.chips", problem));
         }
         let groups = Groups::new(&ftl.shared_streams, requirements.shadow_stream)?;

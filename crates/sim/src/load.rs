@@ -59,8 +59,12 @@ pub(crate) struct End {
 /// through the controller, and the erases.
 pub(crate) fn cleaning(geometry: &Geometry, timing: &Timing, blocks: u32) -> Duration {
     let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
-    let copy = timing.page_read + timing.page_program + timing.ecc_decode + transfer * 2;
-    (copy * u64::from(geometry.pages_per_block) + timing.block_erase) * u64::from(blocks)
+    let copy = |page| {
+        let (page_read, page_program) = timing.of_page(page);
+        page_read + page_program + timing.ecc_decode + transfer * 2
+    };
+    let block = (0..geometry.pages_per_block).map(copy).fold(timing.block_erase, |all, time| all + time);
+    block * u64::from(blocks)
 }
 
 /// The load of a run from the windows of its time series, and the note if the device fell behind.

@@ -85,7 +85,7 @@ fn amplification(size: Size, fill: f64, pattern: Pattern) -> f64 {
     setup.ftl.spare = Spare { share, definition: Provisioning::SpareOfPhysical };
     let mut ftl = setup.build().expect("the setup is accepted");
     let pages = ftl.logical_pages();
-    let mut write = |ftl: &mut Ftl, page| {
+    let write = |ftl: &mut Ftl, page| {
         let mut io = Io { media: &mut Untimed, hook: &mut CopyAll, start: () };
         ftl.write(page_write(page, Place::Host, Cause::Host), (), &mut io).unwrap();
     };
