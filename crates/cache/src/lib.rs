@@ -12,6 +12,7 @@
 
 pub mod cache;
 pub mod evict;
+mod ghosts;
 mod groups;
 mod shape;
 pub mod slots;

@@ -104,7 +104,7 @@ impl Miniature {
             }
             *misses += 1.0;
             if cache.is_full() {
-                let victim = cache.victim().expect("a full cache has a victim");
+                let victim = cache.victim_for(page).expect("a full cache has a victim");
                 cache.remove(victim);
             }
             cache.insert(page, self.dirty);
