@@ -228,6 +228,9 @@ impl EvictionPolicy for Lirs {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.stack.heap_bytes() + self.queue.heap_bytes() + self.is_lir.heap_bytes() + self.ghosts.heap_bytes()
+        self.stack.heap_bytes()
+            + self.queue.heap_bytes()
+            + self.is_lir.heap_bytes()
+            + self.ghosts.heap_bytes()
     }
 }
