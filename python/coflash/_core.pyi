@@ -19,6 +19,7 @@ __all__ = [
     "Warm",
     "__version__",
     "built_in_scenarios",
+    "cache_hits",
     "demo_trace",
     "device_check",
     "device_cut",
@@ -28,6 +29,7 @@ __all__ = [
     "effective_utilisation",
     "hint",
     "measures",
+    "miss_ratio_curves",
     "policies",
     "quantity",
     "run",
@@ -205,6 +207,13 @@ def trace_info(
     info: dict[str, str],
     progress: Callable[[str, float | None, int], None] | None,
 ) -> dict[str, Any]: ...
+def miss_ratio_curves(
+    trace: Sequence[str],
+    options: dict[str, str],
+    what: dict[str, str],
+    progress: Callable[[str, float | None, int], None] | None,
+) -> dict[str, Any]: ...
+def cache_hits(pages: NDArray[np.uint32], policy: str, slots: int) -> NDArray[np.bool_]: ...
 def trace_rewrite(
     trace: Sequence[str],
     options: dict[str, str],

@@ -16,7 +16,7 @@ from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.page import Judged
 from coflash_reproduce.paper import Figure, Investigation, Paper, Picture, Runs
 from coflash_reproduce.runs import run_all
-from coflash_reproduce.studies import caching_less, cdm_victim_scores, frozen_spare, removable_weight
+from coflash_reproduce.studies import caching_less, cdm_victim_scores, eviction_policies, frozen_spare, removable_weight
 from coflash_reproduce.study import Study
 from coflash_reproduce.study_page import Tested
 
@@ -24,7 +24,14 @@ __all__ = ["PAPERS", "STUDIES", "Done", "Reproduction", "one_of", "reproduce", "
 
 PAPERS: dict[str, Paper] = {paper.name: paper for paper in (cdm.PAPER, shadowgc.PAPER, opfcl.PAPER)}
 STUDIES: dict[str, Study] = {
-    one.name: one for one in (cdm_victim_scores.STUDY, frozen_spare.STUDY, removable_weight.STUDY, caching_less.STUDY)
+    one.name: one
+    for one in (
+        cdm_victim_scores.STUDY,
+        frozen_spare.STUDY,
+        removable_weight.STUDY,
+        caching_less.STUDY,
+        eviction_policies.STUDY,
+    )
 }
 
 _TABLES, _STORE = "tables", "store"

@@ -117,7 +117,7 @@ def test_pages_may_be_larger(small: Path) -> None:
     [
         ({"sample": "some"}, '"some" was given; auto, exact, or a number of pages from 64'),
         ({"sample": 63}, '"63" was given'),
-        ({"page": "3KiB"}, "a power of two of at least 512B expected"),
+        ({"page": "3KiB"}, "a power of two of at least 512B is allowed"),
         ({"page": "4"}, "the unit is missing"),
     ],
 )

@@ -127,6 +127,13 @@ impl<I: Index + Debug> List<I> {
         self.rings.link(last, id, self.sentinel);
     }
 
+    /// Add an id that is not in the list before one that is, towards the front.
+    #[inline]
+    pub fn insert_before(&mut self, next: I, id: I) {
+        let before = self.rings.0[next].prev;
+        self.rings.link(before, id, next);
+    }
+
     /// Remove an id that is in the list.
     #[inline]
     pub fn remove(&mut self, id: I) {
@@ -250,6 +257,11 @@ mod tests {
         assert_eq!(order(&list), [0, 1, 3]);
         list.remove(SlotId::new(1));
         assert_eq!(order(&list), [0, 3]);
+        list.insert_before(SlotId::new(0), SlotId::new(2));
+        list.insert_before(SlotId::new(3), SlotId::new(1));
+        assert_eq!(order(&list), [2, 0, 1, 3]);
+        list.remove(SlotId::new(1));
+        list.remove(SlotId::new(2));
         assert_eq!((list.front(), list.back()), (Some(SlotId::new(0)), Some(SlotId::new(3))));
         assert!(list.contains(SlotId::new(3)) && !list.contains(SlotId::new(1)));
         list.remove(SlotId::new(0));

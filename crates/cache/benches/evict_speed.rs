@@ -20,7 +20,7 @@ fn main() {
         let (hits, wall) = replay(&mut cache, &keys);
         cache.assert_invariants();
         report(&format!(
-            "{name:<8} {:6.1} M accesses/s   hit rate {:5.2} %   {:4.1} bytes a slot beside the index",
+            "{name:<10} {:6.1} M accesses/s   hit rate {:5.2} %   {:4.1} bytes a slot beside the index",
             ACCESSES as f64 / wall.as_secs_f64() / 1e6,
             hits as f64 / ACCESSES as f64 * 100.0,
             (cache.heap_bytes() - PAGES as usize * 4) as f64 / f64::from(SLOTS),
@@ -52,7 +52,7 @@ fn replay(cache: &mut Cache, keys: &[Lpn]) -> (usize, Duration) {
             hits += 1;
         } else {
             if cache.is_full() {
-                let victim = cache.victim().expect("a full cache has a victim");
+                let victim = cache.victim_for(lpn).expect("a full cache has a victim");
                 cache.remove(victim);
             }
             cache.insert(lpn, false);

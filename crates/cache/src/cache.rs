@@ -97,6 +97,14 @@ impl Cache {
         self.policy.victim(&self.table)
     }
 
+    /// As [`victim`](Self::victim), to make room for a page that is inserted next: policies that remember evicted pages
+    /// look for it among them first.
+    #[inline]
+    pub fn victim_for(&mut self, lpn: Lpn) -> Option<SlotId> {
+        self.policy.arriving(lpn);
+        self.victim()
+    }
+
     /// Remove the page in `slot`, whatever its state. Panics if the slot is free.
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {

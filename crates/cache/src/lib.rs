@@ -8,10 +8,14 @@
 //! | a cache: slots, index and policy | [`cache`] |
 //! | dirty, orphan, pinned: the flags of a slot | [`slots`] |
 //! | eviction policies | [`evict`], one file a policy |
+//! | evicted pages that policies remember | `ghosts.rs` |
+//! | the optimum: the future known | [`belady`] |
 //! | a cache with separate classes for clean and dirty pages | [`split`] |
 
+pub mod belady;
 pub mod cache;
 pub mod evict;
+mod ghosts;
 mod groups;
 mod shape;
 pub mod slots;

@@ -40,3 +40,4 @@ pub use mapping_manager::{Found, Layout};
 pub use media::{Label, TierMedia};
 pub use partition_resizer::Limits;
 pub use scheme::{PartitionScheme, Period, Scheme, SchemeConfig};
+pub use workload_tracker::Miniature;

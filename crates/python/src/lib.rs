@@ -9,13 +9,13 @@ mod observer;
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
 use coflash_scenario::{BUILT_IN, ReplayMode, settings};
-use coflash_sim::{FittedWorkload, Generated, RunError, RunResult};
+use coflash_sim::{FittedWorkload, Generated, MissRatioOptions, RunError, RunResult};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::InfoOptions;
 use coflash_trace::like::FitOptions;
 use coflash_trace::tools::{Steps, head::head, target, targets};
 use coflash_workload::Request;
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use observer::PythonObserver;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyValueError};
@@ -309,6 +309,33 @@ fn trace_info<'py>(
 }
 
 #[pyfunction]
+fn miss_ratio_curves<'py>(
+    py: Python<'py>,
+    trace: Vec<String>,
+    options: Settings,
+    what: Settings,
+    progress: Option<Py<PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let options: TraceOptions = options.read()?;
+    let what: MissRatioOptions = what.read()?;
+    let mut observer = PythonObserver::new(progress, None);
+    let curves = py.detach(|| coflash_sim::miss_ratio_curves(&trace, &options, &what, &mut observer));
+    finish(py, curves, observer)
+}
+
+#[pyfunction]
+fn cache_hits<'py>(
+    py: Python<'py>,
+    pages: PyReadonlyArray1<'py, u32>,
+    policy: &str,
+    slots: u32,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let pages = pages.as_slice()?;
+    let hits = py.detach(|| coflash_sim::hits(pages, policy, slots)).map_err(refused)?;
+    Ok(hits.into_pyarray(py))
+}
+
+#[pyfunction]
 fn trace_rewrite<'py>(
     py: Python<'py>,
     trace: Vec<String>,
@@ -478,6 +505,8 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(device::device_explore, module)?)?;
     module.add_function(wrap_pyfunction!(device::device_twin, module)?)?;
     module.add_function(wrap_pyfunction!(trace_info, module)?)?;
+    module.add_function(wrap_pyfunction!(miss_ratio_curves, module)?)?;
+    module.add_function(wrap_pyfunction!(cache_hits, module)?)?;
     module.add_function(wrap_pyfunction!(trace_rewrite, module)?)?;
     module.add_function(wrap_pyfunction!(trace_like, module)?)?;
     module.add_function(wrap_pyfunction!(trace_head, module)?)?;

@@ -17,10 +17,12 @@
 //! | from records to requests: order, clock, address range | `reader.rs`; reordering: `window.rs` |
 //! | several devices in one address space | `devices.rs` |
 //! | panics of libraries as errors | `catch_panics.rs` |
+//! | accesses to a sample of the pages | `accesses.rs` |
 //! | statistics: sizes, popularity, reuse, footprint | `info/` |
 //! | a synthetic workload fitted to a trace | `like/` |
 //! | slice, merge, remap, convert | `tools/` |
 
+pub mod accesses;
 mod atomic_file;
 mod binary;
 mod block_reader;

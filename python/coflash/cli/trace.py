@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
+from coflash import CoflashError
 from coflash import trace as traces
-from coflash.cli.console import errors, notes, output, plain_table, show_json
+from coflash.cli.console import check_effect, errors, notes, output, plain_table, show_json
 from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.cli.trace_table import rows
 from coflash.quantity import show
 from coflash.runs.progress import shown
+from coflash.trace.trace_info import MissRatioCurves
 
 app = typer.Typer(help="Block traces: describe, convert, cut, merge, generate.", no_args_is_help=True)
 
@@ -31,6 +33,11 @@ _SAMPLE = (
     "The maximum of pages tracked for popularity and miss ratios, which are estimates for larger footprints: "
     "auto (1,048,576), exact (no maximum), or a number."
 )
+_POLICIES = (
+    "Also simulate caches with these eviction policies, a list such as lru,sieve,s3-fifo; belady is the optimum. The "
+    "trace is read once more."
+)
+_SIZES = "The sizes of these caches: 16MiB,64MiB; by default 17 sizes, from the footprint down to a 256th of it."
 _PLOT = "Also draw it: a file that ends in .svg, .png or .pdf, or a folder for a PDF of each panel."
 
 
@@ -41,6 +48,8 @@ def info(
     options: TraceOptions,
     page: Annotated[str, typer.Option("--page", metavar="SIZE", help="The page size.")] = "4KiB",
     sample: Annotated[str, typer.Option("--sample", metavar="PAGES", help=_SAMPLE)] = "auto",
+    policies: Annotated[str | None, typer.Option("--policies", metavar="NAME,NAME...", help=_POLICIES)] = None,
+    sizes: Annotated[str | None, typer.Option("--cache-sizes", metavar="SIZE,SIZE...", help=_SIZES)] = None,
     plot: Annotated[Path | None, typer.Option("--plot", metavar="PATH", help=_PLOT)] = None,
     json: AsJson = False,
 ) -> None:
@@ -49,19 +58,41 @@ def info(
         from coflash.figures import trace as trace_figures  # needs numpy, which --help does not
 
         trace_figures.check_place(plot)
+    curves = None
+    if policies is None:
+        check_effect({"--cache-sizes": sizes}, "without --policies no caches are simulated")
+    else:
+        curves = _curves(trace, options, policies, sizes, page, sample)
     with shown("reading", errors()) as report:
         found = traces.info(trace, options.settings(), report, page=page, sample=sample)
-    written = [] if plot is None else trace_figures.draw(found, plot)
+    written = [] if plot is None else trace_figures.draw(found, plot, curves)
     if json:
-        show_json(found.to_dict())
+        show_json(found.to_dict() | ({} if curves is None else {"miss_ratio_curves": curves.to_dict()}))
         return
     table = plain_table("", "")
     table.show_header = False
-    for label, text in rows(found):
+    for label, text in rows(found, curves):
         table.add_row(label, text)
     output().print(table)
     for file in written:
         output().print(str(file), markup=False, highlight=False, soft_wrap=True)
+
+
+def _curves(
+    trace: list[str], options: TraceOptions, policies: str, sizes: str | None, page: str, sample: str
+) -> MissRatioCurves:
+    if "-" in trace:
+        msg = "--policies reads the trace a second time, which the standard input cannot be: give a file"
+        raise CoflashError(msg)
+    caches = {"sizes": [] if sizes is None else _names(sizes), "page": page}
+    if sample != "auto":
+        caches["sample"] = sample
+    with shown("simulating caches", errors()) as report:
+        return traces.miss_ratio_curves(trace, _names(policies), options.settings(), report, **caches)
+
+
+def _names(listed: str) -> list[str]:
+    return [name.strip() for name in listed.split(",")]
 
 
 @app.command()

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from coflash.quantity import Unit, show
-from coflash.trace.trace_info import MissRatioCurve, TraceInfo
+from coflash.trace.trace_info import MissRatioCurves, Sampling, TraceInfo
 
 _UNITS: dict[str, Unit] = {"ns": "ns", "bytes": "bytes", "share": "share", "requests": "requests"}
 _APART = frozenset({"sampling", "popularity", "reuse", "write_growth", "course", "remarks"})
 
 
-def rows(found: TraceInfo) -> Iterator[tuple[str, str]]:
+def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tuple[str, str]]:
     """Yield a label and a text for each fact."""
     page_bytes = found.page_bytes
     yield from _facts({name: value for name, value in found.to_dict().items() if name not in _APART}, page_bytes)
@@ -24,8 +24,13 @@ def rows(found: TraceInfo) -> Iterator[tuple[str, str]]:
             yield f"{name} hottest", " · ".join(shares)
     if found.reuse is not None:
         yield "first accesses", show(found.reuse.first_share, "share")
-        yield "LRU miss ratio", _misses(found.reuse.curve, page_bytes)
-        yield "", _followed(found)
+        curve = found.reuse.curve
+        yield "LRU miss ratio", _misses(curve.cache_pages, curve.miss_ratio, page_bytes)
+        yield "", _followed(found.sampling)
+    if curves is not None:
+        for policy, ratios in curves.miss_ratio.items():
+            yield f"{policy} simulated", _misses(curves.cache_pages, ratios, page_bytes)
+        yield "", _followed(curves.sampling)
     yield "remarks", "\n".join(found.remarks) or "–"
 
 
@@ -44,24 +49,23 @@ def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Itera
             yield prefix + label, _shown(value, unit)
 
 
-def _misses(curve: MissRatioCurve, page_bytes: int) -> str:
+def _misses(sizes: list[int], ratios: list[float], page_bytes: int) -> str:
     """Show miss ratios at every fourth power of two between the smallest and the largest cache size."""
-    sizes = curve.cache_pages
     if not sizes:
         return "100 % at any size"
     first, last = (sizes[0] - 1).bit_length(), (sizes[-1] - 1).bit_length()
     texts = []
     for power in sorted({last, *range(first + (last - first) % 2, last, 2)})[-8:]:
         ratio = max((row for row, size in enumerate(sizes) if size <= 2**power), default=None)
-        missed = 1.0 if ratio is None else curve.miss_ratio[ratio]
+        missed = 1.0 if ratio is None else ratios[ratio]
         texts.append(f"{show(2**power * page_bytes, 'bytes')} {show(missed, 'share')}")
     return " · ".join(texts)
 
 
-def _followed(found: TraceInfo) -> str:
-    if found.sampling.method == "exact":
+def _followed(sampling: Sampling) -> str:
+    if sampling.method == "exact":
         return "exact: every page was followed"
-    return f"sampled: {found.sampling.pages:,} pages followed, {found.sampling.share * 100:.3g} % of all"
+    return f"sampled: {sampling.pages:,} pages followed, {sampling.share * 100:.3g} % of all"
 
 
 def _shown(value: Any, unit: Unit | None) -> str:

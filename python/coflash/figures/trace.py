@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -15,11 +15,12 @@ from coflash._core import CoflashError
 from coflash.figures.style import COLUMN_INCHES, DASHES, Format, axis_unit, picture, style, write_pictures
 from coflash.files import atomic_write
 from coflash.quantity import Unit, show
-from coflash.trace.trace_info import Distribution, TraceInfo
+from coflash.trace.trace_info import Distribution, MissRatioCurves, Sampling, TraceInfo
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Panel = Callable[["Axes", TraceInfo], None]
 FORMATS: tuple[Format, ...] = get_args(Format)
 
 _COLOURS = {"writes": palette.LINES[0], "reads": palette.LINES[1], "all": "#3a4048", "arrivals": "#3a4048"}
@@ -42,28 +43,32 @@ def check_place(place: Path) -> None:
         raise CoflashError(msg)
 
 
-def draw(info: TraceInfo, place: Path) -> list[Path]:
+def draw(info: TraceInfo, place: Path, curves: MissRatioCurves | None = None) -> list[Path]:
     """Draw a trace, and return the files.
 
     Args:
         info: The description of the trace.
+        curves: Simulated caches, which the panel of miss ratios shows beside LRU.
         place: A file that ends in .pdf, .svg or .png, for all panels; or a folder, for a PDF of each.
 
     Raises:
         CoflashError: matplotlib is missing, or the place cannot be written.
     """
+    panels: dict[str, Panel] = dict(PANELS)
+    if curves is not None:
+        panels["miss-ratio"] = lambda axes, info: _policies(axes, info, curves)
     with style():
         from matplotlib.figure import Figure
 
         ending = _format(place)
         if ending is not None:
             figure = Figure(figsize=(3 * COLUMN_INCHES, 2 * _HEIGHT_INCHES), layout="constrained")
-            for axes, panel in zip(figure.subplots(2, 3).flat, PANELS.values(), strict=True):
+            for axes, panel in zip(figure.subplots(2, 3).flat, panels.values(), strict=True):
                 _fill(axes, panel, info)
             atomic_write.write_file(place, picture(figure, ending))
             return [place]
         pictures = []
-        for name, panel in PANELS.items():
+        for name, panel in panels.items():
             figure = Figure(figsize=(COLUMN_INCHES, _HEIGHT_INCHES), layout="constrained")
             _fill(figure.add_subplot(), panel, info)
             pictures.append((f"{name}.pdf", picture(figure, "pdf")))
@@ -82,7 +87,7 @@ def _format(place: Path) -> Format | None:
     return known[ending]
 
 
-def _fill(axes: Axes, panel: Callable[[Axes, TraceInfo], None], info: TraceInfo) -> None:
+def _fill(axes: Axes, panel: Panel, info: TraceInfo) -> None:
     panel(axes, info)
     axes.grid()
     if not axes.lines:
@@ -117,10 +122,28 @@ def _misses(axes: Axes, info: TraceInfo) -> None:
         for name, ratio in ratios.items():
             if ratio is not None:
                 _line(axes, sizes, 100 * np.array([1.0 if curve.cache_pages[0] > 1 else ratio[0], *ratio]), name)
-    share = f"{info.sampling.share * 100:.3g} %"
-    sampled = "" if info.sampling.method == "exact" else f" (told from {share} of the pages)"
-    _logarithmic(axes, "bytes", f"LRU cache{sampled}")
+    _logarithmic(axes, "bytes", f"LRU cache{_sampled(info.sampling)}")
     _percent(axes, "miss ratio")
+
+
+def _policies(axes: Axes, info: TraceInfo, curves: MissRatioCurves) -> None:
+    if info.reuse is not None and info.reuse.curve.cache_pages and curves.cache_pages:
+        curve, sizes = info.reuse.curve, np.array(curves.cache_pages)
+        held = np.searchsorted(curve.cache_pages, sizes, side="right")
+        lru = np.array([1.0, *curve.miss_ratio])[held]
+        axes.plot(
+            sizes * info.page_bytes, 100 * lru, color=_COLOURS["all"], linewidth=2.2, alpha=0.35, label="LRU stack"
+        )
+        for number, (policy, ratios) in enumerate(curves.miss_ratio.items()):
+            colour, dashes = palette.LINES[number % len(palette.LINES)], DASHES[number % len(DASHES)]
+            percent = 100 * np.array(ratios)
+            axes.plot(sizes * curves.page_bytes, percent, color=colour, linestyle=dashes, linewidth=1.0, label=policy)
+    _logarithmic(axes, "bytes", f"cache{_sampled(curves.sampling)}")
+    _percent(axes, "miss ratio")
+
+
+def _sampled(sampling: Sampling) -> str:
+    return "" if sampling.method == "exact" else f" (told from {sampling.share * 100:.3g} % of the pages)"
 
 
 def _popularity(axes: Axes, info: TraceInfo) -> None:
@@ -172,7 +195,7 @@ def _course(axes: Axes, info: TraceInfo) -> None:
         axes.set_ylabel(f"throughput asked for ({unit}/s)")
 
 
-PANELS: dict[str, Callable[[Axes, TraceInfo], None]] = {
+PANELS: Mapping[str, Panel] = {
     "request-sizes": _sizes,
     "interarrival": _gaps,
     "course": _course,

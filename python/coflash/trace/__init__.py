@@ -19,7 +19,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path as FilePath
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from coflash import _core
 from coflash._core import CoflashError
@@ -28,7 +28,11 @@ from coflash.scenario import Scenario, toml_value
 from coflash.table import Table
 from coflash.trace import arrow
 from coflash.trace.frame import Frame, is_frame, kept
-from coflash.trace.trace_info import TraceInfo
+from coflash.trace.trace_info import MissRatioCurves, TraceInfo
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
 
 Progress = Callable[[str, float | None, int], None]
 Path = str | os.PathLike[str]
@@ -77,6 +81,83 @@ def info(
     if files != given:
         found["formats"] = [arrow.NAME if name == "parquet" else name for name in found["formats"]]
     return TraceInfo(found)
+
+
+def miss_ratio_curves(
+    trace: Paths,
+    policies: Iterable[str] = ("lru", "sieve", "s3-fifo"),
+    options: Options = _NO_OPTIONS,
+    progress: Progress | None = None,
+    *,
+    sizes: Iterable[str] = (),
+    page: str = "4KiB",
+    sample: int | str = 131_072,
+) -> MissRatioCurves:
+    """Simulate plain caches of several sizes under several eviction policies: their miss ratios.
+
+    Reads and writes alike take their page in; trims are left out. Nothing else of a device is simulated. The trace is
+    read once; the accesses to at most `sample` pages are kept (4 bytes each, at most 256 MiB) and given to caches that
+    are scaled down as much, after "Cache Modeling and Optimization using Miniature Simulations" (Waldspurger et al.,
+    USENIX ATC 2017). Pages are chosen by a hash of their place; misses are scaled up. `sampling` says which share it
+    was: 1 where all pages were simulated, and then the ratios are exact.
+
+    Over 12 Zipf workloads of up to 30,000 pages, each with a scan, and from 2,100 to 3,800 of them, miss ratios were off
+    by 0.005 on the average over six policies and seven cache sizes down to a 64th of 25,000 pages, by 0.013 in the worst
+    workload, and by 0.03 at most.
+
+    Args:
+        trace: Its file, or its files in order.
+        policies: Eviction policies by name (`coflash policies` lists them) with their default parameters. `belady` is
+            the optimum, which knows all accesses ahead; it takes no standard input.
+        options: How to read the trace.
+        progress: Called as for [`run`][coflash.run].
+        sizes: The sizes of the caches, such as `64MiB`. Without any, 17 sizes from the footprint down to a 256th of it.
+        page: The size of a page: a power of two of at least 512 bytes.
+        sample: The most pages that are simulated, at least 64; `auto` is 1,048,576, `exact` as many as there are.
+
+    Raises:
+        CoflashError: The trace cannot be read, there is no such policy, or a size means nothing.
+    """
+    what = {"policies": list(policies), "sizes": list(sizes), "page": page, "sample": str(sample)}
+    settings = {key: toml_value(value) for key, value in what.items()}
+    with arrow.converted(paths(trace)) as files:
+        return MissRatioCurves(_core.miss_ratio_curves(files, _settings(options), settings, progress))
+
+
+def miss_ratio(trace: Paths, policy: str, size: str, options: Options = _NO_OPTIONS, *, page: str = "4KiB") -> float:
+    """The share of accesses that miss in one plain cache: exact, as all pages are simulated.
+
+    See [`miss_ratio_curves`][coflash.trace.miss_ratio_curves].
+    """
+    curves = miss_ratio_curves(trace, [policy], options, sizes=[size], page=page, sample="exact")
+    return curves.miss_ratio[policy][0]
+
+
+def cache_hits(keys: ArrayLike, policy: str, slots: int) -> NDArray[np.bool_]:
+    """Serve accesses by a plain cache, and return which of them hit.
+
+    Args:
+        keys: What is accessed, in order, of shape (accesses,): numbers or texts of any kind.
+        policy: An eviction policy by name, or `belady`.
+        slots: How many keys the cache holds.
+
+    Returns:
+        Whether each access hits, of shape (accesses,).
+
+    Raises:
+        CoflashError: There is no such policy, or `slots` is negative.
+
+    Examples:
+        >>> coflash.trace.cache_hits(["a", "b", "a", "c", "b"], "lru", 2).tolist()
+        [False, False, True, False, False]
+    """
+    import numpy as np
+
+    if not 0 <= slots < 2**31:
+        msg = f"cache_hits: {slots} slots were given; 0 to {2**31 - 1} is allowed"
+        raise CoflashError(msg)
+    _, pages = np.unique(np.asarray(keys), return_inverse=True)
+    return _core.cache_hits(pages.astype(np.uint32).ravel(), policy, slots)
 
 
 def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from coflash.measures.record import Record
@@ -103,6 +104,18 @@ class MissRatioCurve(Record):
     miss_ratio: list[float]
     read_miss_ratio: list[float] | None
     write_miss_ratio: list[float] | None
+
+
+class MissRatioCurves(Record):
+    """The miss ratios of plain caches under several eviction policies; lists are of shape (sizes,)."""
+
+    page_bytes: int
+    accesses_pages: int
+    sampling: Sampling
+    """The pages that were simulated: all, or a sample."""
+    cache_pages: list[int]
+    miss_ratio: Mapping[str, list[float]]
+    """The share of accesses that miss, for each policy by its name."""
 
 
 class Reuse(Record):

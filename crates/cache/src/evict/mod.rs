@@ -1,21 +1,32 @@
 //! Eviction policies: one file a policy, and their contract.
 
+mod arc;
 mod bplru;
 mod cflru;
 mod clock;
 mod fab;
 mod fifo;
 mod lb_clock;
+mod lfu;
+mod lirs;
 mod lru;
 mod pt_lru;
 mod pud_lru;
+mod s3_fifo;
+mod sieve;
+mod two_q;
+mod w_tinylfu;
 
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::Policy;
+use coflash_base::{Lpn, Policy};
 
 pub use cflru::CflruConfig;
+pub use lirs::LirsConfig;
 pub use pt_lru::PtLruConfig;
+pub use s3_fifo::S3FifoConfig;
+pub use two_q::TwoQConfig;
+pub use w_tinylfu::WTinyLfuConfig;
 
 /// An eviction policy: the order in which the pages of a cache are evicted.
 ///
@@ -27,6 +38,12 @@ pub use pt_lru::PtLruConfig;
 pub trait EvictionPolicy: Policy {
     /// Create a policy for a cache of this shape, with all slots free. Without slots no hook but `victim` is called.
     fn new(config: &Self::Config, shape: Shape) -> Self;
+
+    /// A page that is not cached is about to be inserted, and [`victim`](Self::victim) is asked to make room for it. Not
+    /// called where there is room, nor for evictions ahead of need.
+    fn arriving(&mut self, lpn: Lpn) {
+        let _ = lpn;
+    }
 
     /// A page was inserted into `slot`; the table shows it already. The insertion is the page's first use: no `touched`
     /// follows for it.
@@ -46,7 +63,8 @@ pub trait EvictionPolicy: Policy {
     fn removed(&mut self, slot: SlotId, table: &SlotTable);
 
     /// The slot of the next page to evict; `None` only if no slot is occupied. A removal need not follow. Without
-    /// another hook or a change of flags in between, the answer must stay the same.
+    /// another hook or a change of flags in between, the answer must stay the same. A policy that remembers what it
+    /// evicted takes the removal of the slot named last for its eviction.
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
 
     /// Pass each slot that the policy could name as victim to `show`, once, in any order: exactly the occupied slots.
@@ -81,6 +99,13 @@ coflash_base::policy_family! { ($)
         "fab" => Fab(fab::Fab),
         "lb-clock" => LbClock(lb_clock::LbClock),
         "pud-lru" => PudLru(pud_lru::PudLru),
+        "lfu" => Lfu(lfu::Lfu),
+        "2q" => TwoQ(two_q::TwoQ),
+        "lirs" => Lirs(lirs::Lirs),
+        "arc" => Arc(arc::Arc),
+        "w-tinylfu" => WTinyLfu(w_tinylfu::WTinyLfu),
+        "s3-fifo" => S3Fifo(s3_fifo::S3Fifo),
+        "sieve" => Sieve(sieve::Sieve),
     }
 }
 
@@ -109,6 +134,7 @@ impl EvictionConfig {
 
 impl Eviction {
     coflash_base::forward_to_variant! { eviction_dispatch;
+        pub(crate) fn arriving(&mut self, lpn: Lpn);
         pub(crate) fn inserted(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn touched(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn flagged(&mut self, slot: SlotId, table: &SlotTable);

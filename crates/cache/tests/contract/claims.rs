@@ -12,7 +12,7 @@ fn access(cache: &mut Cache, page: Lpn, dirty: bool) -> bool {
         return true;
     }
     if cache.is_full() {
-        let victim = cache.victim().expect("a full cache has a victim");
+        let victim = cache.victim_for(page).expect("a full cache has a victim");
         cache.remove(victim);
     }
     cache.insert(page, dirty);

@@ -2,6 +2,7 @@
 
 mod claims;
 mod order;
+mod scan_resistant;
 
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Index, Lpn};
@@ -60,8 +61,18 @@ impl Pair {
         Self { cache, content: BTreeMap::new(), order: Order::of(name, capacity), capacity, pages }
     }
 
+    fn victim_for(&mut self, page: Lpn) -> Option<SlotId> {
+        let slot = self.cache.victim_for(page);
+        self.order.arriving(page);
+        self.is_next(slot)
+    }
+
     fn victim(&mut self) -> Option<SlotId> {
         let slot = self.cache.victim();
+        self.is_next(slot)
+    }
+
+    fn is_next(&mut self, slot: Option<SlotId>) -> Option<SlotId> {
         assert_eq!(self.cache.victim(), slot, "asked twice");
         let page = slot.map(|slot| self.cache.page_of(slot));
         assert_eq!(page, self.order.victim(), "victim");
@@ -95,7 +106,7 @@ impl Pair {
                     }
                 } else if self.capacity > 0 {
                     if self.cache.is_full() {
-                        let victim = self.victim().unwrap();
+                        let victim = self.victim_for(page).unwrap();
                         self.remove(victim);
                     }
                     let slot = self.cache.insert(page, write);

@@ -1,5 +1,6 @@
 //! The order of eviction of every policy, by search and shift: what each file says in words, done the slow way.
 
+use crate::scan_resistant::{self, Model};
 use coflash_base::Lpn;
 use coflash_cache::evict::{CflruConfig, PtLruConfig};
 use coflash_cache::{BlocksConfig, EvictionConfig};
@@ -38,6 +39,8 @@ pub(crate) enum Order {
     PtLru(PtLru),
     /// Policies that have whole blocks leave.
     Blocks(Blocks),
+    /// Policies that one pass over many pages does not empty.
+    ScanResistant(Box<dyn Model>),
 }
 
 impl Order {
@@ -55,7 +58,7 @@ impl Order {
             "fab" => Self::Blocks(Blocks::new(Kind::Fab)),
             "lb-clock" => Self::Blocks(Blocks::new(Kind::LbClock)),
             "pud-lru" => Self::Blocks(Blocks::new(Kind::PudLru)),
-            _ => panic!("{name} has no model of its order"),
+            _ => Self::ScanResistant(scan_resistant::model(name, capacity as usize)),
         }
     }
 
@@ -69,6 +72,14 @@ impl Order {
             Self::Cflru(model) => model.insert(page, dirty),
             Self::PtLru(model) => model.pages.push(Page { page, dirty, hot: false }),
             Self::Blocks(model) => model.insert(page),
+            Self::ScanResistant(model) => model.insert(page),
+        }
+    }
+
+    /// A page is about to be inserted, and a victim is asked for.
+    pub(crate) fn arriving(&mut self, page: Lpn) {
+        if let Self::ScanResistant(model) = self {
+            model.arriving(page);
         }
     }
 
@@ -89,6 +100,7 @@ impl Order {
                 model.pages.push(Page { hot: true, ..known });
             }
             Self::Blocks(model) => model.touch(page),
+            Self::ScanResistant(model) => model.touch(page),
         }
     }
 
@@ -123,6 +135,7 @@ impl Order {
                 }
             }
             Self::Blocks(model) => model.remove(page),
+            Self::ScanResistant(model) => model.remove(page),
         }
     }
 
@@ -144,6 +157,7 @@ impl Order {
             Self::Cflru(model) => model.victim(),
             Self::PtLru(model) => model.victim(),
             Self::Blocks(model) => model.victim(),
+            Self::ScanResistant(model) => model.victim(),
         }
     }
 }

@@ -61,17 +61,86 @@ struct Sized {
     misses: f64,
 }
 
-/// Miniature caches of all sizes.
+/// Caches of several sizes that see the same uses, hold no data, and count their misses.
 #[derive(Clone)]
-pub(super) struct Miniature {
+pub struct Miniature {
+    caches: Vec<Sized>,
+}
+
+impl Miniature {
+    /// Create empty caches, one for each number of slots, of pages below `pages`.
+    #[must_use]
+    pub fn new(policy: &EvictionConfig, slots: impl IntoIterator<Item = u32>, pages: usize) -> Self {
+        let cache = |slots| Sized { cache: Cache::new(policy, slots, pages), misses: 0.0 };
+        Self { caches: slots.into_iter().map(cache).collect() }
+    }
+
+    /// Read a page, or write it. Returns whether the last cache had it.
+    #[inline]
+    pub fn use_page(&mut self, page: Lpn, is_write: bool) -> bool {
+        let mut hit = false;
+        for Sized { cache, misses } in &mut self.caches {
+            let found = cache.lookup(page);
+            hit = found.is_some();
+            if let Some(slot) = found {
+                cache.touch(slot);
+                if is_write && !cache.is_dirty(slot) {
+                    cache.set_dirty(slot, true);
+                }
+                continue;
+            }
+            *misses += 1.0;
+            if cache.capacity() == 0 {
+                continue;
+            }
+            if cache.is_full() {
+                let victim = cache.victim_for(page).expect("a full cache has a victim");
+                cache.remove(victim);
+            }
+            cache.insert(page, is_write);
+        }
+        hit
+    }
+
+    /// Remove a page from all caches.
+    #[inline]
+    pub fn forget(&mut self, page: Lpn) {
+        for Sized { cache, .. } in &mut self.caches {
+            if let Some(slot) = cache.lookup(page) {
+                cache.remove(slot);
+            }
+        }
+    }
+
+    /// The misses of each cache.
+    pub fn misses(&self) -> impl Iterator<Item = f64> {
+        self.caches.iter().map(|sized| sized.misses)
+    }
+
+    /// Multiply all counts by `kept`.
+    fn fade(&mut self, kept: f64) {
+        for sized in &mut self.caches {
+            sized.misses *= kept;
+        }
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let caches: usize = self.caches.iter().map(|sized| sized.cache.heap_bytes()).sum();
+        caches + self.caches.capacity() * size_of::<Sized>()
+    }
+}
+
+/// Miniature caches of all sizes over a sample of the disk.
+#[derive(Clone)]
+pub(super) struct Sampled {
     sample: Sample,
     /// The caches from the smallest to the largest.
-    caches: Vec<Sized>,
+    pub(super) miniature: Miniature,
     /// Whether the pages are dirty.
     dirty: bool,
 }
 
-impl Miniature {
+impl Sampled {
     /// Create empty caches of one segment, two … of `segment_pages` pages each; at most 255 segments.
     pub(super) fn new(
         policy: &EvictionConfig,
@@ -83,70 +152,41 @@ impl Miniature {
         let units = segments * segment_pages / policy.unit_pages();
         let one_in = (units / UNITS_MIN).clamp(1, segments);
         let sample = Sample::new(policy.unit_pages(), one_in, disk_pages);
-        let cache = |segment: u32| {
-            let slots = ((segment * segment_pages + one_in / 2) / one_in).max(1);
-            Sized { cache: Cache::new(policy, slots, sample.pages()), misses: 0.0 }
-        };
-        Self { caches: (1..=segments).map(cache).collect(), sample, dirty }
+        let slots = |segment: u32| ((segment * segment_pages + one_in / 2) / one_in).max(1);
+        let miniature = Miniature::new(policy, (1..=segments).map(slots), sample.pages());
+        Self { sample, miniature, dirty }
     }
 
     /// Use a page, and count it if it is sampled. Returns then whether the largest cache had it.
     #[inline]
     pub(super) fn use_page(&mut self, lpn: Lpn) -> bool {
-        let Some(page) = self.sample.place_of(lpn) else { return false };
-        let mut hit = false;
-        for Sized { cache, misses } in &mut self.caches {
-            let found = cache.lookup(page);
-            hit = found.is_some();
-            if let Some(slot) = found {
-                cache.touch(slot);
-                continue;
-            }
-            *misses += 1.0;
-            if cache.is_full() {
-                let victim = cache.victim().expect("a full cache has a victim");
-                cache.remove(victim);
-            }
-            cache.insert(page, self.dirty);
-        }
-        hit
+        self.sample.place_of(lpn).is_some_and(|page| self.miniature.use_page(page, self.dirty))
     }
 
     /// Remove a page from all caches.
     #[inline]
     pub(super) fn forget(&mut self, lpn: Lpn) {
-        let Some(page) = self.sample.place_of(lpn) else { return };
-        for Sized { cache, .. } in &mut self.caches {
-            if let Some(slot) = cache.lookup(page) {
-                cache.remove(slot);
-            }
+        if let Some(page) = self.sample.place_of(lpn) {
+            self.miniature.forget(page);
         }
     }
 
     /// The hits of caches of one segment, two …, among `uses` uses. A cache could leave space unused and so act as a
     /// smaller one, so no size has fewer hits than a smaller one.
     pub(super) fn hits(&self, uses: f64) -> impl Iterator<Item = f64> {
-        self.caches.iter().scan(0.0_f64, move |most, sized| {
-            *most = most.max(uses - sized.misses * f64::from(self.sample.one_in));
+        self.miniature.misses().scan(0.0_f64, move |most, misses| {
+            *most = most.max(uses - misses * f64::from(self.sample.one_in));
             Some(*most)
         })
     }
 
-    #[cfg(test)]
-    pub(super) fn misses(&self) -> Vec<f64> {
-        self.caches.iter().map(|sized| sized.misses).collect()
-    }
-
     /// Multiply all counts by `kept`.
     pub(super) fn fade(&mut self, kept: f64) {
-        for sized in &mut self.caches {
-            sized.misses *= kept;
-        }
+        self.miniature.fade(kept);
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        let caches: usize = self.caches.iter().map(|sized| sized.cache.heap_bytes()).sum();
-        caches + self.caches.capacity() * size_of::<Sized>() + self.sample.drawn.capacity()
+        self.miniature.heap_bytes() + self.sample.drawn.capacity()
     }
 }
 

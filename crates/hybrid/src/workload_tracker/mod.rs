@@ -14,14 +14,15 @@ mod stack;
 use crate::costmodel::{Demand, HitCurve};
 use coflash_base::Lpn;
 use coflash_cache::EvictionConfig;
-use miniature::Miniature;
+pub use miniature::Miniature;
+use miniature::Sampled;
 use stack::Stack;
 
 /// Ghosts of caches of every size.
 #[derive(Clone)]
 enum Ghosts {
     Stack(Stack),
-    Miniature(Miniature),
+    Sampled(Sampled),
 }
 
 impl Ghosts {
@@ -35,7 +36,7 @@ impl Ghosts {
         if policy.is_lru_of_one_kind() {
             Self::Stack(Stack::new(segments, segment_pages, disk_pages))
         } else {
-            Self::Miniature(Miniature::new(policy, segments, segment_pages, disk_pages, dirty))
+            Self::Sampled(Sampled::new(policy, segments, segment_pages, disk_pages, dirty))
         }
     }
 
@@ -44,7 +45,7 @@ impl Ghosts {
     fn use_page(&mut self, lpn: Lpn) -> bool {
         match self {
             Self::Stack(stack) => stack.use_page(lpn),
-            Self::Miniature(miniature) => miniature.use_page(lpn),
+            Self::Sampled(sampled) => sampled.use_page(lpn),
         }
     }
 
@@ -52,7 +53,7 @@ impl Ghosts {
     fn forget(&mut self, lpn: Lpn) {
         match self {
             Self::Stack(stack) => stack.forget(lpn),
-            Self::Miniature(miniature) => miniature.forget(lpn),
+            Self::Sampled(sampled) => sampled.forget(lpn),
         }
     }
 
@@ -60,21 +61,21 @@ impl Ghosts {
     fn hits(&self, uses: f64) -> Vec<f64> {
         match self {
             Self::Stack(stack) => stack.hits().collect(),
-            Self::Miniature(miniature) => miniature.hits(uses).collect(),
+            Self::Sampled(sampled) => sampled.hits(uses).collect(),
         }
     }
 
     fn fade(&mut self, kept: f64) {
         match self {
             Self::Stack(stack) => stack.fade(kept),
-            Self::Miniature(miniature) => miniature.fade(kept),
+            Self::Sampled(sampled) => sampled.fade(kept),
         }
     }
 
     fn heap_bytes(&self) -> usize {
         match self {
             Self::Stack(stack) => stack.heap_bytes(),
-            Self::Miniature(miniature) => miniature.heap_bytes(),
+            Self::Sampled(sampled) => sampled.heap_bytes(),
         }
     }
 }

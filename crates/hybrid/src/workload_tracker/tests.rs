@@ -196,8 +196,8 @@ fn a_curve_does_not_fall_where_the_policy_does() {
     for page in [1, 2, 3, 4, 1, 2, 5, 1, 2, 3, 4, 5] {
         tracker.read(Lpn::new(page), false);
     }
-    let Ghosts::Miniature(miniature) = &tracker.reads.ghosts else { panic!("FIFO is no stack algorithm") };
-    assert_eq!(miniature.misses(), [12.0, 12.0, 9.0, 10.0]);
+    let Ghosts::Sampled(sampled) = &tracker.reads.ghosts else { panic!("FIFO is no stack algorithm") };
+    assert_eq!(sampled.miniature.misses().collect::<Vec<_>>(), [12.0, 12.0, 9.0, 10.0]);
     let curve = tracker.demand().read_hits;
     assert_eq!([0.25, 0.5, 0.75, 1.0].map(|share| curve.at(share)), [0.0, 0.0, 0.25, 0.25]);
 }

@@ -4,7 +4,7 @@ use super::WriteBack;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::Scheme;
 use crate::level::Level;
-use coflash_base::Time;
+use coflash_base::{Lpn, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
 use coflash_media::{Media, Place};
@@ -34,10 +34,12 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
     }
 
-    /// Evict a page if the cache is full. Returns the moment at which its slot is empty, if that took a program.
+    /// Evict a page if the cache has no room for page `lpn`. Returns the moment at which its slot is empty, if that
+    /// took a program.
     #[inline]
     pub(super) fn make_room<M: Media>(
         &mut self,
+        lpn: Lpn,
         after: M::When,
         start: M::When,
         media: &mut M,
@@ -48,7 +50,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         if !self.cache.is_full() {
             return Ok(None);
         }
-        let slot = self.cache.victim().expect("a full cache has a victim");
+        let slot = self.cache.victim_for(lpn).expect("a full cache has a victim");
         let page = self.cached(slot);
         if !self.cache.is_dirty(slot) && !self.below.keeps(page) {
             self.cache.orphan(slot);

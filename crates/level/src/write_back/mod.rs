@@ -201,7 +201,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         let Some(done) = below.read(page, after, &mut io)? else { return Ok(None) };
         if self.options.read_allocate && self.cache.capacity() > 0 {
             // The answer does not wait for the eviction and the fill, but both occupy the device.
-            if self.make_room(after, start, media).is_err() {
+            if self.make_room(page.lpn, after, start, media).is_err() {
                 return Ok(Some(done));
             }
             let slot = self.cache.insert(page.lpn, false);
@@ -273,7 +273,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     {
         // A sole copy that is evicted in the background counts against the bound until it is in flash.
         let waits = self.options.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
-        let written = match self.make_room(after, start, media)? {
+        let written = match self.make_room(page.lpn, after, start, media)? {
             // The evicted page was a sole copy, so there may be another.
             Some(evicted) => waits.then_some(evicted),
             None => self.clean_for_another(after, start, media)?,

@@ -35,7 +35,7 @@ use course::Windows;
 use distribution::Summary;
 use footprint::Footprint;
 use growth::{Point, Points};
-pub(crate) use pages::{Access, Pages};
+pub(crate) use pages::{Access, Pages, mix};
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
@@ -116,8 +116,16 @@ pub struct Sample(usize);
 impl Sample {
     /// 4 TiB at 4 KiB pages.
     pub const EXACT: Self = Self(1 << 30);
+    /// Enough for miniature caches.
+    pub const MINIATURE: Self = Self(1 << 17);
     /// The smallest sample.
     const PAGES_MIN: usize = 64;
+
+    /// The number of pages.
+    #[must_use]
+    pub fn pages(self) -> usize {
+        self.0
+    }
 }
 
 impl Default for Sample {
@@ -195,11 +203,7 @@ pub fn summarise(
     options: impl Into<InfoOptions>,
 ) -> Result<WorkloadInfo, WorkloadError> {
     let InfoOptions { page, sample } = options.into();
-    if page.count < 512 || !page.count.is_power_of_two() {
-        let problem = format!("{page} given, a power of two of at least 512B expected");
-        return Err(WorkloadError::Parameters { key: "page", problem });
-    }
-    let mut counters = Counters::new(page.count, sample);
+    let mut counters = Counters::new(page_bytes(page)?, sample);
     let mut batch = Vec::new();
     loop {
         source.next_batch(&mut batch)?;
@@ -210,8 +214,20 @@ pub fn summarise(
     }
 }
 
+/// The size of a page in which a trace is described.
+///
+/// # Errors
+/// No power of two of at least 512 bytes.
+pub fn page_bytes(page: Bytes) -> Result<u64, WorkloadError> {
+    if page.count >= 512 && page.count.is_power_of_two() {
+        return Ok(page.count);
+    }
+    let problem = format!("{page} was given; a power of two of at least 512B is allowed");
+    Err(WorkloadError::Parameters { key: "page", problem })
+}
+
 /// Upper limit of tracked pages per request, 256 MiB at 4 KiB: a request may be as large as a device.
-const TRACKED_PER_REQUEST_MAX: u64 = 1 << 16;
+pub(crate) const TRACKED_PER_REQUEST_MAX: u64 = 1 << 16;
 
 /// The counters of one pass.
 struct Counters {

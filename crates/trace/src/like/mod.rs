@@ -28,6 +28,7 @@ mod tests;
 
 pub use profile::{Correlations, Gaps, Profile, Sizes};
 
+use crate::info::page_bytes;
 use crate::options::TraceOptions;
 use crate::source::open;
 use coflash_base::{Bytes, Seed, Share};
@@ -103,12 +104,7 @@ pub fn config_like(source: &mut dyn Source, options: &FitOptions) -> Result<Synt
 
 /// Count in one pass.
 fn count(source: &mut dyn Source, options: &FitOptions) -> Result<Counters, WorkloadError> {
-    let page = options.page;
-    if page.count < 512 || !page.count.is_power_of_two() {
-        let problem = format!("{page} was given; a power of two of at least 512B is allowed");
-        return Err(WorkloadError::Parameters { key: "page", problem });
-    }
-    let mut counters = Counters::new(page.count);
+    let mut counters = Counters::new(page_bytes(options.page)?);
     counters.read(source)?;
     Ok(counters)
 }

@@ -1,0 +1,171 @@
+//! S3-FIFO: a small FIFO sorts out pages that are used only once; the others get into a large one with second chances
+//! (J. Yang, Y. Zhang, Z. Qiu, Y. Yue & K. V. Rashmi, "FIFO Queues are All You Need for Cache Eviction", SOSP 2023).
+//!
+//! The version is that of libCacheSim 0.3.5 with its defaults. New pages enter the small queue. If the main queue is not
+//! larger than its share, the oldest page of the small one is evicted and becomes a ghost; on the way, pages used twice
+//! or more move to the main queue. Otherwise the oldest page of the main queue is evicted; on the way, pages that were
+//! used go back to its front, with one use less. Up to 3 uses are counted. A page that arrives while it is a ghost
+//! enters the main queue. It differs from the paper's algorithm 1 in this: until the first eviction, pages for which the
+//! small queue has no room enter the main one; and a page that moves to the main queue begins there with no uses.
+//!
+//! An arriving page is a ghost no more before room is made for it. A hit counts, and moves nothing. Every hook is O(1),
+//! `victim` amortised; 10 bytes per slot, 13 per ghost and 4 per logical page.
+
+use super::EvictionPolicy;
+use crate::ghosts::Ghosts;
+use crate::shape::Shape;
+use crate::slots::{SlotId, SlotTable};
+use coflash_base::{IdVec, Lists, Lpn, Policy, Share};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Parameters of `s3-fifo`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct S3FifoConfig {
+    /// The small queue as a share of the cache, at least a page.
+    pub small_share: Share,
+    /// The number of ghosts as a share of the pages of the cache.
+    pub ghost_share: Share,
+}
+
+impl Default for S3FifoConfig {
+    fn default() -> Self {
+        Self { small_share: Share::percent(10), ghost_share: Share::percent(90) }
+    }
+}
+
+/// The uses of a page that moves from the small queue to the main one.
+const USES_TO_MOVE: u8 = 2;
+/// The most uses that are counted.
+const USES_MAX: u8 = 3;
+
+const SMALL: usize = 0;
+const MAIN: usize = 1;
+
+/// The S3-FIFO policy.
+#[derive(Clone)]
+pub struct S3Fifo {
+    /// The newest page in front.
+    queues: Lists<SlotId>,
+    queue_of: IdVec<SlotId, u8>,
+    lens: [u32; 2],
+    maxima: [u32; 2],
+    uses: IdVec<SlotId, u8>,
+    ghosts: Ghosts,
+    has_evicted: bool,
+    /// The victim, while nothing has changed.
+    named: Option<SlotId>,
+}
+
+impl S3Fifo {
+    #[inline]
+    fn push(&mut self, queue: usize, slot: SlotId) {
+        self.queues.push_front(queue as u32, slot);
+        self.queue_of[slot] = queue as u8;
+        self.lens[queue] += 1;
+    }
+
+    #[inline]
+    fn take(&mut self, slot: SlotId) {
+        self.queues.remove(slot);
+        self.lens[usize::from(self.queue_of[slot])] -= 1;
+    }
+
+    fn choose(&mut self) -> Option<SlotId> {
+        if self.lens[MAIN] <= self.maxima[MAIN] {
+            while let Some(slot) = self.queues.back(SMALL as u32) {
+                if self.uses[slot] < USES_TO_MOVE {
+                    return Some(slot);
+                }
+                self.take(slot);
+                self.push(MAIN, slot);
+                self.uses[slot] = 0;
+            }
+        }
+        loop {
+            let slot = self.queues.back(MAIN as u32)?;
+            if self.uses[slot] == 0 {
+                return Some(slot);
+            }
+            self.uses[slot] -= 1;
+            self.take(slot);
+            self.push(MAIN, slot);
+        }
+    }
+}
+
+impl Policy for S3Fifo {
+    type Config = S3FifoConfig;
+    const SUMMARY: &'static str =
+        "A small FIFO sorts out pages used only once, before a large one with second chances.";
+    const SOURCE: &'static str = "Yang, Zhang, Qiu, Yue & Rashmi, SOSP 2023; as in libCacheSim 0.3.5";
+}
+
+impl EvictionPolicy for S3Fifo {
+    fn new(config: &S3FifoConfig, shape: Shape) -> Self {
+        let slots = shape.slots;
+        let share = |share: Share| share.min(Share::ONE).of(u64::from(slots)) as u32;
+        let small = share(config.small_share).max(1).min(slots);
+        Self {
+            queues: Lists::new(2, slots),
+            queue_of: IdVec::filled(0, slots as usize),
+            lens: [0; 2],
+            maxima: [small, slots - small],
+            uses: IdVec::filled(0, slots as usize),
+            ghosts: Ghosts::new(1, share(config.ghost_share), shape),
+            has_evicted: false,
+            named: None,
+        }
+    }
+
+    #[inline]
+    fn arriving(&mut self, lpn: Lpn) {
+        self.ghosts.arriving(lpn);
+    }
+
+    #[inline]
+    fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
+        let returns = self.ghosts.arrived(table.page_of(slot)).is_some();
+        let overflows = !self.has_evicted && self.lens[SMALL] >= self.maxima[SMALL];
+        self.push(if returns || overflows { MAIN } else { SMALL }, slot);
+        self.uses[slot] = 0;
+        self.named = None;
+    }
+
+    #[inline]
+    fn touched(&mut self, slot: SlotId, _: &SlotTable) {
+        self.uses[slot] = (self.uses[slot] + 1).min(USES_MAX);
+        self.named = None;
+    }
+
+    #[inline]
+    fn removed(&mut self, slot: SlotId, table: &SlotTable) {
+        self.take(slot);
+        if self.named.take() == Some(slot) {
+            self.has_evicted = true;
+            if usize::from(self.queue_of[slot]) == SMALL {
+                self.ghosts.remember_latest(0, table.page_of(slot));
+            }
+        }
+    }
+
+    #[inline]
+    fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
+        if self.named.is_none() {
+            self.named = self.choose();
+        }
+        self.named
+    }
+
+    fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
+        self.queues.iter(SMALL as u32).chain(self.queues.iter(MAIN as u32)).for_each(show);
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.queues.heap_bytes()
+            + self.queue_of.heap_bytes()
+            + self.uses.heap_bytes()
+            + self.ghosts.heap_bytes()
+    }
+}

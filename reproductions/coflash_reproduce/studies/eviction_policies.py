@@ -1,0 +1,261 @@
+"""Eviction policies in front of flash: hits, write amplification, tail and endurance in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import coflash
+from coflash.demo import find_trace
+from coflash.measures.measure import MEASURES, P99, WAF_HOST, Measure
+from coflash.quantity import show, show_change
+from coflash.scenario import Scenario
+from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
+from coflash_reproduce.study import Finding, Hypothesis, Study, at, mean_of, shown
+
+POLICIES = tuple(
+    policy.name for family in coflash.policies() if family.key == "cache.policy" for policy in family.policies
+)
+RESIST_SCANS = ("2q", "lirs", "arc", "w-tinylfu", "s3-fifo", "sieve")
+SCHEMES = {"none": "none", "cdm": {"name": "cdm", "removable_weight": 1.0, "rewrite_stream": "gc"}}
+PGBENCH, ZIPF, SCAN, WRITES, GIVEN = "pgbench", "zipf", "zipf-scan", "zipf-writes", "given"
+WORKLOADS = {
+    PGBENCH: "pgbench (trace)",
+    ZIPF: "Zipf 0.9, half reads",
+    SCAN: "Zipf 0.9 beside a scan",
+    WRITES: "Zipf 0.9, writes only",
+    GIVEN: "given trace",
+}
+HITS = Measure("hit ratio", "share", lambda metrics: metrics.cache.hit_ratio)
+TBW = MEASURES["endurance.tbw_bytes"]
+ALIKE = 0.01
+"""The relative difference of WAF up to which two policies are as good."""
+TOGETHER = 0.9
+"""The rank correlation from which on two orders of policies are called the same."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The size of the experiments."""
+
+    blocks_per_plane: int
+    requests: int
+    seeds: int
+    with_trace: bool = True
+
+
+SCALES = {"quick": Scale(64, 100_000, 2), "full": Scale(128, 300_000, 3)}
+
+
+def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, ...]:
+    """Return the experiments: each workload under every policy, without cooperation and with CDM."""
+    scale = SCALES[scale_name]
+    demo = Scenario.load("demo").with_({"endurance.rated_cycles": 3000})
+    small = demo.with_(
+        {
+            "flash.channels": 2,
+            "flash.chips_per_channel": 2,
+            "flash.blocks_per_plane": scale.blocks_per_plane,
+            "workload.remap": "none",
+            "cache.size": "10%",
+        }
+    )
+    generator = {"name": "zipf", "exponent": 0.9}
+    found = []
+    if scale.with_trace:
+        found.append(_experiment(PGBENCH, demo.with_({"cache.size": "64MiB"}), (str(find_trace()),)))
+    if traces:
+        found.append(_experiment(GIVEN, demo.with_({"workload.remap": "modulo", "cache.size": "5%"}), traces))
+    for name, reads in ((ZIPF, "50%"), (WRITES, "0%")):
+        keys = {"generator": generator, "requests": scale.requests, "read_share": reads}
+        scenario = small.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
+        found.append(_experiment(name, scenario, seeds=scale.seeds))
+    half = {"requests": scale.requests // 2}
+    tenants: list[dict[str, Any]] = [
+        {"name": "zipf", "space": "50%", "synthetic": {**half, "generator": generator, "read_share": "50%"}},
+        {"name": "scan", "space": "50%", "synthetic": {**half, "generator": "sequential", "read_share": "100%"}},
+    ]
+    scanned = Scenario.from_dict(small.to_dict() | {"workload": {"remap": "none", "tenants": tenants}})
+    found.append(_experiment(SCAN, scanned, seeds=scale.seeds))
+    return tuple(found)
+
+
+def _experiment(name: str, scenario: Scenario, files: tuple[str, ...] = (), seeds: int = 1) -> Experiment:
+    cases = tuple(
+        Case(scheme, number, {"cache.policy": policy, "cooperation": keys})
+        for scheme, keys in SCHEMES.items()
+        for number, policy in enumerate(POLICIES)
+    )
+    return Experiment(name, WORKLOADS[name], scenario, cases, files, seeds=seeds)
+
+
+def _values(runs: Runs, name: str, scheme: str, measure: Measure) -> dict[str, float]:
+    """Return the mean of a measure under each policy."""
+    return {policy: at(runs, name, scheme, number, measure).mean or 0 for number, policy in enumerate(POLICIES)}
+
+
+def _names(runs: Runs) -> list[str]:
+    return [name for name in WORKLOADS if runs.of(name)]
+
+
+def _correlation(one: dict[str, float], other: dict[str, float]) -> float:
+    """Return the rank correlation (Spearman's) of two measures over the policies."""
+    ranks = [np.argsort(np.argsort(list(values.values()))) for values in (one, other)]
+    return float(np.corrcoef(ranks)[0, 1])
+
+
+def _hits_tell(runs: Runs) -> Finding:
+    found = {}
+    for name in _names(runs):
+        hits, waf = _values(runs, name, "none", HITS), _values(runs, name, "none", WAF_HOST)
+        found[name] = -_correlation(hits, waf)
+    numbers = "; ".join(f"{WORKLOADS[name]} {value:.2f}".replace("-", "−") for name, value in found.items())
+    return Finding(min(found.values()) >= TOGETHER, numbers)
+
+
+def _resist(runs: Runs) -> Finding:
+    hits = _values(runs, SCAN, "none", HITS)
+    found = {policy: hits[policy] - hits["lru"] for policy in RESIST_SCANS}
+    numbers = "; ".join(f"{policy} {100 * value:+.1f} points" for policy, value in found.items()).replace("-", "−")
+    return Finding(min(found.values()) > 0, f"LRU {show(hits['lru'], 'share')}; {numbers}")
+
+
+def _changes(runs: Runs, name: str) -> dict[str, float]:
+    """Return the change of WAF that CDM makes, under each policy."""
+    none, cdm = (_values(runs, name, scheme, WAF_HOST) for scheme in SCHEMES)
+    return {policy: cdm[policy] / none[policy] - 1 for policy in POLICIES}
+
+
+def _cdm_helps(runs: Runs) -> Finding:
+    found = {(name, policy): change for name in _names(runs) for policy, change in _changes(runs, name).items()}
+    (name, policy), worst = max(found.items(), key=lambda item: item[1])
+    best = min(found.values())
+    numbers = f"{show_change(best)} to {show_change(worst)} ({policy}, {WORKLOADS[name]})"
+    return Finding(worst <= ALIKE, numbers)
+
+
+def _best_stays(runs: Runs) -> Finding:
+    found, holds = [], True
+    for name in _names(runs):
+        none, cdm = (_values(runs, name, scheme, WAF_HOST) for scheme in SCHEMES)
+        best = min(none, key=lambda policy: none[policy])
+        excess = cdm[best] / min(cdm.values()) - 1
+        holds &= excess <= ALIKE
+        found.append(f"{WORKLOADS[name]}: {best}, {show_change(excess)}")
+    return Finding(holds, "; ".join(found))
+
+
+def _lines(runs: Runs, experiment: Experiment) -> Sequence[Line]:
+    """Return WAF by hit ratio: a point for each policy, a line for each scheme."""
+    lines = []
+    for scheme in SCHEMES:
+        hits, waf = (_values(runs, experiment.name, scheme, measure) for measure in (HITS, WAF_HOST))
+        points = sorted((100 * hits[policy], waf[policy]) for policy in POLICIES)
+        lines.append(Line(scheme, tuple(points)))
+    return lines
+
+
+def _table(name: str, runs: Runs) -> Grid:
+    def cell(number: int, scheme: str, measure: Measure) -> str:
+        return shown(mean_of(_runs(runs, name, scheme, number), measure), measure)
+
+    rows = tuple(
+        (policy, cell(number, "none", HITS), *(cell(number, scheme, one) for one in measured for scheme in SCHEMES))
+        for number, policy in enumerate(POLICIES)
+        for measured in ((WAF_HOST, P99, TBW),)
+        if _runs(runs, name, "none", number)
+    )
+    columns = ("policy", "hit ratio", "WAF", "WAF, cdm", "p99", "p99, cdm", "TBW", "TBW, cdm")
+    return Grid(columns, rows)
+
+
+def _runs(runs: Runs, name: str, scheme: str, number: int) -> list[Run]:
+    return [run for run in runs.of(name, scheme) if run.case.at == number]
+
+
+def _explanation(runs: Runs) -> Iterator[str]:
+    yield (
+        "A hit ratio counts reads and writes alike. Flash sees only what leaves the cache dirty, so that a policy "
+        "lowers write amplification by keeping what is written, and the block policies by what they evict together; "
+        "CDM adds what is cached clean, since GC need not copy it."
+    )
+    for name in _names(runs):
+        hits, waf = _values(runs, name, "none", HITS), _values(runs, name, "none", WAF_HOST)
+        most, least = max(hits, key=lambda policy: hits[policy]), min(waf, key=lambda policy: waf[policy])
+        change = _changes(runs, name)
+        gain = min(change, key=lambda policy: change[policy])
+        yield (
+            f"{WORKLOADS[name]}: the most hits has {most} ({show(hits[most], 'share')}, LRU "
+            f"{show(hits['lru'], 'share')}), the least WAF {least} ({waf[least]:.2f}, LRU {waf['lru']:.2f}); CDM "
+            f"changes WAF by {show_change(change['lru'])} under LRU and by {show_change(change[gain])} under {gain}."
+        )
+
+
+STUDY = Study(
+    name="eviction-policies",
+    title="Eviction policies in front of flash",
+    question="Cache policies are compared by their hits, flash devices by their write amplification. Which policy "
+    "should a cache in front of flash have: is the one with the most hits also the one that wears flash least and "
+    "answers soonest, and does it stay so if garbage collection knows what is cached (CDM)?",
+    scales={
+        "quick": "Four dies of 64 blocks, 2 seeds; the trace on the device of `demo`, once.",
+        "full": "Four dies of 128 blocks, 3 seeds; the trace on the device of `demo`, once.",
+    },
+    experiments=experiments,
+    hypotheses=(
+        Hypothesis(
+            "The order of policies by hits is that by write amplification",
+            f"a rank correlation of hit ratio and falling WAF below {TOGETHER} on some workload",
+            _hits_tell,
+        ),
+        Hypothesis(
+            "Policies that are made to resist scans have more hits than LRU beside a scan",
+            f"a hit ratio no higher than LRU's under one of {', '.join(RESIST_SCANS)}",
+            _resist,
+        ),
+        Hypothesis(
+            "CDM raises write amplification under no policy",
+            f"a WAF more than {ALIKE:.0%} above that without cooperation, under any policy on any workload",
+            _cdm_helps,
+        ),
+        Hypothesis(
+            "The policy with the least write amplification stays the best, or as good, with CDM",
+            f"a WAF more than {ALIKE:.0%} above the least with CDM, on some workload",
+            _best_stays,
+        ),
+    ),
+    explanation=lambda runs: list(_explanation(runs)),
+    exhibits=(
+        Figure(
+            "figure-1",
+            "WAF by hit ratio, a point for each policy",
+            WAF_HOST,
+            Axis("hit ratio", "%"),
+            tuple(WORKLOADS),
+            "All policies have their default parameters. Lines join the points in the order of hits.",
+            from_zero=False,
+            lines=_lines,
+        ),
+        *(
+            Exhibit(
+                f"table-{number}",
+                title,
+                lambda runs, name=name: _table(name, runs),
+                "The hit ratio is that without cooperation. TBW is what the host can write until blocks have had 3,000 "
+                "erases on average.",
+            )
+            for number, (name, title) in enumerate(WORKLOADS.items(), start=1)
+            if name != GIVEN
+        ),
+    ),
+    limits=(
+        "Default parameters; the block policies take 64 pages for a block, the number in a flash block of this device.",
+        "Pages are read and written alike: the cache takes in what is read. One size of cache for each workload.",
+        "The optimum (`belady`) is missing: it needs accesses ahead, which no device knows; "
+        "`coflash trace info --policies` draws it beside the others.",
+        "One recorded trace; `--trace FILE` adds one of your own.",
+    ),
+)
