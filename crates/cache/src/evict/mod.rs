@@ -3,6 +3,7 @@
 mod bplru;
 mod cflru;
 mod clock;
+mod external;
 mod fab;
 mod fifo;
 mod lb_clock;
@@ -12,9 +13,10 @@ mod pud_lru;
 
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::Policy;
+use coflash_base::{Misfit, Policy};
 
 pub use cflru::CflruConfig;
+pub use external::{ExternalEviction, MakeEviction};
 pub use pt_lru::PtLruConfig;
 
 /// An eviction policy: the order in which the pages of a cache are evicted.
@@ -81,10 +83,19 @@ coflash_base::policy_family! { ($)
         "fab" => Fab(fab::Fab),
         "lb-clock" => LbClock(lb_clock::LbClock),
         "pud-lru" => PudLru(pud_lru::PudLru),
+        external "external" => External(external::External),
     }
 }
 
 impl EvictionConfig {
+    /// Check that a policy from outside can be built.
+    ///
+    /// # Errors
+    /// Its code is missing.
+    pub fn check(&self) -> Result<(), Misfit> {
+        if let Self::External(external) = self { external.check() } else { Ok(()) }
+    }
+
     /// Create the policy for a cache of this shape.
     pub(crate) fn build(&self, shape: Shape) -> Eviction {
         eviction_build!(self, config => EvictionPolicy::new(config, shape))

@@ -84,6 +84,7 @@ impl Ftl {
         requirements: Requirements,
         seed: Seed,
     ) -> Result<Self, Misfit> {
+        gc.victim.check().map_err(|misfit| misfit.within("gc.victim"))?;
         let dims = Dimensions::new(geometry, config, gc, requirements)?;
         Ok(Self {
             pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
