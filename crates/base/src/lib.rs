@@ -4,6 +4,8 @@
 //! | concept | place |
 //! |---|---|
 //! | policies: a file, and a line in the list of its family | [`policy`] |
+//! | policies from outside: a scenario names their code, a run binds it | [`external`] |
+//! | expressions over named features | [`expression`] |
 //! | measures: one declaration for JSON, tables, types and documentation | [`measure`] |
 //! | errors of invalid values in a scenario | [`misfit`] |
 //! | exact sizes, durations and shares with their units | [`units`] |
@@ -13,6 +15,8 @@
 //! | the nearest match of an unknown name | [`suggest`] |
 
 pub mod amount;
+pub mod expression;
+pub mod external;
 mod forward;
 pub mod id;
 pub mod list;
@@ -27,6 +31,8 @@ pub mod suggest;
 pub mod units;
 
 pub use amount::Amount;
+pub use expression::Expression;
+pub use external::ExternalConfig;
 pub use id::{IdVec, Index, Lpn};
 pub use list::{List, Lists};
 pub use misfit::Misfit;

@@ -91,11 +91,13 @@ impl PolicyInfo {
 /// `VictimConfig` is the value in a scenario (the first of the list is the default), `Victim` the running policy, and
 /// `victim_dispatch!(victim, policy => expression)` evaluates the expression for its variant. With `, build
 /// victim_build`, `victim_build!(config, parameters => expression)` creates the policy of a configuration, and
-/// `victim_build!(config, type Policy, parameters => expression)` evaluates an expression of its type.
+/// `victim_build!(config, type Policy, parameters => expression)` evaluates an expression of its type. A last line
+/// `external "external" => External(External)` is for code from outside; it is not one of the family's names.
 #[macro_export]
 macro_rules! policy_family {
     (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident $(, build $build:ident)? {
         $first_name:literal => $first:ident($first_ty:ty), $($name:literal => $variant:ident($ty:ty),)*
+        $(external $external_name:literal => $external:ident($external_ty:ty),)?
     }) => {
         $(#[$meta])*
         #[derive(Clone)]
@@ -103,6 +105,7 @@ macro_rules! policy_family {
             #[doc = concat!("`", $first_name, "`")]
             $first($first_ty),
             $(#[doc = concat!("`", $name, "`")] $variant($ty),)*
+            $(#[doc = concat!("`", $external_name, "`")] $external($external_ty),)?
         }
 
         $(#[$meta])*
@@ -112,11 +115,13 @@ macro_rules! policy_family {
             #[doc = concat!("`", $first_name, "`")]
             $first(<$first_ty as $crate::Policy>::Config),
             $(#[doc = concat!("`", $name, "`")] $variant(<$ty as $crate::Policy>::Config),)*
+            $(#[doc = concat!("`", $external_name, "`")] $external(<$external_ty as $crate::Policy>::Config),)?
         }
 
         impl $config {
-            /// All names of the family, in the order of its list.
+            /// All names of the family, in the order of its list, without the one of external code.
             pub const NAMES: &'static [&'static str] = &[$first_name, $($name),*];
+            const ALLOWED: &'static [&'static str] = &[$first_name, $($name,)* $($external_name)?];
 
             /// The name in the scenario.
             #[must_use]
@@ -124,6 +129,7 @@ macro_rules! policy_family {
                 match self {
                     Self::$first(_) => $first_name,
                     $(Self::$variant(_) => $name,)*
+                    $(Self::$external(_) => $external_name,)?
                 }
             }
 
@@ -164,6 +170,7 @@ macro_rules! policy_family {
                 match self {
                     Self::$first(config) => Named { name: $first_name, config }.serialize(serializer),
                     $(Self::$variant(config) => Named { name: $name, config }.serialize(serializer),)*
+                    $(Self::$external(config) => Named { name: $external_name, config }.serialize(serializer),)?
                 }
             }
         }
@@ -174,17 +181,21 @@ macro_rules! policy_family {
                 impl<'de> ::serde::de::Visitor<'de> for NameOrTable {
                     type Value = $config;
                     fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
-                        write!(f, "a name ({}) or a table with one", $config::NAMES.join(", "))
+                        write!(f, "a name ({}) or a table with one", $config::ALLOWED.join(", "))
                     }
                     fn visit_str<E: ::serde::de::Error>(self, name: &str) -> Result<$config, E> {
-                        $config::by_name(name).ok_or_else(|| E::unknown_variant(name, $config::NAMES))
+                        match name {
+                            $($external_name => Ok($config::$external(Default::default())),)?
+                            _ => $config::by_name(name).ok_or_else(|| E::unknown_variant(name, $config::ALLOWED)),
+                        }
                     }
                     fn visit_map<A: ::serde::de::MapAccess<'de>>(self, map: A) -> Result<$config, A::Error> {
                         let (name, rest) = $crate::policy::split_name(map)?;
                         match name.as_str() {
                             $first_name => ::serde::Deserialize::deserialize(rest).map($config::$first),
                             $($name => ::serde::Deserialize::deserialize(rest).map($config::$variant),)*
-                            _ => Err(::serde::de::Error::unknown_variant(&name, $config::NAMES)),
+                            $($external_name => ::serde::Deserialize::deserialize(rest).map($config::$external),)?
+                            _ => Err(::serde::de::Error::unknown_variant(&name, $config::ALLOWED)),
                         }
                     }
                 }
@@ -199,9 +210,9 @@ macro_rules! policy_family {
             fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
                 ::schemars::json_schema!({
                     "oneOf": [
-                        { "enum": [$first_name, $($name),*] },
+                        { "enum": $config::ALLOWED },
                         { "type": "object", "required": ["name"],
-                          "properties": { "name": { "enum": [$first_name, $($name),*] } } },
+                          "properties": { "name": { "enum": $config::ALLOWED } } },
                     ],
                     "default": $first_name,
                 })
@@ -214,11 +225,12 @@ macro_rules! policy_family {
                 match $d self {
                     $family::$first($d policy) => $d call,
                     $($family::$variant($d policy) => $d call,)*
+                    $($family::$external($d policy) => $d call,)?
                 }
             };
         }
 
-        $crate::policy_build! { ($d) $family, $config, [$($build)?], [$first: $first_ty, $($variant: $ty,)*] }
+        $crate::policy_build! { ($d) $family, $config, [$($build)?], [$first: $first_ty, $($variant: $ty,)* $($external: $external_ty,)?] }
     };
 }
 

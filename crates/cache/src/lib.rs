@@ -22,7 +22,7 @@ pub mod slots;
 pub mod split;
 
 pub use cache::Cache;
-pub use evict::{Eviction, EvictionConfig, EvictionPolicy};
+pub use evict::{Eviction, EvictionConfig, EvictionPolicy, ExternalEviction, MakeEviction};
 pub use groups::BlocksConfig;
 pub use shape::Shape;
 pub use slots::{SlotId, SlotTable};

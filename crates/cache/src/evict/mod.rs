@@ -4,6 +4,7 @@ mod arc;
 mod bplru;
 mod cflru;
 mod clock;
+mod external;
 mod fab;
 mod fifo;
 mod lb_clock;
@@ -19,9 +20,10 @@ mod w_tinylfu;
 
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{Lpn, Policy};
+use coflash_base::{Lpn, Misfit, Policy};
 
 pub use cflru::CflruConfig;
+pub use external::{ExternalEviction, MakeEviction};
 pub use lirs::LirsConfig;
 pub use pt_lru::PtLruConfig;
 pub use s3_fifo::S3FifoConfig;
@@ -106,10 +108,19 @@ coflash_base::policy_family! { ($)
         "w-tinylfu" => WTinyLfu(w_tinylfu::WTinyLfu),
         "s3-fifo" => S3Fifo(s3_fifo::S3Fifo),
         "sieve" => Sieve(sieve::Sieve),
+        external "external" => External(external::External),
     }
 }
 
 impl EvictionConfig {
+    /// Check that a policy from outside can be built.
+    ///
+    /// # Errors
+    /// Its code is missing.
+    pub fn check(&self) -> Result<(), Misfit> {
+        if let Self::External(external) = self { external.check() } else { Ok(()) }
+    }
+
     /// Create the policy for a cache of this shape.
     pub(crate) fn build(&self, shape: Shape) -> Eviction {
         eviction_build!(self, config => EvictionPolicy::new(config, shape))

@@ -1,13 +1,14 @@
 //! Every registered policy keeps the contract: random operations from a seed, against the stupidest correct model.
 
 mod claims;
+mod external;
 mod order;
 mod scan_resistant;
 
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Index, Lpn};
 use coflash_cache::{Cache, EvictionConfig, SlotId};
-use order::{Order, config};
+use order::{EXTERNAL, Order, config};
 use std::collections::BTreeMap;
 
 /// What a controller may do with a cache.
@@ -184,7 +185,7 @@ impl Drop for OnFailure<'_> {
 
 #[test]
 fn every_policy_agrees_with_the_model() {
-    for &policy in EvictionConfig::NAMES {
+    for policy in EvictionConfig::NAMES.iter().copied().chain([EXTERNAL]) {
         for seed in 0..100 {
             let mut stream = Seed(seed).stream("contract");
             for capacity in [0, 1, 2, stream.random_range(3..20)] {

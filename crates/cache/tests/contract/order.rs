@@ -8,9 +8,15 @@ use std::num::NonZeroU16;
 
 const BLOCK_PAGES: u32 = 4;
 
+/// LRU as code from outside.
+pub(crate) const EXTERNAL: &str = "external";
+
 /// The policy of that name, with parameters that make a difference to a handful of pages.
 pub(crate) fn config(name: &str) -> EvictionConfig {
     let blocks = BlocksConfig { block_pages: NonZeroU16::new(BLOCK_PAGES as u16).unwrap() };
+    if name == EXTERNAL {
+        return crate::external::lru();
+    }
     match EvictionConfig::by_name(name).expect("a registered name") {
         EvictionConfig::Bplru(_) => EvictionConfig::Bplru(blocks),
         EvictionConfig::Fab(_) => EvictionConfig::Fab(blocks),
@@ -46,7 +52,7 @@ pub(crate) enum Order {
 impl Order {
     pub(crate) fn of(name: &str, capacity: u32) -> Self {
         match name {
-            "lru" => Self::Lru(Vec::new()),
+            "lru" | EXTERNAL => Self::Lru(Vec::new()),
             "fifo" => Self::Fifo(Vec::new()),
             "clock" => Self::Clock { ring: Vec::new(), hand: 0 },
             "cflru" => {

@@ -84,6 +84,7 @@ impl Ftl {
         requirements: Requirements,
         seed: Seed,
     ) -> Result<Self, Misfit> {
+        gc.victim.check().map_err(|misfit| misfit.within("gc.victim"))?;
         let flash = geometry;
         let geometry = &config.pools.erase_units(flash);
         let dims = Dimensions::new(flash, geometry, config, gc, requirements)?;

@@ -1,8 +1,9 @@
 //! Tests that every registered policy keeps the contract: random lives of blocks, compared with a naive model.
 
 use super::greedy::{GreedyConfig, Tie};
-use super::{Candidates, Pool, Victim, VictimConfig, d_choices::DChoicesConfig};
-use super::{greedy, windowed_greedy::WindowedGreedyConfig};
+use super::{Candidates, Pool, Score, ScoreConfig, ScoreTie};
+use super::{Victim, VictimConfig, d_choices::DChoicesConfig};
+use super::windowed_greedy::WindowedGreedyConfig;
 use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::{Scale, Weight, Weights};
@@ -137,8 +138,12 @@ impl Checked {
 
     /// The block that the policy must pick; `None` if it may pick any candidate.
     fn expected(&self) -> Option<Option<LocalBlock>> {
-        let all = self.candidates.iter();
-        let best = match &self.config {
+        let same = SCORES.iter().find(|(text, tie, _)| self.config == by_score(text, *tie));
+        let config = same.map_or_else(|| self.config.clone(), |(_, _, same)| same());
+        let gains = |c: &&Candidate| c.cost < self.pool.cost_max;
+        let only_gains = same.is_some() && self.candidates.iter().any(|c| gains(&c));
+        let all = self.candidates.iter().filter(|c| !only_gains || gains(c));
+        let best = match &config {
             _ if self.candidates.is_empty() => None,
             VictimConfig::Greedy(GreedyConfig { tie: Tie::Oldest }) => {
                 all.min_by_key(|c| (c.cost, c.cost_since))
@@ -173,23 +178,44 @@ impl Checked {
     }
 }
 
+fn by_score(text: &str, tie: ScoreTie) -> VictimConfig {
+    VictimConfig::Score(ScoreConfig { score: Score::parse(text).expect("it is an expression"), tie })
+}
+
+fn greedy(tie: Tie) -> VictimConfig {
+    VictimConfig::Greedy(GreedyConfig { tie })
+}
+
+fn named(name: &str) -> VictimConfig {
+    VictimConfig::by_name(name).expect("it is registered")
+}
+
+/// Scores that are the same as another policy, among the blocks with an invalid page if there are any.
+const SCORES: [(&str, ScoreTie, fn() -> VictimConfig); 6] = [
+    ("-u", ScoreTie::Oldest, || greedy(Tie::Oldest)),
+    ("-cost + 1 / (quiet + 2)", ScoreTie::Oldest, || greedy(Tie::Newest)),
+    ("freed * (age + 1) / cost", ScoreTie::FirstSealed, || named("cost-benefit")),
+    ("age", ScoreTie::Oldest, || named("fifo")),
+    // No score is a number, or all are the same.
+    ("log(-pages)", ScoreTie::FirstSealed, || named("fifo")),
+    ("0", ScoreTie::FirstSealed, || named("fifo")),
+];
+
 fn number<N: From<NonZeroU16>>(n: u16) -> N {
     NonZeroU16::new(n).expect("not zero").into()
 }
 
 /// Every registered policy with its default parameters, and with parameters for a small pool.
 fn configs() -> Vec<VictimConfig> {
-    let mut configs: Vec<_> = VictimConfig::NAMES
-        .iter()
-        .map(|name| VictimConfig::by_name(name).expect("it is registered"))
-        .collect();
+    let mut configs: Vec<_> = VictimConfig::NAMES.iter().map(|name| named(name)).collect();
     configs.extend([
-        VictimConfig::Greedy(GreedyConfig { tie: Tie::Newest }),
-        VictimConfig::Greedy(GreedyConfig { tie: Tie::HighestBlock }),
+        greedy(Tie::Newest),
+        greedy(Tie::HighestBlock),
         VictimConfig::WindowedGreedy(WindowedGreedyConfig { window: number(1) }),
         VictimConfig::WindowedGreedy(WindowedGreedyConfig { window: number(3) }),
         VictimConfig::DChoices(DChoicesConfig { d: number(1) }),
     ]);
+    configs.extend(SCORES.map(|(text, tie, _)| by_score(text, tie)));
     configs
 }
 
@@ -283,8 +309,7 @@ fn draws_have_the_distribution_they_should() {
     const PICKS: u32 = 20_000;
     let blocks = 8;
     let by_d = |d| VictimConfig::DChoices(DChoicesConfig { d: number(d) });
-    let random = VictimConfig::by_name("random").expect("it is registered");
-    for (config, d) in [(random, 1), (by_d(1), 1), (by_d(2), 2), (by_d(5), 5)] {
+    for (config, d) in [(named("random"), 1), (by_d(1), 1), (by_d(2), 2), (by_d(5), 5)] {
         for (block, count) in (0..blocks).zip(histogram(&config, blocks, PICKS)) {
             // The probability that the cheapest of d draws has this cost.
             let at_least = |cost: u32| (f64::from(blocks - cost) / f64::from(blocks)).powi(d);
@@ -306,7 +331,7 @@ fn many_choices_are_greedy() {
 
 #[test]
 fn the_first_registered_policy_is_greedy_and_the_default() {
-    assert_eq!(VictimConfig::default(), VictimConfig::Greedy(greedy::GreedyConfig::default()));
+    assert_eq!(VictimConfig::default(), greedy(Tie::Oldest));
 }
 
 /// With a weight above one, marked pages cost more than others but free nothing.

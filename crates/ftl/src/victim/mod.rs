@@ -5,15 +5,17 @@ use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::Scale;
 use coflash_base::seed::RandomStream;
-use coflash_base::{Index, Seed};
+use coflash_base::{Index, Misfit, Seed};
 
 #[cfg(test)]
 mod contract;
 mod cost_benefit;
 mod d_choices;
+mod external;
 mod fifo;
 mod greedy;
 mod random;
+mod score;
 mod sealed;
 mod windowed_greedy;
 
@@ -26,8 +28,13 @@ coflash_base::policy_family! { ($)
         "d-choices" => DChoices(d_choices::DChoices),
         "windowed-greedy" => WindowedGreedy(windowed_greedy::WindowedGreedy),
         "cost-benefit" => CostBenefit(cost_benefit::CostBenefit),
+        "score" => Score(score::ByScore),
+        external "external" => External(external::External),
     }
 }
+
+pub use external::{Columns, ExternalVictim, MakeVictim};
+pub use score::{Score, ScoreConfig, ScoreTie};
 
 /// The blocks of a pool, as a policy sees them.
 #[derive(Clone, Copy)]
@@ -61,8 +68,13 @@ impl Candidates<'_> {
     #[must_use]
     pub fn freed(&self, block: LocalBlock) -> u32 {
         let known = self.block(block);
-        let all = self.pages * self.scale.valid;
-        all - known.cost.min(known.valid * self.scale.valid)
+        self.whole_cost() - known.cost.min(known.valid * self.scale.valid)
+    }
+
+    /// The cost of a block whose pages are all valid and not marked.
+    #[inline(always)]
+    fn whole_cost(&self) -> u32 {
+        self.pages * self.scale.valid
     }
 
     /// The age of a block: programs of the device since it was sealed.
@@ -127,6 +139,11 @@ pub trait VictimPolicy: coflash_base::Policy {
 }
 
 impl VictimConfig {
+    /// Check that a policy from outside can be built.
+    pub(crate) fn check(&self) -> Result<(), Misfit> {
+        if let Self::External(external) = self { external.check() } else { Ok(()) }
+    }
+
     /// Create the policy for one pool.
     #[must_use]
     pub fn build(&self, pool: Pool) -> Victim {

@@ -48,6 +48,7 @@ impl<L: Cooperates> WriteBack<L, Announces> {
         logical_pages: u32,
         below: impl FnOnce(u32) -> L,
     ) -> Result<Self, Misfit> {
+        config.policy.check().map_err(|misfit| misfit.within("host_buffer.policy"))?;
         let slots = slots(config.size, "host_buffer.size", page_bytes, logical_pages)?;
         if slots == 0 {
             let problem = format!("{} holds no page of {page_bytes} bytes", config.size);
@@ -123,6 +124,7 @@ impl CacheConfig {
         logical_pages: u32,
         grants: bool,
     ) -> Result<Setting, Misfit> {
+        self.policy.check().map_err(|misfit| misfit.within("cache.policy"))?;
         Ok(Setting {
             slots: slots(self.size, "cache.size", page_bytes, logical_pages)?,
             page_bytes,

@@ -1,0 +1,81 @@
+//! Policies from outside coflash: a scenario names their code, and a run binds it.
+
+use crate::misfit::Misfit;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+/// A policy whose code is not part of coflash. `F` creates it.
+///
+/// A scenario says which code it is, so that a result does; [`bind`](Self::bind) provides the code itself, which is no
+/// part of the scenario.
+#[derive(Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, bound = "")]
+#[schemars(bound = "", rename = "External")]
+pub struct ExternalConfig<F: ?Sized> {
+    /// The name of the code: of a Python class, `module:Class`.
+    pub code: String,
+    /// The digest of its source, which makes it a part of the scenario's hash. A run fills it in.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// The parameters of the policy: keyword arguments of the class.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub parameters: BTreeMap<String, Value>,
+    #[serde(skip)]
+    make: Option<Arc<F>>,
+}
+
+impl<F: ?Sized> ExternalConfig<F> {
+    /// Provide the code that creates the policy.
+    pub fn bind(&mut self, make: Arc<F>) {
+        self.make = Some(make);
+    }
+
+    /// Check that the code is there.
+    ///
+    /// # Errors
+    /// The scenario names no code, or it was not bound.
+    pub fn check(&self) -> Result<(), Misfit> {
+        let problem = match &self.make {
+            Some(_) => return Ok(()),
+            None if self.code.is_empty() => "it must be given: \"module:Class\" for a class of Python".to_owned(),
+            None => format!("\"{}\" was given; code from outside runs where coflash.run finds it", self.code),
+        };
+        Err(Misfit::new("code", problem))
+    }
+
+    /// The code that creates the policy. Panics if it was not bound: [`check`](Self::check) tells that before.
+    #[must_use]
+    pub fn make(&self) -> &F {
+        self.make.as_deref().unwrap_or_else(|| panic!("the code of {self:?} was not bound"))
+    }
+}
+
+impl<F: ?Sized> Clone for ExternalConfig<F> {
+    fn clone(&self) -> Self {
+        let Self { code, digest, parameters, make } = self;
+        Self { code: code.clone(), digest: digest.clone(), parameters: parameters.clone(), make: make.clone() }
+    }
+}
+
+impl<F: ?Sized> Default for ExternalConfig<F> {
+    fn default() -> Self {
+        Self { code: String::new(), digest: String::new(), parameters: BTreeMap::new(), make: None }
+    }
+}
+
+/// Equal names are equal code: a digest tells versions apart.
+impl<F: ?Sized> PartialEq for ExternalConfig<F> {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.code, &self.digest, &self.parameters) == (&other.code, &other.digest, &other.parameters)
+    }
+}
+
+impl<F: ?Sized> fmt::Debug for ExternalConfig<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "external {:?}", self.code)
+    }
+}

@@ -1,0 +1,221 @@
+//! Victim policies from outside coflash: in Python, or in a crate that uses this one.
+
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
+use coflash_base::{ExternalConfig, List, Policy};
+use std::sync::Arc;
+
+/// The candidates of a pool as columns of equal length, those whose cost changed longest ago first.
+///
+/// A policy may keep the columns of a pick: they do not change.
+#[derive(Clone, Debug, Default)]
+pub struct Columns {
+    /// The number of the block in its pool.
+    pub blocks: Vec<u32>,
+    /// Its valid pages.
+    pub valid: Vec<u32>,
+    /// The pages to be copied: the valid ones, with marked pages by their weight.
+    pub cost: Vec<f64>,
+    /// The number of programs of the device when the block was sealed.
+    pub sealed_at: Vec<u64>,
+    /// Its erase count.
+    pub erases: Vec<u32>,
+    /// The number of programs of the device so far.
+    pub now: u64,
+    /// The number of data pages of a block.
+    pub pages_per_block: u32,
+}
+
+/// A victim policy from outside. One instance serves one pool.
+///
+/// Clones must pick the same blocks from then on: a warm device is cloned with its policies.
+pub trait ExternalVictim: dyn_clone::DynClone + Send + Sync {
+    /// Pick the candidate to clean, by its place in the columns; there is at least one. Called once per cleaned block.
+    /// `None` if the policy has failed: then, and from then on, the cheapest candidate is cleaned.
+    fn pick(&mut self, candidates: &Arc<Columns>) -> Option<usize>;
+
+    /// The last pick cannot be used; it counts as a failure.
+    fn refused(&mut self, problem: &str) {
+        panic!("{problem}");
+    }
+}
+
+dyn_clone::clone_trait_object!(ExternalVictim);
+
+/// Creates the policy of a pool.
+pub type MakeVictim = dyn Fn(Pool) -> Box<dyn ExternalVictim> + Send + Sync;
+
+/// A policy from outside, and the candidates of its pool.
+#[derive(Clone)]
+pub struct External {
+    policy: Box<dyn ExternalVictim>,
+    /// The candidates, those whose cost changed longest ago first.
+    quiet: List<LocalBlock>,
+    columns: Arc<Columns>,
+    /// The picks in a row that freed nothing.
+    vain: usize,
+    has_failed: bool,
+}
+
+impl Policy for External {
+    type Config = ExternalConfig<MakeVictim>;
+    const SUMMARY: &'static str = "The choice of code that is no part of coflash.";
+    const SOURCE: &'static str = "the user's";
+}
+
+impl VictimPolicy for External {
+    fn new(config: &ExternalConfig<MakeVictim>, pool: Pool) -> Self {
+        Self {
+            policy: config.make()(pool),
+            quiet: List::new(pool.blocks),
+            columns: Arc::default(),
+            vain: 0,
+            has_failed: false,
+        }
+    }
+
+    fn sealed(&mut self, block: LocalBlock, _: u32) {
+        self.quiet.push_back(block);
+    }
+
+    fn cost_changed(&mut self, block: LocalBlock, _: u32, _: u32) {
+        self.quiet.remove(block);
+        self.quiet.push_back(block);
+    }
+
+    fn removed(&mut self, block: LocalBlock, _: u32) {
+        self.quiet.remove(block);
+    }
+
+    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
+        self.quiet.front()?;
+        if Arc::get_mut(&mut self.columns).is_none() {
+            self.columns = Arc::default(); // the policy has kept the last ones
+        }
+        let columns = Arc::get_mut(&mut self.columns).expect("nobody else has it");
+        columns.fill(&self.quiet, candidates);
+        let picked = if self.has_failed { None } else { self.policy.pick(&self.columns) };
+        let picked = picked.and_then(|picked| {
+            self.check(picked).map_err(|problem| self.policy.refused(&problem)).ok().map(|()| picked)
+        });
+        self.has_failed |= picked.is_none();
+        let cost = |place: &usize| self.columns.cost[*place];
+        let cheapest = || (0..self.columns.blocks.len()).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        let picked = picked.or_else(cheapest).expect("there are candidates");
+        Some(LocalBlock::new(self.columns.blocks[picked]))
+    }
+
+    fn order(&self) -> Vec<LocalBlock> {
+        self.quiet.iter().collect()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        let Columns { blocks, valid, cost, sealed_at, erases, .. } = &*self.columns;
+        self.quiet.heap_bytes()
+            + (blocks.capacity() + valid.capacity() + erases.capacity()) * size_of::<u32>()
+            + (cost.capacity() + sealed_at.capacity()) * size_of::<u64>()
+    }
+}
+
+impl External {
+    /// Check that the pick is a candidate, and that GC gets on.
+    fn check(&mut self, picked: usize) -> Result<(), String> {
+        let Columns { valid, pages_per_block, .. } = &*self.columns;
+        let candidates = valid.len();
+        let Some(valid) = valid.get(picked) else {
+            return Err(format!("{picked} was picked; a place from 0 to {} is allowed", candidates - 1));
+        };
+        self.vain = if valid == pages_per_block { self.vain + 1 } else { 0 };
+        if self.vain <= candidates {
+            return Ok(());
+        }
+        let picks = self.vain;
+        Err(format!("{picks} picks in a row were blocks without an invalid page, which frees nothing; others have some"))
+    }
+}
+
+impl Columns {
+    fn fill(&mut self, blocks: &List<LocalBlock>, pool: Candidates<'_>) {
+        let unit = f64::from(pool.scale.valid);
+        let Self { blocks: numbers, valid, cost, sealed_at, erases, .. } = self;
+        numbers.clear();
+        numbers.extend(blocks.iter().map(LocalBlock::get));
+        let candidates = || numbers.iter().map(|&number| LocalBlock::new(number));
+        valid.clear();
+        valid.extend(candidates().map(|block| pool.block(block).valid));
+        cost.clear();
+        cost.extend(candidates().map(|block| f64::from(pool.cost(block)) / unit));
+        sealed_at.clear();
+        sealed_at.extend(candidates().map(|block| pool.now - pool.age(block)));
+        erases.clear();
+        erases.extend(candidates().map(|block| pool.erases(block)));
+        (self.now, self.pages_per_block) = (pool.now, pool.pages);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::{Block, History};
+    use crate::victim::VictimConfig;
+    use crate::weight::{Scale, Weight, Weights};
+    use coflash_base::Seed;
+
+    /// Picks the candidate at a place, and keeps what it saw.
+    #[derive(Clone)]
+    struct At(Option<usize>, Vec<Arc<Columns>>);
+
+    impl ExternalVictim for At {
+        fn pick(&mut self, candidates: &Arc<Columns>) -> Option<usize> {
+            assert!(self.1.iter().all(|kept| kept.now != candidates.now), "what was kept does not change");
+            self.1.push(candidates.clone());
+            self.0
+        }
+    }
+
+    /// Three candidates of 4 pages; block 1 changed last.
+    fn pick(at: impl Into<Option<usize>>) -> Vec<u32> {
+        let at = at.into();
+        let mut config = ExternalConfig::<MakeVictim>::default();
+        config.bind(Arc::new(move |_| Box::new(At(at, Vec::new()))));
+        let mut victim =
+            VictimConfig::External(config).build(Pool { blocks: 4, cost_max: 4, seed: Seed(0) });
+        [1, 0, 3].into_iter().for_each(|block| victim.sealed(LocalBlock::new(block), 4));
+        victim.cost_changed(LocalBlock::new(1), 4, 2);
+        let block = |valid| Block { valid, cost: valid, ..Block::ERASED };
+        let blocks = [4, 2, 0, 4].map(block);
+        let histories = [5, 3, 0, 7].map(|sealed_at| History { sealed_at, erases: 1 });
+        let scale = &Scale::new(1, Weights::all(Weight::FULL), 4);
+        (8..14)
+            .map(|now| {
+                let candidates =
+                    Candidates { blocks: &blocks, histories: &histories, scale, pages: 4, now };
+                let picked = victim.clone().pick(candidates);
+                assert_eq!(victim.pick(candidates), picked, "a clone picks the same");
+                picked.expect("there are candidates").get()
+            })
+            .collect()
+    }
+
+    #[test]
+    fn columns_are_in_the_order_of_changes() {
+        assert_eq!(pick(2), [1; 6]);
+    }
+
+    #[test]
+    fn with_a_policy_that_has_failed_the_cheapest_is_cleaned() {
+        assert_eq!(pick(None), [1; 6]);
+    }
+
+    #[test]
+    #[should_panic(expected = "4 picks in a row were blocks without an invalid page")]
+    fn a_policy_that_frees_nothing_is_refused() {
+        pick(1);
+    }
+
+    #[test]
+    #[should_panic(expected = "3 was picked; a place from 0 to 2 is allowed")]
+    fn a_place_without_a_candidate_is_refused() {
+        pick(3);
+    }
+}

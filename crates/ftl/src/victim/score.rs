@@ -1,0 +1,179 @@
+//! Score: the block with the highest value of an expression over features of the candidates.
+//!
+//! A score that is not a number counts as the lowest. A block without an invalid page is picked only if there is no other:
+//! cleaning it frees nothing, so that GC would never end with a score that prefers such blocks. Candidates are in the order in which their costs changed, so a
+//! cost change moves a block in constant time. The expression is evaluated for [`LANES`] candidates at a time:
+//! O(candidates) per pick, and nothing is allocated.
+
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
+use coflash_base::expression::{Expression, LANES, Lanes};
+use coflash_base::{List, Policy};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
+
+/// What a feature is of a candidate, given the number of candidates whose cost changed later.
+type Feature = fn(Candidates<'_>, LocalBlock, u32) -> f64;
+
+/// The features by name.
+const FEATURES: [(&str, Feature); 8] = [
+    ("u", |pool, block, _| f64::from(pool.cost(block)) / f64::from(pool.whole_cost())),
+    ("cost", |pool, block, _| f64::from(pool.cost(block)) / f64::from(pool.scale.valid)),
+    ("freed", |pool, block, _| f64::from(pool.freed(block)) / f64::from(pool.scale.valid)),
+    ("valid", |pool, block, _| f64::from(pool.block(block).valid)),
+    ("pages", |pool, _, _| f64::from(pool.pages)),
+    ("age", |pool, block, _| pool.age(block) as f64),
+    ("erases", |pool, block, _| f64::from(pool.erases(block))),
+    ("quiet", |_, _, later| f64::from(later)),
+];
+
+/// The choice among several blocks of the highest score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ScoreTie {
+    /// The block that has had its cost for longest, as in `greedy`.
+    #[default]
+    Oldest,
+    /// The block that was sealed first, as in `cost-benefit`.
+    FirstSealed,
+}
+
+/// A compiled score; its text in a scenario.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Score(Expression);
+
+impl Score {
+    /// Compile a score.
+    ///
+    /// # Errors
+    /// What is wrong with the expression; for an unknown feature, the nearest one.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Expression::parse(text, &FEATURES.map(|(name, _)| name)).map(Self)
+    }
+}
+
+impl Serialize for Score {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Score {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for Score {
+    fn schema_name() -> Cow<'static, str> {
+        "Score".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+/// Parameters of `score`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ScoreConfig {
+    /// An expression, such as `(1 - u) / (1 + u) * age`, over the features of a block: `u`, the share of its pages to be
+    /// copied, marked pages by their weight; `cost`, these pages; `freed`, the pages that cleaning it frees; `valid`, its
+    /// valid pages; `pages`, all its pages; `age`, programs of the device since it was sealed; `erases`, its erase count;
+    /// `quiet`, the candidates of its pool whose cost changed later. Operators: `+ - * / ^ < <= > >=`. Functions: `min`,
+    /// `max`, `abs`, `sqrt`, `exp`, `log`, `if(condition, then, else)`.
+    pub score: Score,
+    /// The choice among several blocks of the highest score.
+    pub tie: ScoreTie,
+}
+
+impl Default for ScoreConfig {
+    fn default() -> Self {
+        let lfs = Score::parse("(1 - u) / (1 + u) * age").expect("it has no unknown feature");
+        Self { score: lfs, tie: ScoreTie::default() }
+    }
+}
+
+/// The score policy.
+#[derive(Clone)]
+pub struct ByScore {
+    score: Expression,
+    tie: ScoreTie,
+    /// The candidates, those whose cost changed longest ago first.
+    quiet: List<LocalBlock>,
+    columns: Vec<Lanes>,
+}
+
+impl Policy for ByScore {
+    type Config = ScoreConfig;
+    const SUMMARY: &'static str = "The block with the highest score; the default is that of the log-structured file system.";
+    const SOURCE: &'static str = "the expression is the user's; the default: Rosenblum & Ousterhout 1992 (LFS)";
+}
+
+impl VictimPolicy for ByScore {
+    fn new(config: &ScoreConfig, pool: Pool) -> Self {
+        let Score(score) = config.score.clone();
+        Self { columns: score.columns(), score, tie: config.tie, quiet: List::new(pool.blocks) }
+    }
+
+    #[inline(always)]
+    fn sealed(&mut self, block: LocalBlock, _: u32) {
+        self.quiet.push_back(block);
+    }
+
+    #[inline(always)]
+    fn cost_changed(&mut self, block: LocalBlock, _: u32, _: u32) {
+        self.quiet.remove(block);
+        self.quiet.push_back(block);
+    }
+
+    #[inline(always)]
+    fn removed(&mut self, block: LocalBlock, _: u32) {
+        self.quiet.remove(block);
+    }
+
+    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
+        let Self { score, tie, quiet, columns } = self;
+        let mut later = if score.uses(FEATURES.len() - 1) { quiet.iter().count() } else { 0 } as u32;
+        let mut best: Option<(bool, f64, u64, LocalBlock)> = None;
+        let mut rest = quiet.iter();
+        let mut lanes = [LocalBlock::new(0); LANES];
+        loop {
+            let mut count = 0;
+            for (lane, block) in lanes.iter_mut().zip(&mut rest) {
+                *lane = block;
+                count += 1;
+            }
+            if count == 0 {
+                return best.map(|(.., block)| block);
+            }
+            let blocks = &lanes[..count];
+            score.evaluate(columns, |feature, values| {
+                let (_, feature) = FEATURES[feature];
+                for (index, (value, &block)) in values.iter_mut().zip(blocks).enumerate() {
+                    *value = feature(candidates, block, later.wrapping_sub(index as u32 + 1));
+                }
+            });
+            later = later.wrapping_sub(count as u32);
+            for (&block, &score) in blocks.iter().zip(&columns[0]) {
+                let score = if score.is_nan() { f64::NEG_INFINITY } else { score };
+                let gains = candidates.block(block).valid < candidates.pages;
+                let age = if *tie == ScoreTie::Oldest { 0 } else { candidates.age(block) };
+                if best.is_none_or(|(gained, highest, oldest, _)| {
+                    (gains, score, age) > (gained, highest, oldest)
+                }) {
+                    best = Some((gains, score, age, block));
+                }
+            }
+        }
+    }
+
+    fn order(&self) -> Vec<LocalBlock> {
+        self.quiet.iter().collect()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.quiet.heap_bytes() + self.columns.capacity() * size_of::<Lanes>()
+    }
+}
