@@ -1,7 +1,8 @@
 //! One job of a job file, as fio understands its options.
 
 use super::value::Amount;
-use coflash_base::{Duration, Op};
+use crate::synthetic::draw::exponential;
+use coflash_base::{Duration, Op, RandomStream};
 
 /// The directions of a job, in fio's order.
 pub(super) const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -82,8 +83,8 @@ pub(super) enum Distribution {
 pub(super) enum Seeding {
     /// `randrepeat=1`, the default: always the same; `all` with `allrandrepeat`.
     Repeat { all: bool },
-    /// `randseed`.
-    Given(u64),
+    /// `randseed`. In fio 3.33 places still repeat, unless `randrepeat=0` is given as well.
+    Given { seed: u64, repeat_places: bool },
     /// `randrepeat=0`: the scenario's seed.
     OfScenario,
 }
@@ -121,6 +122,13 @@ pub struct Pace {
     pub runtime: Option<Duration>,
     /// Time at the begin of the job whose requests are not measured in its own numbers.
     pub ramp: Duration,
+}
+
+/// Draw the gap after a request of `bytes` at a rate whose gaps are exponentially distributed.
+#[must_use]
+pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream) -> Duration {
+    let mean_ns = bytes as f64 * 1e9 / rate_bytes_per_s as f64;
+    Duration { ns: (mean_ns * exponential(stream) + 0.5) as u64 }
 }
 
 /// One job: a section of the job file, or one of its clones (`numjobs`).

@@ -39,7 +39,7 @@ mod requests;
 mod text;
 mod value;
 
-pub use job::{Job, Pace};
+pub use job::{Job, Pace, gap_of_rate};
 pub use requests::JobRequests;
 
 use crate::WorkloadError;
@@ -218,7 +218,7 @@ fn job_of(
     let rate = std::array::from_fn(|ddir: usize| o.rate[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least)));
     let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.queue_depth };
     let seeding = match (o.seed, o.repeat) {
-        (Some(seed), _) => Seeding::Given(seed),
+        (Some(seed), repeat_places) => Seeding::Given { seed, repeat_places },
         (None, true) => Seeding::Repeat { all: o.repeat_all },
         (None, false) => Seeding::OfScenario,
     };

@@ -230,8 +230,19 @@ impl Lfsr {
         let mask = taps.iter().fold(0, |mask, tap| mask | 1 << (tap - 1));
         let top = 1 << (taps[0] - 1);
         let seed = seed & ((top << 1) - 1);
-        let legal = seed != (top << 1) - 1;
-        legal.then_some(Self { bound, mask, top, seed, state: seed, drawn: 0 })
+        if seed == (top << 1) - 1 {
+            return None;
+        }
+        let mut lfsr = Self { bound, mask, top, seed, state: seed, drawn: 0 };
+        // The first number of the first round is left out, as in fio.
+        lfsr.step();
+        Some(lfsr)
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        let feedback = if self.state & 1 == 0 { self.mask } else { 0 };
+        self.state = (self.state >> 1 | self.top) ^ feedback;
     }
 
     /// Begin again.
@@ -247,8 +258,7 @@ impl Lfsr {
         }
         self.drawn += 1;
         loop {
-            let feedback = if self.state & 1 == 0 { self.mask } else { 0 };
-            self.state = (self.state >> 1 | self.top) ^ feedback;
+            self.step();
             if self.state < self.bound {
                 return Some(self.state);
             }

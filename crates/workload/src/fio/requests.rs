@@ -1,7 +1,7 @@
 //! The requests of a job, in fio's order.
 //!
-//! A *pass* goes once through the job's size; `loops`, `io_size` beyond `size` and `time_based` add passes. With
-//! `randrepeat` each pass repeats the first.
+//! A *pass* ends where no place is left: at the end of the range, or when its map of visited blocks is full. `loops`,
+//! `io_size` beyond `size` and `time_based` add passes. With `randrepeat` each pass repeats the first.
 //!
 //! Cost: one or two draws a request; with a map of visited blocks a few words of it.
 
@@ -23,8 +23,7 @@ pub struct JobRequests {
     offset: u64,
     room: u64,
     device_bytes: u64,
-    /// Bytes of a pass, and of the whole job.
-    pass_bytes: u64,
+    /// Bytes of the whole job, without its loops.
     job_bytes: u64,
     seeds: Seeds,
     draws: Draws,
@@ -177,10 +176,11 @@ impl JobRequests {
         let mut seeds = match job.seeding {
             Seeding::Repeat { all: true } => Seeds::of_number(job.number),
             Seeding::Repeat { all: false } => Seeds::new(random::DEFAULT_SEED, job.number),
-            Seeding::Given(seed) => Seeds::new(seed, job.number),
+            Seeding::Given { seed, .. } => Seeds::new(seed, job.number),
             Seeding::OfScenario => Seeds::new(seed.stream("fio").next_u64(), job.number),
         };
-        if repeated && job.kind.random {
+        let repeats_places = repeated || matches!(job.seeding, Seeding::Given { repeat_places: true, .. });
+        if repeats_places && job.kind.random {
             seeds.repeat_places(job.number);
         }
         let blocks = room / least;
@@ -245,15 +245,10 @@ impl JobRequests {
                 return refuse(problem);
             }
         }
-        // Random overwrites without a map may go on beyond the size within a pass.
-        let beyond = job.kind.random && !job.has_map && job.kind.ops[WRITE];
-        let pass_bytes = if beyond { room.max(job_bytes) } else { room };
-        let pass_bytes = if job.kind.is_trim_write() { pass_bytes.saturating_mul(2) } else { pass_bytes };
         Ok(Self {
             offset,
             room,
             device_bytes,
-            pass_bytes,
             job_bytes,
             seeds,
             draws,
@@ -264,7 +259,7 @@ impl JobRequests {
             issued: [0; 3],
             direction: READ,
             direction_until: 0,
-            until_draw: job.sequence.every,
+            until_draw: 1,
             after_flush: false,
             bytes: [0; 3],
             in_pass: 0,
@@ -314,9 +309,7 @@ impl JobRequests {
     #[inline]
     fn goes_on(&self) -> bool {
         self.job.time_based
-            || (self.in_pass < self.pass_bytes
-                && self.counted() < self.job_bytes.saturating_mul(self.job.loops)
-                && !self.has_all_requests())
+            || (self.counted() < self.job_bytes.saturating_mul(self.job.loops) && !self.has_all_requests())
     }
 
     /// End a pass; begin the next one if there is one.
