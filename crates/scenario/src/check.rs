@@ -2,6 +2,7 @@
 
 use crate::precondition::{Fill, PreconditionConfig, RandomPasses};
 use crate::read::ScenarioError;
+use crate::replay::ReplayMode;
 use crate::scenario::Scenario;
 use coflash_base::Misfit;
 use coflash_hybrid::HybridConfig;
@@ -85,6 +86,14 @@ impl Scenario {
         ] {
             if is_none {
                 return Err(Misfit::out_of_range(key, 0, "at least 1"));
+            }
+        }
+        if workload.trace.is_empty() && workload.fio.is_some() {
+            if self.replay.mode == Some(ReplayMode::Open) {
+                return Err(Misfit::new("replay.mode", "the jobs of workload.fio wait for answers: \"closed\" is allowed"));
+            }
+            if workload.repeat.is_some() {
+                return Err(Misfit::new("workload.repeat", "jobs repeat by themselves: set loops in workload.fio"));
             }
         }
         let given = workload.given();

@@ -40,6 +40,8 @@ pub struct WorkloadConfig {
     pub phases: Vec<Part>,
     /// Workloads side by side in the address space, at the same time.
     pub tenants: Vec<Part>,
+    /// A job file of fio: its jobs, with their queue depths, rates and phases.
+    pub fio: Option<String>,
     /// The generator of the reference simulator (DiskSim), draw for draw.
     pub disksim: Option<DiskSimConfig>,
     /// Treatment of addresses beyond the device.
@@ -68,6 +70,7 @@ impl WorkloadConfig {
 
     /// Whether the workload is generated and all its requests arrive at once, so that it has no times of its own.
     pub(crate) fn arrives_at_once(&self) -> bool {
+        // The jobs of a job file wait for answers.
         self.trace.is_empty()
             && self.like.is_empty()
             && self.disksim.is_none()
@@ -82,6 +85,7 @@ impl WorkloadConfig {
             ("preset", self.preset.is_some()),
             ("phases", !self.phases.is_empty()),
             ("tenants", !self.tenants.is_empty()),
+            ("fio", self.fio.is_some()),
             ("disksim", self.disksim.is_some()),
         ];
         all.into_iter().filter(|&(_, given)| given).map(|(key, _)| key).collect()
@@ -90,6 +94,10 @@ impl WorkloadConfig {
     /// The input files of a run.
     #[must_use]
     pub fn files(&self) -> &[String] {
-        if self.trace.is_empty() { &self.like } else { &self.trace }
+        match &self.fio {
+            _ if !self.trace.is_empty() => &self.trace,
+            Some(fio) => std::slice::from_ref(fio),
+            None => &self.like,
+        }
     }
 }

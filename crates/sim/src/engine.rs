@@ -36,11 +36,25 @@ use restart::Restarts;
 struct Pending {
     arrival: Time,
     op: Op,
+    owner: u16,
     /// Outstanding parts.
     parts: u32,
     latest: Time,
     /// Delay from the last part to the host.
     tail: Duration,
+}
+
+/// The answer of a request that was under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The time of the answer, and that of the request.
+    pub at: Time,
+    /// The time of the request.
+    pub arrival: Time,
+    /// The operation.
+    pub op: Op,
+    /// The loop that issued it ([`Engine::issue_for`]).
+    pub owner: u16,
 }
 
 /// Why a request was not served.
@@ -122,6 +136,7 @@ pub struct Engine<L, M> {
     meters: Meters,
     restarts: Restarts,
     erases_before: Vec<u32>,
+    owner: u16,
 }
 
 impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
@@ -152,6 +167,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             },
             restarts: Restarts::new(&scenario.restart),
             erases_before: level.erase_counts(),
+            owner: 0,
             level,
             media,
         };
@@ -177,6 +193,21 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 self.level.look_ahead(lpn, ahead);
             }
         }
+    }
+
+    /// Issue a request of a loop, which its [`Answer`] names.
+    ///
+    /// # Errors
+    /// See [`issue`](Self::issue).
+    pub(crate) fn issue_for(
+        &mut self,
+        owner: u16,
+        request: &Request,
+        arrival: Time,
+        payload: impl Payload<M>,
+    ) -> Result<Option<Time>, ServiceError<M::Error>> {
+        self.owner = owner;
+        self.issue(request, arrival, payload)
     }
 
     /// Issue a request at `arrival`; return its completion time if it is known at once. Arrivals never decrease.
@@ -216,7 +247,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             let at = self.answer(request.op, arrival, parts.latest + tail);
             return served.map(|()| Some(at));
         };
-        let pending = Pending { arrival, op: request.op, parts: parts.waiting, latest: parts.latest, tail };
+        let Self { owner, .. } = *self;
+        let Parts { waiting, latest, .. } = parts;
+        let pending = Pending { arrival, op: request.op, owner, parts: waiting, latest, tail };
         if tag as usize == self.pending.len() {
             self.pending.push(pending);
         } else {
@@ -231,7 +264,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// # Errors
     /// A failed flash operation.
     #[inline]
-    pub fn advance(&mut self, until: Time, mut answered: impl FnMut(Time)) -> Result<(), M::Error> {
+    pub fn advance(&mut self, until: Time, mut answered: impl FnMut(Answer)) -> Result<(), M::Error> {
         while let Some(at) = self.restarts.next_until(until) {
             self.advance_levels(at, &mut answered)?;
             self.restart(at)?;
@@ -240,7 +273,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     #[inline]
-    fn advance_levels(&mut self, until: Time, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
+    fn advance_levels(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
         while let Some(due) = self.level.next_due().filter(|&due| due < until) {
             self.advance_media(due, answered)?;
             self.level.pass_time(due, &mut Self::io(&mut self.media, When::at(due)))?;
@@ -249,7 +282,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     #[inline]
-    fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
+    fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
         if self.gc == GcMode::Background {
             self.advance_idly(until, answered)?;
         }
@@ -260,7 +293,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     /// Advance time to the next event, which must exist.
-    pub(crate) fn step(&mut self, mut answered: impl FnMut(Time)) -> Result<(), M::Error> {
+    pub(crate) fn step(&mut self, mut answered: impl FnMut(Answer)) -> Result<(), M::Error> {
         if let (GcMode::Background, Some(event)) = (self.gc, self.media.next_event()) {
             self.use_idle_time(event)?;
         }
@@ -288,7 +321,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Advance time to just before `until`, with garbage collection on idle dies.
     #[inline(never)]
-    fn advance_idly(&mut self, until: Time, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
+    fn advance_idly(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
         loop {
             let event = |media: &M| media.next_event().filter(|&at| at < until);
             self.use_idle_time(event(&self.media).unwrap_or(until))?;
@@ -456,7 +489,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
 
     /// Process the media's reports: completed parts of requests, and completions requested by levels.
     #[inline]
-    fn settle(&mut self, answered: &mut impl FnMut(Time)) -> Result<(), M::Error> {
+    fn settle(&mut self, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
         for index in 0..self.finished.len() {
             let Finished { tag, at } = self.finished[index];
             match tag {
@@ -471,14 +504,15 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     #[inline(always)]
-    fn end_part(&mut self, tag: u32, at: Time, answered: &mut impl FnMut(Time)) {
+    fn end_part(&mut self, tag: u32, at: Time, answered: &mut impl FnMut(Answer)) {
         let pending = &mut self.pending[tag as usize];
         pending.latest = pending.latest.max(at);
         pending.parts -= 1;
         if pending.parts == 0 {
-            let Pending { arrival, op, latest, tail, .. } = *pending;
+            let Pending { arrival, op, owner, latest, tail, .. } = *pending;
             self.vacant.push(tag);
-            answered(self.answer(op, arrival, latest + tail));
+            let at = self.answer(op, arrival, latest + tail);
+            answered(Answer { at, arrival, op, owner });
         }
     }
 

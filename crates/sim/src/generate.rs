@@ -114,6 +114,10 @@ pub fn generate(
         let problem = "it is a trace already: coflash trace convert writes it in another format".to_owned();
         return Err(ScenarioError::new("workload", problem).into());
     }
+    if scenario.workload.fio.is_some() {
+        let problem = "its jobs wait for the answers of a device, so they are no trace: run it".to_owned();
+        return Err(ScenarioError::new("workload.fio", problem).into());
+    }
     if space.count == 0 {
         return Err(ScenarioError::new("space", "0B was given; at least 1B is allowed".to_owned()).into());
     }

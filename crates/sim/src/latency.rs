@@ -61,6 +61,11 @@ impl Latency {
         self.of_some(|_| self.histogram.value_at_quantile(quantile).min(self.max))
     }
 
+    /// The smallest response time, to three digits.
+    pub(crate) fn min(&self) -> Option<u64> {
+        self.of_some(|_| self.histogram.min())
+    }
+
     pub(crate) fn max(&self) -> Option<u64> {
         self.of_some(|_| self.max)
     }

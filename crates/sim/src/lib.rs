@@ -8,6 +8,7 @@
 //! |---|---|
 //! | a run from its scenario to its result | `run.rs` |
 //! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
+//! | closed loops side by side: the jobs of a job file | `jobs.rs` |
 //! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
 //! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
 //! | throughput, endurance, energy | `device.rs` |
@@ -24,6 +25,7 @@ mod error;
 mod generate;
 mod input;
 mod inspect;
+mod jobs;
 mod latency;
 mod likeness;
 mod load;
@@ -47,6 +49,7 @@ pub use error::RunError;
 pub use generate::{Generated, generate};
 pub use input::Input;
 pub use inspect::{inspect, rewrite};
+pub use jobs::{JobReport, OpReport};
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use metrics::{Metrics, lists, sections};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};

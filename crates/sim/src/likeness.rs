@@ -5,7 +5,7 @@ use crate::error::RunError;
 use crate::generate::Generated;
 use crate::input::Inputs;
 use crate::observer::Observer;
-use crate::open_workload::OpenWorkload;
+use crate::open_workload::{OpenWorkload, Supply};
 use crate::run::on_erased_flash;
 use coflash_base::Seed;
 use coflash_base::measure::ratio;
@@ -250,7 +250,7 @@ fn replay_both(
             let source = Repeat::new(workload.source(), rounds, move || Ok(again.source()));
             let open = |_: &_, logical_pages, _: &mut dyn Observer| {
                 Ok(OpenWorkload {
-                    source: Box::new(source),
+                    supply: Supply::Requests(Box::new(source)),
                     description: String::new(),
                     inputs: Inputs::of(&[]),
                     logical_bytes: u64::from(logical_pages) * PAGE_BYTES,

@@ -3,6 +3,7 @@
 use crate::cancellable::Cancellable;
 use crate::error::RunError;
 use crate::input::Inputs;
+use crate::jobs::Jobs;
 use crate::observer::Observer;
 use coflash_base::Seed;
 use coflash_scenario::{Scenario, ScenarioError};
@@ -12,10 +13,18 @@ use coflash_workload::{Part, ReadAhead, Repeat, Source, WorkloadError};
 
 /// A workload that is ready for replay.
 pub(crate) struct OpenWorkload<'a> {
-    pub(crate) source: Box<dyn Source>,
+    pub(crate) supply: Supply,
     pub(crate) description: String,
     pub(crate) inputs: Inputs<'a>,
     pub(crate) logical_bytes: u64,
+}
+
+/// The requests of a workload.
+pub(crate) enum Supply {
+    /// Requests in one order, with times or for one closed loop.
+    Requests(Box<dyn Source>),
+    /// Closed loops side by side.
+    Jobs(Jobs),
 }
 
 impl<'a> OpenWorkload<'a> {
@@ -26,10 +35,10 @@ impl<'a> OpenWorkload<'a> {
     ) -> Result<Self, RunError> {
         let logical_bytes = u64::from(logical_pages) * scenario.flash.page_size.count;
         let mut inputs = Inputs::of(scenario.workload.files());
-        let (source, description) =
+        let (supply, description) =
             open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
         inputs.digest_files(observer)?;
-        Ok(Self { source, description, inputs, logical_bytes })
+        Ok(Self { supply, description, inputs, logical_bytes })
     }
 }
 
@@ -40,10 +49,16 @@ pub(crate) fn open_workload(
     seed: Seed,
     inputs: &Inputs<'_>,
     observer: &mut dyn Observer,
-) -> Result<(Box<dyn Source>, String), RunError> {
+) -> Result<(Supply, String), RunError> {
     let workload = &scenario.workload;
     if workload.trace.is_empty() {
-        return open_generated(scenario, logical_bytes, seed, inputs, observer);
+        if let Some(file) = &workload.fio {
+            let jobs = Jobs::open(file, logical_bytes, seed)?;
+            let description = jobs.description();
+            return Ok((Supply::Jobs(jobs), description));
+        }
+        let (source, description) = open_generated(scenario, logical_bytes, seed, inputs, observer)?;
+        return Ok((Supply::Requests(source), description));
     }
     let source = coflash_trace::open_tapped(&workload.trace, &workload.trace_options, inputs.tap())
         .map_err(|error| error.inside("trace_options"))?;
@@ -54,11 +69,12 @@ pub(crate) fn open_workload(
             return Err(ScenarioError::new("workload.repeat", problem).into());
         }
         // A signal interrupts a blocked read only on this thread, so no other thread may read the trace.
-        return Ok((Box::new(source), description));
+        return Ok((Supply::Requests(Box::new(source)), description));
     }
     let (files, options) = (workload.trace.clone(), workload.trace_options.clone());
     let open = move || coflash_trace::open(&files, &options).map_err(|error| error.inside("trace_options"));
-    Ok(repeated(scenario, source, open, description)?)
+    let (source, description) = repeated(scenario, source, open, description)?;
+    Ok((Supply::Requests(source), description))
 }
 
 /// Open the generated workload of a scenario over `space_bytes`, and describe it.

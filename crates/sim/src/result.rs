@@ -2,6 +2,7 @@
 
 use crate::engine::{Histograms, Measured};
 use crate::input::Input;
+use crate::jobs::JobReport;
 use crate::metrics::Metrics;
 use crate::series::Series;
 use coflash_scenario::Scenario;
@@ -61,6 +62,7 @@ pub struct RunResult {
     series: Series,
     erases: Vec<u32>,
     notes: Vec<String>,
+    jobs: Vec<JobReport>,
 }
 
 /// The JSON object of a result, in its order.
@@ -74,6 +76,8 @@ struct Report<'a> {
     metrics: &'a Metrics,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     notes: &'a [String],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    jobs: &'a [JobReport],
     #[serde(skip_serializing_if = "Option::is_none")]
     simulator: Option<&'a Simulator>,
 }
@@ -86,7 +90,12 @@ impl RunResult {
         simulator: Simulator,
     ) -> Self {
         let Measured { metrics, histograms, series, erases, notes } = measured;
-        Self { scenario, workload, metrics, simulator, histograms, series, erases, notes }
+        Self { scenario, workload, metrics, simulator, histograms, series, erases, notes, jobs: Vec::new() }
+    }
+
+    /// Add the reports of the jobs of the workload.
+    pub(crate) fn with_jobs(self, jobs: Vec<JobReport>) -> Self {
+        Self { jobs, ..self }
     }
 
     /// The metrics.
@@ -152,6 +161,7 @@ impl RunResult {
             workload: &self.workload,
             metrics: &self.metrics,
             notes: &self.notes,
+            jobs: &self.jobs,
             simulator,
         };
         serde_json::to_string_pretty(&report).expect("a result is plain data")

@@ -4,7 +4,7 @@ use crate::engine::{Engine, ServiceError};
 use crate::error::RunError;
 use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
-use crate::open_workload::OpenWorkload;
+use crate::open_workload::{OpenWorkload, Supply};
 use crate::precondition::precondition;
 use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
@@ -124,15 +124,22 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    let OpenWorkload { mut source, description, inputs, logical_bytes } = workload;
+    let OpenWorkload { supply, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
-    replay(scenario, &mut engine, source.as_mut(), until, observer)?;
+    let (remarks, jobs) = match supply {
+        Supply::Requests(mut source) => {
+            replay(scenario, &mut engine, source.as_mut(), until, observer)?;
+            (source.remarks(), Vec::new())
+        }
+        Supply::Jobs(mut jobs) => {
+            jobs.run(&mut engine, scenario.workload.requests_max, observer)?;
+            drain(&mut engine, until, &mut || observer.progress(Phase::Replay, None, 0))?;
+            jobs.reports()
+        }
+    };
     let wall_seconds = stopwatch.seconds();
-
-    let remarks = source.remarks();
-    drop(source);
     let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
-    Ok(engine.result(scenario, workload, wall_seconds))
+    Ok(engine.result(scenario, workload, wall_seconds).with_jobs(jobs))
 }
 
 /// Pages between two checks of the observer within a batch: long requests must not delay Ctrl-C.
@@ -187,11 +194,20 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
             )));
         }
     }
+    drain(engine, until, &mut || observer.progress(Phase::Replay, source.progress(), served))
+}
+
+/// Complete all requests, and go on until a time after them if one is given; `look` reports progress.
+fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+    engine: &mut Engine<L, M>,
+    until: Option<Time>,
+    look: &mut dyn FnMut() -> Result<(), Cancelled>,
+) -> Result<(), RunError> {
     if let Some(until) = until {
         let Ok(()) = engine.advance(until, |_| {});
     }
     loop {
-        observer.progress(Phase::Replay, source.progress(), served)?;
+        look()?;
         let Ok(more) = engine.drain(LOOK_PAGES);
         if !more {
             break;
@@ -200,7 +216,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     if engine.is_out_of_time() { Err(out_of_time()) } else { Ok(()) }
 }
 
-fn out_of_time() -> RunError {
+pub(crate) fn out_of_time() -> RunError {
     RunError::TooFar(
         "simulated time runs beyond 36 years: shorter times are needed in the trace, in timing, cache or link, or a \
          smaller replay.time_scale"
@@ -261,7 +277,7 @@ impl Issuer {
                     *now = Self::next_answer(answers, engine).max(*now);
                     *under_way -= 1;
                 }
-                let Ok(()) = engine.advance(*now, |at| answers.push(Reverse(at)));
+                let Ok(()) = engine.advance(*now, |answer| answers.push(Reverse(answer.at)));
                 if let Some(at) = engine.issue(request, *now, ())? {
                     answers.push(Reverse(at));
                 }
@@ -281,7 +297,7 @@ impl Issuer {
                 (Some(Reverse(known)), Some(event)) if *known < event => break,
                 (Some(_), None) => break,
                 (_, Some(_)) => {
-                    let Ok(()) = engine.step(|at| answers.push(Reverse(at)));
+                    let Ok(()) = engine.step(|answer| answers.push(Reverse(answer.at)));
                 }
                 (None, None) => unreachable!("a request under way has an answer to come"),
             }

@@ -17,8 +17,10 @@
 //! | phases and tenants: workloads in sequence and side by side | `parts/` |
 //! | preset workloads such as `jesd219-enterprise` | `presets/` |
 //! | DiskSim's generator, draw for draw | `disksim_generator.rs` |
+//! | job files of fio, request for request | `fio/mod.rs` |
 
 pub mod disksim_generator;
+pub mod fio;
 pub mod parts;
 pub mod presets;
 pub mod read_ahead;

@@ -41,7 +41,7 @@ fn answer(engine: &mut Engine<PlainStack, Timeline>, arrival: u64) -> u64 {
     let request = Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read };
     let known = engine.issue(&request, request.arrival, ()).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
-    let Ok(()) = engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |at| answers.push(at.ns));
+    let Ok(()) = engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |answer| answers.push(answer.at.ns));
     assert_eq!(answers.len(), 1);
     answers[0]
 }
@@ -248,7 +248,7 @@ fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
     let mut engine = Engine::new(&scenario, Script { done, asked: Vec::new() }, media);
     let mut answers: Vec<_> =
         engine.issue(&request(op, 0, 3 * PAGE), Time::ZERO, ()).expect("it fits").into_iter().collect();
-    engine.advance(Time { ns: 1_000_000_000 }, |at| answers.push(at));
+    engine.advance(Time { ns: 1_000_000_000 }, |answer| answers.push(answer.at));
     assert_eq!(answers.len(), 1, "it is answered once");
     answers[0]
 }

@@ -25,7 +25,7 @@ pub(super) fn above_zero(stream: &mut RandomStream) -> f64 {
 
 /// Draw an exponentially distributed number with mean 1: minus the logarithm of a number from 2^-53 to 1.
 #[inline]
-pub(super) fn exponential(stream: &mut RandomStream) -> f64 {
+pub(crate) fn exponential(stream: &mut RandomStream) -> f64 {
     minus_log((stream.next_u64() >> 11) + 1)
 }
 

@@ -16,7 +16,7 @@
 //! need not be a multiple of the unit.
 
 pub mod arrival;
-mod draw;
+pub(crate) mod draw;
 pub mod hot_cold;
 pub mod jesd219;
 pub mod kv_cache;

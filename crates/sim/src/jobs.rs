@@ -1,0 +1,435 @@
+//! Closed loops side by side: the jobs of a job file, each with its own queue depth, rate, think time and phase.
+//!
+//! A job is a thread of the host: it issues a request as soon as it may, and waits where it may not. It may not while its
+//! queue is full; while it is ahead of its rate (and, as in fio, until its requests under way are answered); and while it
+//! thinks. A phase begins when all jobs of the one before it have ended.
+//!
+//! Cost: a look at each job of the phase a request.
+
+use crate::engine::{Answer, Engine};
+use crate::error::RunError;
+use crate::latency::Latency;
+use crate::observer::Observer;
+use crate::run::out_of_time;
+use coflash_base::suggest::near_file;
+use coflash_base::{Duration, Seed, Time};
+use coflash_level::Level;
+use coflash_media::SimulatedMedia;
+use coflash_workload::fio::{Job, JobFile, JobRequests, Pace, gap_of_rate};
+use coflash_workload::{BATCH_REQUESTS, Op, Request, WorkloadError};
+use serde::Serialize;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
+use std::convert::Infallible;
+
+/// The jobs of a job file, ready to run.
+pub(crate) struct Jobs {
+    file: JobFile,
+    jobs: Vec<RunningJob>,
+    /// Answers to come, with the job and the request: (time, job, request's time, operation's index).
+    answers: BinaryHeap<Reverse<(Time, u16, Time, u8)>>,
+    phase: u32,
+    reports: Vec<Measured>,
+}
+
+const OPS: [Op; 4] = [Op::Read, Op::Write, Op::Trim, Op::Flush];
+
+fn index(op: Op) -> usize {
+    OPS.iter().position(|&known| known == op).expect("all operations")
+}
+
+/// Why a job does not issue its next request at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Wait {
+    No,
+    /// For the answers of all its requests, then for a time: it thinks, or is ahead of its rate.
+    Answers(Duration),
+}
+
+struct RunningJob {
+    pace: Pace,
+    phase: u32,
+    report: usize,
+    requests: JobRequests,
+    /// The next request.
+    next: Option<Request>,
+    under_way: u32,
+    issued: u64,
+    /// The time of the job's thread.
+    now: Time,
+    begin: Time,
+    wait: Wait,
+    /// By direction: when the next request is due by the rate, since the begin.
+    due: [Duration; 4],
+    rated_bytes: [u64; 4],
+    since_think: u64,
+    gaps: coflash_base::RandomStream,
+    last_answer: Time,
+    /// The job was ended by its runtime.
+    timed_out: bool,
+}
+
+/// The numbers of a report: of a job, or of a group of jobs.
+struct Measured {
+    job: usize,
+    jobs: u32,
+    begin: Time,
+    runtime: Duration,
+    ops: [(Latency, u64); 4],
+}
+
+/// The report of a job, or of a group of jobs (`group_reporting`). Its numbers leave out the ramp.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JobReport {
+    /// The name of the (first) job.
+    pub name: String,
+    /// The phase, from 0.
+    pub phase: u32,
+    /// The jobs of the report.
+    pub jobs: u32,
+    /// Requests under way at most, of each job.
+    pub queue_depth: u32,
+    /// The options of the job, as its file says them.
+    pub options: BTreeMap<String, String>,
+    /// Begin of the first of its jobs in simulated time.
+    pub begin_ns: u64,
+    /// The longest run time of its jobs, without the ramp.
+    pub runtime_ns: u64,
+    /// Reads.
+    pub read: OpReport,
+    /// Writes.
+    pub write: OpReport,
+    /// Trims.
+    pub trim: OpReport,
+    /// Flushes.
+    pub flush: OpReport,
+}
+
+/// The requests of one operation.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpReport {
+    /// Requests.
+    pub requests: u64,
+    /// Bytes.
+    pub bytes: u64,
+    /// The mean response time.
+    pub mean_ns: Option<f64>,
+    /// The standard deviation of response times.
+    pub stddev_ns: Option<f64>,
+    /// The shortest response time, to three digits.
+    pub min_ns: Option<u64>,
+    /// The longest response time.
+    pub max_ns: Option<u64>,
+    /// Requests by response time: the highest of each bucket in nanoseconds, to three digits.
+    pub histogram: Vec<(u64, u64)>,
+}
+
+impl OpReport {
+    fn of((latency, bytes): &(Latency, u64)) -> Self {
+        Self {
+            requests: latency.count(),
+            bytes: *bytes,
+            mean_ns: latency.mean(),
+            stddev_ns: latency.stddev(),
+            min_ns: latency.min(),
+            max_ns: latency.max(),
+            histogram: latency.buckets().collect(),
+        }
+    }
+}
+
+impl Jobs {
+    /// Read a job file and lay out its jobs on a device of `device_bytes`.
+    pub(crate) fn open(file: &str, device_bytes: u64, seed: Seed) -> Result<Self, WorkloadError> {
+        let mut read = |path: &std::path::Path| {
+            let text = std::fs::read_to_string(path);
+            text.map_err(|error| {
+                let near = near_file(&path.display().to_string());
+                std::io::Error::new(error.kind(), format!("{error}{near}"))
+            })
+        };
+        let file = JobFile::read(file, &mut read)?;
+        let seed = seed.child("workload");
+        let running = |(number, job): (usize, &Job)| {
+            let seed = seed.child(&number.to_string());
+            Ok(RunningJob {
+                pace: job.pace,
+                phase: job.phase,
+                report: job.report as usize,
+                requests: JobRequests::new(job, device_bytes, seed)?,
+                next: None,
+                under_way: 0,
+                issued: 0,
+                now: Time::ZERO,
+                begin: Time::ZERO,
+                wait: Wait::No,
+                due: [Duration::ZERO; 4],
+                rated_bytes: [0; 4],
+                since_think: 0,
+                gaps: seed.stream("gaps"),
+                last_answer: Time::ZERO,
+                timed_out: false,
+            })
+        };
+        let jobs = file.jobs.iter().enumerate().map(running).collect::<Result<Vec<_>, WorkloadError>>()?;
+        let mut reports: Vec<Measured> = Vec::new();
+        for (number, job) in file.jobs.iter().enumerate() {
+            match reports.get_mut(job.report as usize) {
+                Some(report) => report.jobs += 1,
+                None => reports.push(Measured {
+                    job: number,
+                    jobs: 1,
+                    begin: Time::LAST,
+                    runtime: Duration::ZERO,
+                    ops: std::array::from_fn(|_| (Latency::new(), 0)),
+                }),
+            }
+        }
+        Ok(Self { file, jobs, answers: BinaryHeap::new(), phase: 0, reports })
+    }
+
+    /// The jobs in words.
+    pub(crate) fn description(&self) -> String {
+        format!("fio: {}", self.file.description())
+    }
+
+    /// Run all jobs to their ends; at most `requests_max` requests.
+    pub(crate) fn run<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        engine: &mut Engine<L, M>,
+        requests_max: Option<u64>,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        let mut issued = 0;
+        let mut begin = Time::ZERO;
+        for phase in 0..self.file.phases() {
+            self.phase = phase;
+            self.jobs_of_phase().for_each(|job| job.start(begin));
+            loop {
+                if issued % BATCH_REQUESTS as u64 == 0 {
+                    observer.replaying(self.progress(), issued, &|| engine.so_far())?;
+                    if engine.is_out_of_time() {
+                        return Err(out_of_time());
+                    }
+                }
+                if requests_max == Some(issued) {
+                    self.jobs_of_phase().for_each(|job| job.next = None);
+                }
+                let Some((at, number)) = self.next_issue(engine) else { break };
+                if at > Time::LAST {
+                    return Err(out_of_time());
+                }
+                self.issue(number, at, engine);
+                issued += 1;
+            }
+            begin = self.jobs_of_phase().map(|job| job.end()).max().unwrap_or(begin);
+            for job in self.jobs.iter().filter(|job| job.phase == phase) {
+                let report = &mut self.reports[job.report];
+                report.begin = report.begin.min(job.begin);
+                let measured_from = (job.begin + job.pace.ramp).min(job.end());
+                report.runtime = report.runtime.max(job.end().since(measured_from));
+            }
+            if requests_max == Some(issued) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What a reader must know, and the reports of the jobs.
+    pub(crate) fn reports(&self) -> (Vec<String>, Vec<JobReport>) {
+        let report = |measured: &Measured| {
+            let job = &self.file.jobs[measured.job];
+            let [read, write, trim, flush] = std::array::from_fn(|op| OpReport::of(&measured.ops[op]));
+            let options = self.file.global.iter().chain(&job.options).cloned().collect();
+            JobReport {
+                name: job.name.clone(),
+                phase: job.phase,
+                jobs: measured.jobs,
+                queue_depth: job.pace.queue_depth,
+                options,
+                begin_ns: measured.begin.ns,
+                runtime_ns: measured.runtime.ns,
+                read,
+                write,
+                trim,
+                flush,
+            }
+        };
+        let ran = self.reports.iter().filter(|measured| measured.begin < Time::LAST);
+        (self.file.remarks.clone(), ran.map(report).collect())
+    }
+
+    fn jobs_of_phase(&mut self) -> impl Iterator<Item = &mut RunningJob> {
+        let phase = self.phase;
+        self.jobs.iter_mut().filter(move |job| job.phase == phase)
+    }
+
+    /// The finished share, where jobs end by size.
+    fn progress(&self) -> Option<f64> {
+        use coflash_workload::Source;
+        let shares = self.jobs.iter().map(|job| match job.pace.runtime {
+            _ if job.phase < self.phase => Some(1.0),
+            _ if job.phase > self.phase => Some(0.0),
+            Some(runtime) => Some((job.now.ns.saturating_sub(job.begin.ns) as f64 / runtime.ns as f64).min(1.0)),
+            None => job.requests.progress(),
+        });
+        let sum: Option<f64> = shares.sum();
+        sum.map(|sum| sum / self.jobs.len() as f64)
+    }
+
+    /// The next request of all jobs: its time and its job; `None` when all have ended. Answers before it are taken.
+    fn next_issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        engine: &mut Engine<L, M>,
+    ) -> Option<(Time, usize)> {
+        loop {
+            let phase = self.phase;
+            let ready = self.jobs.iter_mut().enumerate().filter(|(_, job)| job.phase == phase);
+            let ready = ready.filter_map(|(number, job)| Some((job.ready()?, job.issued, number)));
+            let first = ready.min();
+            let answer = self.answers.peek().map(|Reverse((at, ..))| *at);
+            // An event may bring an answer that comes before both.
+            let until = [first.map(|(at, ..)| at), answer].into_iter().flatten().min();
+            match (engine.next_event(), until) {
+                (Some(event), Some(until)) if event <= until => self.step(engine),
+                (Some(_), None) => self.step(engine),
+                _ => match (first, answer) {
+                    (Some((at, _, number)), Some(answer)) if at < answer => return Some((at, number)),
+                    (Some((at, _, number)), None) => return Some((at, number)),
+                    (_, Some(_)) => self.take_answer(),
+                    (None, None) => return None,
+                },
+            }
+        }
+    }
+
+    fn step<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(&mut self, engine: &mut Engine<L, M>) {
+        let answers = &mut self.answers;
+        let Ok(()) = engine.step(|Answer { at, arrival, op, owner }| {
+            answers.push(Reverse((at, owner, arrival, index(op) as u8)));
+        });
+    }
+
+    fn take_answer(&mut self) {
+        let Some(Reverse((at, owner, issued, op))) = self.answers.pop() else { return };
+        let job = &mut self.jobs[usize::from(owner)];
+        job.answered(at);
+        if issued >= job.begin + job.pace.ramp {
+            self.reports[job.report].ops[usize::from(op)].0.record(at.since(issued));
+        }
+    }
+
+    fn issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
+        &mut self,
+        number: usize,
+        at: Time,
+        engine: &mut Engine<L, M>,
+    ) {
+        let job = &mut self.jobs[number];
+        let request = job.next.expect("a job that is ready has a request");
+        let answers = &mut self.answers;
+        let Ok(()) = engine.advance(at, |Answer { at, arrival, op, owner }| {
+            answers.push(Reverse((at, owner, arrival, index(op) as u8)));
+        });
+        let answer = engine.issue_for(number as u16, &request, at, ());
+        if let Some(answer) = answer.expect("a job's range is on the device") {
+            answers.push(Reverse((answer, number as u16, at, index(request.op) as u8)));
+        }
+        if at >= job.begin + job.pace.ramp {
+            self.reports[job.report].ops[index(request.op)].1 += request.length;
+        }
+        job.issued(&request, at);
+    }
+}
+
+impl RunningJob {
+    /// Begin with the phase at `at`.
+    fn start(&mut self, at: Time) {
+        self.begin = at + self.pace.delay;
+        self.now = self.begin;
+        self.last_answer = self.begin;
+        self.next = self.requests.draw();
+    }
+
+    /// When the next request may be issued; `None` while that depends on answers, and at the end.
+    fn ready(&mut self) -> Option<Time> {
+        let request = self.next?;
+        if self.pace.runtime.is_some_and(|runtime| self.now >= self.begin + runtime) {
+            self.time_out();
+            return None;
+        }
+        if self.under_way == self.pace.queue_depth {
+            return None;
+        }
+        if let Wait::Answers(rest) = self.wait {
+            if self.under_way > 0 {
+                return None;
+            }
+            self.wait = Wait::No;
+            self.now = self.now + rest;
+            return self.ready();
+        }
+        let due = self.begin + self.due[index(request.op)];
+        if due <= self.now {
+            return Some(self.now);
+        }
+        if self.pace.runtime.is_some_and(|runtime| due >= self.begin + runtime) {
+            self.time_out();
+            return None;
+        }
+        // Ahead of the rate.
+        if self.pace.waits_for_answers && self.under_way > 0 {
+            self.wait = Wait::Answers(Duration::ZERO);
+            return None;
+        }
+        Some(due)
+    }
+
+    fn time_out(&mut self) {
+        self.next = None;
+        self.timed_out = true;
+    }
+
+    fn answered(&mut self, at: Time) {
+        // A thread that waits goes on with the answer; another one takes it when it comes to that.
+        if self.under_way == self.pace.queue_depth || self.wait != Wait::No {
+            self.now = self.now.max(at);
+        }
+        self.under_way -= 1;
+        self.last_answer = self.last_answer.max(at);
+    }
+
+    /// Go on to the next request after one that was issued.
+    fn issued(&mut self, request: &Request, at: Time) {
+        let op = index(request.op);
+        self.now = at;
+        self.under_way += 1;
+        self.issued += 1;
+        if let Some(&rate @ 1..) = self.pace.rate_bytes_per_s.get(op) {
+            self.rated_bytes[op] += request.length;
+            self.due[op] = if self.pace.is_poisson {
+                self.due[op] + gap_of_rate(rate, request.length, &mut self.gaps)
+            } else {
+                let ns = u128::from(self.rated_bytes[op]) * 1_000_000_000 / u128::from(rate);
+                Duration { ns: u64::try_from(ns).unwrap_or(Time::LAST.ns) }
+            };
+        }
+        if request.op != Op::Flush && self.pace.think > Duration::ZERO {
+            self.since_think += 1;
+            if self.since_think == self.pace.think_requests {
+                self.since_think = 0;
+                self.wait = Wait::Answers(self.pace.think);
+            }
+        }
+        self.next = self.requests.draw();
+    }
+
+    /// The end of the job: its last answer, or the end of its time.
+    fn end(&self) -> Time {
+        match self.pace.runtime {
+            Some(runtime) if self.timed_out => self.last_answer.max(self.begin + runtime),
+            _ => self.last_answer,
+        }
+    }
+}

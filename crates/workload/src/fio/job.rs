@@ -1,0 +1,207 @@
+//! One job of a job file, as fio understands its options.
+
+use super::value::Amount;
+use crate::synthetic::draw::exponential;
+use coflash_base::{Duration, Op, RandomStream};
+
+/// The directions of a job, in fio's order.
+pub(super) const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
+pub(super) const READ: usize = 0;
+pub(super) const WRITE: usize = 1;
+pub(super) const TRIM: usize = 2;
+
+/// The operations of a job and their order (`rw`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Kind {
+    pub(super) name: &'static str,
+    /// Reads, writes, trims.
+    pub(super) ops: [bool; 3],
+    pub(super) random: bool,
+}
+
+const fn kind(name: &'static str, ops: [bool; 3], random: bool) -> Kind {
+    Kind { name, ops, random }
+}
+
+/// All values of `rw`; aliases last.
+pub(super) const KINDS: [Kind; 11] = [
+    kind("read", [true, false, false], false),
+    kind("write", [false, true, false], false),
+    kind("trim", [false, false, true], false),
+    kind("rw", [true, true, false], false),
+    kind("trimwrite", [false, true, true], false),
+    kind("randread", [true, false, false], true),
+    kind("randwrite", [false, true, false], true),
+    kind("randtrim", [false, false, true], true),
+    kind("randrw", [true, true, false], true),
+    kind("randtrimwrite", [false, true, true], true),
+    kind("readwrite", [true, true, false], false),
+];
+
+impl Kind {
+    pub(super) fn is_mixed(self) -> bool {
+        self.ops[READ] && self.ops[WRITE]
+    }
+
+    pub(super) fn is_trim_write(self) -> bool {
+        self.ops[TRIM] && self.ops[WRITE]
+    }
+}
+
+/// The sizes of one direction.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Sizes {
+    pub(super) least: u64,
+    pub(super) most: u64,
+    /// Sizes and their percentages, the rarest first; empty for a range.
+    pub(super) split: Vec<(u64, u32)>,
+}
+
+/// The generator of places and sizes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Generator {
+    Tausworthe,
+    Tausworthe64,
+    Lfsr,
+}
+
+/// The distribution of random places.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Distribution {
+    Random,
+    Zipf { theta: f64, center: Option<f64> },
+    Pareto { h: f64, center: Option<f64> },
+    Normal { deviation: f64, center: Option<f64> },
+    /// For each direction: percentages of draws and of the space.
+    Zoned([Vec<(u32, u32)>; 3]),
+    /// For each direction: percentages of draws, and bytes.
+    ZonedAbs([Vec<(u32, u64)>; 3]),
+}
+
+/// What the seeds depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Seeding {
+    /// `randrepeat=1`, the default: always the same; `all` with `allrandrepeat`.
+    Repeat { all: bool },
+    /// `randseed`. In fio 3.33 places still repeat, unless `randrepeat=0` is given as well.
+    Given { seed: u64, repeat_places: bool },
+    /// `randrepeat=0`: the scenario's seed.
+    OfScenario,
+}
+
+/// Where in the space a sequential request goes after another (`rw=write:4k`, `rw=randread:8`, `rw_sequencer`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sequence {
+    /// Every so many requests a new place is drawn.
+    pub(super) every: u32,
+    /// Bytes left out between two sequential requests; negative for backwards.
+    pub(super) step: i64,
+    /// Whether requests between two draws repeat the place instead of going on behind it.
+    pub(super) identical: bool,
+}
+
+/// When a job issues its requests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Requests under way at most.
+    pub queue_depth: u32,
+    /// Bytes a second of reads, writes and trims; 0 without a limit.
+    pub rate_bytes_per_s: [u64; 3],
+    /// With a rate: whether gaps are exponentially distributed (`rate_process=poisson`) rather than constant.
+    pub is_poisson: bool,
+    /// With a rate: whether requests wait for the answers of all earlier ones when the job is ahead of its rate, as in
+    /// fio's default `io_submit_mode=inline`.
+    pub waits_for_answers: bool,
+    /// Time without requests after every `think_requests`, once all of them are answered.
+    pub think: Duration,
+    /// Requests between two such times.
+    pub think_requests: u64,
+    /// Time from the begin of the phase to the begin of the job.
+    pub delay: Duration,
+    /// Time after which the job issues no more requests.
+    pub runtime: Option<Duration>,
+    /// Time at the begin of the job whose requests are not measured in its own numbers.
+    pub ramp: Duration,
+}
+
+/// Draw the gap after a request of `bytes` at a rate whose gaps are exponentially distributed.
+#[must_use]
+pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream) -> Duration {
+    let mean_ns = bytes as f64 * 1e9 / rate_bytes_per_s as f64;
+    Duration { ns: (mean_ns * exponential(stream) + 0.5) as u64 }
+}
+
+/// One job: a section of the job file, or one of its clones (`numjobs`).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// The name of its section.
+    pub name: String,
+    /// The phase, from 0: a job with `stonewall` begins a new one.
+    pub phase: u32,
+    /// The group of jobs whose numbers are reported as one (`group_reporting`); without it each job is one.
+    pub report: u32,
+    /// When it issues requests.
+    pub pace: Pace,
+    /// Its options, as the job file says them: (name, value).
+    pub options: Vec<(String, String)>,
+    /// Its number among all jobs, from 1: seeds depend on it.
+    pub(super) number: u32,
+    /// Its number among the clones of its section, from 0.
+    pub(super) clone: u32,
+    /// The name of its file: the seed of skewed distributions depends on it, as in fio.
+    pub(super) file_name: String,
+    pub(super) kind: Kind,
+    pub(super) read_percent: u32,
+    pub(super) sequence: Sequence,
+    pub(super) sizes: [Sizes; 3],
+    pub(super) sizes_by_order: bool,
+    pub(super) unaligned: bool,
+    pub(super) align: [u64; 3],
+    pub(super) size: Option<Amount>,
+    pub(super) io_size: Option<Amount>,
+    pub(super) offset: Amount,
+    pub(super) offset_increment: Amount,
+    pub(super) offset_align: Option<u64>,
+    pub(super) loops: u64,
+    pub(super) time_based: bool,
+    pub(super) requests_max: Option<u64>,
+    pub(super) generator: Option<Generator>,
+    pub(super) has_map: bool,
+    pub(super) distribution: Distribution,
+    pub(super) random_percent: [u32; 3],
+    pub(super) seeding: Seeding,
+    pub(super) flush_every: u64,
+    pub(super) flush_at_end: bool,
+    /// Where the section begins, for errors.
+    pub(super) place: String,
+}
+
+impl Job {
+    /// The job in a few words: `randwrite of 4096 bytes, depth 32`.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let direction = (0..3).find(|&ddir| self.kind.ops[ddir]).unwrap_or(WRITE);
+        let Sizes { least, most, .. } = self.sizes[direction];
+        let size = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        let law = match self.distribution {
+            _ if !self.kind.random => "",
+            Distribution::Random if self.has_map => ", each block once",
+            Distribution::Random => "",
+            Distribution::Zipf { .. } => ", fio-zipf",
+            Distribution::Pareto { .. } => ", pareto",
+            Distribution::Normal { .. } => ", normal",
+            Distribution::Zoned(_) | Distribution::ZonedAbs(_) => ", zoned",
+        };
+        format!("{}: {} of {size} bytes{law}, depth {}", self.name, self.kind.name, self.pace.queue_depth)
+    }
+
+    /// The smallest size of all directions.
+    pub(super) fn least_size(&self) -> u64 {
+        self.sizes.iter().map(|sizes| sizes.least).min().expect("three directions")
+    }
+
+    /// The largest size of all directions.
+    pub(super) fn most_size(&self) -> u64 {
+        self.sizes.iter().map(|sizes| sizes.most).max().expect("three directions")
+    }
+}

@@ -1,0 +1,271 @@
+//! Job files of fio as workloads: the same requests, in the same order, as fio 3.33 makes them.
+//!
+//! ```ini
+//! [global]
+//! bs=4k
+//! iodepth=32
+//! ioengine=libaio
+//!
+//! [fill]                      ; first write the device once ...
+//! rw=write
+//!
+//! [churn]                     ; ... then two jobs side by side overwrite half of it
+//! stonewall
+//! rw=randwrite
+//! norandommap
+//! size=50%
+//! numjobs=2
+//! ```
+//!
+//! | concept | place |
+//! |---|---|
+//! | the text: sections, comments, includes | `text.rs` |
+//! | values and units | `value.rs` |
+//! | the options: honoured, without effect, refused | `options.rs` |
+//! | a job and its pace | `job.rs` |
+//! | a job's requests | `requests.rs` |
+//! | … random numbers and seeds, the map of visited blocks, skewed distributions | `random.rs`, `map.rs`, `place.rs` |
+//!
+//! A job is a [`Source`](crate::Source) without times: [`Pace`] says when its requests are issued, which depends on answers.
+//!
+//! Source: fio 3.33 (documentation; its algorithms; its iologs, against which the tests compare).
+
+mod job;
+mod map;
+mod options;
+mod place;
+mod random;
+mod requests;
+mod text;
+mod value;
+
+pub use job::{Job, Pace, gap_of_rate};
+pub use requests::JobRequests;
+
+use crate::WorkloadError;
+use job::{Generator, Seeding, Sizes};
+use options::Options;
+use std::path::Path;
+use text::Section;
+
+/// The jobs of a job file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobFile {
+    /// The jobs in the order of the file, clones included.
+    pub jobs: Vec<Job>,
+    /// What a reader of the results must know: options without effect, assumptions.
+    pub remarks: Vec<String>,
+    /// The options of the `global` sections: (name, value).
+    pub global: Vec<(String, String)>,
+}
+
+/// All jobs hold a batch of requests in memory.
+const JOBS_MAX: usize = 4096;
+
+impl JobFile {
+    /// Read a job file and its includes. `read` returns the text of a file.
+    ///
+    /// # Errors
+    /// A file that cannot be read; a line, an option or a value that is not allowed; options that contradict each other.
+    pub fn read(
+        file: &str,
+        read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
+    ) -> Result<Self, WorkloadError> {
+        let whole = |problem: &str| WorkloadError::trace(file, problem);
+        let (mut global, mut global_options) = (Options::default(), Vec::new());
+        let (mut jobs, mut notes): (Vec<Job>, Notes) = (Vec::new(), Notes::default());
+        for section in text::sections(file, read)? {
+            if section.name == "global" {
+                global.take(&section.lines)?;
+                global_options.extend(pairs(&section));
+                continue;
+            }
+            let mut options = global.clone();
+            options.take(&section.lines)?;
+            notes.add(&section.name, &options);
+            let job = |number, clone, phase, report| job_of(&section, &options, number, clone, phase, report);
+            for clone in 0..options.clones {
+                if jobs.len() == JOBS_MAX {
+                    return Err(whole(&format!("at most {JOBS_MAX} jobs are allowed, clones counted")));
+                }
+                let number = jobs.len() as u32 + 1;
+                let first = clone == 0;
+                let new_phase = first && options.stonewall;
+                let (phase, report) = jobs.last().map_or((0, 0), |last| {
+                    let new_report = !options.group_reporting || new_phase || (first && options.new_group);
+                    (last.phase + u32::from(new_phase), last.report + u32::from(new_report))
+                });
+                jobs.push(job(number, clone, phase, report)?);
+            }
+        }
+        if jobs.is_empty() {
+            return Err(whole("it has no job: a section such as [job] with rw=randwrite is one"));
+        }
+        Ok(Self { jobs, remarks: notes.remarks(), global: global_options })
+    }
+
+    /// The number of phases.
+    #[must_use]
+    pub fn phases(&self) -> u32 {
+        self.jobs.last().map_or(0, |job| job.phase + 1)
+    }
+
+    /// The jobs in words: ` and ` between jobs of a phase, `, then ` between phases.
+    #[must_use]
+    pub fn description(&self) -> String {
+        let phase = |phase: u32| {
+            let mut jobs: Vec<(String, u32)> = Vec::new();
+            for job in self.jobs.iter().filter(|job| job.phase == phase) {
+                match jobs.last_mut() {
+                    Some((same, clones)) if job.clone > 0 && *same == job.description() => *clones += 1,
+                    _ => jobs.push((job.description(), 1)),
+                }
+            }
+            let each = jobs.into_iter().map(|(job, clones)| {
+                if clones == 1 { job } else { format!("{job}, {clones} times") }
+            });
+            each.collect::<Vec<_>>().join(" and ")
+        };
+        (0..self.phases()).map(phase).collect::<Vec<_>>().join(", then ")
+    }
+}
+
+/// The options of a section, as the file says them.
+fn pairs(section: &Section) -> Vec<(String, String)> {
+    let pair = |line: &text::Line| (line.name.clone(), line.value.clone().unwrap_or_else(|| "1".to_owned()));
+    section.lines.iter().map(pair).collect()
+}
+
+/// Remarks, each with the jobs that it is about.
+#[derive(Default)]
+struct Notes {
+    ignored: Vec<&'static str>,
+    capped: Vec<String>,
+    buffered: Vec<String>,
+}
+
+impl Notes {
+    fn add(&mut self, name: &str, options: &Options) {
+        for &option in &options.ignored {
+            if !self.ignored.contains(&option) {
+                self.ignored.push(option);
+            }
+        }
+        if options.queue_depth > 1 && options::is_synchronous(&options.engine) {
+            self.capped.push(name.to_owned());
+        }
+        if !options.direct {
+            self.buffered.push(name.to_owned());
+        }
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let mut say = |items: &[String], sentence: &str| {
+            if !items.is_empty() {
+                remarks.push(format!("fio, {}: {sentence}", items.join(", ")));
+            }
+        };
+        let ignored: Vec<String> = self.ignored.iter().map(|&option| option.to_owned()).collect();
+        say(&ignored, "options without an effect in a simulation.");
+        say(
+            &self.capped,
+            "a synchronous ioengine, such as fio's default psync, has one request under way, whatever iodepth says.",
+        );
+        say(&self.buffered, "without direct=1 a host caches; the page cache of a host is not simulated.");
+        remarks
+    }
+}
+
+/// Make a job of a section's options.
+fn job_of(
+    section: &Section,
+    options: &Options,
+    number: u32,
+    clone: u32,
+    phase: u32,
+    report: u32,
+) -> Result<Job, WorkloadError> {
+    let refuse = |problem: String| section.at.refuse(format!("[{}]: {problem}", section.name));
+    let o = options;
+    let sizes = std::array::from_fn(|ddir| {
+        if let (Some(first), Some(last)) = (
+            o.split[ddir].iter().map(|(size, _)| *size).min(),
+            o.split[ddir].iter().map(|(size, _)| *size).max(),
+        ) {
+            return Sizes { least: first, most: last, split: o.split[ddir].clone() };
+        }
+        let (least, most) = o.range[ddir].unwrap_or((o.block[ddir], o.block[ddir]));
+        Sizes { least, most, split: Vec::new() }
+    });
+    let mut has_map = o.has_map && o.distribution == job::Distribution::Random;
+    let align = std::array::from_fn(|ddir: usize| {
+        if o.align[ddir] == 0 || !o.kind.random { sizes[ddir].least } else { o.align[ddir] }
+    });
+    if (0..3).any(|ddir| align[ddir] != sizes[ddir].least) {
+        has_map = false;
+    }
+    let given = |values: &[u64; 3]| values.iter().any(|&value| value > 0);
+    if given(&o.rate) && given(&o.rate_iops) {
+        return refuse("rate and rate_iops were given; one of them is allowed".to_owned());
+    }
+    if o.time_based && o.runtime.is_none() {
+        return refuse("time_based was given without runtime, which says how long".to_owned());
+    }
+    if o.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
+        return refuse("random_generator=lfsr was given; with one size (bs) only is it allowed".to_owned());
+    }
+    let rate = std::array::from_fn(|ddir: usize| o.rate[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least)));
+    let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.queue_depth };
+    let seeding = match (o.seed, o.repeat) {
+        (Some(seed), repeat_places) => Seeding::Given { seed, repeat_places },
+        (None, true) => Seeding::Repeat { all: o.repeat_all },
+        (None, false) => Seeding::OfScenario,
+    };
+    // With several names fio spreads a job over several files.
+    let file_name = o.file_name.clone().unwrap_or_else(|| format!("{}.{clone}.0", section.name));
+    Ok(Job {
+        name: section.name.clone(),
+        phase,
+        report,
+        pace: Pace {
+            queue_depth,
+            rate_bytes_per_s: rate,
+            is_poisson: o.is_poisson,
+            waits_for_answers: o.is_inline,
+            think: o.think,
+            think_requests: o.think_requests,
+            delay: o.delay,
+            // The ramp comes before the runtime.
+            runtime: o.runtime.map(|runtime| runtime + o.ramp),
+            ramp: o.ramp,
+        },
+        options: pairs(section),
+        number,
+        clone,
+        file_name,
+        kind: o.kind,
+        read_percent: o.read_percent,
+        sequence: o.sequence,
+        sizes,
+        sizes_by_order: o.sizes_by_order,
+        unaligned: o.unaligned,
+        align,
+        size: o.size,
+        io_size: o.io_size,
+        offset: o.offset,
+        offset_increment: o.offset_increment,
+        offset_align: o.offset_align,
+        loops: o.loops,
+        time_based: o.time_based,
+        requests_max: o.requests_max,
+        generator: o.generator,
+        has_map,
+        distribution: o.distribution.clone(),
+        random_percent: o.random_percent,
+        seeding,
+        flush_every: if o.flush_every > 0 { o.flush_every } else { o.sync_every },
+        flush_at_end: o.flush_at_end,
+        place: format!("{}:{}", section.at.file, section.at.line),
+    })
+}

@@ -1,0 +1,116 @@
+//! Where a random request of a job goes: fio's distributions, number by number.
+//!
+//! Source: fio 3.33; Gray et al., "Quickly generating billion-record synthetic databases" (1994) for the approximation of
+//! Zipf's law. Powers come from `libm`, so that a seed gives the same places on every machine; where it differs from fio's
+//! in the last bit, one draw in millions may differ.
+
+use super::random::{MAX32, Rand32};
+
+/// Numbers beyond this are left out of the normalisation of `zipf`, as in fio.
+const ZIPF_SUM_MAX: u64 = 10_000_000;
+
+/// Hash a rank to a place (Knuth's multiplicative hash). Two ranks may share a place: places are taken modulo their number.
+#[inline]
+fn hashed(rank: u64) -> u64 {
+    rank.wrapping_mul(0x61c8_8646_80b5_83eb)
+}
+
+/// A skewed distribution over places: ranks drawn from `law`, hashed, and shifted.
+#[derive(Clone, Debug)]
+pub(super) struct Skewed {
+    law: Law,
+    rand: Rand32,
+    places: u64,
+    shift: u64,
+}
+
+#[derive(Clone, Debug)]
+enum Law {
+    Zipf { sum: f64, second: f64, alpha: f64, eta: f64 },
+    Pareto { power: f64 },
+    Normal { deviation: u32 },
+}
+
+impl Skewed {
+    fn new(law: Law, places: u64, center: Option<f64>, seed: u32) -> Self {
+        let mut rand = Rand32::new(seed.into());
+        let shift = match law {
+            Law::Normal { .. } => center.map_or(0, |center| (places as f64 * (center - 0.5)) as i64 as u64),
+            _ => {
+                let drawn = rand.draw().into();
+                center.map_or(drawn, |center| (places as f64 * center) as u64)
+            }
+        };
+        Self { law, rand, places, shift }
+    }
+
+    /// Zipf's law with exponent `theta`, which is not 1.
+    pub(super) fn zipf(theta: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
+        let sum =
+            (1..=places.min(ZIPF_SUM_MAX)).fold(0.0, |sum, rank| sum + libm::pow(1.0 / rank as f64, theta));
+        let second = libm::pow(0.5, theta);
+        let eta =
+            (1.0 - libm::pow(2.0 / places as f64, 1.0 - theta)) / (1.0 - (1.0 + second) / sum);
+        let law = Law::Zipf { sum, second, alpha: 1.0 / (1.0 - theta), eta };
+        Self::new(law, places, center, seed)
+    }
+
+    /// Pareto's law: the share `1 - h` of draws goes to the share `h` of places, roughly.
+    pub(super) fn pareto(h: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
+        Self::new(Law::Pareto { power: libm::log(h) / libm::log(1.0 - h) }, places, center, seed)
+    }
+
+    /// The mean of twelve draws, moved by up to `percent` / 2 of all places.
+    pub(super) fn normal(percent: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
+        let deviation = libm::ceil(places as f64 * percent / 100.0) as u64;
+        let deviation = u32::try_from(deviation.min(places / 2)).unwrap_or(u32::MAX);
+        Self::new(Law::Normal { deviation }, places, center, seed)
+    }
+
+    /// Draw a place.
+    #[inline]
+    pub(super) fn draw(&mut self) -> u64 {
+        let rank = match self.law {
+            Law::Zipf { sum, second, alpha, eta } => {
+                let share = f64::from(self.rand.draw()) / MAX32;
+                let weight = share * sum;
+                if weight < 1.0 {
+                    0
+                } else if weight < 1.0 + second {
+                    1
+                } else {
+                    (self.places as f64 * libm::pow(eta * share - eta + 1.0, alpha)) as u64
+                }
+            }
+            Law::Pareto { power } => {
+                let share = f64::from(self.rand.draw()) / MAX32;
+                ((self.places - 1) as f64 * libm::pow(share, power)) as u64
+            }
+            Law::Normal { deviation } => {
+                const DRAWS: u64 = 12;
+                let sum: u64 = (0..DRAWS).map(|_| u64::from(self.rand.draw()) % (self.places + 1)).sum();
+                let mean = sum.div_ceil(DRAWS);
+                let mut moved = 0;
+                if deviation > 0 {
+                    let share = f64::from(self.rand.draw()) / (MAX32 + 1.0);
+                    moved = (f64::from(deviation) * share) as i64 - i64::from(deviation / 2);
+                    // As unsigned numbers: a sum below zero is beyond the end, too.
+                    while mean.wrapping_add_signed(moved) >= self.places && moved != 0 {
+                        moved /= 2;
+                    }
+                }
+                mean.wrapping_add_signed(moved)
+            }
+        };
+        hashed(rank).wrapping_add(self.shift) % self.places
+    }
+}
+
+/// A range of places with its share of the draws, in percent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Zone {
+    /// Draws up to this percentage, of all zones so far.
+    pub(super) draws_until: u32,
+    pub(super) begin: u64,
+    pub(super) end: u64,
+}

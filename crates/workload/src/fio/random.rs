@@ -1,0 +1,283 @@
+//! fio's random numbers: three combined Tausworthe generators, a shift register, and the seeds of a job.
+//!
+//! Source: L'Ecuyer, "Maximally equidistributed combined Tausworthe generators" (1996) for 32 bits; the same, "Tables of
+//! maximally equidistributed combined LFSR generators" (1999) for 64 bits; fio 3.33 for seeds and warm-up. Cost: some ten
+//! instructions a draw.
+
+/// The multiplier between the seeds of a job.
+const SEED_STEP: u64 = 0x9e37_0001;
+
+/// fio's default of `randseed`.
+pub(super) const DEFAULT_SEED: u64 = 0x89;
+
+/// The seed of what repeats in every run.
+const REPEATED_SEED: u64 = 0xb189_9bed;
+
+/// The uses of random numbers in a job, each with a seed of its own: the index is that of fio.
+#[derive(Clone, Copy)]
+pub(super) enum Use {
+    ReadSize = 0,
+    WriteSize = 1,
+    TrimSize = 2,
+    Mix = 4,
+    Place = 6,
+    Sequential = 10,
+    Zone = 16,
+}
+
+/// The number of seeds of a job.
+const USES: usize = 21;
+
+/// The seeds of one job.
+#[derive(Clone, Debug)]
+pub(super) struct Seeds([u64; USES]);
+
+impl Seeds {
+    /// Derive the seeds from `randseed` for the job of the given number, from 1.
+    pub(super) fn new(seed: u64, number: u32) -> Self {
+        let mut seed = (0..4).fold(seed, |seed, _| seed.wrapping_mul(SEED_STEP));
+        Self(std::array::from_fn(|index| {
+            let own = seed.wrapping_mul(number.into()).wrapping_add(index as u64);
+            seed = seed.wrapping_mul(SEED_STEP);
+            own
+        }))
+    }
+
+    /// Derive the seeds as `allrandrepeat` does, from the number of the job only.
+    pub(super) fn of_number(number: u32) -> Self {
+        let base = REPEATED_SEED.wrapping_mul(number.into());
+        Self(std::array::from_fn(|index| base.wrapping_add(index as u64)))
+    }
+
+    /// Repeat the places of earlier runs (`randrepeat`), which depend on the number of the job only.
+    pub(super) fn repeat_places(&mut self, number: u32) {
+        self.0[Use::Place as usize] = REPEATED_SEED.wrapping_mul(number.into());
+    }
+
+    pub(super) fn of(&self, purpose: Use) -> u64 {
+        self.0[purpose as usize]
+    }
+}
+
+/// The largest draw of 32 bits.
+pub(super) const MAX32: f64 = u32::MAX as f64;
+
+/// A generator of 32 bits (taus88).
+#[derive(Clone, Debug)]
+pub(super) struct Rand32([u32; 3]);
+
+impl Rand32 {
+    pub(super) fn new(seed: u64) -> Self {
+        let seed = seed as u32;
+        let mut last = 53_u32;
+        let state = [1, 7, 15].map(|least| {
+            last = last.wrapping_mul(69069) ^ seed;
+            last = if last < least { last + least } else { last };
+            last
+        });
+        let mut rand = Self(state);
+        for _ in 0..6 {
+            rand.draw();
+        }
+        rand
+    }
+
+    #[inline]
+    pub(super) fn draw(&mut self) -> u32 {
+        let [a, b, c] = self.0;
+        self.0 = [
+            ((a & !1) << 12) ^ (((a << 13) ^ a) >> 19),
+            ((b & !7) << 4) ^ (((b << 2) ^ b) >> 25),
+            ((c & !15) << 17) ^ (((c << 3) ^ c) >> 11),
+        ];
+        self.0[0] ^ self.0[1] ^ self.0[2]
+    }
+
+    /// Draw a whole number from 1 to 100.
+    #[inline]
+    pub(super) fn percent(&mut self) -> u32 {
+        1 + (100.0 * (f64::from(self.draw()) / (MAX32 + 1.0))) as u32
+    }
+}
+
+/// A generator of 64 bits (taus258).
+#[derive(Clone, Debug)]
+pub(super) struct Rand64([u64; 5]);
+
+impl Rand64 {
+    fn new(seed: u64) -> Self {
+        let mut last = 53_u64;
+        let state = [1, 7, 15, 33, 49].map(|least| {
+            last = last.wrapping_mul(6_906_969_069) ^ seed;
+            last = if last < least { last + least } else { last };
+            last
+        });
+        let mut rand = Self(state);
+        for _ in 0..6 {
+            rand.draw();
+        }
+        rand
+    }
+
+    #[inline]
+    fn draw(&mut self) -> u64 {
+        // (first shift, second shift, bits that are dropped, third shift) of each part.
+        const PARTS: [(u32, u32, u64, u32); 5] =
+            [(1, 53, 2, 10), (24, 50, 512, 5), (3, 23, 4096, 29), (5, 24, 131_072, 23), (3, 33, 8_388_608, 8)];
+        for (part, (first, second, dropped, third)) in self.0.iter_mut().zip(PARTS) {
+            *part = ((*part & dropped.wrapping_neg()) << third) ^ (((*part << first) ^ *part) >> second);
+        }
+        self.0.iter().fold(0, |all, part| all ^ part)
+    }
+}
+
+/// The generator of places and sizes: of 32 bits, or of 64 (`random_generator=tausworthe64`).
+#[derive(Clone, Debug)]
+pub(super) enum Rand {
+    Short(Rand32),
+    Long(Rand64),
+}
+
+impl Rand {
+    pub(super) fn new(seed: u64, long: bool) -> Self {
+        if long { Self::Long(Rand64::new(seed)) } else { Self::Short(Rand32::new(seed)) }
+    }
+
+    #[inline]
+    pub(super) fn draw(&mut self) -> u64 {
+        match self {
+            Self::Short(rand) => rand.draw().into(),
+            Self::Long(rand) => rand.draw(),
+        }
+    }
+
+    /// The largest draw.
+    pub(super) fn max(&self) -> u64 {
+        match self {
+            Self::Short(_) => u32::MAX.into(),
+            Self::Long(_) => u64::MAX,
+        }
+    }
+
+    /// Draw the share of `bound` from 0 to 1, rounded down: a place below `bound`.
+    #[inline]
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        let share = self.draw() as f64 / (self.max() as f64 + 1.0);
+        (bound as f64 * share) as u64
+    }
+}
+
+/// A maximal shift register with XNOR feedback (`random_generator=lfsr`): every number below its bound once.
+///
+/// Source: Xilinx application note XAPP 052 (1996) for the taps. Cost: at most two steps a draw on average.
+#[derive(Clone, Debug)]
+pub(super) struct Lfsr {
+    bound: u64,
+    mask: u64,
+    top: u64,
+    seed: u64,
+    state: u64,
+    drawn: u64,
+}
+
+/// The taps of registers of 3 to 40 bits. The first one is the length.
+const TAPS: [&[u8]; 38] = [
+    &[3, 2],
+    &[4, 3],
+    &[5, 3],
+    &[6, 5],
+    &[7, 6],
+    &[8, 6, 5, 4],
+    &[9, 5],
+    &[10, 7],
+    &[11, 9],
+    &[12, 6, 4, 1],
+    &[13, 4, 3, 1],
+    &[14, 5, 3, 1],
+    &[15, 14],
+    &[16, 15, 13, 4],
+    &[17, 14],
+    &[18, 11],
+    &[19, 6, 2, 1],
+    &[20, 17],
+    &[21, 19],
+    &[22, 21],
+    &[23, 18],
+    &[24, 23, 22, 17],
+    &[25, 22],
+    &[26, 6, 2, 1],
+    &[27, 5, 2, 1],
+    &[28, 25],
+    &[29, 27],
+    &[30, 6, 4, 1],
+    &[31, 28],
+    &[32, 31, 29, 1],
+    &[33, 20],
+    &[34, 27, 2, 1],
+    &[35, 33],
+    &[36, 25],
+    &[37, 5, 4, 3, 2, 1],
+    &[38, 6, 5, 1],
+    &[39, 35],
+    &[40, 38, 21, 19],
+];
+
+impl Lfsr {
+    /// Create a register for the numbers below `bound`. `None` if the bound is too large (2^40), or the seed is the
+    /// register's one illegal state.
+    pub(super) fn new(bound: u64, seed: u64) -> Option<Self> {
+        let taps = TAPS.iter().find(|taps| 1 << taps[0] > bound)?;
+        let mask = taps.iter().fold(0, |mask, tap| mask | 1 << (tap - 1));
+        let top = 1 << (taps[0] - 1);
+        let seed = seed & ((top << 1) - 1);
+        if seed == (top << 1) - 1 {
+            return None;
+        }
+        let mut lfsr = Self { bound, mask, top, seed, state: seed, drawn: 0 };
+        // The first number of the first round is left out, as in fio.
+        lfsr.step();
+        Some(lfsr)
+    }
+
+    #[inline]
+    fn step(&mut self) {
+        let feedback = if self.state & 1 == 0 { self.mask } else { 0 };
+        self.state = (self.state >> 1 | self.top) ^ feedback;
+    }
+
+    /// Begin again.
+    pub(super) fn reset(&mut self) {
+        (self.state, self.drawn) = (self.seed, 0);
+    }
+
+    /// Draw the next number; `None` after all of them.
+    #[inline]
+    pub(super) fn draw(&mut self) -> Option<u64> {
+        if self.drawn == self.bound {
+            return None;
+        }
+        self.drawn += 1;
+        loop {
+            self.step();
+            if self.state < self.bound {
+                return Some(self.state);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shift_register_draws_every_number_once() {
+        for bound in [1, 2, 7, 100, 1000, 65_535, 65_536] {
+            let mut lfsr = Lfsr::new(bound, 0x1234_5678).unwrap();
+            let mut drawn: Vec<u64> = std::iter::from_fn(|| lfsr.draw()).collect();
+            drawn.sort_unstable();
+            assert!(drawn.into_iter().eq(0..bound), "{bound}");
+        }
+        assert!(Lfsr::new(7, 7).is_none(), "all ones is illegal");
+    }
+}
