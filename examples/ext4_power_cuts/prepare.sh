@@ -1,8 +1,13 @@
 #!/bin/sh
-# Copy an empty ext4 of 64 MiB to the device. Needs mkfs.ext4 and nbdcopy.
+# Copy an empty file system to the device: ext4 of 64 MiB, or FS=xfs of 300 MiB, its least. Needs its mkfs and nbdcopy.
 set -eu
 image=$(mktemp)
 trap 'rm "$image"' EXIT
-truncate -s 64M "$image"
-mkfs.ext4 -q -F "$image"
+case ${FS:=ext4} in
+ext4) size=64M ;;
+xfs) size=300M ;;
+*) echo "\"$FS\" was given; ext4 or xfs is allowed" >&2 && exit 2 ;;
+esac
+truncate -s "$size" "$image"
+"mkfs.$FS" -q "$image"
 nbdcopy --flush "$image" "$COFLASH_NBD"

@@ -209,8 +209,8 @@ def check(folder: str | os.PathLike[str]) -> list[str]:
 
 
 def sessions(folder: str | os.PathLike[str]) -> list[Path]:
-    """Return the folders of the sessions of a device that have ended, in order."""
-    found = Path(folder).glob("sessions/*/session.json")
+    """Return the folders of the sessions of a device that have ended and have their result, in order."""
+    found = Path(folder).glob(f"sessions/*/{_RESULT}")
     return sorted(path.parent for path in found)
 
 

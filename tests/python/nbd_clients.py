@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from processes import PATIENCE_S, begin
+from coflash import device
+from processes import COFLASH, PATIENCE_S, begin
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
     "fio": "fio",
     "nbdcopy": "libnbd-bin",
     "nbdinfo": "libnbd-bin",
+    "nbdsh": "libnbd-bin",
     "qemu-img": "qemu-utils",
     "qemu-io": "qemu-utils",
 }
@@ -36,10 +39,17 @@ h = connected()
 """
 
 
-def needs(tool: str) -> None:
+def needs(*tools: str) -> None:
     """Skips the test where a client is missing, and says from where it comes."""
-    if shutil.which(tool) is None:
-        pytest.skip(f"NOT TESTED: {tool} is missing: apt install {PACKAGES[tool]}")
+    for tool in tools:
+        if shutil.which(tool) is None:
+            pytest.skip(f"NOT TESTED: {tool} is missing: apt install {PACKAGES[tool]}")
+
+
+def needs_libnbd() -> None:
+    """Skips the test where libnbd's Python is missing."""
+    if subprocess.run([PYTHON_OF_DEBIAN, "-c", "import nbd"], capture_output=True, check=False).returncode:
+        pytest.skip("NOT TESTED: libnbd's Python is missing: apt install python3-libnbd")
 
 
 def client(tool: str, *arguments: str, status: int = 0) -> str:
@@ -50,8 +60,7 @@ def client(tool: str, *arguments: str, status: int = 0) -> str:
 
 def libnbd(uri: str, script: str) -> str:
     """Runs a script of libnbd's Python, in which `h` is connected to the disk, and returns what it prints."""
-    if subprocess.run([PYTHON_OF_DEBIAN, "-c", "import nbd"], capture_output=True, check=False).returncode:
-        pytest.skip("NOT TESTED: libnbd's Python is missing: apt install python3-libnbd")
+    needs_libnbd()
     return _run([str(PYTHON_OF_DEBIAN), "-c", BEGIN.format(uri=uri) + script], 0)
 
 
@@ -64,16 +73,35 @@ def _run(command: list[str], status: int) -> str:
 
 
 @contextmanager
-def served(*command: str) -> Iterator[str]:
-    """Runs a command that serves a disk, prints its URI as its first line, and ends with its standard input."""
+def served(*command: str, ends_by: Callable[[subprocess.Popen[str]], None]) -> Iterator[str]:
+    """Runs a command that serves a disk and prints its URI as its first line, and ends it."""
     with begin(*command) as server:
         assert server.stdout is not None
-        assert server.stdin is not None
         uri = server.stdout.readline().strip()
         assert uri.startswith("nbd"), f"it did not start: {uri}\n{server.stderr.read() if server.stderr else ''}"
+        try:
+            yield uri
+        finally:
+            ends_by(server)
+            assert server.wait(PATIENCE_S) == 0
+
+
+@contextmanager
+def served_memory(program: str, size: int, address: str) -> Iterator[str]:
+    """Serves a disk in memory, which ends with its standard input."""
+    with served(program, str(size), address, ends_by=lambda server: server.stdin.close() if server.stdin else None) as uri:
         yield uri
-        server.stdin.close()
-        assert server.wait(PATIENCE_S) == 0
+
+
+@contextmanager
+def served_device(folder: Path, *options: str) -> Iterator[str]:
+    """Serves a device by `coflash serve`; at the end every session has its twin, and the container is whole."""
+    command = (*COFLASH, "serve", "--device", str(folder), *options)
+    with served(*command, ends_by=lambda server: server.send_signal(signal.SIGINT)) as uri:
+        yield uri
+    for session in device.sessions(folder):
+        assert device.twin(session) == {}, session
+    assert device.check(folder) == []
 
 
 def memory_disk() -> str:

@@ -4,48 +4,21 @@ from __future__ import annotations
 
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from coflash import CoflashError, Result, Scenario, device
+from coflash import CoflashError, Result, device
+from nbd_clients import needs
+from served_devices import SCHEMES, scenario
 
 EXAMPLE = Path(__file__).parents[2] / "examples/missing_flush"
-SCHEMES: dict[str, dict[str, Any]] = {
-    "none": {},
-    "volatile": {"cache.size": "5%", "cache.volatile": True},
-    "nvm": {"cache.size": "5%"},
-    "cdm": {"cache.size": "5%", "cooperation": {"name": "cdm"}},
-    "consistent": {"cache.size": "5%", "cooperation": {"name": "cdm-consistent"}},
-}
 BYTES = 8 << 20
 Serving = Callable[..., tuple["subprocess.Popen[str]", str]]
-
-
-def needs(*programs: str) -> None:
-    """Skip, and say so, where a client is not installed."""
-    missing = [program for program in programs if shutil.which(program) is None]
-    if missing:
-        pytest.skip(f"needs {', '.join(missing)}")
-
-
-def scenario(scheme: str) -> Scenario:
-    small = {
-        "name": scheme,
-        "flash.channels": 2,
-        "flash.pages_per_block": 32,
-        "flash.exported": "8MiB",
-        "ftl.spare.share": "40%",
-        "timing.channel": "private",
-        "gc.low_mark": 3,
-    }
-    return Scenario.from_dict({}).with_({**small, **SCHEMES[scheme]})
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from nbd_clients import client, libnbd, memory_disk, served
+from nbd_clients import client, libnbd, memory_disk, served_device, served_memory
 
 MIB = 1 << 20
 SIZE = 64 * MIB
@@ -21,9 +21,15 @@ def program() -> str:
     return memory_disk()
 
 
-@pytest.fixture
-def uri(program: str, tmp_path: Path) -> Iterator[str]:
-    with served(program, str(SIZE), str(tmp_path / "a socket")) as uri:
+@pytest.fixture(params=["memory", "device"])
+def uri(request: pytest.FixtureRequest, program: str, tmp_path: Path) -> Iterator[str]:
+    """A disk in memory, or a device on the firmware."""
+    socket = str(tmp_path / "a socket")
+    if request.param == "memory":
+        disk = served_memory(program, SIZE, socket)
+    else:
+        disk = served_device(tmp_path / "device", "ssd", "--size", f"{SIZE}B", "--socket", socket)
+    with disk as uri:
         yield uri
 
 
@@ -215,6 +221,6 @@ def test_garbage_on_one_connection_is_nothing_to_another(uri: str, tmp_path: Pat
 
 
 def test_tcp_serves_the_same(program: str) -> None:
-    with served(program, str(SIZE), "127.0.0.1:0") as uri:
+    with served_memory(program, SIZE, "127.0.0.1:0") as uri:
         assert client("nbdinfo", "--size", uri).strip() == str(SIZE)
         client("qemu-io", "-f", "raw", "-c", "write -P 3 7 100001", "-c", "read -P 3 7 100001", uri)

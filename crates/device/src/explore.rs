@@ -6,18 +6,20 @@
 //! of the device is cut; it recovers, is served, and the user's check runs on it. All of it happens in memory: the
 //! device in the folder stays as it was.
 
+use crate::changes::{Change, Changes};
 use crate::export::{errno, serve};
 use crate::folder::{DeviceError, Folder, survivors};
 use crate::machine::Clock;
 use crate::power_on::servable;
 use crate::recorder::Recorder;
 use crate::session::{Failure, Session};
-use coflash_base::seed::{RandomStream, RngExt};
+use coflash_base::seed::RngExt;
 use coflash_base::{Bytes, Seed, Time};
-use coflash_nbd::{Address, Command, Export, Hangup, Request, Server, Shape};
+use coflash_nbd::{Address, Export, Hangup, Request, Server, Shape};
 use coflash_scenario::Scenario;
-use coflash_store::{Disk, Disks, FileDisk, Overlay, SECTOR_BYTES, Store};
+use coflash_store::{Disk, Disks, FileDisk, Overlay, Store};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::PathBuf;
 use std::process::{Command as Process, Output};
 use std::sync::{Mutex, PoisonError};
@@ -54,70 +56,10 @@ pub struct Explored {
 /// Failures whose device is kept.
 const KEPT_MAX: usize = 10;
 
-/// A request that changes data.
-#[derive(Clone, Debug)]
-enum Event {
-    Write { offset: u64, data: Vec<u8> },
-    Trim { offset: u64, length: u64 },
-    Zeroes { offset: u64, length: u64 },
-    Flush,
-}
-
-impl Event {
-    fn of(request: &Request) -> Option<Self> {
-        let (offset, length) = (request.offset, u64::from(request.length));
-        Some(match request.command {
-            Command::Write => Self::Write { offset, data: request.data.clone() },
-            Command::Trim => Self::Trim { offset, length },
-            Command::WriteZeroes { .. } => Self::Zeroes { offset, length },
-            Command::Flush => Self::Flush,
-            Command::Read | Command::Cache | Command::BlockStatus => return None,
-        })
-    }
-
-    fn apply(&self, session: &mut Session<Shared<'_>>, now: Time) -> Result<(), Failure> {
-        match self {
-            Self::Write { offset, data } => session.write(*offset, data, now),
-            Self::Trim { offset, length } => session.trim(*offset, *length, now),
-            Self::Zeroes { offset, length } => session.write_zeroes(*offset, *length, false, now),
-            Self::Flush => session.flush(now),
-        }
-        .map(drop)
-    }
-
-    /// Apply a part of the request: nothing, all, or some sectors of a write.
-    fn apply_in_part(
-        &self,
-        session: &mut Session<Shared<'_>>,
-        now: Time,
-        share: f64,
-        stream: &mut RandomStream,
-    ) -> Result<(), Failure> {
-        let Self::Write { offset, data } = self else {
-            return if stream.random_bool(share) { self.apply(session, now) } else { Ok(()) };
-        };
-        let is_torn = stream.random_bool(0.25);
-        if !is_torn {
-            return if stream.random_bool(share) { self.apply(session, now) } else { Ok(()) };
-        }
-        let mut at = 0;
-        while at < data.len() {
-            let sector_end =
-                (*offset + at as u64) / SECTOR_BYTES as u64 * SECTOR_BYTES as u64 + SECTOR_BYTES as u64;
-            let end = data.len().min((sector_end - offset) as usize);
-            if stream.random_bool(share) {
-                session.write(offset + at as u64, &data[at..end], now)?;
-            }
-            at = end;
-        }
-        Ok(())
-    }
-}
-
 /// A session and what was changed in it, if that is kept.
 struct Recorded<'a> {
     session: Session<Shared<'a>>,
-    events: Option<Vec<(Time, Event)>>,
+    changes: Option<Changes>,
 }
 
 /// A session as a disk of a server.
@@ -133,12 +75,11 @@ impl Export for SessionDisk<'_> {
     }
 
     fn serve(&self, requests: &mut Vec<Request>) {
-        let Recorded { session, events } = &mut *self.recorded.lock().expect("no request panics");
+        let Recorded { session, changes } = &mut *self.recorded.lock().expect("no request panics");
         for mut request in requests.drain(..) {
             let now = self.clock.time();
-            if let Some(events) = events {
-                events.extend(Event::of(&request).map(|event| (now, event)));
-                events.extend(request.fua.then_some((now, Event::Flush)));
+            if let Some(changes) = changes {
+                changes.record(now, &request);
             }
             let done = serve(session, &mut request, now);
             request.answer(done.map(drop).map_err(|failure| errno(&failure)));
@@ -166,8 +107,8 @@ pub fn explore(
     let files = folder.disks()?;
     let sockets = Sockets::new().map_err(|problem| folder.io(problem))?;
     let exploring = Exploring { folder, plan, sockets: &sockets };
-    let (events, scenario) = exploring.run_workload(&files)?;
-    exploring.check_states(&files, &scenario, &events, report)
+    let (changes, scenario) = exploring.run_workload(&files)?;
+    exploring.check_states(&files, &scenario, &changes, report)
 }
 
 struct Exploring<'a> {
@@ -178,10 +119,11 @@ struct Exploring<'a> {
 
 impl Exploring<'_> {
     /// Run the workload; returns its changes.
-    fn run_workload(&self, files: &Disks<FileDisk>) -> Result<(Vec<(Time, Event)>, Scenario), DeviceError> {
+    fn run_workload(&self, files: &Disks<FileDisk>) -> Result<(Changes, Scenario), DeviceError> {
         let disks = self.over(shared(files))?;
         let (session, scenario) = self.power_on(shared(&disks))?;
-        let served = self.served(session, &scenario, Some(Vec::new()));
+        let changes = Changes::new(self.folder).map_err(|problem| self.folder.io(problem))?;
+        let served = self.served(session, &scenario, Some(changes));
         let output =
             self.sockets.run_on(&served, &self.plan.run, &[]).map_err(|problem| self.folder.io(problem))?;
         if !output.status.success() {
@@ -190,38 +132,43 @@ impl Exploring<'_> {
             return Err(self.folder.io(io::Error::other(problem)));
         }
         let recorded = served.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
-        Ok((recorded.events.expect("they were kept"), scenario))
+        let mut changes = recorded.changes.expect("they were kept");
+        std::mem::replace(&mut changes.written, Ok(())).map_err(|problem| self.folder.io(problem))?;
+        Ok((changes, scenario))
     }
 
     fn check_states(
         &self,
         files: &Disks<FileDisk>,
         scenario: &Scenario,
-        events: &[(Time, Event)],
+        changes: &Changes,
         report: &mut dyn FnMut(&Explored, usize) -> bool,
     ) -> Result<Explored, DeviceError> {
-        let flushes = events.iter().filter(|(_, event)| matches!(event, Event::Flush)).count();
-        let mut explored = Explored { changes: events.len() - flushes, flushes, ..Explored::default() };
+        let list = &changes.list;
+        let flushes = list.iter().filter(|(_, change)| matches!(change, Change::Flush)).count();
+        let mut explored = Explored { changes: list.len() - flushes, flushes, ..Explored::default() };
         let mut stream = Seed(self.plan.seed).stream("points");
         let mut drawn: Vec<usize> =
-            (0..self.plan.points).map(|_| stream.random_range(0..=events.len())).collect();
+            (0..self.plan.points).map(|_| stream.random_range(0..=list.len())).collect();
         drawn.sort_unstable();
         let states = flushes + drawn.len();
         let mut drawn = drawn.into_iter().peekable();
         let base = self.over(shared(files))?;
         let (mut session, _) = self.power_on(shared(&base))?;
         let (mut flushed, mut flushes) = (0, 0);
-        for end in 0..=events.len() {
-            let is_flushed = end > flushed && matches!(events[end - 1].1, Event::Flush);
+        for end in 0..=list.len() {
+            let is_flushed = end > flushed && matches!(list[end - 1].1, Change::Flush);
             if is_flushed {
-                for (now, event) in &events[flushed..end] {
-                    event.apply(&mut session, *now).map_err(|problem| self.folder.unusable(problem))?;
+                for &(now, change) in &list[flushed..end] {
+                    changes
+                        .apply(change, &mut session, now)
+                        .map_err(|problem| self.folder.unusable(problem))?;
                 }
                 (flushed, flushes) = (end, flushes + 1);
-                self.check_state(&base, scenario, &[], flushes, &mut explored)?;
+                self.check_state(&base, scenario, changes, end..end, flushes, &mut explored)?;
             }
             while drawn.next_if_eq(&end).is_some() {
-                self.check_state(&base, scenario, &events[flushed..end], flushes, &mut explored)?;
+                self.check_state(&base, scenario, changes, flushed..end, flushes, &mut explored)?;
             }
             if explored.states > 0 && !report(&explored, states) {
                 break;
@@ -235,7 +182,8 @@ impl Exploring<'_> {
         &self,
         base: &Disks<Overlay<Shared<'_>>>,
         scenario: &Scenario,
-        since: &[(Time, Event)],
+        changes: &Changes,
+        since: Range<usize>,
         flushes: usize,
         explored: &mut Explored,
     ) -> Result<(), DeviceError> {
@@ -247,8 +195,8 @@ impl Exploring<'_> {
         {
             let (mut session, _) = self.power_on(shared(&state))?;
             let share = [0.0, 0.25, 0.5, 0.75, 1.0][stream.random_range(0..5)];
-            for (_, event) in since {
-                let applied = event.apply_in_part(&mut session, Time::ZERO, share, &mut stream);
+            for &(_, change) in &changes.list[since.clone()] {
+                let applied = changes.apply_in_part(change, &mut session, share, &mut stream);
                 applied.map_err(|problem| unusable(&problem))?;
             }
             session.flush(Time::ZERO).map_err(|problem| unusable(&problem))?;
@@ -325,13 +273,13 @@ impl Exploring<'_> {
         &self,
         session: Session<Shared<'d>>,
         scenario: &Scenario,
-        events: Option<Vec<(Time, Event)>>,
+        changes: Option<Changes>,
     ) -> SessionDisk<'d> {
         let size_bytes = scenario.flash.exported.map_or(session.size_bytes(), |size| size.count);
         let preferred_bytes = scenario.flash.page_size.count as u32;
         let (name, description) = (String::new(), scenario.name.clone());
         let shape = Shape { name, description, size_bytes, preferred_bytes, read_only: false };
-        SessionDisk { recorded: Mutex::new(Recorded { session, events }), clock: Clock::start(), shape }
+        SessionDisk { recorded: Mutex::new(Recorded { session, changes }), clock: Clock::start(), shape }
     }
 }
 

@@ -240,9 +240,14 @@ impl SessionFolder {
         Ok((scenario, recorder))
     }
 
+    /// Write how it ended: whole or not at all, since the process may be killed meanwhile.
     pub(crate) fn end(&self, end: SessionEnd) -> io::Result<()> {
         let text = serde_json::to_string(&end).expect("it is plain data");
-        private_file(&self.0.join("session.json"))?.write_all(text.as_bytes())
+        let new = self.0.join("session.json.new");
+        let mut file = private_file(&new)?;
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, self.0.join("session.json"))
     }
 
     /// Read what the twin of the session needs: its scenario, what was found at power on, its end.

@@ -13,10 +13,11 @@
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs` |
 //! | the disk of an NBD server; answers at their moment | `export.rs`, `delayed.rs` |
-//! | the states that power cuts leave of a workload | `explore.rs` |
+//! | the states that power cuts leave of a workload | `explore.rs`, `changes.rs` |
 //! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
 
+mod changes;
 mod contents_file;
 mod control;
 mod delayed;

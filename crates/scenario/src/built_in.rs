@@ -26,6 +26,7 @@ macro_rules! built_in {
 
 built_in!(
     "demo",
+    "ssd",
     "random-5g",
     "msr-ssd",
     "cdm-64g",

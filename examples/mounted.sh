@@ -1,0 +1,15 @@
+#!/bin/sh
+# Mount the file system of the served device, and run a command there. MNT is where it is mounted, DISK the device as a
+# file; OPTIONS are those of mount. Needs root, nbdfuse and loop devices.
+set -eu
+place=$(mktemp -d)
+mkdir "$place/disk" "$place/mnt"
+export DISK="$place/disk/nbd" MNT="$place/mnt"
+nbdfuse "$place/disk" "$COFLASH_NBD" &
+until [ -e "$DISK" ]; do
+  kill -0 $!
+  sleep 0.05
+done
+trap 'umount "$MNT" 2> /dev/null || true; fusermount -u "$place/disk"; wait; rm -r "$place"' EXIT
+mount -o "loop${OPTIONS:+,$OPTIONS}" "$DISK" "$MNT"
+"$@"

@@ -1,0 +1,154 @@
+"""A client that kills the server of a disk in the midst of its requests, again and again, and checks what is left.
+
+It runs in the interpreter for which libnbd is built. Arguments: the promise, and a seed. Each line of its input is a
+server, by process and address: it checks the whole disk, sends requests, kills the server, and prints how many were
+answered. The promise is one of
+
+    answered    what was answered is there
+    flushed     what was flushed is there; of later requests any part
+    committed   of all requests since the last flush the first few are there, and nothing of the others
+"""
+
+import os
+import random
+import signal
+import sys
+from array import array
+
+import nbd
+
+SECTOR = 512
+PAGE = 8
+"""Sectors of a page."""
+MIB = 1 << 20
+
+
+class Model:
+    """What the disk holds for sure, and what was asked for since: sectors, each with the number of its last write."""
+
+    def __init__(self, promise, sectors):
+        self.promise = promise
+        self.sure = array("Q", bytes(8 * sectors))
+        self.asked = []
+
+    def ask(self, first, end, number):
+        """Notes a request, page after page; returns its place."""
+        pages = [first, *range((first // PAGE + 1) * PAGE, end, PAGE), end]
+        self.asked.append([(one, other, number) for one, other in zip(pages, pages[1:])])
+        return len(self.asked) - 1
+
+    def answered(self, place):
+        if self.promise == "answered":
+            self._settle(self.asked[place])
+            self.asked[place] = []
+
+    def flushed(self):
+        for request in self.asked:
+            self._settle(request)
+        self.asked.clear()
+
+    def check(self, found):
+        """The sectors that break the promise; from now on what was found is there for sure."""
+        wrong = {number for number, (one, other) in enumerate(zip(self.sure, found)) if one != other}
+        for first, end, number in (part for request in self.asked for part in request):
+            if self.promise == "committed" and not wrong:
+                break
+            for sector in range(first, end):
+                if found[sector] == number:
+                    wrong.discard(sector)
+                elif self.promise == "committed":
+                    wrong.add(sector)
+        self.sure = found
+        self.asked.clear()
+        return wrong
+
+    def _settle(self, request):
+        for first, end, number in request:
+            self.sure[first:end] = array("Q", [number]) * (end - first)
+
+
+def read(h, size):
+    """The number in each sector of the disk."""
+    found = array("Q")
+    for offset in range(0, size, MIB):
+        words = array("Q", bytes(h.pread(min(MIB, size - offset), offset)))
+        for start in range(0, len(words), SECTOR // 8):
+            sector = words[start : start + SECTOR // 8]
+            if sector.count(sector[0]) != len(sector):
+                sys.exit(f"the sector at {offset + 8 * start} is a mixture: {sector}")
+            found.append(sector[0])
+    return found
+
+
+def batch(h, model, numbers, draw):
+    """Sends a few requests that do not overlap; returns their places by their cookies."""
+    sectors = len(model.sure)
+    sent, taken = {}, set()
+    for _ in range(draw.randint(1, 16)):
+        first = draw.randrange(sectors)
+        end = min(first + draw.randint(1, 40), sectors)
+        what = draw.choice(["write", "write", "write", "write", "zero", "trim"])
+        if what == "trim":
+            first, end = first // PAGE * PAGE, -(-end // PAGE) * PAGE
+        if not taken.isdisjoint(range(first, end)):
+            continue
+        taken.update(range(first, end))
+        offset, length, number = first * SECTOR, (end - first) * SECTOR, next(numbers)
+        place = model.ask(first, end, number if what == "write" else 0)
+        if what == "write":
+            data = nbd.Buffer.from_bytearray(bytearray(number.to_bytes(8, sys.byteorder) * (length // 8)))
+            cookie = h.aio_pwrite(data, offset)
+        else:
+            cookie = (h.aio_zero if what == "zero" else h.aio_trim)(length, offset)
+        sent[cookie] = place
+    return sent
+
+
+def settle(h, model, sent, left):
+    """Waits until no more than `left` requests wait for an answer, or the server has gone; counts the answers."""
+    count = 0
+    while True:
+        for cookie in list(sent):
+            try:
+                is_answered = h.aio_command_completed(cookie)
+            except nbd.Error:
+                del sent[cookie]
+                continue
+            if is_answered:
+                model.answered(sent.pop(cookie))
+                count += 1
+        if len(sent) <= left or h.aio_is_dead() or h.aio_is_closed():
+            return count
+        try:
+            h.poll(-1)
+        except nbd.Error:
+            continue
+
+
+def main():
+    promise, seed = sys.argv[1], int(sys.argv[2])
+    draw, numbers = random.Random(seed), iter(range(1, 1 << 63))
+    model = None
+    for cycle, line in enumerate(sys.stdin):
+        server, address = line.split()
+        h = nbd.NBD()
+        h.connect_uri(address)
+        size = h.get_size()
+        model = model or Model(promise, size // SECTOR)
+        if wrong := model.check(read(h, size)):
+            sys.exit(f"{promise}, seed {seed}, cycle {cycle}: these sectors break the promise: {sorted(wrong)[:20]}")
+        count = 0
+        for _ in range(draw.randint(0, 40)):
+            sent = batch(h, model, numbers, draw)
+            count += settle(h, model, sent, 0)
+            if draw.random() < 0.2:
+                h.flush()
+                model.flushed()
+        sent = batch(h, model, numbers, draw)
+        count += settle(h, model, sent, draw.randint(0, len(sent)))
+        os.kill(int(server), signal.SIGKILL)
+        count += settle(h, model, sent, 0)
+        print(count, flush=True)
+
+
+main()

@@ -1,0 +1,41 @@
+"""Small devices of every kind that can be served, and what they promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from coflash import Scenario
+
+_VOLATILE = {"cache.size": "5%", "cache.volatile": True}
+SCHEMES: dict[str, dict[str, Any]] = {
+    "none": {},
+    "volatile": _VOLATILE,
+    "dgc": {**_VOLATILE, "cooperation": {"name": "dgc"}},
+    "sgc": {**_VOLATILE, "cooperation": {"name": "sgc"}},
+    "nvm": {"cache.size": "5%"},
+    "cdm": {"cache.size": "5%", "cooperation": {"name": "cdm"}},
+    "consistent": {"cache.size": "5%", "cooperation": {"name": "cdm-consistent"}},
+}
+PROMISES = {
+    "none": "answered",
+    "volatile": "flushed",
+    "dgc": "flushed",
+    "sgc": "flushed",
+    "nvm": "answered",
+    "cdm": "answered",
+    "consistent": "committed",
+}
+"""What of the requests the end of the process leaves, in the words of `kill_client.py`."""
+
+
+def scenario(scheme: str) -> Scenario:
+    small = {
+        "name": scheme,
+        "flash.channels": 2,
+        "flash.pages_per_block": 32,
+        "flash.exported": "8MiB",
+        "ftl.spare.share": "40%",
+        "timing.channel": "private",
+        "gc.low_mark": 3,
+    }
+    return Scenario.from_dict({}).with_({**small, **SCHEMES[scheme]})
