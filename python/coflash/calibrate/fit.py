@@ -21,8 +21,10 @@ LATENCY_GOAL = 0.15
 
 _SPARE = (0.005, 4.0)
 _READ_COST = (0.0, 3.0)
-_BUFFERS = (0.0, *(2.0**power for power in range(6, 16)))
-_SUPERBLOCKS = tuple(2.0 ** (power / 2) for power in range(54, 68))  # 128 MiB to 12 GiB
+_BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
+_SUPERBLOCKS = tuple(2.0**power for power in range(28, 34))
+"""256 MiB to 8 GiB."""
+_UNSKEWED = ("uniform", "permuted")
 _HOT_ZIPF = 0.95
 """From this exponent on, the write buffer matters."""
 
@@ -116,7 +118,7 @@ class _Search:
         if rates and math.isnan(self.model.parameters.sequential_mib_per_s):
             self._too_few("write_mib_per_s of \"sequential\" and of \"uniform\"")
         timed = [p for p in uniform if p.measure == "write_mib_per_s"]
-        counted = [p for p in uniform if p.measure in ("waf", "gc_onset")]
+        counted = [p for p in self.points if p.pattern.kind in _UNSKEWED and p.measure in ("waf", "gc_onset")]
         if not counted and len({p.used for p in timed}) < 2:
             self._too_few(
                 'of "uniform" one waf, or gc_onset and one write_mib_per_s, or write_mib_per_s at two values of used'

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from coflash._core import CoflashError, hint
+from coflash.calibrate.fio_results import fio_measures
+from coflash.calibrate.jobs import STEPS
 from coflash.calibrate.pattern import Pattern
 from coflash.files.errors import named
 from coflash.quantity import number_in
@@ -55,6 +57,7 @@ CONDITIONS: Mapping[str, str] = {
 }
 """The other columns of a table."""
 
+_Row: TypeAlias = "list[str]"
 _STATES = ("sequential", "shuffled", "blank")
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
@@ -116,7 +119,30 @@ def read_csv(file: Path, capacity_bytes: float | None = None, source: str = "") 
     return Measured(file.stem, tuple(points), capacity_bytes, source)
 
 
-_Row: TypeAlias = "list[str]"
+def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = "") -> Measured:
+    """Read the results of a pack of jobs, see `coflash.calibrate.jobs`: `steps.csv` and for each step fio's JSON.
+
+    Write amplification is read where the drive's logs before and after a step have it. A step without results is left
+    out.
+
+    Raises:
+        CoflashError: A file is missing or is no result of fio.
+    """
+    file = folder / STEPS
+    with named(file, "read"):
+        text = file.read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if not rows or "step" not in rows[0]:
+        msg = f"{file}: no step; a row for each is allowed, under a header with the column 'step'"
+        raise CoflashError(msg)
+    conditions = [name for name in rows[0] if name != "step"]
+    table: list[_Row] = [[*MEASURES, *conditions]]
+    for row in rows:
+        if (folder / f"{row['step']}.json").exists():
+            taken = fio_measures(folder, row["step"], at_rate=bool(row.get("writes_per_s")))
+            numbers = [f"{taken[name]:.6g}" if name in taken else "" for name in MEASURES]
+            table.append([*numbers, *(row[name] or "" for name in conditions)])
+    return Measured(folder.resolve().name, tuple(_points(file, table)), capacity_bytes, source)
 
 
 def _points(file: Path, rows: Iterable[_Row]) -> list[Point]:

@@ -23,7 +23,7 @@ from coflash.scenario import Scenario
 from coflash.table import Table
 
 PAGE_BYTES = 4096
-PAGES_PER_BLOCK = 256
+PAGES_PER_BLOCK = 128
 BLOCKS = 1024
 """Blocks of the simulated device where the size of the drive's superblocks is not known."""
 NOT_USABLE_BLOCKS = 3
@@ -152,7 +152,7 @@ class Device:
         return {
             "seed": 1,
             "flash": {"channels": 1, "pages_per_block": PAGES_PER_BLOCK, "exported": f"{pages * PAGE_BYTES}B"},
-            "timing.channel": "private",
+            "timing": {"channel": "private"},
             "ftl.spare": {"share": f"{physical / pages - 1:.9f}", "definition": "over_provisioning"},
             "gc": {"victim": VICTIMS[self.victim], "low_mark": 1},
             "precondition.fill": {"shuffled": "random", "blank": "none"}.get(initial, initial),

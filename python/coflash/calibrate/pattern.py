@@ -25,7 +25,7 @@ class Pattern(NamedTuple):
     """The exponent of a zipf; of the others the share of pages that are cold or never written, or of open zones."""
     zone_bytes: float = 0.0
     contiguous: bool = False
-    """Whether the pages of a zipf lie in the order of their ranks; otherwise they are scattered."""
+    """Whether pages of about the same rank lie together; otherwise they are scattered."""
 
     @classmethod
     def read(cls, text: str) -> Pattern:
@@ -41,7 +41,7 @@ class Pattern(NamedTuple):
             if unit == "bytes" and size > 0 and 0 < int(found[1]) <= 1024:
                 return cls("zones", int(found[1]), size)
         words = text.split()
-        if words and words[0] in _WITH_NUMBER and words[2:] in ([], ["contiguous"][: words[0] == "zipf"]):
+        if words and words[0] in _WITH_NUMBER and words[2:] in ([], ["contiguous"]):
             least, most = _WITH_NUMBER[words[0]]
             try:
                 number = float(words[1])
@@ -84,7 +84,7 @@ class Pattern(NamedTuple):
                 cold = round(1e9 * self.number)
                 traffic = 10**9 - cold if self.kind == "two-zone" else 0
                 zones = [_zone(traffic, cold), _zone(10**9 - traffic, 10**9 - cold)]
-                return {"name": "hot-cold", "zones": zones}
+                return {"name": "hot-cold", "zones": zones, "scattered": not self.contiguous}
             case "zipf":
                 edges = np.unique(np.concatenate([np.arange(0, 33, 2), np.round(np.geomspace(35, pages, 100))]))
                 traffic = np.diff(np.interp(edges * (drive_pages / pages), *_zipf(self.number, drive_pages, buffer_pages)))
