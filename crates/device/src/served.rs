@@ -87,6 +87,14 @@ impl<D: Disk> Nvm for Served<D> {
         self.store.store(word, value);
     }
 
+    fn buffer(&mut self, after: When) -> [When; 2] {
+        self.timeline.buffer(after)
+    }
+
+    fn unbuffer(&mut self, done: When) {
+        self.timeline.unbuffer(done);
+    }
+
     fn fence(&mut self) {
         self.store.fence();
     }

@@ -6,6 +6,7 @@
 //! | a write-back cache: in the device, in the host, the host's write buffer | [`WriteBack`] |
 //! | the crash-consistent cache (`cdm-consistent`), in the device or in the host, and its recovery | [`Consistent`] |
 //! | a link, the notices that cross it, questions and grants | [`Linked`] |
+//! | the time of the firmware, and the controller's write buffer | [`Controller`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
 //! | the cache of a scheme; over an FTL a device | [`CacheLevel`], [`Device`] |
 //! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
@@ -27,6 +28,7 @@ mod support;
 
 mod config;
 mod consistent;
+mod controller;
 mod cooperates;
 pub mod cooperation;
 mod device;
@@ -40,6 +42,7 @@ mod write_back;
 pub use coflash_base::Op;
 pub use config::{CacheConfig, Eviction, Placement};
 pub use consistent::Consistent;
+pub use controller::{Controller, ControllerConfig};
 pub use cooperates::{Cached, Cooperates};
 pub use cooperation::{Cooperation, CooperationConfig};
 pub use device::{CacheLevel, Device, DeviceConfig};

@@ -3,8 +3,13 @@
 //! An operation holds its die from start to end and the channel for its transfer. Dies are first come, first served; a
 //! channel is granted in the order in which dies ask; events at equal times fire in the order in which they were
 //! scheduled. A die has at most one pending event, so the queue is as long as the number of busy dies.
+//!
+//! With read priority a read joins the queue of its die when it may begin, before the operations that wait there. A
+//! suspended operation is back in the queue with the rest of its array time.
 
 use crate::moment::{Finished, OpId, Tag, When};
+use crate::write_buffer::WriteBuffer;
+use crate::{ReadPriority, Timing};
 use coflash_base::{Duration, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -40,6 +45,10 @@ enum Follower {
     Operation(OpId, u64),
     /// The receiver of a report, this many nanoseconds later.
     Told(Tag, u64),
+    /// Two operations that may begin this many nanoseconds later.
+    Both(OpId, OpId, u64),
+    /// The write buffer, which has room for a page again this many nanoseconds later.
+    Room(u64),
 }
 
 #[derive(Clone, Debug)]
@@ -52,11 +61,15 @@ struct Operation {
     ready: Option<Time>,
     follower: Follower,
     is_program: bool,
+    /// Whether it goes before operations that are not.
+    is_urgent: bool,
+    /// The number of urgent operations that have gone before it.
+    overtaken: u32,
 }
 
 impl Operation {
     fn on(server: Option<u32>, phases: Phases, ready: Option<Time>) -> Self {
-        Self { phases, server, ready, follower: Follower::None, is_program: false }
+        Self { phases, server, ready, follower: Follower::None, is_program: false, is_urgent: false, overtaken: 0 }
     }
 }
 
@@ -66,6 +79,9 @@ struct Server {
     queue: VecDeque<OpId>,
     /// Whether the head of the queue has started, or its start is scheduled.
     engaged: bool,
+    /// The pending event of the head: when, in which order it was scheduled, and what it is. Other events have been
+    /// cancelled.
+    event: (Time, u64, Step),
     /// The work issued and not ended.
     backlog: Duration,
 }
@@ -80,6 +96,10 @@ struct Bus {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
+    /// An urgent operation joins the queue of its die; the event has its number in place of a die.
+    Join,
+    /// The write buffer has room for a page again; the event has no die.
+    Room,
     Start,
     ArrayDone,
     BusDone,
@@ -96,6 +116,11 @@ pub(crate) struct Channels {
     vacant: Vec<OpId>,
     servers: Vec<Server>,
     buses: Vec<Bus>,
+    priority: ReadPriority,
+    suspend_overhead: Duration,
+    overtaken_max: u32,
+    buffer: WriteBuffer,
+    suspensions: u64,
     /// (time, order of scheduling, server, step)
     events: BinaryHeap<Reverse<(Time, u64, u32, Step)>>,
     scheduled: u64,
@@ -103,10 +128,15 @@ pub(crate) struct Channels {
 
 impl Channels {
     /// Create a server for each entry, on the given channel.
-    pub(crate) fn new(channel_of_server: Vec<u32>) -> Self {
+    pub(crate) fn new(channel_of_server: Vec<u32>, timing: &Timing, buffer: WriteBuffer) -> Self {
         let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
-        let server =
-            |channel| Server { channel, queue: VecDeque::new(), engaged: false, backlog: Duration::ZERO };
+        let server = |channel| Server {
+            channel,
+            queue: VecDeque::new(),
+            engaged: false,
+            event: (Time::ZERO, 0, Step::Start),
+            backlog: Duration::ZERO,
+        };
         Self {
             now: Time::ZERO,
             ended_at: Time::ZERO,
@@ -114,6 +144,11 @@ impl Channels {
             vacant: Vec::new(),
             servers: channel_of_server.into_iter().map(server).collect(),
             buses: vec![Bus::default(); buses as usize],
+            priority: timing.read_priority,
+            suspend_overhead: timing.suspend_overhead,
+            overtaken_max: timing.overtaken_max,
+            buffer,
+            suspensions: 0,
             events: BinaryHeap::new(),
             scheduled: 0,
         }
@@ -129,6 +164,20 @@ impl Channels {
         dies.chain(self.buses.iter().map(|bus| bus.backlog.ns)).max().unwrap_or(0)
     }
 
+    /// The number of buses.
+    pub(crate) fn buses(&self) -> u64 {
+        self.buses.len() as u64
+    }
+
+    /// The number of suspensions, and the time that dies spent on them beside their operations.
+    pub(crate) fn suspensions(&self) -> (u64, Duration) {
+        (self.suspensions, self.suspend_overhead * self.suspensions)
+    }
+
+    pub(crate) fn buffer(&self) -> &WriteBuffer {
+        &self.buffer
+    }
+
     pub(crate) fn now(&self) -> Time {
         self.now
     }
@@ -142,7 +191,9 @@ impl Channels {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.operations.capacity() * size_of::<Operation>() + self.servers.capacity() * size_of::<Server>()
+        self.operations.capacity() * size_of::<Operation>()
+            + self.servers.capacity() * size_of::<Server>()
+            + self.buffer.heap_bytes()
     }
 
     pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
@@ -150,13 +201,119 @@ impl Channels {
         if let Some(before) = after.op {
             self.follow(before, Follower::Operation(id, after.ns));
         }
-        self.servers[server].queue.push_back(id);
         let die = &mut self.servers[server];
+        die.queue.push_back(id);
         die.backlog = die.backlog + phases.total;
         let bus = &mut self.buses[die.channel as usize];
         bus.backlog = bus.backlog + phases.bus;
         self.engage(server as u32);
         id
+    }
+
+    /// Issue a read, which goes before other operations if reads have priority.
+    pub(crate) fn issue_read(&mut self, server: usize, phases: Phases, after: When) -> OpId {
+        if self.priority == ReadPriority::None {
+            return self.issue(server, phases, after);
+        }
+        let die = &mut self.servers[server];
+        die.backlog = die.backlog + phases.total;
+        let bus = &mut self.buses[die.channel as usize];
+        bus.backlog = bus.backlog + phases.bus;
+        let id = self.enter(Operation { is_urgent: true, ..Operation::on(Some(server as u32), phases, None) });
+        match after.op {
+            Some(before) => self.follow(before, Follower::Operation(id, after.ns)),
+            None => self.join_at(id, Time { ns: after.ns }),
+        }
+        id
+    }
+
+    fn join_at(&mut self, id: OpId, at: Time) {
+        self.operations[id.get() as usize].ready = Some(at);
+        if at <= self.now {
+            self.join(id);
+        } else {
+            self.push_event(at, id.get(), Step::Join);
+        }
+    }
+
+    /// Put an urgent operation into the queue of its die, before the operations that it may overtake.
+    fn join(&mut self, id: OpId) {
+        let server = self.operations[id.get() as usize].server.expect("only operations of dies are urgent");
+        self.make_way(server, id);
+        let Self { servers, operations, overtaken_max, now, .. } = self;
+        let die = &mut servers[server as usize];
+        let begun = usize::from(die.engaged);
+        let mut place = die.queue.len();
+        for (index, other) in die.queue.iter().enumerate().skip(begun) {
+            let other = &mut operations[other.get() as usize];
+            // Who passes an operation that could not begin anyway does not delay it.
+            let is_delayed = other.ready.is_some_and(|ready| ready <= *now);
+            if !other.is_urgent && (!is_delayed || other.overtaken < *overtaken_max) {
+                other.overtaken += u32::from(is_delayed);
+                place = index;
+                break;
+            }
+        }
+        die.queue.insert(place, id);
+        self.engage(server);
+    }
+
+    /// Let go of the head of a die's queue for an urgent operation: if it has not begun, or if it can be suspended.
+    fn make_way(&mut self, server: u32, urgent: OpId) {
+        let die = &mut self.servers[server as usize];
+        let (at, _, step) = die.event;
+        if !die.engaged {
+            return;
+        }
+        let head = &mut self.operations[die.queue[0].get() as usize];
+        let may_suspend = self.priority == ReadPriority::Suspend && head.overtaken < self.overtaken_max;
+        match step {
+            _ if head.is_urgent => {}
+            Step::Start => die.engaged = false,
+            Step::End if may_suspend && at > self.now => {
+                let rest = at.since(self.now);
+                // The total stays: it leaves the backlog at the end.
+                head.phases = Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..head.phases };
+                die.engaged = false;
+                self.suspensions += 1;
+                let phases = &mut self.operations[urgent.get() as usize].phases;
+                phases.array = phases.array + self.suspend_overhead;
+            }
+            _ => {}
+        }
+    }
+
+    /// Take room in the write buffer; return the moment at which there is some twice.
+    pub(crate) fn take_room(&mut self, after: When) -> [When; 2] {
+        if self.buffer.take() {
+            return self.twice(after);
+        }
+        let promise = self.promise();
+        self.buffer.wait(promise);
+        let granted = self.both(after, When::end_of(promise));
+        self.twice(When::end_of(granted))
+    }
+
+    /// A moment for two followers.
+    fn twice(&mut self, when: When) -> [When; 2] {
+        let Some(op) = when.op else { return [when; 2] };
+        let [one, other] = [self.promise(), self.promise()];
+        self.follow(op, Follower::Both(one, other, when.ns));
+        [one, other].map(When::end_of)
+    }
+
+    /// Give room in the write buffer back at a moment.
+    pub(crate) fn give_room(&mut self, done: When) {
+        match done.op {
+            Some(op) => self.follow(op, Follower::Room(done.ns)),
+            None => self.drained(Time { ns: done.ns }),
+        }
+    }
+
+    /// Have room once a page that flash took at `at` has left the buffer.
+    fn drained(&mut self, at: Time) {
+        let at = self.buffer.drained_at(at.max(self.now));
+        self.push_event(at, 0, Step::Room);
     }
 
     /// Create an operation that is ended by [`keep`](Self::keep).
@@ -251,10 +408,24 @@ impl Channels {
     }
 
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        let Some(Reverse((at, _, server, step))) = self.events.pop() else {
+        let Some(Reverse((at, order, server, step))) = self.events.pop() else {
             return false;
         };
         self.now = at;
+        match step {
+            Step::Join => self.join(OpId::new(server)),
+            Step::Room => {
+                if let Some(promise) = self.buffer.give() {
+                    self.keep(promise, at, finished);
+                }
+            }
+            _ if self.servers[server as usize].event.1 != order => {} // cancelled
+            _ => self.go_through(server, step, finished),
+        }
+        true
+    }
+
+    fn go_through(&mut self, server: u32, step: Step, finished: &mut Vec<Finished>) {
         let id = *self.servers[server as usize].queue.front().expect("an engaged die has an operation");
         let phases = self.operations[id.get() as usize].phases;
         match step {
@@ -265,8 +436,8 @@ impl Channels {
                 self.schedule(phases.finish, server, Step::End);
             }
             Step::End => self.end(id, server, finished),
+            Step::Join | Step::Room => unreachable!("no step of an operation"),
         }
-        true
     }
 
     /// Begin an operation. One that needs no bus takes a single event.
@@ -323,6 +494,7 @@ impl Channels {
                 let at = at + Duration { ns };
                 let operation = &mut self.operations[next.get() as usize];
                 match (operation.server, operation.ready) {
+                    (Some(_), _) if operation.is_urgent => self.join_at(next, at),
                     (Some(server), _) => {
                         operation.ready = Some(at);
                         self.engage(server);
@@ -335,6 +507,12 @@ impl Channels {
                     }
                 }
             }
+            Follower::Both(one, other, ns) => {
+                for next in [one, other] {
+                    self.go_on(Follower::Operation(next, ns), at, finished);
+                }
+            }
+            Follower::Room(ns) => self.drained(at + Duration { ns }),
             Follower::Told(tag, ns) => finished.push(Finished { tag, at: at + Duration { ns } }),
         }
     }
@@ -358,7 +536,15 @@ impl Channels {
     }
 
     fn schedule(&mut self, span: Duration, server: u32, step: Step) {
+        let at = self.now + span;
+        let order = self.push_event(at, server, step);
+        self.servers[server as usize].event = (at, order, step);
+    }
+
+    /// Returns the order of the event among all.
+    fn push_event(&mut self, at: Time, server: u32, step: Step) -> u64 {
         self.scheduled += 1;
-        self.events.push(Reverse((self.now + span, self.scheduled, server, step)));
+        self.events.push(Reverse((at, self.scheduled, server, step)));
+        self.scheduled
     }
 }

@@ -98,6 +98,13 @@ pub trait Nvm: Clock {
 
     /// Make all earlier stores, of data and metadata, durable before any later store.
     fn fence(&mut self);
+
+    /// Take room for a page in the controller's write buffer. Returns the moment at which there is room twice, for two
+    /// followers; pages find room in the order of these calls.
+    fn buffer(&mut self, after: Self::When) -> [Self::When; 2];
+
+    /// Give the room of a page back at a moment: it is in flash.
+    fn unbuffer(&mut self, done: Self::When);
 }
 
 /// The page of the request under way, on the host's side.

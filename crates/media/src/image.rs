@@ -554,6 +554,12 @@ impl Nvm for Image {
         }
     }
 
+    fn buffer(&mut self, (): ()) -> [(); 2] {
+        [(), ()]
+    }
+
+    fn unbuffer(&mut self, (): ()) {}
+
     fn fence(&mut self) {
         if self.power_for_a_step().is_ok()
             && let Some(power) = &mut self.power

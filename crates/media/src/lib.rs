@@ -11,6 +11,7 @@
 //! | geometry of flash, with a legend of the units | `geometry.rs` |
 //! | dies with private channels, and dies that share channels | `timeline.rs`, `channel.rs` |
 //! | moments whose time is not known yet | `moment.rs`, `channel.rs` |
+//! | reads that overtake and suspend, room in the write buffer | `channel.rs`, `write_buffer.rs` |
 //! | disks: mechanics, schedulers, arrays | [`disk`] |
 //! | transfers of disks in simulated time | `behind.rs` |
 //! | what is left of a device after a power cut ([`Contents`]) | `contents.rs` |
@@ -29,6 +30,7 @@ mod simulated;
 mod timeline;
 mod timing;
 mod untimed;
+mod write_buffer;
 
 pub use contents::Contents;
 pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
@@ -36,6 +38,6 @@ pub use geometry::{BlockId, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};
 pub use simulated::SimulatedMedia;
-pub use timeline::{Busy, DieTime, DiskTime, FlashOperations, Timeline};
-pub use timing::{CacheTiming, CacheTimings, Channel, Planes, Timing};
+pub use timeline::{BufferedPages, Busy, DieTime, DiskTime, FlashOperations, Suspensions, Timeline};
+pub use timing::{CacheTiming, CacheTimings, Channel, Planes, ReadPriority, Timing};
 pub use untimed::Untimed;

@@ -2,8 +2,9 @@
 //!
 //! Each die (each plane, where planes overlap) serves its operations first come, first served. With private channels
 //! the end of an operation is known when it is issued, so the state of a die is one number and there is no event queue.
-//! With shared channels the order of transfers becomes known only as time passes: operations wait in the queues of
-//! [`crate::channel`], and a [`When`] may be relative to the end of an operation. Levels see no difference.
+//! With shared channels, with reads that have priority or with a write buffer, the order of operations becomes known only
+//! as time passes: they wait in the queues of [`crate::channel`], and a [`When`] may be relative to the end of an
+//! operation. Levels see no difference.
 
 #[cfg(test)]
 mod tests;
@@ -12,9 +13,10 @@ use crate::behind::Behind;
 use crate::channel::{Channels, Phases};
 use crate::disk::Disks;
 use crate::timing::CacheTimings;
+use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, Geometry, Memory,
-    Nvm, Oob, Place, Planes, Ppn, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    Nvm, Oob, Place, Planes, Ppn, ReadPriority, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
@@ -63,6 +65,22 @@ coflash_base::measures! {
 }
 
 coflash_base::measures! {
+    /// Suspended programs and erases, with `timing.read_priority = "suspend"`.
+    pub struct Suspensions in "operations", "Suspended operations" {
+        /// How often a read suspended a program or an erase.
+        suspensions: u64, "suspended programs and erases", untabled;
+    }
+}
+
+coflash_base::measures! {
+    /// The write buffer of the controller.
+    pub struct BufferedPages in "write_buffer", "Write buffer" {
+        /// Pages that found the write buffer full, and waited until it had room.
+        waits_pages: u64, "pages that waited for room", pages, cost, untabled;
+    }
+}
+
+coflash_base::measures! {
     /// Time that disks were busy.
     pub struct DiskTime in "hybrid", "Disks" {
         /// Time that disks were busy, summed over the disks.
@@ -77,10 +95,17 @@ coflash_base::measures! {
 /// The phases of each operation.
 #[derive(Clone, Debug)]
 struct Costs {
-    read: Phases,
     summary: Phases,
     erase: Phases,
     ecc_decode: Duration,
+    /// By the place of the page in its word line: one, unless its pages differ.
+    by_place: Vec<CostsOfPage>,
+}
+
+/// The phases of operations on a page.
+#[derive(Clone, Copy, Debug)]
+struct CostsOfPage {
+    read: Phases,
     /// By [`Mode`](crate::Mode).
     into: [CostsInto; 2],
 }
@@ -102,6 +127,7 @@ pub struct Timeline {
     planes: Planes,
     /// The number of pages of each die (or plane). They are contiguous.
     pages_per_server: u32,
+    timing: Timing,
     costs: Costs,
     caches: CacheTimings,
     servers: Servers,
@@ -118,8 +144,8 @@ pub struct Timeline {
 struct Servers {
     /// The time at which each becomes idle. Unused with shared channels.
     free_at: Vec<Time>,
-    are_shared: bool,
-    /// Dies that share channels, and moments that depend on others.
+    by_events: bool,
+    /// Dies whose future is not known, and moments that depend on others.
     channels: Channels,
     /// The end of the last program. Unused with shared channels.
     programmed_at: Time,
@@ -128,17 +154,39 @@ struct Servers {
 
 impl Servers {
     #[inline(always)]
-    fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+    fn count(&mut self, phases: &Phases, cause: Cause) {
         let busy = if cause == Cause::Gc { &mut self.busy.gc } else { &mut self.busy.other };
         *busy = *busy + phases.total;
         self.busy.bus = self.busy.bus + phases.bus;
-        if self.are_shared {
+    }
+
+    /// The time that dies were busy, suspensions included.
+    fn busy(&self) -> Busy {
+        let (_, suspended) = self.channels.suspensions();
+        Busy { other: self.busy.other + suspended, ..self.busy }
+    }
+
+    #[inline(always)]
+    fn issue(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+        self.count(phases, cause);
+        if self.by_events {
             When::end_of(self.channels.issue(server, *phases, after))
         } else {
             debug_assert!(after.op.is_none(), "with private channels every operation begins at a known time");
             let free_at = &mut self.free_at[server];
             *free_at = Time { ns: free_at.ns.max(after.ns) } + phases.total;
             When::at(*free_at)
+        }
+    }
+
+    /// As `issue`, for a read.
+    #[inline(always)]
+    fn issue_read(&mut self, server: usize, phases: &Phases, cause: Cause, after: When) -> When {
+        if self.by_events {
+            self.count(phases, cause);
+            When::end_of(self.channels.issue_read(server, *phases, after))
+        } else {
+            self.issue(server, phases, cause, after)
         }
     }
 
@@ -159,47 +207,77 @@ impl Timeline {
         let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
         let none = Duration::ZERO;
         let out_and_in = transfer * 2 + timing.ecc_decode;
-        let into = |finish| {
-            let copy = |bus| Phases::new(timing.page_read, bus, finish);
-            CostsInto {
-                program: Phases::new(none, transfer, finish),
-                copy: copy(if timing.copy_back { none } else { out_and_in }),
-                copy_across: copy(out_and_in),
+        let of_place = |place| {
+            let (page_read, page_program) = timing.of_page(place);
+            let into = |finish| {
+                let copy = |bus| Phases::new(page_read, bus, finish);
+                CostsInto {
+                    program: Phases::new(none, transfer, finish),
+                    copy: copy(if timing.copy_back { none } else { out_and_in }),
+                    copy_across: copy(out_and_in),
+                }
+            };
+            let fast = timing.page_program_fast.filter(|_| page_program > none).unwrap_or(page_program);
+            CostsOfPage {
+                read: Phases::new(page_read, transfer, none),
+                into: [page_program, fast].map(into),
             }
         };
         let costs = Costs {
-            read: Phases::new(timing.page_read, transfer, none),
             // A summary is one sector long.
             summary: Phases::new(none, timing.sector_transfer, timing.page_program),
             erase: Phases::new(none, none, timing.block_erase),
             ecc_decode: timing.ecc_decode,
-            into: [timing.page_program, timing.page_program_fast.unwrap_or(timing.page_program)].map(into),
+            by_place: (0..timing.word_line_pages()).map(of_place).collect(),
         };
         let (servers, per_die) = match timing.planes {
             Planes::Serial => (geometry.dies(), 1),
             Planes::Parallel => (geometry.dies() * geometry.planes_per_die, geometry.planes_per_die),
         };
         let pages_per_server = geometry.blocks_per_die() / per_die * geometry.pages_per_block;
-        let are_shared = timing.channel == Channel::Shared;
-        let channel_of = |server| geometry.channel_of(DieId::new(server / per_die));
-        Self {
+        let timeline = Self {
             geometry: geometry.clone(),
             planes: timing.planes,
             pages_per_server,
+            timing: timing.clone(),
             costs,
             caches,
             servers: Servers {
                 free_at: vec![Time::ZERO; servers as usize],
-                are_shared,
-                channels: Channels::new((0..if are_shared { servers } else { 0 }).map(channel_of).collect()),
+                by_events: false,
+                channels: Channels::new(Vec::new(), timing, WriteBuffer::default()),
                 programmed_at: Time::ZERO,
                 busy: Busy::default(),
             },
             operations: FlashOperations::default(),
             behind: None,
-            has_events: are_shared,
+            has_events: false,
             unreported: Vec::new(),
+        };
+        if timing.channel == Channel::Shared || timing.read_priority != ReadPriority::None {
+            timeline.by_events(WriteBuffer::default())
+        } else {
+            timeline
         }
+    }
+
+    /// Add the write buffer of a controller: room for so many pages, of which one leaves in `page_drain` at the fastest.
+    #[must_use]
+    pub fn with_write_buffer(self, pages: u32, page_drain: Duration) -> Self {
+        self.by_events(WriteBuffer::new(pages, page_drain))
+    }
+
+    /// Let dies work event by event.
+    fn by_events(mut self, buffer: WriteBuffer) -> Self {
+        let servers = self.servers.free_at.len() as u32;
+        let per_die = servers / self.geometry.dies();
+        let channel_of = |server| match self.timing.channel {
+            Channel::Shared => self.geometry.channel_of(DieId::new(server / per_die)),
+            Channel::Private => server,
+        };
+        self.servers.channels = Channels::new((0..servers).map(channel_of).collect(), &self.timing, buffer);
+        (self.servers.by_events, self.has_events) = (true, true);
+        self
     }
 
     /// Add disks behind flash.
@@ -243,6 +321,14 @@ impl Timeline {
         (page.get() / self.pages_per_server) as usize
     }
 
+    /// The costs of operations on a page.
+    #[inline(always)]
+    fn costs_of(&self, page: Ppn) -> &CostsOfPage {
+        let places = self.costs.by_place.len();
+        // Blocks begin with a word line.
+        &self.costs.by_place[if places == 1 { 0 } else { page.get() as usize % places }]
+    }
+
     /// Whether both pages are in one plane. Copies stay on their die.
     #[inline(always)]
     fn share_plane(&self, one: Ppn, other: Ppn) -> bool {
@@ -281,7 +367,8 @@ impl Flash for Timeline {
     fn read(&mut self, page: Ppn, _: Place, cause: Cause, after: When) -> Result<When, Infallible> {
         self.operations.reads_pages += 1;
         self.operations.transfers_pages += 1;
-        let read = self.servers.issue(self.server_of(page), &self.costs.read, cause, after);
+        let phases = self.costs_of(page).read;
+        let read = self.servers.issue_read(self.server_of(page), &phases, cause, after);
         Ok(read.plus(self.costs.ecc_decode))
     }
 
@@ -295,23 +382,26 @@ impl Flash for Timeline {
         after: When,
     ) -> Result<When, Infallible> {
         let after = if let Place::Slot(slot) = from { after.plus(self.cache(slot).read) } else { after };
-        let into = &self.costs.into[oob.mode as usize];
-        let phases = if oob.lpn.is_some() { &into.program } else { &self.costs.summary };
+        let phases =
+            if oob.lpn.is_some() { self.costs_of(page).into[oob.mode as usize].program } else { self.costs.summary };
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += 1;
-        let done = self.servers.issue(self.server_of(page), phases, cause, after);
+        let done = self.servers.issue(self.server_of(page), &phases, cause, after);
         self.servers.note_program(done);
         Ok(done)
     }
 
     #[inline]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, Infallible> {
-        let into = &self.costs.into[oob.mode as usize];
-        let phases = if self.share_plane(from, to) { &into.copy } else { &into.copy_across };
+        let into = &self.costs_of(to).into[oob.mode as usize];
+        let mut phases = if self.share_plane(from, to) { into.copy } else { into.copy_across };
+        if self.costs.by_place.len() > 1 {
+            phases = Phases::new(self.costs_of(from).read.array, phases.bus, phases.finish);
+        }
         self.operations.reads_pages += 1;
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
-        Ok(self.servers.issue(self.server_of(to), phases, cause, after))
+        Ok(self.servers.issue(self.server_of(to), &phases, cause, after))
     }
 
     #[inline]
@@ -322,7 +412,7 @@ impl Flash for Timeline {
     }
 
     fn await_programs(&mut self, parts: &mut Vec<When>) {
-        if self.servers.are_shared {
+        if self.servers.by_events {
             self.servers.channels.await_programs(|op| parts.push(When::end_of(op)));
         } else {
             parts.push(When::at(self.servers.programmed_at));
@@ -331,7 +421,7 @@ impl Flash for Timeline {
 
     fn backlog(&self, die: DieId, now: When) -> u64 {
         let backlog_ns = |server: usize| {
-            if self.servers.are_shared {
+            if self.servers.by_events {
                 self.servers.channels.backlog_ns(server)
             } else {
                 self.servers.free_at[server].ns.saturating_sub(now.ns)
@@ -355,6 +445,14 @@ impl Nvm for Timeline {
     }
 
     fn store(&mut self, _: u32, _: u64) {}
+
+    fn buffer(&mut self, after: When) -> [When; 2] {
+        self.servers.channels.take_room(after)
+    }
+
+    fn unbuffer(&mut self, done: When) {
+        self.servers.channels.give_room(done);
+    }
 
     fn fence(&mut self) {}
 }
@@ -444,8 +542,8 @@ impl SimulatedMedia for Timeline {
 
     fn idle_since(&self, die: DieId) -> Option<Time> {
         let mut servers = self.servers_of(die);
-        let Servers { free_at, are_shared, channels, .. } = &self.servers;
-        if *are_shared {
+        let Servers { free_at, by_events, channels, .. } = &self.servers;
+        if *by_events {
             servers.all(|server| channels.is_idle(server)).then(|| channels.now())
         } else {
             servers.map(|server| free_at[server]).max()
@@ -453,27 +551,28 @@ impl SimulatedMedia for Timeline {
     }
 
     fn busy(&self) -> Busy {
-        self.servers.busy
+        self.servers.busy()
     }
 
     fn backlog_max(&self, now: Time) -> Duration {
-        let Servers { free_at, are_shared, channels, .. } = &self.servers;
+        let Servers { free_at, by_events, channels, .. } = &self.servers;
         let free_at = free_at.iter().map(|at| at.ns).max().unwrap_or(0);
-        Duration { ns: if *are_shared { channels.backlog_ns_max() } else { free_at.saturating_sub(now.ns) } }
+        Duration { ns: if *by_events { channels.backlog_ns_max() } else { free_at.saturating_sub(now.ns) } }
     }
 
     fn busy_until(&self) -> Time {
-        let Servers { free_at, are_shared, channels, .. } = &self.servers;
+        let Servers { free_at, by_events, channels, .. } = &self.servers;
         let flash =
-            if *are_shared { channels.ended_at() } else { free_at.iter().copied().max().unwrap_or_default() };
+            if *by_events { channels.ended_at() } else { free_at.iter().copied().max().unwrap_or_default() };
         self.behind.as_ref().map_or(flash, |behind| flash.max(behind.busy_until()))
     }
 
     fn report(&self, report: &mut Report) {
-        let Busy { gc, other, bus } = self.servers.busy;
+        let Busy { gc, other, bus } = self.servers.busy();
         let end = report.end().max(self.busy_until()).ns;
         let dies = self.servers.free_at.len() as u64;
-        let buses = if self.servers.are_shared { self.geometry.channels.into() } else { dies };
+        let channels = &self.servers.channels;
+        let buses = if self.servers.by_events { channels.buses() } else { dies };
         report.add(&DieTime {
             gc_time_ns: gc.ns,
             service_time_ns: other.ns,
@@ -482,6 +581,12 @@ impl SimulatedMedia for Timeline {
             channel_utilisation: ratio(bus.ns, buses * end),
         });
         report.add(&self.operations);
+        if self.timing.read_priority == ReadPriority::Suspend {
+            report.add(&Suspensions { suspensions: channels.suspensions().0 });
+        }
+        if let Some(waits_pages) = channels.buffer().waits() {
+            report.add(&BufferedPages { waits_pages });
+        }
         if let Some(behind) = &self.behind {
             let (disks, end) = (behind.disks(), report.end().max(behind.busy_until()));
             let (counters, time_ns) = (disks.counters(), disks.busy().ns);

@@ -1,6 +1,7 @@
 //! The timing of flash operations.
 
-use coflash_base::Duration;
+use crate::Geometry;
+use coflash_base::{Duration, Misfit};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -26,14 +27,39 @@ pub enum Planes {
     Parallel,
 }
 
+/// What reads do that find their die busy (Wu & He, "Reducing SSD read latency via NAND flash program and erase
+/// suspension", FAST 2012).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ReadPriority {
+    /// They wait: a die is first come, first served.
+    #[default]
+    None,
+    /// They overtake the operations that wait for the die.
+    Overtake,
+    /// As `overtake`, and they suspend a program or an erase that is under way, which goes on after them.
+    Suspend,
+}
+
 /// Times of the flash array and its bus.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Timing {
     /// Array time of a page read.
     pub page_read: Duration,
+    /// Array times of a page read by page type, in the order of the pages of a word line: two for MLC, three for TLC, four
+    /// for QLC. By default `page_read` for all.
+    pub page_reads: Vec<Duration>,
     /// Array time of a page program.
     pub page_program: Duration,
+    /// Array times of a page program by page type, if the pages of a word line are programmed one after the other. By
+    /// default `page_program` for all.
+    pub page_programs: Vec<Duration>,
+    /// Number of consecutive pages of one page type: with pages of 4 KiB, a flash page of 16 KiB on 4 planes has 16.
+    pub pages_per_type: u32,
+    /// Number of pages that are programmed at once (one-shot, multi-plane). Each is transferred when it is written;
+    /// `page_program` begins after the last.
+    pub one_shot_pages: u32,
     /// Array time of a fast page program, whose data has a shorter retention time. By default `page_program`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub page_program_fast: Option<Duration>,
@@ -49,6 +75,12 @@ pub struct Timing {
     pub channel: Channel,
     /// Whether the planes of a die work in parallel.
     pub planes: Planes,
+    /// What reads do that find their die busy.
+    pub read_priority: ReadPriority,
+    /// With `suspend`: time from the command that suspends an operation to the read that it makes way for.
+    pub suspend_overhead: Duration,
+    /// With `overtake` and `suspend`: the most reads that go before an operation that was issued earlier, or suspend it.
+    pub overtaken_max: u32,
 }
 
 impl Default for Timing {
@@ -56,7 +88,11 @@ impl Default for Timing {
     fn default() -> Self {
         Self {
             page_read: Duration { ns: 25_000 },
+            page_reads: Vec::new(),
             page_program: Duration { ns: 200_000 },
+            page_programs: Vec::new(),
+            pages_per_type: 1,
+            one_shot_pages: 1,
             page_program_fast: None,
             block_erase: Duration { ns: 1_500_000 },
             sector_transfer: Duration { ns: 13_200 },
@@ -64,7 +100,72 @@ impl Default for Timing {
             copy_back: true,
             channel: Channel::Shared,
             planes: Planes::Serial,
+            read_priority: ReadPriority::None,
+            suspend_overhead: Duration::ZERO,
+            overtaken_max: OVERTAKEN_MAX,
         }
+    }
+}
+
+const OVERTAKEN_MAX: u32 = 16;
+
+/// The most pages of a word line: flash has at most some hundred.
+const WORD_LINE_PAGES_MAX: u64 = 1 << 12;
+
+impl Timing {
+    /// Check the times against the geometry.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, with its key in the scenario.
+    pub fn check(&self, geometry: &Geometry) -> Result<(), Misfit> {
+        for (key, pages) in [("timing.pages_per_type", self.pages_per_type), ("timing.one_shot_pages", self.one_shot_pages)] {
+            if pages == 0 || u64::from(pages) > WORD_LINE_PAGES_MAX {
+                return Err(Misfit::out_of_range(key, pages, "from 1 to 4096"));
+            }
+        }
+        let types = self.page_reads.len().max(1);
+        if types > 4 {
+            return Err(Misfit::out_of_range("timing.page_reads", types, "up to four, one for each bit of a cell,"));
+        }
+        let programs = self.page_programs.len();
+        if programs > 0 && programs != types {
+            let problem = format!("{programs} were given; as many as timing.page_reads ({types}) are allowed");
+            return Err(Misfit::new("timing.page_programs", problem));
+        }
+        if programs > 0 && self.one_shot_pages > 1 {
+            let problem = "pages that are programmed at once have one time: timing.page_program";
+            return Err(Misfit::new("timing.page_programs", problem));
+        }
+        let (word_line, block) = (self.word_line_pages(), geometry.pages_per_block);
+        if u64::from(word_line) > WORD_LINE_PAGES_MAX || !block.is_multiple_of(word_line) {
+            let problem =
+                format!("{block} is no whole number of word lines of {word_line} pages (timing.one_shot_pages, pages_per_type)");
+            return Err(Misfit::new("flash.pages_per_block", problem));
+        }
+        Ok(())
+    }
+
+    /// The number of pages after which page types and one-shot programs repeat.
+    #[must_use]
+    pub fn word_line_pages(&self) -> u32 {
+        let (mut a, mut b) = (self.page_reads.len().max(1) as u32 * self.pages_per_type, self.one_shot_pages);
+        let product = u64::from(a) * u64::from(b);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        u32::try_from(product / u64::from(a.max(1))).unwrap_or(u32::MAX)
+    }
+
+    /// The array times of a read and of a program of page `index` of a block.
+    #[must_use]
+    pub fn of_page(&self, index: u32) -> (Duration, Duration) {
+        let of_type = |times: &[Duration], default| {
+            let types = times.len().max(1) as u32;
+            times.get((index / self.pages_per_type % types) as usize).copied().unwrap_or(default)
+        };
+        let ends_program = (index + 1).is_multiple_of(self.one_shot_pages);
+        let program = of_type(&self.page_programs, self.page_program);
+        (of_type(&self.page_reads, self.page_read), if ends_program { program } else { Duration::ZERO })
     }
 }
 

@@ -66,6 +66,7 @@ fn timing(stream: &mut RandomStream, channel: Channel) -> Timing {
         copy_back: stream.random(),
         channel,
         planes: if stream.random() { Planes::Serial } else { Planes::Parallel },
+        ..Timing::default()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::read::ScenarioError;
 use crate::scenario::Scenario;
 use coflash_base::Misfit;
 use coflash_hybrid::HybridConfig;
-use coflash_level::Placement;
+use coflash_level::{ControllerConfig, Placement};
 
 impl Scenario {
     /// Check the scenario for contradictions.
@@ -18,6 +18,8 @@ impl Scenario {
 
     fn check_parts(&self) -> Result<(), Misfit> {
         self.flash.check().map_err(|misfit| misfit.within("flash"))?;
+        self.timing.check(&self.flash)?;
+        self.check_controller()?;
         self.link.check()?;
         self.host.check()?;
         self.check_endurance()?;
@@ -26,6 +28,24 @@ impl Scenario {
         self.check_precondition()?;
         self.check_restart()?;
         self.hybrid.as_ref().map_or(Ok(()), |hybrid| self.check_hybrid(hybrid))
+    }
+
+    fn check_controller(&self) -> Result<(), Misfit> {
+        self.controller.check(self.flash.page_size.count)?;
+        let (key, problem) = if self.controller == ControllerConfig::default() {
+            return Ok(());
+        } else if self.hybrid.is_some() {
+            ("hybrid", "a flash cache before disks has no controller of its own; with controller none is allowed")
+        } else if self.cache.placement != Placement::InStorage {
+            ("cache.placement", "a controller needs whole commands; with it \"in-storage\" is allowed")
+        } else if self.host_buffer.exists() {
+            ("host_buffer.size", "a controller needs whole commands; with it \"0B\" is allowed")
+        } else if !self.restart.at.is_empty() && self.controller.volatile {
+            ("restart.at", "what a volatile controller.write_buffer loses is not known; with it none is allowed")
+        } else {
+            return Ok(());
+        };
+        Err(Misfit::new(key, problem))
     }
 
     fn check_endurance(&self) -> Result<(), Misfit> {

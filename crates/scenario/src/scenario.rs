@@ -10,7 +10,7 @@ use coflash_base::Seed;
 use coflash_ftl::{FtlConfig, GcConfig};
 use coflash_hybrid::HybridConfig;
 use coflash_level::{
-    CacheConfig, CooperationConfig, DeviceConfig, HostConfig, LinkConfig, WriteBufferConfig,
+    CacheConfig, ControllerConfig, CooperationConfig, DeviceConfig, HostConfig, LinkConfig, WriteBufferConfig,
 };
 use coflash_media::{Geometry, Timing};
 use schemars::JsonSchema;
@@ -49,6 +49,8 @@ pub struct Scenario {
     pub cooperation: CooperationConfig,
     /// Flash cache in front of disks. Default: flash without disks.
     pub hybrid: Option<HybridConfig>,
+    /// Controller of the device: times of its firmware, and a write buffer.
+    pub controller: ControllerConfig,
     /// Link between host and device.
     pub link: LinkConfig,
     /// The host's side of the link, for a cache in the host.

@@ -6,13 +6,13 @@ use coflash_base::{Misfit, Seed};
 use coflash_ftl::Ftl;
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
 use coflash_level::{
-    Announces, CacheLevel, Cooperates, Device, HostConfig, Linked, Placement, Protecting, WriteBack,
+    Announces, CacheLevel, Controller, Cooperates, Device, HostConfig, Linked, Placement, Protecting, WriteBack,
 };
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, Memory, Timeline, When};
 
 /// A device behind a link that carries whole requests.
-pub type PlainStack = Linked<Device>;
+pub type PlainStack = Linked<Controller<Device>>;
 /// A cache in the host, above a link that carries pages.
 pub type HostCacheStack = CacheLevel<Linked<Ftl>>;
 /// A flash cache in front of disks.
@@ -67,8 +67,10 @@ impl Stack {
     #[must_use]
     pub fn into_flash(self) -> Option<Ftl> {
         match self {
-            Self::Plain(link) => Some(link.into_below().into_below()),
-            Self::BufferedPlain(buffer) => Some(buffer.into_below().into_below().into_below()),
+            Self::Plain(link) => Some(link.into_below().into_below().into_below()),
+            Self::BufferedPlain(buffer) => {
+                Some(buffer.into_below().into_below().into_below().into_below())
+            },
             Self::HostCache(cache) => Some(cache.into_below().into_below()),
             Self::BufferedHostCache(buffer) => Some(buffer.into_below().into_below().into_below()),
             Self::Hybrid(_) | Self::BufferedHybrid(_) => None,
@@ -99,7 +101,11 @@ impl Scenario {
     /// Put the link over a device in any state, under a host without a cache.
     #[must_use]
     pub fn link_over(&self, device: Device) -> PlainStack {
-        Linked::new(device, self.page_bytes(), &self.link.cost())
+        Linked::new(self.controller_over(device), self.page_bytes(), &self.link.cost())
+    }
+
+    fn controller_over(&self, device: Device) -> Controller<Device> {
+        Controller::new(device, &self.controller, self.page_bytes())
     }
 
     /// Create the levels of a flash cache in front of disks.
@@ -124,7 +130,11 @@ impl Scenario {
     pub fn timeline(&self) -> Timeline {
         let cache = self.cache.timing();
         let caches = CacheTimings { host: cache, device: cache, host_buffer: self.host_buffer.timing() };
-        Timeline::new(&self.flash, &self.timing, caches)
+        let timeline = Timeline::new(&self.flash, &self.timing, caches);
+        match self.controller.buffer(self.page_bytes()) {
+            Some((pages, page_drain)) => timeline.with_write_buffer(pages, page_drain),
+            None => timeline,
+        }
     }
 
     fn page_bytes(&self) -> u64 {
@@ -136,7 +146,7 @@ impl Scenario {
         if self.host_buffer.exists() {
             let pages = device.below().logical_pages();
             return self
-                .buffered(pages, |slots| self.link_to_buffer(device, slots))
+                .buffered(pages, |slots| self.link_to_buffer(self.controller_over(device), slots))
                 .map(Stack::BufferedPlain);
         }
         Ok(Stack::Plain(self.link_over(device)))

@@ -58,8 +58,11 @@ pub(crate) struct End {
 /// The longest time for which GC keeps a die busy with one block: copies of all its pages through the controller, and the erase.
 pub(crate) fn cleaning(geometry: &Geometry, timing: &Timing) -> Duration {
     let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
-    let copy = timing.page_read + timing.page_program + timing.ecc_decode + transfer * 2;
-    copy * u64::from(geometry.pages_per_block) + timing.block_erase
+    let copy = |page| {
+        let (page_read, page_program) = timing.of_page(page);
+        page_read + page_program + timing.ecc_decode + transfer * 2
+    };
+    (0..geometry.pages_per_block).map(copy).fold(timing.block_erase, |all, time| all + time)
 }
 
 /// The load of a run from the windows of its time series, and the note if the device fell behind.

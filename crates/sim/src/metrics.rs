@@ -12,7 +12,7 @@ use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounter
 use coflash_level::nvm::MetadataCounters;
 use coflash_level::{CacheCounters, DropCounters, HOST_BUFFER, link_sections};
 use coflash_media::disk::DiskCounters;
-use coflash_media::{DieTime, DiskTime, FlashOperations};
+use coflash_media::{BufferedPages, DieTime, DiskTime, FlashOperations, Suspensions};
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
@@ -148,6 +148,8 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         &DropCounters::INFO,
         &DieTime::INFO,
         &FlashOperations::INFO,
+        &Suspensions::INFO,
+        &BufferedPages::INFO,
     ];
     const LEVELS: &[&SectionInfo] = &[
         &CacheCounters::INFO,

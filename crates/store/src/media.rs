@@ -365,6 +365,12 @@ impl<D: Disk> Nvm for Store<D> {
         }
     }
 
+    fn buffer(&mut self, (): ()) -> [(); 2] {
+        [(), ()]
+    }
+
+    fn unbuffer(&mut self, (): ()) {}
+
     fn fence(&mut self) {
         if self.power.take(1) == 1 {
             self.decide();

@@ -331,6 +331,14 @@ impl Nvm for Fragile {
         unreachable!("the tier has no words in memory, and {word} is stored")
     }
 
+    fn buffer(&mut self, _: When) -> [When; 2] {
+        unreachable!("a tier has no write buffer")
+    }
+
+    fn unbuffer(&mut self, _: When) {
+        unreachable!("a tier has no write buffer")
+    }
+
     fn fence(&mut self) {
         unreachable!("the tier has nothing in memory to be fenced")
     }

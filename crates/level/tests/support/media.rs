@@ -163,6 +163,14 @@ impl<M: Media, T: Tap<M>> Nvm for Tapped<M, T> {
         }
     }
 
+    fn buffer(&mut self, after: M::When) -> [M::When; 2] {
+        self.inner.buffer(after)
+    }
+
+    fn unbuffer(&mut self, done: M::When) {
+        self.inner.unbuffer(done);
+    }
+
     fn fence(&mut self) {
         if self.goes(Call::Fence) {
             self.inner.fence();

@@ -45,6 +45,7 @@ impl Recipe {
             workload: _,
             replay: _,
             restart: _,
+            controller: _,
         } = scenario;
         Self {
             seed: *seed,

@@ -1,0 +1,204 @@
+//! The controller's share of a request: the time of its firmware, and its write buffer.
+//!
+//! Commands occupy the cores of the firmware before their pages are served. A write is answered when all its pages are
+//! in the buffer. A page leaves the buffer when it is in flash, so a full buffer holds the host to the pace of flash.
+//! This is not a cache: [`WriteBack`](crate::WriteBack) keeps pages as long as it can, to absorb overwrites; here each is
+//! programmed at once. GC does not use the buffer. Model and terms are those of NVMeVirt (Kim et al., FAST 2023).
+
+use crate::cooperates::{Cached, Cooperates};
+use crate::level::{Command, Level};
+use coflash_base::measure::Report;
+use coflash_base::{Bytes, Duration, Lpn, Misfit, Op, Time};
+use coflash_ftl::{Ftl, GcHook, Io, Marks, PageRead, PageWrite};
+use coflash_media::{DieId, Media, Memory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::num::NonZeroU32;
+
+/// The controller of the device: times of its firmware, and a write buffer. By default it takes no time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ControllerConfig {
+    /// Number of commands that the firmware works on at the same time; others wait. Default: any number.
+    pub cores: Option<NonZeroU32>,
+    /// Firmware time of a read.
+    pub read_command: Duration,
+    /// Firmware time of each 4 KiB of a read.
+    pub read_4k: Duration,
+    /// Firmware time of a write, a trim or a flush.
+    pub write_command: Duration,
+    /// Firmware time of each 4 KiB of a write.
+    pub write_4k: Duration,
+    /// Size of the write buffer; "0B" for none. A write is answered when its pages are in the buffer. They stay there until
+    /// they are programmed.
+    pub write_buffer: Bytes,
+    /// The most bytes a second that leave the write buffer, as under a power limit; "0B" for no limit but that of flash.
+    pub drain_per_s: Bytes,
+    /// Whether a power cut loses the write buffer. Then a flush waits until its pages are in flash; otherwise
+    /// (power-loss protection) it waits for nothing.
+    pub volatile: bool,
+}
+
+impl ControllerConfig {
+    /// The time of the firmware on a command.
+    fn time(&self, command: &Command) -> Duration {
+        let units = command.bytes.div_ceil(UNIT_BYTES);
+        match command.op {
+            Op::Read => self.read_command + self.read_4k * units,
+            Op::Write => self.write_command + self.write_4k * units,
+            Op::Trim | Op::Flush => self.write_command,
+        }
+    }
+
+    /// The pages of the write buffer, and the least time between two that leave it; `None` if there is no buffer.
+    #[must_use]
+    pub fn buffer(&self, page_bytes: u64) -> Option<(u32, Duration)> {
+        let pages = u32::try_from(self.write_buffer.count / page_bytes).unwrap_or(u32::MAX);
+        let drain_ns = (u128::from(page_bytes) * 1_000_000_000).checked_div(self.drain_per_s.count.into());
+        let page_drain = Duration { ns: drain_ns.unwrap_or(0).try_into().unwrap_or(u64::MAX) };
+        (pages > 0).then_some((pages, page_drain))
+    }
+
+    /// Check the values for pages of this size.
+    ///
+    /// # Errors
+    /// The first value that is not allowed, with its key in the scenario.
+    pub fn check(&self, page_bytes: u64) -> Result<(), Misfit> {
+        if self.write_buffer != Bytes::ZERO && self.write_buffer.count < page_bytes {
+            let problem = format!("{} is less than a page of {page_bytes} B", self.write_buffer);
+            return Err(Misfit::new("controller.write_buffer", problem));
+        }
+        for (key, given) in
+            [("drain_per_s", self.drain_per_s != Bytes::ZERO), ("volatile", self.volatile)]
+        {
+            if given && self.write_buffer == Bytes::ZERO {
+                let problem = "there is no buffer that it is for: set controller.write_buffer";
+                return Err(Misfit::new(&format!("controller.{key}"), problem));
+            }
+        }
+        Ok(())
+    }
+}
+
+const UNIT_BYTES: u64 = 4096;
+
+/// A controller over a level.
+#[derive(Clone)]
+pub struct Controller<L> {
+    below: L,
+    config: ControllerConfig,
+    has_buffer: bool,
+    /// When each core of the firmware is idle. Empty if there are enough.
+    idle_at: Vec<Time>,
+}
+
+impl<L> Controller<L> {
+    /// Create an idle controller over a level with pages of this size.
+    #[must_use]
+    pub fn new(below: L, config: &ControllerConfig, page_bytes: u64) -> Self {
+        let idle_at = vec![Time::ZERO; config.cores.map_or(0, NonZeroU32::get) as usize];
+        Self { below, has_buffer: config.buffer(page_bytes).is_some(), config: config.clone(), idle_at }
+    }
+
+    /// The level below.
+    #[must_use]
+    pub fn below(&self) -> &L {
+        &self.below
+    }
+
+    /// The level below.
+    pub fn below_mut(&mut self) -> &mut L {
+        &mut self.below
+    }
+
+    /// Convert into the level below.
+    #[must_use]
+    pub fn into_below(self) -> L {
+        self.below
+    }
+
+    /// The time from the arrival of a command until the firmware is done with it.
+    #[inline]
+    fn work(&mut self, command: &Command, now: Option<Time>) -> Duration {
+        let time = self.config.time(command);
+        let (Some(now), Some(core)) = (now, self.idle_at.iter_mut().min()) else { return time };
+        *core = now.max(*core) + time;
+        core.since(now)
+    }
+}
+
+macro_rules! below_dispatch {
+    ($self:expr, $below:pat => $call:expr) => {{
+        let Controller { below: $below, .. } = $self;
+        $call
+    }};
+}
+
+impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
+    #[inline]
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        let time = self.work(command, io.media.known(io.start));
+        let start = io.media.later(io.start, time);
+        self.below.begin(command, &mut Io { media: &mut *io.media, hook: &mut io.hook, start })
+    }
+
+    #[inline]
+    fn write<H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        if !self.has_buffer {
+            return self.below.write(page, after, io);
+        }
+        let [buffered, start] = io.media.buffer(after);
+        let programmed = self.below.write(page, start, io)?;
+        io.media.unbuffer(programmed);
+        Ok(buffered)
+    }
+
+    fn flush<H: GcHook>(
+        &mut self,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+        parts: &mut Vec<M::When>,
+    ) -> Result<(), M::Error> {
+        if self.config.volatile {
+            io.media.await_programs(parts);
+        }
+        self.below.flush(after, io, parts)
+    }
+
+    coflash_base::forward_to_variant! { below_dispatch as Level<M>;
+        fn logical_pages(&self) -> u32;
+        fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn next_due(&self) -> Option<Time>;
+        fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
+        fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
+        fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
+        fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn has_idle_work(&self, die: DieId) -> bool;
+        fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn report(&self, report: &mut Report);
+        fn erase_counts(&self) -> Vec<u32>;
+        fn invalid_pages(&self) -> Vec<u32>;
+        fn heap_bytes(&self) -> usize;
+        fn assert_invariants(&self);
+    }
+}
+
+/// A controller that adds time hides nothing: messages pass through it.
+impl<L: Cooperates> Cooperates for Controller<L> {
+    coflash_base::forward_to_variant! { below_dispatch;
+        fn announce(&mut self, page: Cached);
+        fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
+        fn shadows(&self, lpn: Lpn) -> Marks;
+        fn track_host(&mut self);
+    }
+
+    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
+        self.below.with_flash(look)
+    }
+}

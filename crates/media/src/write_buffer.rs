@@ -1,0 +1,63 @@
+//! The controller's write buffer: room for pages that are written and not yet in flash.
+
+use crate::moment::OpId;
+use coflash_base::{Duration, Time};
+use std::collections::VecDeque;
+
+/// The room of a write buffer, and who waits for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct WriteBuffer {
+    free_pages: u32,
+    /// The least time between two pages that leave it.
+    page_drain: Duration,
+    drained_at: Time,
+    waiting: VecDeque<OpId>,
+    /// The pages that found no room at once.
+    waits: u64,
+    exists: bool,
+}
+
+impl WriteBuffer {
+    /// Create an empty buffer for so many pages, of which one leaves in `page_drain`.
+    pub(crate) fn new(pages: u32, page_drain: Duration) -> Self {
+        Self { exists: true, free_pages: pages, page_drain, ..Self::default() }
+    }
+
+    /// Take room for a page, if there is some.
+    pub(crate) fn take(&mut self) -> bool {
+        let is_free = self.free_pages > 0;
+        self.free_pages -= u32::from(is_free);
+        is_free
+    }
+
+    /// Wait for room, behind those who wait already. The promise is kept when there is some.
+    pub(crate) fn wait(&mut self, promise: OpId) {
+        self.waits += 1;
+        self.waiting.push_back(promise);
+    }
+
+    /// Give room for a page back; return the promise of the page that gets it.
+    pub(crate) fn give(&mut self) -> Option<OpId> {
+        let next = self.waiting.pop_front();
+        self.free_pages += u32::from(next.is_none());
+        next
+    }
+
+    /// The time at which a page that is in flash at `at` has left the buffer.
+    pub(crate) fn drained_at(&mut self, at: Time) -> Time {
+        if self.page_drain > Duration::ZERO {
+            self.drained_at = at.max(self.drained_at + self.page_drain);
+            return self.drained_at;
+        }
+        at
+    }
+
+    /// The pages that found no room at once; `None` without a buffer.
+    pub(crate) fn waits(&self) -> Option<u64> {
+        self.exists.then_some(self.waits)
+    }
+
+    pub(crate) fn heap_bytes(&self) -> usize {
+        self.waiting.capacity() * size_of::<OpId>()
+    }
+}
