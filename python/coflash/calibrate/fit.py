@@ -24,6 +24,7 @@ _READ_COST = (0.0, 3.0)
 _BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
 _SUPERBLOCKS = tuple(2.0**power for power in range(28, 34))
 """256 MiB to 8 GiB."""
+_PROGRAMS_US = (60, 80, 105, 135, 175, 230, 300, 400, 520)
 _UNSKEWED = ("uniform", "permuted")
 _HOT_ZIPF = 0.95
 """From this exponent on, the write buffer matters."""
@@ -89,6 +90,7 @@ def fit(measured: Measured) -> Fit:
     search.victim()
     search.buffer()
     search.superblock()
+    search.latency()
     predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
     return Fit(measured, search.model, tuple(search.stages), predictions)
 
@@ -104,7 +106,7 @@ class _Search:
 
     def proportions(self) -> None:
         """Find the spare space, and what sequential writes and GC's reads cost."""
-        uniform = [p for p in self.points if p.pattern.kind == "uniform" and p.from_pass is None]
+        uniform = [p for p in self.points if p.pattern.kind == "uniform" and p.is_steady]
         rates = [p for p in self.points if p.measure == "write_mib_per_s"]
         for measure, parameter, reason in (
             ("waf", "floor", "sequential writes cause no GC: what remains is metadata and parity"),
@@ -180,6 +182,31 @@ class _Search:
         self.model = self.model.with_(superblock_bytes=best)
         self._stage(
             f"superblock = {best / 2**30:.3g} GiB", "zones smaller than a superblock share it, and die at other times", zones
+        )
+
+    def latency(self) -> None:
+        """Find the times of an idle drive, and how long a read waits for a program."""
+        rated = [p for p in self.points if p.writes_per_s is not None]
+        if not rated:
+            return
+        reads, writes = ([p for p in rated if p.measure == f"{side}_p50_us"] for side in ("read", "write"))
+        if len(reads) < 2 or not writes:
+            self._too_few("read_p50_us at two values of writes_per_s, and write_p50_us at one")
+        if math.isnan(self.model.parameters.sequential_mib_per_s):
+            self._too_few('write_mib_per_s of "sequential" and of "uniform", which say how busy dies are')
+        slowest, write = (min(of, key=lambda p: p.writes_per_s or 0) for of in (reads, writes))
+        self.model = self.model.with_(read_us=slowest.value, write_us=write.value)
+        models = [self.model.with_(program_us=float(time)) for time in _PROGRAMS_US]
+        # Even at the lowest rate some reads wait: an idle drive is a little faster than the median.
+        models = [m.with_(read_us=slowest.value**2 / m.predict(slowest)) for m in models]
+        self.model = min(models, key=lambda m: self._badness(m, reads))
+        found = self.model.parameters
+        self._stage(f"write_us = {found.write_us:.3g}", "a write that finds room in the buffer", [write])
+        self._stage(
+            f"read_us = {found.read_us:.3g}, program_us = {found.program_us:g}",
+            "at the lowest rate most reads find their die idle; how busy dies are at other rates is known from the "
+            "throughput, so that only the length of a program is left",
+            reads,
         )
 
     def _badness(self, model: Model, points: Sequence[Point]) -> float:

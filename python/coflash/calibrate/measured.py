@@ -62,6 +62,10 @@ _STATES = ("sequential", "shuffled", "blank")
 _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
 
 
+STEADY_PASSES = 2.0
+"""Passes after which uniform writes to a filled drive are in their steady state."""
+
+
 @dataclass(frozen=True)
 class Point:
     """A measured number and its conditions; see `MEASURES` and `CONDITIONS`."""
@@ -81,6 +85,11 @@ class Point:
     def begin(self) -> float:
         """Where the measurement begins, in passes over the used space."""
         return 0.6 * self.passes if self.from_pass is None else self.from_pass
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the write amplification of uniform writes no longer depends on the state before them."""
+        return self.initial != "blank" and self.begin >= STEADY_PASSES
 
     def conditions(self) -> str:
         """Describe the conditions that differ from their defaults."""

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from coflash.analytic import greedy
+from coflash.calibrate.latency import PAGE_BYTES, Service
 from coflash.calibrate.measured import Point
 from coflash.calibrate.pattern import Pattern
 from coflash.runs.run import run
@@ -22,7 +23,6 @@ from coflash.results.result import Result
 from coflash.scenario import Scenario
 from coflash.table import Table
 
-PAGE_BYTES = 4096
 PAGES_PER_BLOCK = 128
 BLOCKS = 1024
 """Blocks of the simulated device where the size of the drive's superblocks is not known."""
@@ -57,6 +57,12 @@ class Parameters:
     """Pages of the write buffer in which a page may be replaced, see `Pattern.absorbed`."""
     superblock_bytes: float | None = None
     """The unit of erasing; None if no point depends on it."""
+    program_us: float = math.nan
+    """The longest wait of a read for a program, see `coflash.calibrate.latency`."""
+    read_us: float = math.nan
+    """A read of 4 KiB of an idle drive."""
+    write_us: float = math.nan
+    """A write of 4 KiB of an idle drive."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +91,17 @@ class Model:
                 passed = 1 - point.pattern.absorbed(self._drive_pages, self.parameters.buffer_pages)
                 slow = slowdown(self._waf(point) / passed, self.parameters.read_cost, point.pattern.scattered)
                 return self.parameters.sequential_mib_per_s / (slow * passed)
-        msg = f"{point.measure}: not a measure of writes"
-        raise ValueError(msg)
+            case "writes_max_per_s":
+                return self.predict(replace(point, measure="write_mib_per_s")) * 2**20 / PAGE_BYTES
+        return self.service().predict(point)
+
+    def service(self) -> Service:
+        """Return what latencies depend on."""
+        found = self.parameters
+        waf = greedy(self.alpha(1), PAGES_PER_BLOCK)
+        most = self.predict(Point("writes_max_per_s", 1))
+        copy_cost = (slowdown(waf, found.read_cost, scattered=True) - waf) / (waf - 1)
+        return Service(self.alpha(1), waf, most, copy_cost, found.program_us, found.read_us, found.write_us)
 
     @property
     def _drive_pages(self) -> float:
@@ -97,7 +112,7 @@ class Model:
         pattern = point.pattern
         if pattern.kind == "sequential" or point.initial == "blank" and point.passes <= 1 and pattern.kind == "permuted":
             return 1.0
-        if pattern.kind == "uniform" and point.from_pass is None and point.initial == "sequential":
+        if pattern.kind == "uniform" and point.is_steady:
             return greedy(self.alpha(point.used), PAGES_PER_BLOCK)
         buffer = self.parameters.buffer_pages if pattern.kind == "zipf" else 0.0
         device = Device(

@@ -138,8 +138,7 @@ def figure(fit: Fit) -> bytes:
 def _curve(fit: Fit, by: str) -> list[Prediction]:
     """Return the points of the curve over used space or over the rate."""
     if by == "used":
-        return [p for p in fit.predictions if p.point.measure == "waf" and p.point.pattern.kind == "uniform"
-                and p.point.from_pass is None and p.point.initial == "sequential"]
+        return [p for p in fit.predictions if p.point.measure == "waf" and p.point.pattern.kind == "uniform" and p.point.is_steady]
     return [p for p in fit.predictions if p.point.measure in _BY_RATE]
 
 

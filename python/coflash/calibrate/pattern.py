@@ -37,7 +37,11 @@ class Pattern(NamedTuple):
         if text in _PLAIN:
             return cls(text)
         if found := _SIZE.fullmatch(text):
-            size, unit = _core.quantity(found[2])
+            try:
+                size, unit = _core.quantity(found[2])
+            except CoflashError as error:
+                msg = f"pattern: {text!r} was given: {error}"
+                raise CoflashError(msg) from error
             if unit == "bytes" and size > 0 and 0 < int(found[1]) <= 1024:
                 return cls("zones", int(found[1]), size)
         words = text.split()

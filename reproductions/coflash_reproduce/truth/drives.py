@@ -21,8 +21,8 @@ WARP = "repository MoatLab/WARP-FAST26-AE, and “Characterizing and Emulating F
 
 FITTED = ("sequential", "uniform", "zipf 0.8", "zipf 1", "read-only 0.4", "zones 1 x 1GiB", "zones 8 x 8GiB")
 """The patterns whose points at full use are fitted, by any drive that has them; all others are held out."""
-FITTED_RATES = (0, 3)
-"""The rows of a table of latencies that are fitted, by their number; all others are held out."""
+BELOW_KNEE = 0.92
+"""Of a table of latencies two rows are fitted: the lowest rate, and the highest up to this share of the most writes."""
 
 UNSTEADY: Mapping[str, str] = {
     "PM9A3": "read-only 0.6|read-only 0.8|zipf 1",
@@ -183,13 +183,14 @@ class _Document:
             if name in table.caption and table.columns[0] == "rate k" and "knee only" not in table.caption:
                 *rows, saturated = table.rows
                 yield Point("writes_max_per_s", float(saturated[1]) * 1000, held_out=True)
-                for number, row in enumerate(rows):
+                below = [row for row in rows if float(row[1]) <= BELOW_KNEE * float(saturated[1])]
+                for row in rows:
                     rate = {"writes_per_s": float(row[1]) * 1000, "reads_per_s": 5000 + 10 * (float(row[0]) - 5)}
                     for side, cell in (("read", row[2]), ("write", row[4])):
                         p50, _, p99, p999, _ = (float(part) for part in cell.split("/"))
                         for measure, value in ((f"{side}_p50_us", p50), (f"{side}_p99_us", p99), (f"{side}_p999_us", p999)):
                             if measure != "write_p999_us":
-                                yield Point(measure, value, held_out=number not in FITTED_RATES, **rate)
+                                yield Point(measure, value, held_out=row not in (below[0], below[-1]), **rate)
 
 
 def _throughput(pattern: str, value: float) -> Point:

@@ -11,7 +11,7 @@ from coflash._core import __version__
 from coflash.calibrate.fit import Fit, Prediction
 from coflash.calibrate.measured import MEASURES, Point
 from coflash.calibrate.page import ERRORS, POINTS, error_rows, plain, point_rows, table, verdict
-from coflash_reproduce.truth.drives import FITTED, FITTED_RATES, UNSTEADY
+from coflash_reproduce.truth.drives import BELOW_KNEE, FITTED, UNSTEADY
 from coflash_reproduce.truth.others import Other
 
 KINDS = ("waf", "write_mib_per_s", "gc_onset", "writes_max_per_s", "read_p50_us")
@@ -29,7 +29,7 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other]) -> str:
         f"{len(fits)} drives, which does not ship with coflash. Each drive is fitted on a few of its points by "
         "`coflash calibrate`; all others are predicted. The rule which points are fitted is the same for all drives "
         f"and was fixed before the fit: at full use the patterns {', '.join(FITTED)}, the onset of GC, and of each "
-        f"table of latencies the rows {', '.join(str(row + 1) for row in FITTED_RATES)}. Where NAND counters exist the "
+        f"table of latencies the lowest rate and the highest up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters exist the "
         "write amplification (WAF) of uniform and of sequential writes is fitted, too.",
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
