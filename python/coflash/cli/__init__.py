@@ -10,6 +10,7 @@ import typer
 
 from coflash._core import CoflashError, __version__
 from coflash.cli import (
+    calibrate,
     complete,
     demo,
     device,
@@ -50,11 +51,13 @@ app.command("demo")(demo.demo)
 app.command("report")(report.report)
 app.command("reproduce", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.reproduce)
 app.command("study", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.study)
+app.command("truth", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.truth)
 app.command("serve")(device.serve)
 app.command("explore")(device.explore)
 app.add_typer(device.app, name="device")
 app.command("sweep")(sweep.sweep)
 app.command("tune")(tune.tune)
+app.command("calibrate")(calibrate.calibrate)
 app.add_typer(results.app, name="results")
 
 

@@ -1,4 +1,4 @@
-"""`coflash reproduce` and `coflash study`: the commands of the distribution coflash-reproduce, if that is installed."""
+"""`coflash reproduce`, `study` and `truth`: the commands of the distribution coflash-reproduce, if that is installed."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ def reproduce(context: typer.Context) -> None:
 def study(context: typer.Context) -> None:
     """Run a study of our own and say which of its hypotheses hold; part of coflash-reproduce."""
     _pass_on("study", context)
+
+
+def truth(context: typer.Context) -> None:
+    """Fit measured drives, and say how far predictions are off; part of coflash-reproduce."""
+    _pass_on("truth", context)
 
 
 def _pass_on(name: str, context: typer.Context) -> None:

@@ -1,0 +1,68 @@
+"""Results of fio, and the counters of the drive before and after, as measures of a step."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from coflash._core import CoflashError
+from coflash.files.errors import named
+
+_PERCENTILES = {"p50": "50.000000", "p99": "99.000000", "p999": "99.900000"}
+_HOST_UNIT_BYTES = 512_000
+"""NVMe counts data units written in thousands of 512 bytes."""
+
+
+def fio_measures(folder: Path, step: str, at_rate: bool) -> dict[str, float]:
+    """Return the measures of a step: latencies if it ran at a given rate, throughput otherwise, and the WAF if counted.
+
+    Raises:
+        CoflashError: A file cannot be read, or is no result of fio.
+    """
+    file = folder / f"{step}.json"
+    try:
+        jobs = _json(file)["jobs"]
+        sides: dict[str, list[Mapping[str, Any]]] = {s: [j[s] for j in jobs if j[s]["io_bytes"]] for s in ("read", "write")}
+        taken = _latencies(sides) if at_rate else {"write_mib_per_s": sum(job["bw_bytes"] for job in sides["write"]) / 2**20}
+    except (KeyError, TypeError, ZeroDivisionError) as error:
+        msg = f"{file}: no result of fio as JSON: {error!r} is missing"
+        raise CoflashError(msg) from error
+    counted = [_written(folder, f"{step}.{when}") for when in ("before", "after")]
+    before, after = counted
+    if before and after and after[0] > before[0]:
+        taken["waf"] = (after[1] - before[1]) / (after[0] - before[0])
+    return taken
+
+
+def _latencies(sides: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, float]:
+    found = {}
+    for side, jobs in sides.items():
+        for name, percentile in _PERCENTILES.items():
+            if jobs and (measure := f"{side}_{name}_us") != "write_p999_us":
+                found[measure] = max(job["clat_ns"]["percentile"][percentile] for job in jobs) / 1000
+    return found
+
+
+def _written(folder: Path, name: str) -> tuple[float, float] | None:
+    """Return bytes that the host and that the drive wrote to flash, in all its life; None if there are no such logs."""
+    smart, ocp = (folder / f"{name}.{log}.json" for log in ("smart", "ocp"))
+    if not (smart.exists() and ocp.exists() and smart.stat().st_size and ocp.stat().st_size):
+        return None
+    host = _json(smart).get("data_units_written")
+    flash = next((value for key, value in _json(ocp).items() if key.lower().startswith("physical media units written")), None)
+    if isinstance(flash, dict):
+        flash = int(flash.get("hi", 0)) * 2**64 + int(flash.get("lo", 0))
+    return None if host is None or flash is None else (float(host) * _HOST_UNIT_BYTES, float(flash))
+
+
+def _json(file: Path) -> Any:
+    """Read JSON; fio may say something in lines above it."""
+    with named(file, "read"):
+        text = file.read_text(encoding="utf-8")
+    try:
+        return json.loads(text[max(0, text.find("{")) :])
+    except ValueError as error:
+        msg = f"{file}: no JSON: {error}"
+        raise CoflashError(msg) from error

@@ -1,0 +1,250 @@
+"""The fit of a drive's parameters: in stages of one or two unknowns, each from the points that tell it alone.
+
+Every search is deterministic: a bounded minimum of one variable, or the best of a short list. Points that are held out
+take no part in any stage.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from coflash._core import CoflashError
+from coflash.calibrate.measured import MEASURES, Measured, Point
+from coflash.calibrate.model import VICTIMS, Model, Parameters
+
+GOALS = {"waf": 0.05, "write_mib_per_s": 0.10, "gc_onset": 0.15}
+"""Relative errors within which a point counts as predicted."""
+LATENCY_GOAL = 0.15
+"""That of latencies and of the knee."""
+
+_SPARE = (0.005, 4.0)
+_READ_COST = (0.0, 3.0)
+_BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
+_SUPERBLOCKS = tuple(2.0**power for power in range(28, 34))
+"""256 MiB to 8 GiB."""
+_PROGRAMS_US = (60, 80, 105, 135, 175, 230, 300, 400, 520)
+_UNSKEWED = ("uniform", "permuted")
+_HOT_ZIPF = 0.95
+"""From this exponent on, the write buffer matters."""
+
+
+def goal(measure: str) -> float:
+    """Return the relative error within which a point of a measure counts as predicted."""
+    return GOALS.get(measure, LATENCY_GOAL)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A stage of the fit."""
+
+    finds: str
+    """The parameter, and its value."""
+    reason: str
+    """Why these points tell it."""
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """A point beside what the model says of it."""
+
+    point: Point
+    value: float
+
+    @property
+    def error(self) -> float:
+        """The relative error, positive if the prediction is too high."""
+        return self.value / self.point.value - 1
+
+    @property
+    def within(self) -> bool:
+        """Whether the error is within the goal."""
+        return abs(self.error) <= goal(self.point.measure)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A drive that was fitted."""
+
+    measured: Measured
+    model: Model
+    stages: tuple[Stage, ...]
+    predictions: tuple[Prediction, ...]
+
+    @property
+    def misfits(self) -> list[Prediction]:
+        """The fitted points that are missed by more than twice their goal: the model is not one of this drive."""
+        return [one for one in self.predictions if not one.point.held_out and abs(one.error) > 2 * goal(one.point.measure)]
+
+
+def fit(measured: Measured) -> Fit:
+    """Fit the parameters to the points that are not held out, and predict all.
+
+    Raises:
+        CoflashError: There are fewer points than unknowns; the message names the smallest set that would do.
+    """
+    search = _Search(measured)
+    search.proportions()
+    search.victim()
+    search.buffer()
+    search.superblock()
+    search.latency()
+    predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
+    return Fit(measured, search.model, tuple(search.stages), predictions)
+
+
+class _Search:
+    """The state of a fit: the model so far."""
+
+    def __init__(self, measured: Measured) -> None:
+        self.measured = measured
+        self.points = measured.fitted
+        self.model = Model(Parameters(spare=0.1), measured.capacity_bytes)
+        self.stages: list[Stage] = []
+
+    def proportions(self) -> None:
+        """Find the spare space, and what sequential writes and GC's reads cost."""
+        uniform = [p for p in self.points if p.pattern.kind == "uniform" and p.is_steady]
+        rates = [p for p in self.points if p.measure == "write_mib_per_s"]
+        for measure, parameter, reason in (
+            ("waf", "floor", "sequential writes cause no GC: what remains is metadata and parity"),
+            ("write_mib_per_s", "sequential_mib_per_s", "sequential writes cause no GC"),
+        ):
+            found = [p for p in self.points if p.pattern.kind == "sequential" and p.measure == measure]
+            if found:
+                mean = math.exp(sum(math.log(p.value) for p in found) / len(found))
+                self.model = self.model.with_(**{parameter: mean})
+                self._stage(f"{parameter} = {mean:.4g}", reason, found)
+        if rates and math.isnan(self.model.parameters.sequential_mib_per_s):
+            self._too_few("write_mib_per_s of \"sequential\" and of \"uniform\"")
+        timed = [p for p in uniform if p.measure == "write_mib_per_s"]
+        counted = [p for p in self.points if p.pattern.kind in _UNSKEWED and p.measure in ("waf", "gc_onset")]
+        if not counted and len({p.used for p in timed}) < 2:
+            self._too_few(
+                'of "uniform" one waf, or gc_onset and one write_mib_per_s, or write_mib_per_s at two values of used'
+            )
+        if rates and not timed:
+            self._too_few('one write_mib_per_s of "uniform"')
+
+        def with_spare(spare: float) -> Model:
+            model = self.model.with_(spare=spare)
+            if not timed:
+                return model
+            cost = _minimum(lambda cost: self._badness(model.with_(read_cost=cost), timed), *_READ_COST)
+            return model.with_(read_cost=cost)
+
+        spare = _minimum(lambda spare: self._badness(with_spare(spare), counted + timed), *_SPARE)
+        self.model = with_spare(spare)
+        found = self.model.parameters
+        self._stage(
+            f"spare = {found.spare:.4f}",
+            "uniform writes depend on T / U alone: the write amplification through the closed form, the onset directly",
+            counted or timed,
+        )
+        if timed:
+            self._stage(
+                f"read_cost = {found.read_cost:.3f}",
+                "with the write amplification known, the rest of the slow-down is what GC reads",
+                timed,
+            )
+
+    def victim(self) -> None:
+        """Choose the victim policy by the writes under skew."""
+        skewed = [p for p in self.points if p.pattern.kind in ("zipf", "two-zone", "read-only") and not _is_hot(p)]
+        if not skewed:
+            return
+        best = min(VICTIMS, key=lambda name: self._badness(self.model.with_(victim=name), skewed))
+        self.model = self.model.with_(victim=best)
+        self._stage(f"victim = {best}", f"of {', '.join(VICTIMS)} the one nearest to writes under skew", skewed)
+
+    def buffer(self) -> None:
+        """Find the size of the write buffer by hot pages."""
+        hot = [p for p in self.points if _is_hot(p)]
+        if not hot:
+            return
+        best = min(_BUFFERS, key=lambda pages: self._badness(self.model.with_(buffer_pages=pages), hot))
+        self.model = self.model.with_(buffer_pages=best)
+        self._stage(f"buffer_pages = {best:g}", "the hottest pages are replaced before they reach flash", hot)
+
+    def superblock(self) -> None:
+        """Find the size of superblocks by zones."""
+        zones = [p for p in self.points if p.pattern.kind == "zones"]
+        if not zones:
+            return
+        if self.measured.capacity_bytes is None:
+            msg = f"{self.measured.name}: zones have sizes in bytes, so that the capacity is needed (--capacity)"
+            raise CoflashError(msg)
+        capacity = self.measured.capacity_bytes
+        sizes = [size for size in _SUPERBLOCKS if 256 <= capacity / size <= 4096]
+        best = min(sizes, key=lambda size: self._badness(self.model.with_(superblock_bytes=size), zones))
+        self.model = self.model.with_(superblock_bytes=best)
+        self._stage(
+            f"superblock = {best / 2**30:.3g} GiB", "zones smaller than a superblock share it, and die at other times", zones
+        )
+
+    def latency(self) -> None:
+        """Find the times of an idle drive, and how long a read waits for a program."""
+        rated = [p for p in self.points if p.writes_per_s is not None]
+        if not rated:
+            return
+        reads, writes = ([p for p in rated if p.measure == f"{side}_p50_us"] for side in ("read", "write"))
+        if len(reads) < 2 or not writes:
+            self._too_few("read_p50_us at two values of writes_per_s, and write_p50_us at one")
+        if math.isnan(self.model.parameters.sequential_mib_per_s):
+            self._too_few('write_mib_per_s of "sequential" and of "uniform", which say how busy dies are')
+        slowest, write = (min(of, key=lambda p: p.writes_per_s or 0) for of in (reads, writes))
+        self.model = self.model.with_(read_us=slowest.value, write_us=write.value)
+        models = [self.model.with_(program_us=float(time)) for time in _PROGRAMS_US]
+        # Even at the lowest rate some reads wait: an idle drive is a little faster than the median.
+        models = [m.with_(read_us=slowest.value**2 / m.predict(slowest)) for m in models]
+        self.model = min(models, key=lambda m: self._badness(m, reads))
+        found = self.model.parameters
+        self._stage(f"write_us = {found.write_us:.3g}", "a write that finds room in the buffer", [write])
+        self._stage(
+            f"read_us = {found.read_us:.3g}, program_us = {found.program_us:g}",
+            "at the lowest rate most reads find their die idle; how busy dies are at other rates is known from the "
+            "throughput, so that only the length of a program is left",
+            reads,
+        )
+
+    def _badness(self, model: Model, points: Sequence[Point]) -> float:
+        """Sum the squares of relative errors, as logarithms, each in units of its goal."""
+        return sum((math.log(model.predict(p) / p.value) / goal(p.measure)) ** 2 for p in points)
+
+    def _stage(self, finds: str, reason: str, points: Sequence[Point]) -> None:
+        self.stages.append(Stage(finds, reason, tuple(points)))
+
+    def _too_few(self, needed: str) -> None:
+        given = ", ".join(
+            f"{sum(p.measure == name for p in self.points)} {name}" for name in MEASURES
+            if any(p.measure == name for p in self.points)
+        )
+        msg = f"{self.measured.name}: too few points that are not held out ({given or 'none'}); needed at least: {needed}"
+        raise CoflashError(msg)
+
+
+def _is_hot(point: Point) -> bool:
+    return point.pattern.kind == "zipf" and point.pattern.number >= _HOT_ZIPF
+
+
+def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return where a function with one minimum has it, by golden sections, to 1e-6 of the interval.
+
+    Source: J. Kiefer, "Sequential minimax search for a maximum", Proceedings of the AMS 4(3), 1953.
+    """
+    ratio = (math.sqrt(5) - 1) / 2
+    width = high - low
+    a, b = high - ratio * width, low + ratio * width
+    at_a, at_b = function(a), function(b)
+    while high - low > 1e-6 * width:
+        if at_a <= at_b:
+            high, b, at_b = b, a, at_a
+            a = high - ratio * (high - low)
+            at_a = function(a)
+        else:
+            low, a, at_a = a, b, at_b
+            b = low + ratio * (high - low)
+            at_b = function(b)
+    return (low + high) / 2

@@ -1,0 +1,173 @@
+"""A pack of fio jobs that measures what `coflash calibrate` fits, and a script that runs them on a drive."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from coflash.files import atomic_write
+
+STEPS = "steps.csv"
+SCRIPT = "run.sh"
+RATES_PER_S = (5000, 10_000, 20_000, 40_000, 80_000, 160_000)
+"""Write rates of the latency steps; one that the drive does not reach tells the knee."""
+
+@dataclass(frozen=True)
+class Step:
+    """A job of fio: what it writes, and the conditions of the points that it measures."""
+
+    name: str
+    options: Mapping[str, str]
+    passes: float
+    """How much it writes, over the capacity (of a terabyte, where the time is fixed); for the hours that it takes."""
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    """As in a table; a step without conditions brings the drive into a state, and measures nothing."""
+
+
+_SEQUENTIAL = {"rw": "write", "bs": "512k", "iodepth": "4"}
+_RANDOM = {"rw": "randwrite", "bs": "4k", "iodepth": "128", "numjobs": "4", "norandommap": "1", "group_reporting": "1"}
+
+def steps() -> Iterator[Step]:
+    """Yield the steps in their order; each that measures follows one that brings the drive into its state."""
+    yield Step("sequential", _SEQUENTIAL, 1, {"pattern": "sequential"})
+    yield from _pair("uniform", "uniform", {}, 1.0, held_out=False)
+    for rate in RATES_PER_S:
+        yield _latency(rate)
+    for used, held_out in ((0.85, True), (0.7, False), (0.5, True)):
+        yield Step(f"fill-{used:.0%}".rstrip("%"), _SEQUENTIAL | {"size": f"{used:.0%}"}, used)
+        size = {"size": f"{used:.0%}"}
+        yield from _pair(f"uniform-{used:.0%}".rstrip("%"), "uniform", size, used, held_out)
+    for cold, held_out in ((0.8, False), (0.9, True), (0.95, True)):
+        zones = f"zoned:{100 * cold:g}/{100 - 100 * cold:g}:{100 - 100 * cold:g}/{100 * cold:g}"
+        yield Step(f"fill-two-zone-{100 * cold:g}", _SEQUENTIAL, 1)
+        pattern = f"two-zone {cold:g} contiguous"
+        yield from _pair(f"two-zone-{100 * cold:g}", pattern, {"random_distribution": zones}, 1.0, held_out)
+    for cold, held_out in ((0.4, False), (0.8, True)):
+        yield Step(f"fill-read-only-{100 * cold:g}", _SEQUENTIAL, 1)
+        part = {"offset": f"{cold:.0%}", "size": f"{1 - cold:.0%}"}
+        yield from _pair(f"read-only-{100 * cold:g}", f"read-only {cold:g} contiguous", part, 1 - cold, held_out)
+
+
+def _pair(name: str, pattern: str, options: Mapping[str, str], used: float, held_out: bool) -> Iterator[Step]:
+    """Yield three passes that make a state steady, and two that measure it."""
+    written = _RANDOM | options
+    yield Step(f"{name}-settle", written | _volume(3), 3 * used)
+    conditions = {"pattern": pattern, "held_out": "yes" if held_out else "no", "from_pass": "3", "passes": "5"}
+    if pattern == "uniform":
+        conditions["used"] = f"{used:g}"
+    yield Step(name, written | _volume(2), 2 * used, conditions)
+
+
+def _latency(rate: int) -> Step:
+    """Return ten minutes of reads and writes at a fixed rate, reads a tenth of them."""
+    options = {
+        "rw": "randrw",
+        "rwmixread": "10",
+        "bs": "4k",
+        "iodepth": "64",
+        "numjobs": "7",
+        "norandommap": "1",
+        "group_reporting": "1",
+        "rate_iops": f"{rate // 63},{rate // 7}",
+        "rate_process": "poisson",
+        "time_based": "1",
+        "runtime": "600",
+    }
+    conditions = {
+        "pattern": "uniform",
+        "writes_per_s": f"{rate}",
+        "reads_per_s": f"{rate // 9}",
+        "held_out": "no" if rate in RATES_PER_S[::3] else "yes",
+    }
+    return Step(f"latency-{rate}", options, 600 * rate * 4096 / 1e12, conditions)
+
+
+def _volume(passes: int) -> dict[str, str]:
+    """Return the options by which four jobs together write so many times their space."""
+    return {"io_size": f"{25 * passes}%"}
+
+
+def write_pack(folder: Path) -> list[Path]:
+    """Write jobs, the list of steps and the script into a folder, which is created; return the files.
+
+    Raises:
+        CoflashError: The folder cannot be written.
+    """
+    atomic_write.make_folder(folder)
+    all_steps = list(steps())
+    files = {f"{step.name}.fio": _job(step) for step in all_steps}
+    files[STEPS] = _steps_csv(all_steps)
+    files[SCRIPT] = _script(all_steps)
+    for name, text in files.items():
+        atomic_write.write_file(folder / name, text)
+    (folder / SCRIPT).chmod(0o755)
+    return [folder / name for name in files]
+
+
+def _job(step: Step) -> str:
+    options = {"ioengine": "io_uring", "direct": "1", "filename": "${DRIVE}", "randrepeat": "0", **step.options}
+    return "\n".join([f"[{step.name}]", *(f"{name}={value}" for name, value in options.items())]) + "\n"
+
+
+_COLUMNS = ("step", "pattern", "used", "from_pass", "passes", "writes_per_s", "reads_per_s", "held_out")
+_DEFAULTS = {"used": "1", "passes": "1", "held_out": "no"}
+
+
+def _steps_csv(all_steps: list[Step]) -> str:
+    text = io.StringIO()
+    rows = csv.DictWriter(text, _COLUMNS, restval="", lineterminator="\n")
+    rows.writeheader()
+    for step in all_steps:
+        if step.conditions:
+            rows.writerow({"step": step.name, **_DEFAULTS, **step.conditions})
+    return text.getvalue()
+
+
+_HEAD = """\
+#!/bin/sh
+# Measures a drive for `coflash calibrate`: writes about {passes:.0f} times its capacity, which at 500 MiB/s takes
+# about {hours:.0f} hours for each terabyte. ALL DATA ON THE DRIVE IS LOST.
+# Needs fio and nvme-cli, and the rights of root. Results are files beside this script; a step that has its results is
+# not repeated, and `coflash calibrate` reads the folder.
+set -eu
+DRIVE=${{1:?usage: $0 /dev/nvmeXnY}}
+export DRIVE
+cd "$(dirname "$0")"
+[ -b "$DRIVE" ] || {{ echo "$DRIVE is no block device" >&2; exit 2; }}
+if grep -q "^$DRIVE" /proc/mounts || [ -n "$(ls "/sys/class/block/$(basename "$DRIVE")/holders" 2>/dev/null)" ]; then
+    echo "$DRIVE is in use" >&2
+    exit 2
+fi
+printf 'All data on %s will be destroyed. Type its name to go on: ' "$DRIVE"
+read -r answer
+[ "$answer" = "$DRIVE" ] || {{ echo "nothing was done" >&2; exit 1; }}
+
+log() {{ # the counters of the drive, as far as it has them
+    nvme smart-log "$DRIVE" -o json >"$1.smart.json" || :
+    nvme ocp smart-add-log "$DRIVE" -o json >"$1.ocp.json" || :
+    nvme fdp stats "$DRIVE" -e 1 -o json >"$1.fdp.json" || :
+}}
+step() {{
+    [ -s "$1.json" ] && return
+    echo "$1: about $2 times the capacity"
+    log "$1.before"
+    fio --output-format=json --output="$1.json.part" "$1.fio"
+    log "$1.after"
+    mv "$1.json.part" "$1.json"
+}}
+
+blkdiscard -f "$DRIVE"
+"""
+
+
+def _script(all_steps: list[Step]) -> str:
+    passes = sum(step.passes for step in all_steps)
+    lines = []
+    for step in all_steps:
+        if step.name.startswith("fill-"):  # what is not used is trimmed
+            lines.append(f'[ -s "{step.name}.json" ] || blkdiscard -f "$DRIVE"')
+        lines.append(f"step {step.name} {step.passes:g}")
+    return _HEAD.format(passes=passes, hours=passes * 1e12 / (500 * 2**20) / 3600) + "\n".join(lines) + "\n"

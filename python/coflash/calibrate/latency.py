@@ -1,0 +1,100 @@
+"""Latencies of a drive: its dies, and what reads and writes meet there.
+
+The simulated device has as many dies as it takes to write at the measured pace, so that a die is busy as often as in
+the drive. A read overtakes what waits for its die, and waits for the program, GC's included, that is under way. A
+write is answered when it is in the write buffer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from coflash.calibrate.measured import Point
+from coflash.results.result import Result
+from coflash.runs.run import run
+from coflash.scenario import Scenario
+
+PAGE_BYTES = 4096
+_BLOCKS_PER_DIE, _PAGES_PER_BLOCK = 64, 48
+_NOT_USABLE_BLOCKS = 3
+_REQUESTS = 150_000
+_PAGE_TYPES = (0.65, 1.0, 1.35)
+"""Times of the three page types of TLC, over their mean; the lower page is read with fewer steps than the upper one."""
+_BUFFER = "16MiB"
+_PERCENTILES = {"read_p50_us": "p50", "read_p99_us": "p99", "read_p999_us": "p99_9", "write_p50_us": "p50", "write_p99_us": "p99"}
+
+
+@dataclass(frozen=True)
+class Service:
+    """What a drive does with uniform writes in the long run, and the times of its dies."""
+
+    alpha: float
+    waf: float
+    writes_max_per_s: float
+    copy_cost: float
+    """The time in which GC reads a page, over that in which one is programmed."""
+    program_us: float
+    """The longest wait of a read for a program."""
+    read_us: float
+    """A read of an idle drive."""
+    write_us: float
+    """A write of an idle drive."""
+
+    @property
+    def array_read_us(self) -> float:
+        """The part of a read that keeps its die busy."""
+        return min(self.copy_cost * self.program_us, 0.8 * self.read_us)
+
+    @property
+    def dies(self) -> int:
+        """The dies that together write at the measured pace, a program of 4 KiB at a time each."""
+        busy_us = self.waf * self.program_us + (self.waf - 1) * self.array_read_us
+        return max(4, round(self.writes_max_per_s * busy_us / 1e6))
+
+    def keys(self) -> dict[str, Any]:
+        """Return the keys of a scenario of the device, of smaller capacity, filled and written until it is steady."""
+        dies, read_us = self.dies, self.array_read_us
+        pages = dies * round((_BLOCKS_PER_DIE - _NOT_USABLE_BLOCKS) * _PAGES_PER_BLOCK / self.alpha)
+        physical = dies * _BLOCKS_PER_DIE * _PAGES_PER_BLOCK
+        # A whole number of dies writes a little faster or slower; their programs make up for it.
+        program_us = (dies * 1e6 / self.writes_max_per_s - (self.waf - 1) * read_us) / self.waf
+        return {
+            "seed": 1,
+            "flash": {"channels": dies, "pages_per_block": _PAGES_PER_BLOCK, "exported": f"{pages * PAGE_BYTES}B"},
+            "timing": {
+                "channel": "private",
+                "page_reads": [f"{round(1000 * read_us * part)}ns" for part in _PAGE_TYPES],
+                "page_program": f"{round(1000 * program_us)}ns",
+                "block_erase": "0ns",
+                "sector_transfer": "0ns",
+                "read_priority": "overtake",
+                "overtaken_max": 4096,
+            },
+            "controller": {
+                "read_command": f"{round(1000 * (self.read_us - read_us))}ns",
+                "write_command": f"{round(1000 * self.write_us)}ns",
+                "write_buffer": _BUFFER,
+            },
+            "ftl.spare": {"share": f"{physical / pages - 1:.9f}", "definition": "over_provisioning"},
+            "gc.low_mark": 1,
+            "precondition": {"fill": "sequential", "random_passes": 3},
+        }
+
+    def predict(self, point: Point) -> float:
+        """Return the latency at a point, in microseconds."""
+        side, percentile = point.measure.partition("_")[0], _PERCENTILES[point.measure]
+        result = self.at_rate(point.writes_per_s or 0, point.reads_per_s or 0)
+        return float(result.metrics.flat()[f"response_ns.{side}.{percentile}"]) / 1000
+
+    @lru_cache(maxsize=256)  # noqa: B019 - a value, of which a fit has a few dozen
+    def at_rate(self, writes_per_s: float, reads_per_s: float) -> Result:
+        """Simulate reads and writes at fixed mean rates, as Poisson arrivals."""
+        total = writes_per_s + reads_per_s
+        synthetic = {
+            "requests": _REQUESTS,
+            "read_share": f"{reads_per_s / total:.6f}",
+            "arrival": {"name": "poisson", "mean": f"{round(1e9 / total)}ns"},
+        }
+        return run(Scenario.from_dict({**self.keys(), "workload.synthetic": synthetic}))

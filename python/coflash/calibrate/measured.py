@@ -1,0 +1,228 @@
+"""What was measured on a drive: a table of points, each a number with the conditions under which it holds.
+
+A table is a CSV file. Its columns are either measures, whose cells are the numbers, or conditions; both are listed in
+`MEASURES` and `CONDITIONS`. A row may have several measures, each of which is a point, and an empty cell is a measure
+that was not taken.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+from coflash._core import CoflashError, hint
+from coflash.calibrate.fio_results import fio_measures
+from coflash.calibrate.jobs import STEPS
+from coflash.calibrate.pattern import Pattern
+from coflash.files.errors import named
+from coflash.quantity import number_in
+
+
+class Quantity(NamedTuple):
+    """A measure or a condition of a table."""
+
+    label: str
+    least: float
+    most: float
+
+
+MEASURES: Mapping[str, Quantity] = {
+    "waf": Quantity("write amplification", 0.5, 1000),
+    "write_mib_per_s": Quantity("host writes, MiB/s", 0.01, 1e6),
+    "gc_onset": Quantity("host writes after the fill until GC begins, over the used space", 1e-4, 100),
+    "read_p50_us": Quantity("median read latency, µs", 0.1, 1e7),
+    "read_p99_us": Quantity("read latency p99, µs", 0.1, 1e7),
+    "read_p999_us": Quantity("read latency p99.9, µs", 0.1, 1e7),
+    "write_p50_us": Quantity("median write latency, µs", 0.1, 1e7),
+    "write_p99_us": Quantity("write latency p99, µs", 0.1, 1e7),
+    "writes_max_per_s": Quantity("most writes of 4 KiB per second (the knee)", 1, 1e9),
+}
+"""What a point may be, with its unit and the range of values that can be meant."""
+
+CONDITIONS: Mapping[str, str] = {
+    "pattern": 'the writes: "uniform", "sequential", "zipf 0.8", "zipf 0.8 contiguous", "two-zone 0.9", '
+    '"read-only 0.4", "zones 4 x 8GiB", "permuted"',
+    "initial": 'the state before: "sequential", "shuffled" (all pages once, in random order) or "blank"',
+    "used": "the used part of the capacity, from 0 to 1",
+    "from_pass": "where the measurement begins, in writes of the whole used space; by default at 60 % of `passes`",
+    "passes": "where it ends; by default 6",
+    "writes_per_s": "the rate of 4 KiB writes at which a latency was measured",
+    "reads_per_s": "the rate of 4 KiB reads at which a latency was measured",
+    "held_out": "yes for a point that is predicted and not fitted",
+}
+"""The other columns of a table."""
+
+_Row: TypeAlias = "list[str]"
+_STATES = ("sequential", "shuffled", "blank")
+_WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0": False}
+
+
+STEADY_PASSES = 2.0
+"""Passes after which uniform writes to a filled drive are in their steady state."""
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured number and its conditions; see `MEASURES` and `CONDITIONS`."""
+
+    measure: str
+    value: float
+    pattern: Pattern = Pattern("uniform")
+    initial: str = "sequential"
+    used: float = 1.0
+    passes: float = 6.0
+    from_pass: float | None = None
+    writes_per_s: float | None = None
+    reads_per_s: float | None = None
+    held_out: bool = False
+
+    @property
+    def begin(self) -> float:
+        """Where the measurement begins, in passes over the used space."""
+        return 0.6 * self.passes if self.from_pass is None else self.from_pass
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the write amplification of uniform writes no longer depends on the state before them."""
+        return self.initial != "blank" and self.begin >= STEADY_PASSES
+
+    def conditions(self) -> str:
+        """Describe the conditions that differ from their defaults."""
+        parts = [str(self.pattern)] if self.writes_per_s is None else [f"{self.writes_per_s:,.0f} writes/s"]
+        parts += [f"{self.used:.0%} used"] * (self.used < 1)
+        parts += [f"after {self.initial}"] * (self.initial != "sequential")
+        parts += [f"pass {self.begin:g}–{self.passes:g}"] * (self.from_pass is not None)
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The measurements of a drive."""
+
+    name: str
+    points: tuple[Point, ...]
+    capacity_bytes: float | None = None
+    """The user capacity; zones have sizes in bytes, and a zipf's hot pages depend on the number of pages."""
+    source: str = ""
+
+    @property
+    def fitted(self) -> tuple[Point, ...]:
+        """The points that may be fitted."""
+        return tuple(point for point in self.points if not point.held_out)
+
+
+def read_csv(file: Path, capacity_bytes: float | None = None, source: str = "") -> Measured:
+    """Read a table.
+
+    Raises:
+        CoflashError: The file cannot be read, a column is unknown, or a cell is missing or absurd.
+    """
+    with named(file, "read"):
+        text = file.read_text(encoding="utf-8-sig")
+    points = _points(file, csv.reader(io.StringIO(text), skipinitialspace=True))
+    return Measured(file.stem, tuple(points), capacity_bytes, source)
+
+
+def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = "") -> Measured:
+    """Read the results of a pack of jobs, see `coflash.calibrate.jobs`: `steps.csv` and for each step fio's JSON.
+
+    Write amplification is read where the drive's logs before and after a step have it. A step without results is left
+    out.
+
+    Raises:
+        CoflashError: A file is missing or is no result of fio.
+    """
+    file = folder / STEPS
+    with named(file, "read"):
+        text = file.read_text(encoding="utf-8-sig")
+    rows = list(csv.DictReader(io.StringIO(text)))
+    if not rows or "step" not in rows[0]:
+        msg = f"{file}: no step; a row for each is allowed, under a header with the column 'step'"
+        raise CoflashError(msg)
+    conditions = [name for name in rows[0] if name != "step"]
+    table: list[_Row] = [[*MEASURES, *conditions]]
+    for row in rows:
+        if (folder / f"{row['step']}.json").exists():
+            taken = fio_measures(folder, row["step"], at_rate=bool(row.get("writes_per_s")))
+            numbers = [f"{taken[name]:.6g}" if name in taken else "" for name in MEASURES]
+            table.append([*numbers, *(row[name] or "" for name in conditions)])
+    return Measured(folder.resolve().name, tuple(_points(file, table)), capacity_bytes, source)
+
+
+def _points(file: Path, rows: Iterable[_Row]) -> list[Point]:
+    header: _Row = []
+    points: list[Point] = []
+    known = [*MEASURES, *CONDITIONS]
+    for line, row in enumerate(rows, 1):
+        if not row or row[0].startswith("#"):
+            continue
+        if not header:
+            header = [name.strip() for name in row]
+            for name in header:
+                if name not in known:
+                    raise _refusal(file, line, f"column {name!r}{hint(name, known)}")
+            if not any(name in MEASURES for name in header):
+                raise _refusal(file, line, f"no column is a measure; at least one of {', '.join(MEASURES)} is needed")
+            continue
+        if len(row) != len(header):
+            raise _refusal(file, line, f"{len(row)} cells; the header has {len(header)}")
+        cells = {name: cell.strip() for name, cell in zip(header, row, strict=True)}
+        made = _row(file, line, cells)
+        if not made:
+            raise _refusal(file, line, "no measure; a row has at least one number")
+        points += made
+    if not points:
+        msg = f"{file}: no points; a header and at least one row are needed"
+        raise CoflashError(msg)
+    return points
+
+
+def _row(file: Path, line: int, cells: Mapping[str, str]) -> list[Point]:
+    def number(name: str, least: float, most: float) -> float:
+        found = number_in(cells[name])
+        if found is None or not least <= found[0] <= most or not math.isfinite(found[0]):
+            raise _refusal(file, line, f"{name}: {cells[name]!r} was given; {least:g} to {most:g} is allowed")
+        return found[0]
+
+    def word(name: str, allowed: Iterable[str]) -> str:
+        if cells[name] not in allowed:
+            raise _refusal(file, line, f"{name}: {cells[name]!r}{hint(cells[name], list(allowed))}")
+        return cells[name]
+
+    conditions: dict[str, object] = {}
+    for name in CONDITIONS:
+        if name not in cells or (cells[name] == "" and name in ("from_pass", "writes_per_s", "reads_per_s")):
+            continue
+        match name:
+            case "pattern":
+                try:
+                    conditions[name] = Pattern.read(cells[name])
+                except CoflashError as error:
+                    raise _refusal(file, line, str(error)) from error
+            case "initial":
+                conditions[name] = word(name, _STATES)
+            case "held_out":
+                conditions[name] = _WORDS[word(name, _WORDS)]
+            case "used":
+                conditions[name] = number(name, 0.01, 1)
+            case "passes" | "from_pass":
+                conditions[name] = number(name, 0 if name == "from_pass" else 0.1, 100)
+            case _:
+                conditions[name] = number(name, 1, 1e9)
+    given = [name for name in MEASURES if cells.get(name)]
+    points = [Point(name, number(name, *MEASURES[name][1:]), **conditions) for name in given]  # type: ignore[arg-type]
+    if points and points[0].begin >= points[0].passes:
+        raise _refusal(file, line, f"from_pass: {points[0].begin:g} was given; less than passes is allowed")
+    return points
+
+
+def _refusal(file: Path, line: int, problem: str) -> CoflashError:
+    return CoflashError(f"{file}, line {line}: {problem}")
+
+
+assert {field.name for field in fields(Point)} == {"measure", "value", *CONDITIONS}

@@ -1,0 +1,194 @@
+"""The model of a drive: few parameters, from which each measured point is predicted.
+
+Writes go to the simulator: one pool of superblocks on a device of the same proportions as the drive, but with fewer
+pages, since write amplification depends on the proportions alone as long as blocks are many. Host writes and GC copies
+have blocks of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from coflash.analytic import greedy
+from coflash.calibrate.latency import PAGE_BYTES, Service
+from coflash.calibrate.measured import Point
+from coflash.calibrate.pattern import Pattern
+from coflash.runs.run import run
+from coflash.results.result import Result
+from coflash.scenario import Scenario
+from coflash.table import Table
+
+PAGES_PER_BLOCK = 128
+BLOCKS = 1024
+"""Blocks of the simulated device where the size of the drive's superblocks is not known."""
+NOT_USABLE_BLOCKS = 3
+"""Two open blocks, which are half full, and two free ones, see `coflash.analytic.usable`."""
+UNITS_PER_FLASH_PAGE = 4
+"""Pages of 4 KiB in a flash page of 16 KiB, which GC reads as a whole."""
+VICTIMS: dict[str, Any] = {
+    "greedy": "greedy",
+    "cost-benefit": "cost-benefit",
+    "d-choices 10": {"name": "d-choices", "d": 10},
+    "fifo": "fifo",
+}
+"""The victim policies among which the writes under skew choose."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """What is not known of a drive."""
+
+    spare: float
+    """(T − U) / U: physical space that holds data, over the user capacity, less one."""
+    floor: float = 1.0
+    """NAND bytes per host byte of sequential writes: parity and metadata."""
+    sequential_mib_per_s: float = math.nan
+    """Host writes without GC."""
+    read_cost: float = 0.0
+    """The time in which GC reads a flash page, over that in which one is programmed."""
+    victim: str = "greedy"
+    """A name of `VICTIMS`."""
+    buffer_pages: float = 0.0
+    """Pages of the write buffer in which a page may be replaced, see `Pattern.absorbed`."""
+    superblock_bytes: float | None = None
+    """The unit of erasing; None if no point depends on it."""
+    program_us: float = math.nan
+    """The longest wait of a read for a program, see `coflash.calibrate.latency`."""
+    read_us: float = math.nan
+    """A read of 4 KiB of an idle drive."""
+    write_us: float = math.nan
+    """A write of 4 KiB of an idle drive."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A drive with its parameters."""
+
+    parameters: Parameters
+    capacity_bytes: float | None = None
+
+    def with_(self, **changes: Any) -> Model:
+        """Return the model with some parameters changed."""
+        return replace(self, parameters=replace(self.parameters, **changes))
+
+    def alpha(self, used: float) -> float:
+        """Return T / U for a used part of the capacity."""
+        return (1 + self.parameters.spare) / used
+
+    def predict(self, point: Point) -> float:
+        """Return what the model says a point is."""
+        match point.measure:
+            case "gc_onset":
+                return self.alpha(point.used) - 1
+            case "waf":
+                return self.parameters.floor * self._waf(point)
+            case "write_mib_per_s":
+                passed = 1 - point.pattern.absorbed(self._drive_pages, self.parameters.buffer_pages)
+                slow = slowdown(self._waf(point) / passed, self.parameters.read_cost, point.pattern.scattered)
+                return self.parameters.sequential_mib_per_s / (slow * passed)
+            case "writes_max_per_s":
+                return self.predict(replace(point, measure="write_mib_per_s")) * 2**20 / PAGE_BYTES
+        return self.service().predict(point)
+
+    def service(self) -> Service:
+        """Return what latencies depend on."""
+        found = self.parameters
+        waf = greedy(self.alpha(1), PAGES_PER_BLOCK)
+        most = self.predict(Point("writes_max_per_s", 1))
+        copy_cost = (slowdown(waf, found.read_cost, scattered=True) - waf) / (waf - 1)
+        return Service(self.alpha(1), waf, most, copy_cost, found.program_us, found.read_us, found.write_us)
+
+    @property
+    def _drive_pages(self) -> float:
+        return (self.capacity_bytes or 2.0**40) / PAGE_BYTES
+
+    def _waf(self, point: Point) -> float:
+        """Return programs per host write without metadata; by the closed form where that is known to be equal."""
+        pattern = point.pattern
+        if pattern.kind == "sequential" or point.initial == "blank" and point.passes <= 1 and pattern.kind == "permuted":
+            return 1.0
+        if pattern.kind == "uniform" and point.is_steady:
+            return greedy(self.alpha(point.used), PAGES_PER_BLOCK)
+        buffer = self.parameters.buffer_pages if pattern.kind == "zipf" else 0.0
+        device = Device(
+            self.alpha(point.used), self.parameters.victim, self._blocks(point), self.capacity_bytes, buffer
+        )
+        passed = 1 - pattern.absorbed(self._drive_pages, buffer)
+        result, pages = device.run(pattern, point.initial, math.ceil(point.passes * passed))
+        return passed * waf_between(result, pages, point.begin * passed, point.passes * passed)
+
+    def _blocks(self, point: Point) -> int:
+        superblock, capacity = self.parameters.superblock_bytes, self.capacity_bytes
+        if superblock is None or capacity is None:
+            return BLOCKS
+        return round(min(8192, max(128, (1 + self.parameters.spare) * capacity / superblock)))
+
+
+@dataclass(frozen=True)
+class Device:
+    """A simulated device of the drive's proportions."""
+
+    alpha: float
+    victim: str
+    blocks: int = BLOCKS
+    capacity_bytes: float | None = None
+    buffer_pages: float = 0.0
+
+    @lru_cache(maxsize=256)  # noqa: B019 - a value, of which a fit has a few hundred
+    def run(self, pattern: Pattern, initial: str, passes: int) -> tuple[Result, int]:
+        """Simulate writes of so many times the used space; return the result, and the pages of that space."""
+        pages = round(self.blocks * PAGES_PER_BLOCK / self.alpha)
+        scenario = self.scenario(pages, initial)
+        drive_pages = (self.capacity_bytes or 2.0**40) / PAGE_BYTES
+        generator = pattern.generator(pages, drive_pages, self.buffer_pages)
+        if generator is not None:
+            synthetic = {"generator": generator, "requests": passes * pages}
+            return run(Scenario.from_dict({**scenario, "workload.synthetic": synthetic})), pages
+        writes = passes * pages
+        addresses = pattern.addresses(pages, writes, pages / (self.capacity_bytes or pages * PAGE_BYTES), seed=1)
+        trace = Table(
+            {
+                "time_ns": np.arange(writes, dtype=np.uint64),
+                "op": np.ones(writes, np.uint8),
+                "offset": addresses.astype(np.uint64) * PAGE_BYTES,
+                "length": np.full(writes, PAGE_BYTES, np.uint64),
+            }
+        )
+        return run(Scenario.from_dict({**scenario, "replay.mode": "closed"}), trace), pages
+
+    def scenario(self, pages: int, initial: str) -> dict[str, Any]:
+        """Return the keys of the device, with so many pages for the host."""
+        physical = (self.blocks + NOT_USABLE_BLOCKS) * PAGES_PER_BLOCK
+        return {
+            "seed": 1,
+            "flash": {"channels": 1, "pages_per_block": PAGES_PER_BLOCK, "exported": f"{pages * PAGE_BYTES}B"},
+            "timing": {"channel": "private"},
+            "ftl.spare": {"share": f"{physical / pages - 1:.9f}", "definition": "over_provisioning"},
+            "gc": {"victim": VICTIMS[self.victim], "low_mark": 1},
+            "precondition.fill": {"shuffled": "random", "blank": "none"}.get(initial, initial),
+        }
+
+
+def slowdown(waf: float, read_cost: float, scattered: bool) -> float:
+    """Return the time of a host write over that of one without GC.
+
+    Each host write costs `waf` programs, and 1 / N of a victim of N pages for each of these. GC reads a flash page of
+    a victim if any of its units is valid: with scattered pages, a share v of which are valid, 1 − (1 − v)^4 of the
+    flash pages of 16 KiB; v of them if valid pages lie together.
+    """
+    valid = 1 - 1 / waf
+    return waf * (1 + read_cost * (1 - (1 - valid) ** UNITS_PER_FLASH_PAGE if scattered else valid))
+
+
+def waf_between(result: Result, pages: int, begin: float, end: float) -> float:
+    """Return programs over host writes between two moments, given as host writes over the pages of the device."""
+    series = result.series()
+    writes = np.cumsum(series["host_writes_pages"].astype(np.float64))
+    programs = writes + np.cumsum(series["programs_gc_pages"].astype(np.float64))
+    at = np.interp([begin * pages, end * pages], np.concatenate([[0], writes]), np.concatenate([[0], programs]))
+    return float((at[1] - at[0]) / (min(end * pages, writes[-1]) - begin * pages))

@@ -1,0 +1,152 @@
+"""Patterns of writes by which drives are measured, as workloads of a device of any size."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from coflash import _core
+from coflash._core import CoflashError, hint
+
+_Pages: TypeAlias = NDArray[np.int64]
+_SIZE = re.compile(r"zones (\d+) ?x ?(\S+)")
+_PLAIN = ("uniform", "sequential", "permuted")
+_WITH_NUMBER = {"zipf": (0.0, 3.0), "two-zone": (0.5, 1.0), "read-only": (0.0, 1.0)}
+
+
+class Pattern(NamedTuple):
+    """A pattern of writes of 4 KiB; its text is as in a table."""
+
+    kind: str
+    number: float = 0.0
+    """The exponent of a zipf; of the others the share of pages that are cold or never written, or of open zones."""
+    zone_bytes: float = 0.0
+    contiguous: bool = False
+    """Whether pages of about the same rank lie together; otherwise they are scattered."""
+
+    @classmethod
+    def read(cls, text: str) -> Pattern:
+        """Read a pattern as written in a table.
+
+        Raises:
+            CoflashError: It is none.
+        """
+        if text in _PLAIN:
+            return cls(text)
+        if found := _SIZE.fullmatch(text):
+            try:
+                size, unit = _core.quantity(found[2])
+            except CoflashError as error:
+                msg = f"pattern: {text!r} was given: {error}"
+                raise CoflashError(msg) from error
+            if unit == "bytes" and size > 0 and 0 < int(found[1]) <= 1024:
+                return cls("zones", int(found[1]), size)
+        words = text.split()
+        if words and words[0] in _WITH_NUMBER and words[2:] in ([], ["contiguous"]):
+            least, most = _WITH_NUMBER[words[0]]
+            try:
+                number = float(words[1])
+            except (IndexError, ValueError):
+                number = -1.0
+            if least < number < most:
+                return cls(words[0], number, contiguous=words[-1] == "contiguous")
+            msg = f"pattern: {text!r} was given; a number between {least:g} and {most:g} follows {words[0]!r}"
+            raise CoflashError(msg)
+        allowed = [*_PLAIN, "zipf 0.8", "two-zone 0.9", "read-only 0.4", "zones 4 x 8GiB"]
+        msg = f"pattern: {text!r}{hint(text, allowed)}"
+        raise CoflashError(msg)
+
+    def __str__(self) -> str:
+        """Write it as in a table."""
+        match self.kind:
+            case "zones":
+                return f"zones {self.number:g} x {self.zone_bytes / 2**30:g}GiB"
+            case "uniform" | "sequential" | "permuted":
+                return self.kind
+        return f"{self.kind} {self.number:g}{' contiguous' * self.contiguous}"
+
+    @property
+    def scattered(self) -> bool:
+        """Whether neighbouring pages of a block are overwritten independently."""
+        return self.kind not in ("zones", "sequential")
+
+    def generator(self, pages: int, drive_pages: float, buffer_pages: float) -> Any:
+        """Return the generator of its addresses on a device of so many pages; None if it is a list of addresses.
+
+        Args:
+            pages: The pages of the simulated device.
+            drive_pages: Those of the drive; each simulated page stands for several ranks of a zipf.
+            buffer_pages: The size of the drive's write buffer, see `absorbed`.
+        """
+        match self.kind:
+            case "uniform" | "sequential":
+                return self.kind
+            case "two-zone" | "read-only":
+                cold = round(1e9 * self.number)
+                traffic = 10**9 - cold if self.kind == "two-zone" else 0
+                zones = [_zone(traffic, cold), _zone(10**9 - traffic, 10**9 - cold)]
+                return {"name": "hot-cold", "zones": zones, "scattered": not self.contiguous}
+            case "zipf":
+                edges = np.unique(np.concatenate([np.arange(0, 33, 2), np.round(np.geomspace(35, pages, 100))]))
+                traffic = np.diff(np.interp(edges * (drive_pages / pages), *_zipf(self.number, drive_pages, buffer_pages)))
+                zones = [_zone(*both) for both in zip(_parts(traffic), _parts(np.diff(edges)), strict=True)]
+                return {"name": "hot-cold", "zones": zones, "scattered": not self.contiguous}
+        return None
+
+    def absorbed(self, drive_pages: float, buffer_pages: float) -> float:
+        """Return the share of writes that replace a page which waits in the drive's write buffer.
+
+        A page that is a share p of the writes stays there for as long as b other writes take, b = `buffer_pages`; in
+        that time p b more of its writes arrive, so that 1 / (1 + p b) of them reach flash. Only a zipf has pages hot
+        enough for that.
+        """
+        return 1 - float(_zipf(self.number, drive_pages, buffer_pages)[1][-1]) if self.kind == "zipf" else 0.0
+
+    def addresses(self, pages: int, writes: int, pages_per_byte: float, seed: int) -> _Pages:
+        """Return the pages of `permuted` or `zones`, in order; shape (writes,).
+
+        `permuted` writes every page once in each pass, in a new random order, as fio does with its random map. In
+        `zones`, each open zone is written in order, the next write goes to any of them, and a full zone gives way to
+        any that is not open.
+        """
+        random = np.random.default_rng(seed)
+        if self.kind == "permuted":
+            return np.concatenate([random.permutation(pages) for _ in range(-(-writes // pages))])[:writes]
+        size, count = max(1, round(self.zone_bytes * pages_per_byte)), int(self.number)
+        zones = pages // size
+        if zones <= count:
+            msg = f"pattern: {self} was given; more zones than are open must fit into the capacity"
+            raise CoflashError(msg)
+        slot = random.integers(count, size=writes)
+        nth = np.empty(writes, np.int64)  # of the writes to its slot
+        nth[np.argsort(slot, kind="stable")] = np.concatenate([np.arange(n) for n in np.bincount(slot, minlength=count)])
+        rounds = nth // size
+        opened = np.zeros((count, rounds.max() + 2), np.int64)
+        opened[:, 0] = held = random.permutation(zones)[:count]
+        for full in np.flatnonzero(nth % size == size - 1):
+            while (zone := random.integers(zones)) in held:
+                pass
+            held[slot[full]] = opened[slot[full], rounds[full] + 1] = zone
+        return opened[slot, rounds] * size + nth % size
+
+
+def _zone(traffic: int, space: int) -> dict[str, str]:
+    return {"traffic": f"{traffic / 1e7:.7f}%", "space": f"{space / 1e7:.7f}%"}
+
+
+def _parts(weights: NDArray[np.float64]) -> list[int]:
+    """Return parts per billion that sum to the whole."""
+    ends = np.round(np.cumsum(weights) / weights.sum() * 1e9).astype(np.int64)
+    return [int(part) for part in np.diff(ends, prepend=0)]
+
+
+def _zipf(exponent: float, ranks: float, buffer_pages: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return ranks, and the share of writes to the ranks up to each that pass the buffer."""
+    edges = np.unique(np.concatenate([np.arange(1.0, 1025), np.geomspace(1025, ranks + 1, 4000)]))
+    density = ((edges[:-1] + edges[1:] - 1) / 2) ** -exponent
+    density /= (density * np.diff(edges)).sum()
+    passed = np.cumsum(density / (1 + density * buffer_pages) * np.diff(edges))
+    return np.concatenate([[0.0], edges[1:] - 1]), np.concatenate([[0.0], passed])

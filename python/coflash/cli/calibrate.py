@@ -1,0 +1,67 @@
+"""`coflash calibrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash._core import CoflashError
+from coflash.cli.console import check_effect, output
+from coflash.files import atomic_write
+from coflash.quantity import parsed
+
+_RESULTS = "A CSV of measurements, such as used,waf; or the folder of a pack of jobs that was run."
+
+
+def calibrate(
+    results: Annotated[Path | None, typer.Argument(metavar="RESULTS", help=_RESULTS)] = None,
+    out: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="The scenario; its page and figure go beside it.")
+    ] = Path("drive.toml"),
+    capacity: Annotated[str | None, typer.Option("--capacity", metavar="SIZE", help="The user capacity: 800GB.")] = None,
+    source: Annotated[str, typer.Option("--source", metavar="TEXT", help="Where the measurements are from.")] = "",
+    jobs: Annotated[
+        Path | None,
+        typer.Option("--jobs", metavar="DIR", help="Write fio jobs that measure a drive, and the script that runs them."),
+    ] = None,
+) -> None:
+    """Fit a scenario to measurements of a drive, and say how well it predicts those that were held out."""
+    from coflash.calibrate.jobs import SCRIPT, write_pack  # slow to import
+
+    if jobs is not None:
+        check_effect({"RESULTS": results, "--capacity": capacity, "--source": source}, "with --jobs")
+        write_pack(jobs)
+        output().print(f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost", highlight=False, soft_wrap=True)
+        return
+    if results is None:
+        msg = "RESULTS: a CSV or a folder of results is needed; --jobs DIR writes jobs that make one"
+        raise CoflashError(msg)
+    from coflash.calibrate import fit, page, read_csv, read_fio
+    from coflash.calibrate.drive import drive_toml
+    from coflash.figures.style import needs_matplotlib
+
+    needs_matplotlib()
+    atomic_write.check_file(out)
+    read = read_fio if results.is_dir() else read_csv
+    found = fit(read(results, _bytes(capacity), source))
+    image = out.with_suffix(".png")
+    atomic_write.write_file(image, page.figure(found))
+    atomic_write.write_file(out.with_suffix(".md"), page.markdown(found, image.name))
+    if found.misfits:
+        msg = f"{results}: the model does not fit this drive; {out.with_suffix('.md')} says where, and {out} was not written"
+        raise CoflashError(msg)
+    atomic_write.write_file(out, drive_toml(found))
+    output().print(page.verdict(found), markup=False, highlight=False, soft_wrap=True)
+    output().print(f"scenario: {out}, page: {out.with_suffix('.md')}", markup=False, highlight=False, soft_wrap=True)
+
+
+def _bytes(capacity: str | None) -> float | None:
+    if capacity is None:
+        return None
+    size = parsed(capacity)
+    if size is None or size[1] != "bytes" or size[0] < 2**20:
+        msg = f"--capacity: {capacity!r} was given; a size of at least 1MiB is allowed, such as 800GB"
+        raise CoflashError(msg)
+    return size[0]

@@ -1,0 +1,55 @@
+"""`coflash truth`, which the command line of coflash finds by the entry point of this distribution."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash.cli.console import Quiet, errors, output
+
+app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
+
+_TABLES = "The document of measurements, in Markdown."
+_OUT = "The folder for page, figures and scenarios."
+_PUBLISH = "Write the page and its images into this folder as well."
+
+
+@app.command()
+def truth(
+    tables: Annotated[Path, typer.Argument(metavar="TABLES", help=_TABLES)],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help=_OUT)] = Path("results/truth"),
+    publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
+    drive: Annotated[list[str] | None, typer.Option("--drive", metavar="NAME", help="Only this drive. May be repeated.")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Drives fitted at once.")] = 1,
+    quiet: Quiet = False,
+) -> None:
+    """Fit every measured drive, predict the points held out, and write the page that says how far off they are."""
+    from coflash.calibrate import fit, page as of_drive  # slow to import
+    from coflash.calibrate.drive import drive_toml
+    from coflash.files import atomic_write
+    from coflash.lookup import no_such
+    from coflash_reproduce.output import IMAGES, Output
+    from coflash_reproduce.truth.drives import read_drives
+    from coflash_reproduce.truth.others import closed_forms, reference_simulator
+    from coflash_reproduce.truth.page import image_of, markdown
+
+    known = {measured.name: measured for measured in read_drives(tables)}
+    for name in drive or ():
+        if name not in known:
+            raise no_such("drive", name, known)
+    place = Output(out, publish)
+    chosen = [known[name] for name in drive or known]
+    fits = []
+    with ProcessPoolExecutor(min(jobs, len(chosen))) as pool:
+        for found in pool.map(fit, chosen):
+            fits.append(found)
+            place.write_image(image_of(found).removesuffix(".png"), {"png": of_drive.figure(found)})
+            atomic_write.write_file(out / image_of(found).replace("truth-", "").replace(".png", ".toml"), drive_toml(found))
+            if not quiet:
+                errors().print(f"{found.measured.name}: {of_drive.verdict(found)}", markup=False, highlight=False)
+    page = place.write_page("truth", markdown(fits, [*closed_forms(), reference_simulator()]))
+    if not quiet:
+        output().print(f"page: {page}, images: {page.parent / IMAGES}", highlight=False, soft_wrap=True)

@@ -1,0 +1,223 @@
+"""Calibration: what tables may hold, what is fitted, what is held out, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from coflash import CoflashError
+from coflash.analytic import greedy
+from coflash.calibrate import Measured, Point, fit, read_csv, read_fio
+from coflash.calibrate.drive import drive_scenario, drive_toml
+from coflash.calibrate.jobs import SCRIPT, STEPS, steps, write_pack
+from coflash.calibrate.model import PAGES_PER_BLOCK, Device, Model, Parameters, slowdown, waf_between
+from coflash.calibrate.page import markdown
+from coflash.calibrate.pattern import Pattern
+from coflash.cli import app
+from coflash.scenario import Scenario
+
+KNOWN = Parameters(spare=0.31, floor=1.06, sequential_mib_per_s=1500.0, read_cost=0.4)
+
+
+def points(**changes: object) -> tuple[Point, ...]:
+    """Return points that a drive of the known parameters would have: three are fitted, three are held out."""
+    model = Model(KNOWN)
+    made = [Point(m, 1, Pattern("sequential")) for m in ("waf", "write_mib_per_s")]
+    made += [Point(m, 1, used=used, held_out=used < 1) for used in (1.0, 0.8, 0.6) for m in ("waf", "write_mib_per_s")]
+    return tuple(replace(point, value=model.predict(point), **changes) for point in made)  # type: ignore[arg-type]
+
+
+def test_known_parameters_are_found_again() -> None:
+    found = fit(Measured("known", points())).model.parameters
+    assert found.floor == pytest.approx(KNOWN.floor)
+    assert found.spare == pytest.approx(KNOWN.spare, rel=1e-3)
+    assert found.read_cost == pytest.approx(KNOWN.read_cost, rel=1e-2)
+
+
+def test_points_held_out_take_no_part() -> None:
+    honest = fit(Measured("a", points()))
+    bent = fit(Measured("b", tuple(replace(p, value=3 * p.value) if p.held_out else p for p in points())))
+    assert bent.model == honest.model
+    assert not honest.misfits
+    assert all(one.within for one in honest.predictions)
+    assert not any(one.within for one in bent.predictions if one.point.held_out)
+
+
+def test_a_drive_that_is_none_is_refused(tmp_path: Path) -> None:
+    table = tmp_path / "odd.csv"
+    table.write_text("pattern,used,waf\nuniform,1,1.2\nuniform,0.5,4\nuniform,0.8,1.5\n")
+    done = CliRunner().invoke(app, ["calibrate", str(table), "-o", str(tmp_path / "odd.toml")])
+    assert isinstance(done.exception, CoflashError)
+    assert "does not fit" in str(done.exception)
+    assert not (tmp_path / "odd.toml").exists()
+    assert "does not fit this drive" in (tmp_path / "odd.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("kept", "needed"),
+    [
+        ([0], 'of "uniform" one waf'),
+        ([1, 3], 'or write_mib_per_s at two values of used'),
+        ([3], 'write_mib_per_s of "sequential"'),
+    ],
+)
+def test_too_few_points_name_the_smallest_set(kept: list[int], needed: str) -> None:
+    all_points = points()
+    with pytest.raises(CoflashError, match="too few points") as refused:
+        fit(Measured("few", tuple(all_points[index] for index in kept)))
+    assert needed in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "no points"),
+        ("pattern,used\nuniform,1\n", "no column is a measure"),
+        ("patern,waf\nuniform,2\n", "line 1: column 'patern'"),
+        ("used,waf\n1\n", "line 2: 1 cells; the header has 2"),
+        ("used,waf\n1,\n", "line 2: no measure"),
+        ("used,waf\n,2\n", "line 2: used: '' was given; 0.01 to 1 is allowed"),
+        ("used,waf\n1,-2\n", "line 2: waf: '-2' was given; 0.5 to 1000 is allowed"),
+        ("used,waf\n1,nan\n", "line 2: waf: 'nan' was given"),
+        ("used,waf\n1.5,2\n", "line 2: used: '1.5' was given"),
+        ("pattern,waf\nzipff 0.8,2\n", "line 2: pattern: 'zipff 0.8'"),
+        ("pattern,waf\nzipf 9,2\n", "a number between 0 and 3 follows 'zipf'"),
+        ("pattern,waf\nzones 4 x 8,2\n", "line 2: pattern: 'zones 4 x 8'"),
+        ("initial,waf\nsequentail,2\n", "line 2: initial: 'sequentail'"),
+        ("held_out,waf\nmaybe,2\n", "line 2: held_out: 'maybe'"),
+        ("from_pass,passes,waf\n4,3,2\n", "line 2: from_pass: 4 was given; less than passes is allowed"),
+    ],
+)
+def test_bad_tables(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "table.csv"
+    file.write_text(text)
+    with pytest.raises(CoflashError) as refused:
+        read_csv(file)
+    assert problem in str(refused.value)
+    assert str(file) in str(refused.value)
+
+
+def test_a_table_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "mine.csv"
+    file.write_text("# measured\npattern, used, waf, write_mib_per_s, held_out\nuniform, 50%, 1.2, , yes\nzipf 0.8, 1, 3, 500, no\n")
+    read = read_csv(file, 1e12)
+    assert read.name == "mine"
+    assert [(p.measure, p.value, str(p.pattern), p.used, p.held_out) for p in read.points] == [
+        ("waf", 1.2, "uniform", 0.5, True),
+        ("waf", 3, "zipf 0.8", 1, False),
+        ("write_mib_per_s", 500, "zipf 0.8", 1, False),
+    ]
+
+
+@pytest.mark.parametrize("text", ["uniform", "permuted", "zipf 0.8 contiguous", "two-zone 0.9", "zones 4 x 8GiB"])
+def test_a_pattern_is_its_text(text: str) -> None:
+    assert str(Pattern.read(text)) == text
+
+
+def test_permuted_writes_every_page_once_in_each_pass() -> None:
+    addresses = Pattern("permuted").addresses(100, 250, 1.0, seed=1)
+    for begin in (0, 100):
+        assert sorted(addresses[begin : begin + 100]) == list(range(100))
+    assert len(set(addresses[200:])) == 50
+
+
+def test_zones_are_written_in_order_and_as_many_are_open() -> None:
+    zone, count = 16, 3
+    addresses = Pattern("zones", count, zone).addresses(20 * zone, 4000, 1.0, seed=1)
+    at: dict[int, int] = {}
+    for address in addresses:
+        number, offset = divmod(int(address), zone)
+        assert offset == at.get(number, 0)
+        at[number] = offset + 1
+        if offset + 1 == zone:
+            del at[number]
+        assert len(at) <= count
+
+
+def test_the_hot_pages_of_a_scaled_zipf_have_the_share_of_the_real_ones() -> None:
+    pages, drive_pages = 2**14, 2.0**28
+    zones = Pattern("zipf", 1.0).generator(pages, drive_pages, 0)["zones"]
+    traffic, space = (np.array([float(zone[of][:-1]) for zone in zones]) / 100 for of in ("traffic", "space"))
+    assert traffic.sum() == pytest.approx(1)
+    hottest = traffic[np.cumsum(space) <= 0.01].sum()
+    harmonic = [math.log(n) + 0.5772 for n in (0.01 * drive_pages, drive_pages)]
+    assert hottest == pytest.approx(harmonic[0] / harmonic[1], abs=0.02)
+
+
+def test_a_buffer_absorbs_what_its_definition_says() -> None:
+    share = np.arange(1, 4097) ** -1.0
+    share /= share.sum()
+    expected = (share - share / (1 + 64 * share)).sum()
+    assert Pattern("zipf", 1.0).absorbed(4096, 64) == pytest.approx(expected, rel=0.01)
+    assert Pattern("uniform").absorbed(4096, 64) == 0
+
+
+@pytest.mark.parametrize("alpha", [1.15, 1.6])
+def test_the_simulated_device_writes_as_the_closed_form_says(alpha: float) -> None:
+    result, pages = Device(alpha, "greedy", blocks=512).run(Pattern("uniform"), "sequential", 5)
+    assert waf_between(result, pages, 3, 5) == pytest.approx(greedy(alpha, PAGES_PER_BLOCK), rel=0.015)
+
+
+def test_gc_reads_whole_flash_pages() -> None:
+    assert slowdown(1.0, 0.5, scattered=True) == 1
+    assert slowdown(2.0, 0.5, scattered=False) == 2 * (1 + 0.5 * 0.5)
+    assert slowdown(2.0, 0.5, scattered=True) == 2 * (1 + 0.5 * (1 - 0.5**4))
+
+
+def test_the_scenario_of_a_drive_runs_and_has_its_write_amplification() -> None:
+    found = fit(Measured("known", points()))
+    text = drive_toml(found)
+    assert Scenario.from_toml(text) == drive_scenario(found)
+    assert "3 points held out" not in text.splitlines()[0]
+    assert "2 points held out, error 0.0% on average" in text
+
+
+def test_names_are_no_markup() -> None:
+    page = markdown(fit(Measured("a|b <script>", points(), source="*x*")), "a.png")
+    assert "<script>" not in page
+    assert r"a\|b" in page
+
+
+def test_the_pack_of_jobs_is_read_back(tmp_path: Path) -> None:
+    write_pack(tmp_path)
+    subprocess.run(["/bin/sh", "-n", str(tmp_path / SCRIPT)], check=True)
+    script = (tmp_path / SCRIPT).read_text()
+    assert script.index("read -r answer") < script.index("\nblkdiscard")
+    model = Model(KNOWN, 1e12)
+    for step in steps():
+        assert (tmp_path / f"{step.name}.fio").exists()
+        if not step.conditions or "writes_per_s" in step.conditions:
+            continue
+        point = Point("waf", 1, Pattern.read(step.conditions["pattern"]), used=float(step.conditions.get("used", 1)))
+        if point.pattern.kind not in ("uniform", "sequential"):
+            continue
+        speed, waf = (model.predict(replace(point, measure=m)) for m in ("write_mib_per_s", "waf"))
+        write = {"io_bytes": 1e12, "bw_bytes": speed * 2**20}
+        text = json.dumps({"jobs": [{"jobname": step.name, "read": {"io_bytes": 0}, "write": write}]})
+        (tmp_path / f"{step.name}.json").write_text("fio: a note\n" + text)
+        for when, host in (("before", 0), ("after", 1000)):
+            (tmp_path / f"{step.name}.{when}.smart.json").write_text(json.dumps({"data_units_written": host}))
+            flash = {"Physical media units written ": {"hi": 0, "lo": round(host * 512_000 * waf)}}
+            (tmp_path / f"{step.name}.{when}.ocp.json").write_text(json.dumps(flash))
+    found = fit(read_fio(tmp_path))
+    assert found.model.parameters.spare == pytest.approx(KNOWN.spare, rel=0.01)
+    held = [one for one in found.predictions if one.point.held_out]
+    assert len(held) == 4
+    assert all(one.within for one in held)
+
+
+def test_results_that_are_none_of_fio(tmp_path: Path) -> None:
+    (tmp_path / STEPS).write_text("step,pattern\na,uniform\n")
+    (tmp_path / "a.json").write_text("{}")
+    with pytest.raises(CoflashError, match=r"a\.json: no result of fio"):
+        read_fio(tmp_path)
+    (tmp_path / "a.json").write_text("fio: failed")
+    with pytest.raises(CoflashError, match=r"a\.json: no JSON"):
+        read_fio(tmp_path)
