@@ -113,19 +113,20 @@ impl JobFile {
     /// The jobs in words: ` and ` between jobs of a phase, `, then ` between phases.
     #[must_use]
     pub fn description(&self) -> String {
-        let phase = |phase: u32| {
-            let mut jobs: Vec<(String, u32)> = Vec::new();
-            for job in self.jobs.iter().filter(|job| job.phase == phase) {
-                match jobs.last_mut() {
-                    Some((same, clones)) if job.clone > 0 && *same == job.description() => *clones += 1,
-                    _ => jobs.push((job.description(), 1)),
+        let phase =
+            |phase: u32| {
+                let mut jobs: Vec<(String, u32)> = Vec::new();
+                for job in self.jobs.iter().filter(|job| job.phase == phase) {
+                    match jobs.last_mut() {
+                        Some((same, clones)) if job.clone > 0 && *same == job.description() => *clones += 1,
+                        _ => jobs.push((job.description(), 1)),
+                    }
                 }
-            }
-            let each = jobs.into_iter().map(|(job, clones)| {
-                if clones == 1 { job } else { format!("{job}, {clones} times") }
-            });
-            each.collect::<Vec<_>>().join(" and ")
-        };
+                let each = jobs
+                    .into_iter()
+                    .map(|(job, clones)| if clones == 1 { job } else { format!("{job}, {clones} times") });
+                each.collect::<Vec<_>>().join(" and ")
+            };
         (0..self.phases()).map(phase).collect::<Vec<_>>().join(", then ")
     }
 }
@@ -215,7 +216,9 @@ fn job_of(
     if o.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
         return refuse("random_generator=lfsr was given; with one size (bs) only is it allowed".to_owned());
     }
-    let rate = std::array::from_fn(|ddir: usize| o.rate[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least)));
+    let rate = std::array::from_fn(|ddir: usize| {
+        o.rate[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
+    });
     let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.queue_depth };
     let seeding = match (o.seed, o.repeat) {
         (Some(seed), repeat_places) => Seeding::Given { seed, repeat_places },
