@@ -236,7 +236,8 @@ mod tests {
 
     #[test]
     fn superblocks_have_the_pages_of_all_planes() {
-        let geometry = Geometry { channels: 3, planes_per_die: 2, blocks_per_plane: 7, ..Geometry::default() };
+        let geometry =
+            Geometry { channels: 3, planes_per_die: 2, blocks_per_plane: 7, ..Geometry::default() };
         let superblocks = geometry.superblocks();
         assert_eq!((superblocks.dies(), superblocks.blocks()), (1, 7));
         assert_eq!((superblocks.pages_per_block, superblocks.pages()), (6 * 64, geometry.pages()));

@@ -9,6 +9,7 @@ use coflash_base::{Index, Seed};
 
 #[cfg(test)]
 mod contract;
+mod cost_age_times;
 mod cost_benefit;
 mod d_choices;
 mod fifo;
@@ -26,6 +27,7 @@ coflash_base::policy_family! { ($)
         "d-choices" => DChoices(d_choices::DChoices),
         "windowed-greedy" => WindowedGreedy(windowed_greedy::WindowedGreedy),
         "cost-benefit" => CostBenefit(cost_benefit::CostBenefit),
+        "cost-age-times" => CostAgeTimes(cost_age_times::CostAgeTimes),
     }
 }
 
@@ -61,8 +63,14 @@ impl Candidates<'_> {
     #[must_use]
     pub fn freed(&self, block: LocalBlock) -> u32 {
         let known = self.block(block);
-        let all = self.pages * self.scale.valid;
-        all - known.cost.min(known.valid * self.scale.valid)
+        self.size() - known.cost.min(known.valid * self.scale.valid)
+    }
+
+    /// The pages of a block, in the unit of [`cost`](Self::cost).
+    #[inline(always)]
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.pages * self.scale.valid
     }
 
     /// The age of a block: programs of the device since it was sealed.
