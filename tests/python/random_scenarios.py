@@ -17,8 +17,11 @@ FAMILIES = {family.key: family.policies for family in coflash.policies()}
 
 # Values of parameters of policies, where the default does not tell what is allowed.
 VALUES: dict[str, list[Any]] = {
+    "age": ["linear", "root"],
     "costs": ["constants", "measured"],
     "hurst": [0.6, 0.9],
+    "isolation": ["initially", "persistently"],
+    "reads": ["valid", "whole"],
     "removable_weight": [0.0, 0.5, 1.0, "adaptive", "by-age"],
     "rewrite_stream": ["evict", "gc"],
     "shadows": ["host", "device", "both"],
@@ -111,6 +114,10 @@ def _hybrid(rng: random.Random) -> dict[str, Any]:
 
 def _flash(rng: random.Random) -> dict[str, Any]:
     """What is below any cache."""
+    pools = _word(rng, "ftl.pools")
+    placement = _policy(rng, "ftl.placement") if rng.random() < 0.5 else {"name": "none"}
+    streams = rng.choice([[], [["host", "evict"]], [["host", "evict", "gc"]], [["host", "gc"]]])
+    has_policy = placement["name"] != "none"
     return {
         "seed": rng.randrange(2**32),
         "flash": {
@@ -131,14 +138,17 @@ def _flash(rng: random.Random) -> dict[str, Any]:
         },
         "ftl": {
             "spare": {"share": _share(rng, 45, 65), "definition": _word(rng, "ftl.spare.definition")},
-            **{key: _word(rng, f"ftl.{key}") for key in ("chips", "pools", "summary", "wear_levelling")},
-            "shared_streams": rng.choice([[], [["host", "evict"]], [["host", "evict", "gc"]], [["host", "gc"]]]),
+            **{key: _word(rng, f"ftl.{key}") for key in ("summary", "wear_levelling")},
+            "chips": "static" if pools == "device" else _word(rng, "ftl.chips"),
+            "pools": pools,
+            "placement": placement,
+            **({} if has_policy else {"shared_streams": streams}),
             "wear_gap": rng.randint(1, 4),
             "refresh": rng.choice([{}, {}, {"retention": "100ms"}, {"fast_retention": "50ms"}]),
         },
         "gc": {
             "victim": _policy(rng, "gc.victim"),
-            "low_mark": rng.randint(1, 5),
+            "low_mark": rng.randint(6, 9) if has_policy else rng.randint(1, 5),
             "trigger": _word(rng, "gc.trigger"),
             "mode": _word(rng, "gc.mode"),
             "steps_max": rng.randint(4, 16),

@@ -323,7 +323,7 @@ impl Report {
         self.end
     }
 
-    /// Add a list: the same section at several times.
+    /// Add a list: the same section at several times, or of several parts.
     pub fn add_list<'a, S: Section + 'a>(
         &mut self,
         info: &'static SectionInfo,

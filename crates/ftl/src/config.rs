@@ -1,5 +1,6 @@
 //! The FTL in a scenario.
 
+use crate::placement::PlacementConfig;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
@@ -295,7 +296,9 @@ pub struct FtlConfig {
     pub chips: Chips,
     /// The allocation pools. Each has a free list, active blocks and a GC of its own.
     pub pools: Pools,
-    /// Streams that share an active block: a list of lists of "host", "evict", "gc" and "shadow". A stream that is not
+    /// The placement policy: which open block takes a page.
+    pub placement: PlacementConfig,
+    /// Without a placement policy, streams that share an active block: a list of lists of "host", "evict", "gc" and "shadow". A stream that is not
     /// named has its own; "shadow" only if the cooperation scheme separates shadows.
     pub shared_streams: StreamGroups,
     /// Whether the last page of a block holds a summary: the owners of its other pages.
@@ -317,6 +320,7 @@ impl Default for FtlConfig {
             spare: Spare::default(),
             chips: Chips::default(),
             pools: Pools::default(),
+            placement: PlacementConfig::default(),
             shared_streams: vec![vec![WriteStream::Host, WriteStream::Evict]],
             summary: Summary::default(),
             wear_levelling: WearLevelling::default(),

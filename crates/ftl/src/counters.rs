@@ -55,6 +55,16 @@ impl Programs {
 }
 
 coflash_base::measures! {
+    /// Pages by class of the placement policy, in the order of classes. For FDP the first classes are the handles.
+    pub struct PlacementClass in "placement", "Placement" {
+        /// Pages that the host and caches wrote to blocks of the class.
+        user_pages: u64, "pages written", pages, untabled;
+        /// Pages that GC and refresh copied to blocks of the class.
+        copied_pages: u64, "pages copied", pages, untabled;
+    }
+}
+
+coflash_base::measures! {
     /// Flash operations and garbage collection.
     pub struct FtlCounters in "", "Flash" {
         /// Flash reads for requests. Reads of GC are part of its copies.

@@ -2,11 +2,11 @@
 
 use crate::config::{Chips, FtlConfig, GcConfig, GcMode, Pools};
 use crate::ids::{LocalBlock, PoolId};
+use crate::placement::Classes;
 use crate::requirements::Requirements;
 use crate::stream::Groups;
 use coflash_base::{Misfit, Share};
 use coflash_media::{BlockId, DieId, Geometry};
-use std::collections::BTreeSet;
 
 /// The numbers of one device.
 #[derive(Clone, Debug)]
@@ -25,6 +25,8 @@ pub(crate) struct Dimensions {
     pub(crate) step_mark_blocks: u32,
     /// The groups of streams that share active blocks.
     pub(crate) groups: Groups,
+    /// The classes of the placement policy; 0 without one.
+    pub(crate) classes: u32,
     /// The most valid pages that a pool may hold such that GC can always free a page.
     pub(crate) valid_pages_max: u32,
 }
@@ -54,10 +56,9 @@ impl Dimensions {
                 "with ftl.pools \"device\" pages go round the dies as superblocks are filled: leave it out";
             return Err(Misfit::new("ftl.chips", problem));
         }
-        let groups = Groups::new(&ftl.shared_streams, requirements.shadow_stream)?;
+        let groups = groups(ftl, requirements)?;
         // When GC begins, each block that it copies to may be full, but only once.
-        let copied_to: BTreeSet<_> = requirements.copy_streams().map(|stream| groups.of(stream)).collect();
-        let reserve = copied_to.len() as u32;
+        let reserve = groups.copied_to();
         let (step_mark_blocks, low_mark_blocks) = marks(gc, blocks_per_pool, reserve)?;
         if ftl.spare.share == Share::ZERO {
             return Err(Misfit::new("ftl.spare.share", "0% leaves GC no space to work in: more than 0%"));
@@ -95,6 +96,10 @@ impl Dimensions {
             low_mark_blocks,
             step_mark_blocks,
             groups,
+            classes: match ftl.placement.classes()? {
+                Classes::Streams => 0,
+                Classes::Own { count, .. } => count,
+            },
             valid_pages_max: usable as u32,
         })
     }
@@ -154,6 +159,21 @@ impl Dimensions {
     }
 }
 
+/// The groups of pages that share blocks: streams, or the classes of a placement policy.
+fn groups(ftl: &FtlConfig, requirements: Requirements) -> Result<Groups, Misfit> {
+    let Classes::Own { count, gc } = ftl.placement.classes()? else {
+        return Groups::new(&ftl.shared_streams, requirements);
+    };
+    if ftl.shared_streams != FtlConfig::default().shared_streams {
+        let problem = format!(
+            "with ftl.placement \"{}\" the policy says which pages share blocks: leave it out",
+            ftl.placement.name()
+        );
+        return Err(Misfit::new("ftl.shared_streams", problem));
+    }
+    Ok(Groups::by_class(count, &gc, requirements.shadow_stream))
+}
+
 /// The numbers of free blocks at or below which GC works in steps, and in whole victims. `reserve` blocks are enough to
 /// clean any victim.
 fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32), Misfit> {
@@ -164,8 +184,8 @@ fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32)
     }
     if low < reserve {
         let problem = format!(
-            "{} of {blocks_per_pool} blocks is {low}: with this cooperation GC fills {reserve} blocks at once, so it \
-                 needs at least {reserve}",
+            "{} of {blocks_per_pool} blocks is {low}: with this cooperation and placement GC fills {reserve} blocks at once, \
+                 so it needs at least {reserve}",
             gc.low_mark
         );
         return Err(Misfit::new("gc.low_mark", problem));

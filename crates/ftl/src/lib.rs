@@ -12,6 +12,7 @@
 //! | over-provisioning, in both definitions | [`Spare`] in `config.rs` |
 //! | free blocks that GC needs to make progress | `dimensions.rs` |
 //! | write streams | `stream.rs` |
+//! | placement policies | [`placement`], one file a policy; their state in `ftl/placer.rs` |
 //! | pools, active blocks, free blocks | `ftl/allocator.rs` |
 //! | removable pages and shadows: marks on valid pages | `marks.rs`, `ftl/marking.rs` |
 //! | the cost weights of marked pages, by age class | `weight.rs`, `ftl/ages.rs` |
@@ -29,6 +30,7 @@ mod hook;
 mod ids;
 mod marks;
 mod page;
+pub mod placement;
 mod refresh_config;
 mod requirements;
 mod stream;
@@ -38,12 +40,13 @@ mod weight;
 pub use config::{
     Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger, WearLevelling,
 };
-pub use counters::{FtlCounters, Programs};
+pub use counters::{FtlCounters, PlacementClass, Programs};
 pub use ftl::{Ftl, Io};
 pub use hook::{CopyAll, Decision, GcHook, Source};
 pub use ids::LocalBlock;
 pub use marks::Marks;
 pub use page::{Coverage, PageRead, PageWrite};
+pub use placement::{Placement, PlacementConfig};
 pub use refresh_config::RefreshConfig;
 pub use requirements::Requirements;
 pub use stream::{StreamGroups, WriteStream};

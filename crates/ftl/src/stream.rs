@@ -1,10 +1,13 @@
 //! Write streams: data of different streams goes to different blocks.
 
 use crate::ids::GroupId;
+use crate::requirements::Requirements;
 use coflash_base::{Index, Misfit};
 use coflash_media::Cause;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// A write stream. Each stream, or group of streams, fills an active block of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -43,12 +46,23 @@ pub type StreamGroups = Vec<Vec<WriteStream>>;
 pub(crate) struct Groups {
     of: [GroupId; WriteStream::COUNT],
     count: u32,
+    /// The number of groups that GC copies to.
+    copied_to: u32,
 }
 
 impl Groups {
-    /// Create the groups. A stream that is not named has a group of its own; [`WriteStream::Shadow`] only if
-    /// `shadow_apart`.
-    pub(crate) fn new(shared: &StreamGroups, shadow_apart: bool) -> Result<Self, Misfit> {
+    /// Create the groups for classes of a placement policy: the streams have the first class that may take their pages.
+    /// [`WriteStream::Shadow`] has a group of its own, behind them, if `shadow_apart`.
+    pub(crate) fn by_class(count: u32, gc: &Range<u32>, shadow_apart: bool) -> Self {
+        let shadow = if shadow_apart { count } else { gc.start };
+        let apart = u32::from(shadow_apart);
+        let of = [0, 0, gc.start, shadow].map(GroupId::new);
+        Self { of, count: count + apart, copied_to: gc.len() as u32 + apart }
+    }
+
+    /// Create the groups of streams. A stream that is not named has a group of its own; [`WriteStream::Shadow`] only if
+    /// required.
+    pub(crate) fn new(shared: &StreamGroups, requirements: Requirements) -> Result<Self, Misfit> {
         let mut of = [None; WriteStream::COUNT];
         let mut count = 0;
         for group in shared {
@@ -68,8 +82,11 @@ impl Groups {
         };
         let [host, evict, gc, shadow] = of;
         let [host, evict, gc] = [host, evict, gc].map(|group| own(group, &mut count));
-        let shadow = if shadow_apart { own(shadow, &mut count) } else { shadow.unwrap_or(gc) };
-        Ok(Self { of: [host, evict, gc, shadow], count })
+        let apart = requirements.shadow_stream;
+        let shadow = if apart { own(shadow, &mut count) } else { shadow.unwrap_or(gc) };
+        let of = [host, evict, gc, shadow];
+        let copied_to: BTreeSet<_> = requirements.copy_streams().map(|stream| of[stream as usize]).collect();
+        Ok(Self { of, count, copied_to: copied_to.len() as u32 })
     }
 
     #[inline(always)]
@@ -79,6 +96,11 @@ impl Groups {
 
     pub(crate) fn count(&self) -> u32 {
         self.count
+    }
+
+    /// The number of groups that GC copies to.
+    pub(crate) fn copied_to(&self) -> u32 {
+        self.copied_to
     }
 
     pub(crate) fn ids(&self) -> impl DoubleEndedIterator<Item = GroupId> + use<> {
@@ -94,7 +116,9 @@ mod tests {
     fn streams_that_are_not_named_have_their_own_block() {
         use WriteStream::{Evict, Gc, Host, Shadow};
         let groups = |shared: &[&[WriteStream]], apart| {
-            let groups = Groups::new(&shared.iter().map(|group| group.to_vec()).collect(), apart).ok()?;
+            let requirements = Requirements { shadow_stream: apart, ..Requirements::NONE };
+            let groups =
+                Groups::new(&shared.iter().map(|group| group.to_vec()).collect(), requirements).ok()?;
             Some((groups.of.map(GroupId::get), groups.count))
         };
         assert_eq!(groups(&[&[Host, Evict]], false), Some(([0, 0, 1, 1], 2)));

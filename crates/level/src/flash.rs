@@ -3,7 +3,7 @@
 use crate::level::{Command, Level};
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Time};
-use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite};
+use coflash_ftl::{Ftl, GcHook, Io, PageRead, PageWrite, PlacementClass};
 use coflash_media::{DieId, Media};
 
 impl<M: Media> Level<M> for Ftl {
@@ -95,6 +95,9 @@ impl<M: Media> Level<M> for Ftl {
     fn report(&self, report: &mut Report) {
         report.add(self.counters());
         report.add(self.programs());
+        if !self.placement_classes().is_empty() {
+            report.add_list(&PlacementClass::INFO, self.placement_classes().iter());
+        }
     }
 
     fn erase_counts(&self) -> Vec<u32> {

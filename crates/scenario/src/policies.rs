@@ -14,6 +14,7 @@ pub fn policies() -> Vec<(&'static str, &'static str, Vec<coflash_base::PolicyIn
     };
     vec![
         ("gc.victim", "which sealed block GC cleans next", coflash_ftl::VictimConfig::table()),
+        ("ftl.placement", "which open block takes a page", coflash_ftl::PlacementConfig::table()),
         ("cache.policy", "which page a full cache evicts", coflash_cache::EvictionConfig::table()),
         ("cooperation", "how cache and flash cooperate", coflash_level::CooperationConfig::table()),
         (

@@ -60,8 +60,8 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         _ => 0,
     };
     4 * pages
-        + 4 * logical_pages
-        + (48 + block_bits + age_classes) * blocks
+        + (4 + u64::from(ftl.placement.bytes_per_page())) * logical_pages
+        + (64 + block_bits + age_classes) * blocks
         + (512 + costs) * pools
         + 256 * dies
         + index
@@ -131,6 +131,7 @@ mod tests {
                 ("cooperation.removable_weight", "adaptive"),
             ],
             &[("gc.victim", "cost-benefit"), ("ftl.pools", "die")],
+            &[("ftl.placement", "sfs"), ("ftl.pools", "device")],
             &[("cache.size", "70%"), ("cooperation", "cdm-consistent")],
             &[("cooperation", "delay"), ("cooperation.lambda", "3.5"), ("cache.size", "1%")],
             &[("cooperation", "sgc"), ("cache.size", "1%"), ("cache.volatile", "true"), ("gc.low_mark", "3")],

@@ -6,7 +6,7 @@ use crate::latency::Latency;
 use crate::load::Load;
 use crate::spare::SpareSpace;
 use coflash_base::measure::{Report, SectionInfo, Value, ratio};
-use coflash_ftl::{FtlCounters, Programs};
+use coflash_ftl::{FtlCounters, PlacementClass, Programs};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
 use coflash_level::nvm::MetadataCounters;
@@ -181,10 +181,10 @@ pub fn sections() -> Vec<&'static SectionInfo> {
 
 const HOST_BUFFER_INFO: &SectionInfo = &HOST_BUFFER;
 
-/// The sections of lists: measures at several times.
+/// The sections of lists: measures at several times, or of several classes.
 #[must_use]
 pub fn lists() -> Vec<&'static SectionInfo> {
-    vec![&Sizes::INFO]
+    vec![&PlacementClass::INFO, &Sizes::INFO]
 }
 
 /// Add the metrics derived from the counters of several levels.

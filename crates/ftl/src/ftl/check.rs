@@ -81,8 +81,8 @@ impl Ftl {
         assert_eq!(valid, self.allocator.valid_pages(pool), "{pool:?}: valid pages");
         // One free block is enough to clean any victim. If there is none, a victim has been partly copied into it.
         let [gc, shadow] = [WriteStream::Gc, WriteStream::Shadow].map(|stream| self.dims.groups.of(stream));
-        // With separate shadows the target of the remaining pages is unknown.
-        if shadow != gc {
+        // With separate shadows or several classes the target of the remaining pages is unknown.
+        if shadow != gc || self.dims.classes > 0 {
             assert!(free >= 1 || cleaning.is_some(), "{pool:?}: GC has its reserve block");
             return;
         }

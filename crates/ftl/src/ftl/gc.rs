@@ -186,6 +186,7 @@ impl Ftl {
         }
         let block =
             self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?;
+        self.placer.cleaned(block, self.blocks[block].valid);
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
     }
 
@@ -198,8 +199,10 @@ impl Ftl {
     ) -> Result<(), M::Error> {
         let Cleaning { block, cause, .. } = cleaning;
         let marked = self.blocks[block].marked;
-        let in_runs =
-            cause != Cause::WearLevelling && io.hook.copies_unmarked(self.blocks[block].valid - marked);
+        // A placement policy is asked about each page.
+        let in_runs = cause != Cause::WearLevelling
+            && !self.placer.has_policy()
+            && io.hook.copies_unmarked(self.blocks[block].valid - marked);
         let drops_before = self.counters.gc_drops_pages;
         for word in 0..self.pages.valid.words_per_block() {
             let first = self.geometry.page(block, word as u32 * 64);
@@ -352,8 +355,9 @@ impl Ftl {
                 return Ok(decision);
             }
         };
-        let group = self.dims.groups.of(stream);
         let moves_cold = cause == Cause::WearLevelling;
+        let group =
+            if moves_cold { self.dims.groups.of(stream) } else { self.group_of_copy(lpn, stream, victim) };
         let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
         // Cold data is to be kept for long.
         let mode = if moves_cold { Mode::Normal } else { mode };

@@ -10,6 +10,7 @@ mod gc;
 mod map;
 mod marking;
 mod pages;
+mod placer;
 mod recovery;
 mod refresh;
 mod snapshot;
@@ -18,7 +19,7 @@ mod wear;
 
 use crate::block::{self, Block, Blocks, Histories, History, State};
 use crate::config::{FreeMark, FtlConfig, GcConfig, Summary, Trigger};
-use crate::counters::{FtlCounters, Programs};
+use crate::counters::{FtlCounters, PlacementClass, Programs};
 use crate::dimensions::Dimensions;
 use crate::hook::GcHook;
 use crate::ids::{GroupId, PoolId};
@@ -32,6 +33,7 @@ use coflash_base::{Ahead, IdVec, Index, Lpn, Misfit, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Ppn};
 use collector::Collector;
 use pages::Pages;
+use placer::Placer;
 use refresh::Refresh;
 use wear::Wear;
 
@@ -49,6 +51,7 @@ pub struct Io<'a, M: Media, H> {
 ///
 /// Memory: 4 bytes per logical page (4 more if a cache announces newer data, 0.125 more if the host's memory is tracked),
 /// 4.25 per physical page (0.125 more for each of these, 0.25 and 8 per block more with age classes), and about 40 per block.
+/// A placement policy takes 16 more per block, and what it says per logical page.
 #[derive(Clone)]
 pub struct Ftl {
     geometry: Geometry,
@@ -62,6 +65,7 @@ pub struct Ftl {
     histories: Histories,
     allocator: Allocator,
     collector: Collector,
+    placer: Placer,
     wear: Wear,
     refresh: Refresh,
     /// The number of programs so far.
@@ -95,6 +99,7 @@ impl Ftl {
             histories: IdVec::filled(History::default(), geometry.blocks() as usize),
             allocator: Allocator::new(geometry, &dims, config.chips, config.wear_levelling),
             collector: Collector::new(geometry, &dims, gc, requirements, seed),
+            placer: Placer::new(&config.placement, &dims, geometry.blocks()),
             wear: Wear::new(config, dims.pools(geometry)),
             refresh: Refresh::new(&config.refresh, geometry.blocks()),
             sequence: 0,
@@ -139,9 +144,16 @@ impl Ftl {
         &self.programs
     }
 
+    /// The pages of each class of the placement policy; none without one.
+    #[must_use]
+    pub fn placement_classes(&self) -> &[PlacementClass] {
+        self.placer.counts()
+    }
+
     /// Set all counters to zero, but not the erase counts.
     pub fn reset_counters(&mut self) {
         (self.counters, self.programs) = (FtlCounters::default(), Programs::default());
+        self.placer.reset_counts();
     }
 
     /// The erase count of each block.
@@ -179,6 +191,7 @@ impl Ftl {
             + self.histories.heap_bytes()
             + self.allocator.heap_bytes()
             + self.collector.heap_bytes()
+            + self.placer.heap_bytes()
             + self.wear.heap_bytes()
             + self.refresh.heap_bytes()
     }
@@ -271,10 +284,10 @@ impl Ftl {
         let die = self.allocator.choose_die(lpn, dims, overwritten_in, |die| media.backlog(die, start));
         self.collect(die, io)?;
         let old = self.pages.map.get(lpn);
+        let group = self.group_of_write(lpn, stream, old);
         if let Some(old) = old {
             self.invalidate_page(old);
         }
-        let group = self.dims.groups.of(stream);
         let pool = self.allocator.choose_pool(die, group, &self.dims);
         let to = self.take_page(pool, group);
         let oob = self.stamp(Some(lpn), cause, Mode::Normal);
@@ -343,6 +356,7 @@ impl Ftl {
     pub fn map_all(&mut self) {
         assert_eq!(self.sequence, 0, "the device has been written");
         let dies = self.geometry.dies();
+        let group = self.dims.groups.of(WriteStream::Host);
         for die in self.allocator.dies() {
             let pages = (self.dims.logical_pages - die.get()).div_ceil(dies);
             let mut active = Active::default();
@@ -351,7 +365,7 @@ impl Ftl {
                 if local % self.dims.data_pages_per_block == 0 {
                     let block_of_die = local / self.dims.data_pages_per_block;
                     pool = self.dims.pool(die, block_of_die % self.dims.pools_per_die);
-                    active = Active { block: Some(self.open_block(pool)), next: 0 };
+                    active = Active { block: Some(self.open_block(pool, group)), next: 0 };
                 }
                 let block = active.block.expect("opened at its first page");
                 let to = Taken { block, index: active.next, page: self.geometry.page(block, active.next) };
@@ -397,15 +411,16 @@ impl Ftl {
         let Active { block, next } = self.allocator.active(pool, group);
         match block {
             Some(block) => (block, next),
-            None => (self.open_block(pool), 0),
+            None => (self.open_block(pool, group), 0),
         }
     }
 
     #[inline(never)]
-    fn open_block(&mut self, pool: PoolId) -> BlockId {
+    fn open_block(&mut self, pool: PoolId, group: GroupId) -> BlockId {
         let block = self.allocator.take_free(pool, &self.dims);
         self.blocks[block].state = State::Open;
         self.refresh.opened(block, self.histories[block].erases);
+        self.placer.opened(block, group);
         block
     }
 

@@ -172,6 +172,7 @@ impl Ftl {
             self.blocks[block].state = State::Open;
             let active = Active { block: Some(block), next: filled[block].pages };
             self.allocator.set_active(pool, group, active);
+            self.placer.opened(block, group);
             false
         });
         // The blocks filled first are sealed first: victim policies use that order and age.

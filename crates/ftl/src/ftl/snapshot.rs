@@ -5,7 +5,7 @@
 //!
 //! The columns, in order: scalars; two numbers per die; erase counts and sealing times of all blocks; for each pool the
 //! number of its free blocks and the fill of its active blocks; the random streams; the blocks of each pool, free ones
-//! first, then active ones, then candidates; the valid pages; the owner of each page.
+//! first, then active ones, then candidates; what the placement policy knows; the valid pages; the owner of each page.
 
 use super::Ftl;
 use super::allocator::Active;
@@ -55,6 +55,7 @@ impl Ftl {
             let blocks = self.allocator.free_list(pool).chain(active).chain(candidates);
             write::<4>(out, blocks.map(|block| self.dims.local(pool, block).get().into()))?;
         }
+        self.placer.save(out)?;
         write::<8>(out, self.pages.valid.words().iter().copied())?;
         write::<4>(out, self.pages.owner.iter().map(|owner| owner.map_or(0, |lpn| u64::from(lpn.get()) + 1)))
     }
@@ -69,6 +70,7 @@ impl Ftl {
         self.restore_scalars(input)?;
         self.restore_blocks(input)?;
         let orders = self.restore_pools(input)?;
+        self.placer.restore(input)?;
         self.restore_pages(input)?;
         self.count();
         for (pool, order) in self.pools().zip(orders) {

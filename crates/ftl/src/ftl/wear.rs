@@ -72,6 +72,7 @@ impl Ftl {
         }
         self.seize(pool, block);
         self.blocks[worn].state = State::Open;
+        self.placer.took_over(worn, block);
         self.wear.pools[pool].cold = Active { block: Some(worn), next: 0 };
         self.collector.set_cleaning(pool, Cleaning { block, cause: Cause::WearLevelling, dropped: false });
         true

@@ -1,5 +1,6 @@
 //! Tests that every registered policy keeps the contract: random lives of blocks, compared with a naive model.
 
+use super::cost_benefit::{CostBenefitConfig, Reads};
 use super::greedy::{GreedyConfig, Tie};
 use super::windowed_greedy::WindowedGreedyConfig;
 use super::{Candidates, Pool, Score, ScoreConfig, ScoreTie};
@@ -158,11 +159,16 @@ impl Checked {
             VictimConfig::WindowedGreedy(config) => {
                 all.take(config.window.get() as usize).min_by_key(|c| (c.cost, c.sealed_at))
             }
-            VictimConfig::CostBenefit(_) => {
-                // Compare (benefit, cost) of all pairs. A free block beats all that cost something.
+            VictimConfig::CostAgeTimes(_) | VictimConfig::CostBenefit(_) => {
+                // Compare (benefit, cost) of all pairs. A free block beats all that cost something. No block is worn.
+                let whole = match &self.config {
+                    VictimConfig::CostBenefit(config) if config.reads == Reads::Whole => self.pool.cost_max,
+                    _ => 0,
+                };
                 let value = |c: &Candidate| {
                     let age = self.now - c.sealed_at + 1;
-                    (age * u64::from(self.pool.cost_max - c.cost), u64::from(c.cost))
+                    let cost = if c.cost == 0 { 0 } else { c.cost + whole };
+                    (age * u64::from(self.pool.cost_max - c.cost), u64::from(cost))
                 };
                 let beats = |a: &Candidate, b: &Candidate| match (value(a), value(b)) {
                     ((_, 0), (_, cost)) => cost > 0,
@@ -214,6 +220,7 @@ fn configs() -> Vec<VictimConfig> {
         VictimConfig::WindowedGreedy(WindowedGreedyConfig { window: number(1) }),
         VictimConfig::WindowedGreedy(WindowedGreedyConfig { window: number(3) }),
         VictimConfig::DChoices(DChoicesConfig { d: number(1) }),
+        VictimConfig::CostBenefit(CostBenefitConfig { reads: Reads::Whole, ..CostBenefitConfig::default() }),
     ]);
     configs.extend(SCORES.map(|(text, tie, _)| by_score(text, tie)));
     configs

@@ -1,29 +1,73 @@
-//! Cost-benefit: the block with the greatest (1 − u) · age / 2u, where u is the share of its pages to copy.
+//! Cost-benefit: the block with the greatest (1 − u) · age / cost, where u is the share of its pages to copy.
 //!
 //! A cold block is worth cleaning at a higher utilisation than a hot one, because the space it frees lasts. The age is
-//! the number of programs since the block was sealed. Candidates are searched in the order of sealing: O(candidates)
-//! per pick.
+//! the number of programs since the block was sealed. The cost is 2u where valid pages are read and written (eNVy), 1 + u where
+//! the whole block is read (LFS). Candidates are searched in the order of sealing: O(candidates) per pick.
 
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::policy::NoParameters;
 use coflash_base::{List, Policy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is read to clean a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reads {
+    /// Its valid pages.
+    #[default]
+    Valid,
+    /// All its pages.
+    Whole,
+}
+
+/// How much the age counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AgeFactor {
+    /// The age.
+    #[default]
+    Linear,
+    /// Its square root.
+    Root,
+}
+
+impl AgeFactor {
+    /// The factor of an age: a whole number, so that it is the same on every machine.
+    pub(super) fn of(self, age: u64) -> u128 {
+        match self {
+            Self::Linear => (age + 1).into(),
+            Self::Root => (u128::from(age + 1) << 32).isqrt(),
+        }
+    }
+}
+
+/// The parameters of cost-benefit.
+#[derive(Clone, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct CostBenefitConfig {
+    /// What is read to clean a block: `valid` for the cost 2u, `whole` for 1 + u as in LFS.
+    pub reads: Reads,
+    /// How much the age counts: `linear`, or `root` for its square root as in SepBIT's simulator.
+    pub age: AgeFactor,
+}
 
 /// The cost-benefit policy.
 #[derive(Clone)]
 pub struct CostBenefit {
+    config: CostBenefitConfig,
     order: List<LocalBlock>,
 }
 
 impl Policy for CostBenefit {
-    type Config = NoParameters;
+    type Config = CostBenefitConfig;
     const SUMMARY: &'static str = "The block with the greatest age × freed space / cost of copying.";
     const SOURCE: &'static str = "Rosenblum & Ousterhout 1992 (LFS); Kawaguchi et al. 1995 (eNVy)";
 }
 
 impl VictimPolicy for CostBenefit {
-    fn new(_: &NoParameters, pool: Pool) -> Self {
-        Self { order: List::new(pool.blocks) }
+    fn new(config: &CostBenefitConfig, pool: Pool) -> Self {
+        Self { config: config.clone(), order: List::new(pool.blocks) }
     }
 
     fn sealed(&mut self, block: LocalBlock, _: u32) {
@@ -40,11 +84,15 @@ impl VictimPolicy for CostBenefit {
         // Compared as fractions benefit / cost by cross-multiplication: exact, and the same on every machine.
         let mut best: Option<(u128, u128, LocalBlock)> = None;
         for block in self.order.iter() {
-            let cost = u128::from(candidates.cost(block));
-            if cost == 0 {
+            let copies = candidates.cost(block);
+            if copies == 0 {
                 return Some(block);
             }
-            let benefit = u128::from(candidates.age(block) + 1) * u128::from(candidates.freed(block));
+            let cost = u128::from(match self.config.reads {
+                Reads::Valid => copies,
+                Reads::Whole => candidates.size() + copies,
+            });
+            let benefit = self.config.age.of(candidates.age(block)) * u128::from(candidates.freed(block));
             if best.is_none_or(|(best_benefit, best_cost, _)| benefit * best_cost > best_benefit * cost) {
                 best = Some((benefit, cost, block));
             }

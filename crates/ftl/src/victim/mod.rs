@@ -9,6 +9,7 @@ use coflash_base::{Index, Misfit, Seed};
 
 #[cfg(test)]
 mod contract;
+mod cost_age_times;
 mod cost_benefit;
 mod d_choices;
 mod external;
@@ -28,6 +29,7 @@ coflash_base::policy_family! { ($)
         "d-choices" => DChoices(d_choices::DChoices),
         "windowed-greedy" => WindowedGreedy(windowed_greedy::WindowedGreedy),
         "cost-benefit" => CostBenefit(cost_benefit::CostBenefit),
+        "cost-age-times" => CostAgeTimes(cost_age_times::CostAgeTimes),
         "score" => Score(score::ByScore),
         external "external" => External(external::External),
     }
@@ -68,12 +70,13 @@ impl Candidates<'_> {
     #[must_use]
     pub fn freed(&self, block: LocalBlock) -> u32 {
         let known = self.block(block);
-        self.whole_cost() - known.cost.min(known.valid * self.scale.valid)
+        self.size() - known.cost.min(known.valid * self.scale.valid)
     }
 
-    /// The cost of a block whose pages are all valid and not marked.
+    /// The pages of a block, in the unit of [`cost`](Self::cost).
     #[inline(always)]
-    fn whole_cost(&self) -> u32 {
+    #[must_use]
+    pub fn size(&self) -> u32 {
         self.pages * self.scale.valid
     }
 

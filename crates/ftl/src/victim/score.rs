@@ -18,7 +18,7 @@ type Feature = fn(Candidates<'_>, LocalBlock, u32) -> f64;
 
 /// The features by name.
 const FEATURES: [(&str, Feature); 8] = [
-    ("u", |pool, block, _| f64::from(pool.cost(block)) / f64::from(pool.whole_cost())),
+    ("u", |pool, block, _| f64::from(pool.cost(block)) / f64::from(pool.size())),
     ("cost", |pool, block, _| f64::from(pool.cost(block)) / f64::from(pool.scale.valid)),
     ("freed", |pool, block, _| f64::from(pool.freed(block)) / f64::from(pool.scale.valid)),
     ("valid", |pool, block, _| f64::from(pool.block(block).valid)),

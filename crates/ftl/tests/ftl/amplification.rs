@@ -5,7 +5,8 @@
 use crate::setup::{Setup, page_write};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Lpn, Share};
-use coflash_ftl::{CopyAll, Ftl, Io, Pools, Provisioning, Spare, WriteStream};
+use coflash_ftl::placement::Classes;
+use coflash_ftl::{CopyAll, Ftl, Io, PlacementConfig, Pools, Provisioning, Spare, WriteStream};
 use coflash_media::{Cause, Geometry, Place, Untimed};
 
 /// Superblocks of 4 dies with 2 planes each.
@@ -68,8 +69,8 @@ impl Pages {
     }
 }
 
-/// Write amplification in steady state.
-fn amplification(size: Size, fill: f64, pattern: Pattern) -> f64 {
+/// A device that is filled to a share, and writes all pages to one block at a time: without a policy, as SSD-iq does.
+fn device(size: Size, fill: f64) -> Setup {
     let mut setup = Setup::small();
     setup.geometry = Geometry {
         channels: 4,
@@ -79,10 +80,14 @@ fn amplification(size: Size, fill: f64, pattern: Pattern) -> f64 {
         ..setup.geometry
     };
     setup.ftl.pools = Pools::Device;
-    // There, copies of GC go to the block that the host writes.
     setup.ftl.shared_streams = vec![vec![WriteStream::Host, WriteStream::Evict, WriteStream::Gc]];
     let share = Share { ppb: ((1.0 - fill) * 1e9).round() as u64 };
     setup.ftl.spare = Spare { share, definition: Provisioning::SpareOfPhysical };
+    setup
+}
+
+/// Write amplification in steady state.
+fn amplification(setup: &Setup, pattern: Pattern) -> f64 {
     let mut ftl = setup.build().expect("the setup is accepted");
     let pages = ftl.logical_pages();
     let write = |ftl: &mut Ftl, page| {
@@ -101,18 +106,22 @@ fn amplification(size: Size, fill: f64, pattern: Pattern) -> f64 {
     for _ in 0..4 * pages {
         write(&mut ftl, drawn.draw(&mut stream));
     }
+    let classes = ftl.placement_classes().iter();
+    let by_class: u64 = classes.map(|class| class.user_pages + class.copied_pages).sum();
+    assert!(by_class == 0 || by_class == ftl.programs().all(), "pages by class add up");
     ftl.programs().all() as f64 / f64::from(4 * pages)
 }
 
 /// Compares with published values: fill, pattern, write amplification.
-#[track_caller]
 fn compare(size: Size, tolerance: f64, published: &[(f64, Pattern, f64)]) {
+    let mut worst = 0.0_f64;
     for &(fill, pattern, expected) in published {
-        let found = amplification(size, fill, pattern);
+        let found = amplification(&device(size, fill), pattern);
         let off = found / expected - 1.0;
         eprintln!("fill {fill}, {pattern:?}: {found:.3}, published {expected}, {:+.2}%", 100.0 * off);
-        assert!(off.abs() <= tolerance, "fill {fill}, {pattern:?}: {found:.3}, published {expected}");
+        worst = worst.max(off.abs());
     }
+    assert!(worst <= tolerance, "off by {:.2}%", 100.0 * worst);
 }
 
 const UNIFORM: Pattern = Pattern::Zipf(0.0);
@@ -144,12 +153,41 @@ const BY_SKEW: [(f64, Pattern, f64); 11] = [
 #[test]
 fn greedy_amplifies_as_published() {
     compare(SCALED, 0.02, &BY_FILL[5..]);
-    compare(SCALED, 0.02, &[BY_SKEW[3], BY_SKEW[9]]);
+    // Zipf's law depends on the number of pages, zones do not.
+    compare(SCALED, 0.02, &BY_SKEW[8..10]);
 }
 
 #[test]
 #[ignore = "minutes: the published size"]
 fn greedy_amplifies_as_published_at_the_published_size() {
-    compare(PUBLISHED, 0.02, &BY_FILL);
     compare(PUBLISHED, 0.02, &BY_SKEW);
+    compare(PUBLISHED, 0.02, &BY_FILL);
+}
+
+/// The table of docs/placement.md: what the policies come to where SepBIT's authors compare them: greedy GC at 15 % garbage, Zipf's
+/// law. As there, garbage is measured without the free blocks that are kept back.
+#[test]
+fn placement_amplifies_as_documented() {
+    const SIZE: Size = Size { superblocks: 512, pages_per_superblock: 128 };
+    const SKEWS: [f64; 4] = [0.0, 0.4, 0.8, 1.0];
+    let row = |name: &str, placement: PlacementConfig| {
+        let mut setup = device(SIZE, 0.85).with_placement(placement);
+        if let Classes::Own { count, .. } = setup.classes() {
+            // Half of what is open is free.
+            setup.geometry.blocks_per_plane -= count / 2;
+        }
+        let (logical, physical) =
+            (0.85 * f64::from(SIZE.superblocks), f64::from(setup.geometry.blocks_per_plane));
+        setup.ftl.spare.share = Share { ppb: ((1.0 - logical / physical) * 1e9).round() as u64 };
+        let found = SKEWS.map(|alpha| format!("{:.2}", amplification(&setup, Pattern::Zipf(alpha))));
+        format!("| {name} | {} |", found.join(" | "))
+    };
+    let names = PlacementConfig::NAMES.iter().filter(|&&name| name != "fdp");
+    let rows = names
+        .map(|name| row(&format!("`{name}`"), PlacementConfig::by_name(name).expect("it is registered")));
+    let table = rows.collect::<Vec<_>>().join("\n");
+    assert!(
+        include_str!("../../../../docs/placement.md").contains(&table),
+        "docs/placement.md has another table than\n{table}"
+    );
 }

@@ -1,6 +1,6 @@
 //! The reserve holds: adversarial patterns on the fullest devices that are accepted, for a hundred thousand writes.
 
-use crate::setup::{Reproduce, Setup, page_write, victims};
+use crate::setup::{Reproduce, Setup, page_write, placements, victims};
 use coflash_base::Lpn;
 use coflash_base::seed::{RngExt, Seed};
 use coflash_ftl::{
@@ -74,7 +74,7 @@ fn endure(setup: &Setup, pattern: Pattern) {
     // All programmed pages are still there or were erased: erased blocks have their pages, less those open or free now.
     let data_pages = u64::from(setup.data_pages());
     let data = ftl.programs().all() - count(Cause::Metadata);
-    let erased = counters.erases_blocks * data_pages;
+    let erased = counters.erases_blocks / u64::from(setup.blocks_per_erase()) * data_pages;
     assert!(data >= erased + u64::from(pages), "{pattern:?}: erased more than was programmed");
     assert!(data <= erased + u64::from(setup.units().blocks()) * data_pages, "{pattern:?}: too few erases");
 }
@@ -118,6 +118,22 @@ fn one_data_page_a_block_and_its_summary() {
     setup.ftl = FtlConfig { summary: Summary::On, pools: Pools::Die, ..setup.ftl };
     setup.gc.low_mark = FreeMark::Blocks(2);
     endure_all(&setup);
+}
+
+#[test]
+fn every_placement_over_superblocks() {
+    for placement in placements() {
+        for pattern in Pattern::ALL {
+            let mut setup = Setup::small();
+            setup.geometry = Geometry { channels: 2, planes_per_die: 2, ..setup.geometry };
+            setup.ftl.pools = Pools::Device;
+            setup.gc.low_mark = FreeMark::Blocks(3);
+            for mode in [GcMode::Foreground, GcMode::Background, GcMode::Preemptive] {
+                setup.gc.mode = mode;
+                endure(&setup.clone().with_placement(placement.clone()).with_least_spare(), pattern);
+            }
+        }
+    }
 }
 
 #[test]

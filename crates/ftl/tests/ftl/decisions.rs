@@ -4,6 +4,7 @@
 use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::seed::{RandomStream as Draws, RngExt, Seed};
 use coflash_base::{Duration, Index, Lpn, Misfit, Time};
+use coflash_ftl::PlacementConfig;
 use coflash_ftl::{
     Decision, FreeMark, Ftl, FtlConfig, GcHook, GcMode, Io, Marks, RefreshConfig, Requirements, Source,
     Spare, Weight, Weights, WriteStream,
@@ -218,6 +219,7 @@ fn pages_go_where_the_hook_says_and_fast_blocks_are_refreshed() {
             setup.gc.background_mark = None;
         }
         setup.geometry.blocks_per_plane += 8;
+        setup.ftl.placement = PlacementConfig::default();
         setup.ftl.shared_streams.clear();
         // As full as the FTL lets it be, with a stream for shadows.
         setup.ftl.spare = Spare { share: coflash_base::Share::percent(150), ..Spare::default() };

@@ -2,6 +2,7 @@
 
 use crate::setup::Setup;
 use coflash_base::{Index, Lpn};
+use coflash_ftl::placement::Classes;
 use coflash_ftl::{FreeMark, Ftl, FtlCounters, GcMode, Summary, VictimConfig, WearLevelling, WriteStream};
 use coflash_media::image::Done;
 use coflash_media::{BlockId, Cause, Oob, Ppn};
@@ -138,7 +139,12 @@ impl Ledger {
         if page.get().is_multiple_of(per_block) && !cold {
             self.open(self.pool_of(page), page.get() / per_block);
         }
-        let group = if cold { COLD } else { group_of(&self.setup, cause) };
+        let group = match self.setup.classes() {
+            _ if cold => COLD,
+            Classes::Streams => group_of(&self.setup, cause),
+            // Which class a policy chooses is its own business.
+            Classes::Own { .. } => 0,
+        };
         let summary = match self.setup.ftl.summary {
             Summary::Off => false,
             Summary::On => true,
@@ -314,6 +320,9 @@ fn group_of(setup: &Setup, cause: Cause) -> usize {
 }
 
 fn groups(setup: &Setup) -> usize {
+    if let Classes::Own { count, .. } = setup.classes() {
+        return count as usize;
+    }
     let mut groups: Vec<_> =
         [Cause::Host, Cause::Evict, Cause::Gc].map(|cause| group_of(setup, cause)).into();
     groups.sort_unstable();

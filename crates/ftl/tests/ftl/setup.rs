@@ -2,9 +2,10 @@
 
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Bytes, Lpn, Misfit, Share};
+use coflash_ftl::placement::Classes;
 use coflash_ftl::{
-    Chips, Coverage, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, PageWrite, Pools, Provisioning,
-    Requirements, Spare, Summary, Trigger, VictimConfig, WearLevelling, WriteStream,
+    Chips, Coverage, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, PageWrite, PlacementConfig, Pools,
+    Provisioning, Requirements, Spare, Summary, Trigger, VictimConfig, WearLevelling, WriteStream,
 };
 use coflash_media::{Cause, Geometry, Memory, Place, Slot};
 
@@ -87,7 +88,10 @@ impl Setup {
             steps_max: stream.random_range(1..10),
         };
         let fractional = stream.random();
-        let mut setup = Self { geometry, ftl, gc, fractional, seed: stream.random() }.with_least_spare();
+        let setup = Self { geometry, ftl, gc, fractional, seed: stream.random() };
+        let placement =
+            if stream.random() { PlacementConfig::default() } else { pick(stream, &placements()) };
+        let mut setup = setup.with_placement(placement).with_least_spare();
         if stream.random() {
             setup.ftl.spare.share.ppb += stream.random_range(0..100_000_000);
         }
@@ -126,7 +130,7 @@ impl Setup {
 
     /// Free blocks at which a write waits for whole victims.
     pub(crate) fn reserve(&self) -> usize {
-        if self.gc.mode == GcMode::Preemptive { 1 } else { self.low_mark() }
+        if self.gc.mode == GcMode::Preemptive { self.copied_to() as usize } else { self.low_mark() }
     }
 
     /// Free blocks at which GC begins to clean a victim.
@@ -146,6 +150,33 @@ impl Setup {
     /// Blocks that are erased together.
     pub(crate) fn blocks_per_erase(&self) -> u32 {
         self.ftl.pools.blocks_per_erase(&self.geometry)
+    }
+
+    /// The classes of the placement policy.
+    pub(crate) fn classes(&self) -> Classes {
+        self.ftl.placement.classes().expect("the setup is accepted")
+    }
+
+    /// Groups of pages that GC copies to.
+    fn copied_to(&self) -> u32 {
+        match self.classes() {
+            Classes::Streams => 1,
+            Classes::Own { gc, .. } => gc.len() as u32,
+        }
+    }
+
+    /// With a placement policy, and the blocks that it needs.
+    pub(crate) fn with_placement(mut self, placement: PlacementConfig) -> Self {
+        self.ftl.placement = placement;
+        if let Classes::Own { count, gc } = self.classes() {
+            let above = if self.gc.mode == GcMode::Preemptive { 2 } else { 0 };
+            let low_mark = (self.low_mark() as u32).max(gc.len() as u32 + above);
+            self.gc.low_mark = FreeMark::Blocks(low_mark);
+            self.gc.background_mark = self.gc.background_mark.map(|_| FreeMark::Blocks(low_mark + 1));
+            self.ftl.shared_streams = FtlConfig::default().shared_streams;
+            self.geometry.blocks_per_plane += low_mark + count;
+        }
+        self
     }
 
     /// Blocks that share a free list.
@@ -177,6 +208,14 @@ pub(crate) const PROVISIONING: [Provisioning; 2] =
 /// Every registered victim policy with its default parameters.
 pub(crate) fn victims() -> impl Iterator<Item = VictimConfig> {
     VictimConfig::NAMES.iter().map(|name| VictimConfig::by_name(name).expect("it is registered"))
+}
+
+/// Every registered placement policy with its default parameters.
+pub(crate) fn placements() -> Vec<PlacementConfig> {
+    PlacementConfig::NAMES
+        .iter()
+        .map(|name| PlacementConfig::by_name(name).expect("it is registered"))
+        .collect()
 }
 
 /// Says which setup failed.

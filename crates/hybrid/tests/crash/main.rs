@@ -19,6 +19,7 @@ use moments::Moments;
 use setup::Setup;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use std::panic::AssertUnwindSafe;
 
 /// Prints what failed, so that it can be repeated.
 struct Named<T: Debug>(T);
@@ -260,7 +261,10 @@ fn mistakes_are_caught() {
             let mut setups = Setup::all();
             setups.retain(|setup| setup.writes_through() == through);
             let caught = setups.iter().any(|setup| {
-                (0..60).any(|seed| std::panic::catch_unwind(|| storm(setup, seed, 60, 60, sabotage)).is_err())
+                (0..60).any(|seed| {
+                    let storm = AssertUnwindSafe(|| storm(setup, seed, 60, 60, sabotage));
+                    std::panic::catch_unwind(storm).is_err()
+                })
             });
             assert!(caught, "{sabotage:?} passes, written through: {through}");
         }

@@ -5,8 +5,8 @@ use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Amount, Bytes, Duration, Misfit, Seed, Share};
 use coflash_cache::EvictionConfig;
 use coflash_ftl::{
-    Chips, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger,
-    VictimConfig, WearLevelling, WriteStream,
+    Chips, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, PlacementConfig, Pools, Provisioning, Spare, Summary,
+    Trigger, VictimConfig, WearLevelling, WriteStream,
 };
 use coflash_level::nvm::Layout;
 use coflash_level::{
@@ -103,8 +103,14 @@ impl Setup {
         setup.ftl.wear_levelling =
             pick(stream, &[WearLevelling::Off, WearLevelling::Dynamic, WearLevelling::Static]);
         setup.ftl.wear_gap = 1;
-        let shared = pick(stream, &["[]", r#"[["host","evict"]]"#, r#"[["host","evict","gc"]]"#]);
-        setup.ftl.shared_streams = serde_json::from_str(shared).expect("streams");
+        if stream.random_range(0..3) == 0 {
+            setup.ftl.placement =
+                PlacementConfig::by_name(pick(stream, PlacementConfig::NAMES)).expect("a policy");
+        }
+        if setup.ftl.placement == PlacementConfig::default() {
+            let shared = pick(stream, &["[]", r#"[["host","evict"]]"#, r#"[["host","evict","gc"]]"#]);
+            setup.ftl.shared_streams = serde_json::from_str(shared).expect("streams");
+        }
         setup.gc.victim = VictimConfig::by_name(pick(stream, VictimConfig::NAMES)).expect("a policy");
         setup.gc.trigger = pick(stream, &[Trigger::Write, Trigger::Operation]);
         setup.gc.mode = pick(stream, &[GcMode::Foreground, GcMode::Background, GcMode::Preemptive]);

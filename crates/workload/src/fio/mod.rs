@@ -113,20 +113,19 @@ impl JobFile {
     /// The jobs in words: ` and ` between jobs of a phase, `, then ` between phases.
     #[must_use]
     pub fn description(&self) -> String {
-        let phase =
-            |phase: u32| {
-                let mut jobs: Vec<(String, u32)> = Vec::new();
-                for job in self.jobs.iter().filter(|job| job.phase == phase) {
-                    match jobs.last_mut() {
-                        Some((same, clones)) if job.clone > 0 && *same == job.description() => *clones += 1,
-                        _ => jobs.push((job.description(), 1)),
-                    }
+        let phase = |phase: u32| {
+            let mut jobs: Vec<(String, u32)> = Vec::new();
+            for job in self.jobs.iter().filter(|job| job.phase == phase) {
+                match jobs.last_mut() {
+                    Some((same, clones)) if job.clone > 0 && *same == job.description() => *clones += 1,
+                    _ => jobs.push((job.description(), 1)),
                 }
-                let each = jobs
-                    .into_iter()
-                    .map(|(job, clones)| if clones == 1 { job } else { format!("{job}, {clones} times") });
-                each.collect::<Vec<_>>().join(" and ")
-            };
+            }
+            let each = jobs
+                .into_iter()
+                .map(|(job, clones)| if clones == 1 { job } else { format!("{job}, {clones} times") });
+            each.collect::<Vec<_>>().join(" and ")
+        };
         (0..self.phases()).map(phase).collect::<Vec<_>>().join(", then ")
     }
 }

@@ -213,7 +213,9 @@ impl JobRequests {
                 match Lfsr::new(blocks, seeds.of(Use::Place)) {
                     Some(lfsr) => Places::Lfsr(lfsr),
                     None => {
-                        return refuse("random_generator=lfsr: it does not reach that many blocks".to_owned());
+                        return refuse(
+                            "random_generator=lfsr: it does not reach that many blocks".to_owned(),
+                        );
                     }
                 }
             }

@@ -1,0 +1,173 @@
+//! The placer: which group of streams, or class of a placement policy, takes a page, and what the policy is told of blocks.
+
+use super::Ftl;
+use super::column::{read, write};
+use crate::counters::PlacementClass;
+use crate::dimensions::Dimensions;
+use crate::ids::GroupId;
+use crate::placement::{Class, Cleaned, GcWrite, Placement, PlacementConfig, Shape, UserWrite};
+use crate::stream::WriteStream;
+use coflash_base::{IdVec, Index, Lpn};
+use coflash_media::{BlockId, Ppn};
+use std::io::{self, Read, Write};
+
+/// What a policy is told of a block.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    /// The class of its pages.
+    class: Class,
+    /// The time at which it was opened: user pages written before.
+    opened_at: u64,
+}
+
+/// The placer of a device.
+#[derive(Clone)]
+pub(super) struct Placer {
+    policy: Placement,
+    /// The number of its classes; 0 without a policy.
+    classes: u32,
+    /// The user pages written.
+    now: u64,
+    /// Empty without a policy.
+    blocks: IdVec<BlockId, Placed>,
+    /// The pages of each class.
+    counts: IdVec<Class, PlacementClass>,
+}
+
+impl Placer {
+    pub(super) fn new(config: &PlacementConfig, dims: &Dimensions, blocks: u32) -> Self {
+        let shape = Shape {
+            pages: dims.logical_pages,
+            pages_per_block: dims.data_pages_per_block,
+            groups: dims.groups,
+        };
+        let policy = config.build(shape);
+        let first = Placed { class: Class::new(0), opened_at: 0 };
+        let blocks = if dims.classes > 0 { blocks } else { 0 };
+        Self {
+            policy,
+            classes: dims.classes,
+            now: 0,
+            blocks: IdVec::filled(first, blocks as usize),
+            counts: IdVec::filled(PlacementClass::default(), dims.classes as usize),
+        }
+    }
+
+    /// Whether a policy chooses.
+    #[inline(always)]
+    pub(super) fn has_policy(&self) -> bool {
+        self.classes > 0
+    }
+
+    /// The pages of each class; none without a policy.
+    pub(super) fn counts(&self) -> &[PlacementClass] {
+        &self.counts
+    }
+
+    pub(super) fn reset_counts(&mut self) {
+        self.counts.fill(PlacementClass::default());
+    }
+
+    fn user_group(&mut self, lpn: Lpn, stream: WriteStream, replaces: Option<BlockId>) -> GroupId {
+        let replaces = replaces.map(|block| self.blocks[block].class);
+        let class = self.policy.user_write(UserWrite { lpn, stream, now: self.now, replaces });
+        self.now += 1;
+        self.counts[class].user_pages += 1;
+        GroupId::new(class.get())
+    }
+
+    fn gc_group(&mut self, lpn: Lpn, stream: WriteStream, victim: BlockId) -> GroupId {
+        let from = self.blocks[victim].class;
+        let class = self.policy.gc_write(GcWrite { lpn, stream, now: self.now, from });
+        self.counts[class].copied_pages += 1;
+        GroupId::new(class.get())
+    }
+
+    /// Note the group that an opened block serves.
+    pub(super) fn opened(&mut self, block: BlockId, group: GroupId) {
+        if self.has_policy() {
+            // Shadows have a group behind the classes.
+            let class = Class::new(group.get().min(self.classes - 1));
+            self.blocks[block] = Placed { class, opened_at: self.now };
+        }
+    }
+
+    /// Note that a block takes over the data of another.
+    pub(super) fn took_over(&mut self, block: BlockId, from: BlockId) {
+        if self.has_policy() {
+            self.blocks[block] = self.blocks[from];
+        }
+    }
+
+    /// Tell the policy of a victim.
+    pub(super) fn cleaned(&mut self, block: BlockId, valid: u32) {
+        if self.has_policy() {
+            let Placed { class, opened_at } = self.blocks[block];
+            self.policy.cleaned(Cleaned { class, opened_at, now: self.now, valid });
+        }
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.blocks.heap_bytes() + self.policy.heap_bytes()
+    }
+
+    pub(super) fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.has_policy() {
+            return Ok(());
+        }
+        write::<8>(out, std::iter::once(self.now))?;
+        write::<4>(out, self.blocks.iter().map(|block| block.class.get().into()))?;
+        write::<8>(out, self.blocks.iter().map(|block| block.opened_at))?;
+        for column in self.policy.clone().state() {
+            write::<8>(out, (0..column.len()).map(|index| column.get(index)))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn restore(&mut self, input: &mut dyn Read) -> io::Result<()> {
+        if !self.has_policy() {
+            return Ok(());
+        }
+        read::<8, _>(input, "time", std::slice::from_mut(&mut self.now), |time| {
+            (time < 1 << 56).then_some(time)
+        })?;
+        let mut classes = vec![Class::new(0); self.blocks.len()];
+        let below = |class| (class < u64::from(self.classes)).then(|| Class::new(class as u32));
+        read::<4, _>(input, "class of block", &mut classes, below)?;
+        let mut opened = vec![0; self.blocks.len()];
+        read::<8, _>(input, "opening of block", &mut opened, |at| (at <= self.now).then_some(at))?;
+        for (block, (class, opened_at)) in self.blocks.iter_mut().zip(classes.into_iter().zip(opened)) {
+            *block = Placed { class, opened_at };
+        }
+        for mut column in self.policy.state() {
+            let mut numbers = vec![0; column.len()];
+            read::<8, _>(input, "number of the placement policy", &mut numbers, Some)?;
+            for (index, number) in numbers.into_iter().enumerate() {
+                column.set(index, number);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Ftl {
+    /// The group of a page that is written, whose old copy is `old`.
+    #[inline(always)]
+    pub(super) fn group_of_write(&mut self, lpn: Lpn, stream: WriteStream, old: Option<Ppn>) -> GroupId {
+        if !self.placer.has_policy() {
+            return self.dims.groups.of(stream);
+        }
+        self.placer.user_group(lpn, stream, old.map(|page| self.geometry.block_of(page)))
+    }
+
+    /// The group of a page that is copied. Shadows that a cooperation scheme separates have theirs.
+    #[inline(always)]
+    pub(super) fn group_of_copy(&mut self, lpn: Lpn, stream: WriteStream, victim: BlockId) -> GroupId {
+        let shadows = stream == WriteStream::Shadow
+            && self.dims.groups.of(stream).index() == self.dims.classes as usize;
+        if !self.placer.has_policy() || shadows {
+            return self.dims.groups.of(stream);
+        }
+        self.placer.gc_group(lpn, stream, victim)
+    }
+}

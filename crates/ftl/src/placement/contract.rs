@@ -1,0 +1,235 @@
+//! Tests that every registered policy keeps the contract, whatever state it was given.
+
+use super::{
+    CLASSES_MAX, Class, Classes, Cleaned, GcWrite, Isolation, Placement, PlacementConfig, Shape, UserWrite,
+};
+use crate::placement::FdpConfig;
+use crate::requirements::Requirements;
+use crate::stream::{Groups, WriteStream};
+use coflash_base::seed::{RandomStream, Rng, RngExt, Seed};
+use coflash_base::{IdVec, Lpn, Share};
+
+const PAGES: u32 = 200;
+
+fn shape() -> Shape {
+    let groups = Groups::new(&Vec::new(), Requirements::NONE).expect("streams");
+    Shape { pages: PAGES, pages_per_block: 8, groups }
+}
+
+/// A policy, and what the FTL would know of each page.
+#[derive(Clone)]
+struct Checked {
+    classes: Classes,
+    placement: Placement,
+    place: IdVec<Lpn, Option<Class>>,
+    now: u64,
+}
+
+impl Checked {
+    fn new(config: &PlacementConfig) -> Self {
+        Self {
+            classes: config.classes().expect("the defaults are allowed"),
+            placement: config.build(shape()),
+            place: IdVec::filled(None, PAGES as usize),
+            now: 0,
+        }
+    }
+
+    /// One random event; returns the class that was chosen, if one was.
+    fn act(&mut self, stream: &mut RandomStream) -> Option<Class> {
+        let lpn = Lpn::new(stream.random_range(0..PAGES) / stream.random_range(1..=8));
+        let now = self.now;
+        let (count, gc) = match &self.classes {
+            Classes::Streams => (3, 0..3),
+            Classes::Own { count, gc } => (*count, gc.clone()),
+        };
+        let class = match (stream.random_range(0..8), self.place[lpn]) {
+            (0, _) => {
+                self.place[lpn] = None;
+                return None;
+            }
+            (1, _) => {
+                let class = Class::new(stream.random_range(0..count));
+                let valid = stream.random_range(0..8);
+                self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid });
+                return None;
+            }
+            (2..4, Some(from)) => {
+                let class = self.placement.gc_write(GcWrite { lpn, stream: WriteStream::Gc, now, from });
+                assert!(gc.contains(&class.get()), "{class:?} of a copy, of {gc:?}");
+                class
+            }
+            (_, replaces) => {
+                self.now += 1;
+                self.placement.user_write(UserWrite { lpn, stream: WriteStream::Host, now, replaces })
+            }
+        };
+        assert!(class.get() < count, "{class:?} of {count}");
+        self.place[lpn] = Some(class);
+        Some(class)
+    }
+}
+
+/// Every policy with its defaults, and others that are allowed.
+fn configs() -> impl Iterator<Item = PlacementConfig> {
+    let fdp = |handles, isolation, percent: &[u64]| {
+        let shares = percent.iter().map(|&percent| Share::percent(percent)).collect();
+        PlacementConfig::Fdp(FdpConfig { handles, isolation, shares })
+    };
+    let more = [fdp(1, Isolation::Initially, &[]), fdp(3, Isolation::Persistently, &[10, 20])];
+    PlacementConfig::NAMES
+        .iter()
+        .map(|name| PlacementConfig::by_name(name).expect("it is registered"))
+        .chain(more)
+}
+
+#[test]
+fn classes_are_in_range_and_the_state_is_all_that_a_policy_knows() {
+    for config in configs() {
+        for seed in 0..20 {
+            let mut stream = Seed(seed).stream("placement");
+            let mut one = Checked::new(&config);
+            for _ in 0..5000 {
+                one.act(&mut stream);
+            }
+            let mut other = Checked { placement: config.build(shape()), ..one.clone() };
+            for (mut to, from) in other.placement.state().into_iter().zip(one.placement.state()) {
+                (0..to.len()).for_each(|index| to.set(index, from.get(index)));
+            }
+            for step in 0..5000 {
+                let mut same = stream.clone();
+                assert_eq!(
+                    one.act(&mut stream),
+                    other.act(&mut same),
+                    "{config:?}, seed {seed}, step {step}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn any_state_is_stood() {
+    for config in configs() {
+        for seed in 0..50 {
+            let mut stream = Seed(seed).stream("state");
+            let mut checked = Checked::new(&config);
+            for mut column in checked.placement.state() {
+                let small = stream.random();
+                for index in 0..column.len() {
+                    let bits = stream.next_u64();
+                    column.set(index, if small { bits % 300 } else { bits });
+                }
+            }
+            for _ in 0..5000 {
+                checked.act(&mut stream);
+            }
+        }
+    }
+}
+
+#[test]
+fn no_policy_has_too_many_classes() {
+    for config in configs() {
+        if let Classes::Own { count, gc } = config.classes().unwrap() {
+            assert!(count <= CLASSES_MAX && !gc.is_empty() && gc.end <= count, "{config:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_not_allowed_is_refused_with_its_key() {
+    let refused = |json: &str| {
+        let config: PlacementConfig = serde_json::from_str(json).expect(json);
+        config.classes().expect_err(json).to_string()
+    };
+    for (json, error) in [
+        (r#"{"name":"dac","regions":1}"#, "ftl.placement.regions: 1 was given; from 2 to 16 is allowed"),
+        (r#"{"name":"sepbit","classes":17}"#, "ftl.placement.classes: 17 was given; from 4 to 16 is allowed"),
+        (r#"{"name":"fdp","handles":0}"#, "ftl.placement.handles: 0 was given; from 1 to 15 is allowed"),
+        (
+            r#"{"name":"fdp","handles":9,"isolation":"persistently"}"#,
+            "ftl.placement.handles: 9 was given; from 1 to 8 is allowed",
+        ),
+        (
+            r#"{"name":"fdp","shares":["1%","1%","1%"]}"#,
+            "ftl.placement.shares: shares for 3 handles were given; there are 2",
+        ),
+        (r#"{"name":"fdp","shares":["90%","11%"]}"#, "ftl.placement.shares: they add up to more than 100%"),
+    ] {
+        assert_eq!(refused(json), error);
+    }
+}
+
+/// The decisions of SepBIT, by hand: ℓ is 10 after 16 blocks of class 0 have lived for 10 pages each.
+#[test]
+fn sepbit_separates_by_age() {
+    let mut sepbit = PlacementConfig::by_name("sepbit").unwrap().build(shape());
+    let lpn = Lpn::new(3);
+    let write = |sepbit: &mut Placement, now, replaces| {
+        let class = sepbit.user_write(UserWrite { lpn, stream: WriteStream::Host, now, replaces });
+        class.get()
+    };
+    assert_eq!(write(&mut sepbit, 0, None), 1, "what is new has no age");
+    assert_eq!(write(&mut sepbit, 1000, Some(Class::new(1))), 0, "at first everything is short-lived");
+    for _ in 0..16 {
+        sepbit.cleaned(Cleaned { class: Class::new(0), opened_at: 990, now: 1000, valid: 1 });
+    }
+    assert_eq!(write(&mut sepbit, 1009, Some(Class::new(0))), 0);
+    assert_eq!(write(&mut sepbit, 1019, Some(Class::new(0))), 1);
+    let mut copy =
+        |now, from| sepbit.gc_write(GcWrite { lpn, stream: WriteStream::Gc, now, from: Class::new(from) });
+    let copies = [(1020, 0), (1020, 1), (1058, 1), (1059, 3), (1178, 4), (1179, 1)]
+        .map(|(now, from)| copy(now, from).get());
+    assert_eq!(copies, [2, 3, 3, 4, 4, 5]);
+}
+
+/// DAC moves a page up with each overwrite and down with each copy.
+#[test]
+fn dac_goes_up_and_down() {
+    let mut dac = PlacementConfig::by_name("dac").unwrap().build(shape());
+    let lpn = Lpn::new(3);
+    let write = |dac: &mut Placement, replaces| {
+        dac.user_write(UserWrite { lpn, stream: WriteStream::Host, now: 0, replaces }).get()
+    };
+    let some = Some(Class::new(0));
+    let up = [None, some, some, some, some, some, some].map(|replaces| write(&mut dac, replaces));
+    assert_eq!(up, [0, 1, 2, 3, 4, 5, 5]);
+    let mut copy =
+        || dac.gc_write(GcWrite { lpn, stream: WriteStream::Gc, now: 0, from: Class::new(5) }).get();
+    assert_eq!([copy(), copy()], [4, 3]);
+    assert_eq!(write(&mut dac, None), 0, "a trimmed page is new");
+}
+
+/// ETI finds the extent that is written again and again.
+#[test]
+fn eti_finds_hot_extents() {
+    let mut eti = PlacementConfig::by_name("eti").unwrap().build(shape());
+    let mut request = |first: u32, pages: u32| -> Vec<u32> {
+        let write = |lpn| UserWrite { lpn: Lpn::new(lpn), stream: WriteStream::Host, now: 0, replaces: None };
+        (first..first + pages).map(|lpn| eti.user_write(write(lpn)).get()).collect()
+    };
+    for _ in 0..4 {
+        assert_eq!(request(40, 8), [1; 8]);
+        request(100, 1);
+    }
+    assert_eq!(request(40, 8), [0; 8], "written four times");
+    assert_eq!(request(39, 1), [1]);
+    assert_eq!(request(48, 1), [1]);
+}
+
+#[test]
+fn handles_have_their_shares_of_the_address_space() {
+    let mut fdp = PlacementConfig::Fdp(FdpConfig {
+        handles: 4,
+        isolation: Isolation::Persistently,
+        shares: vec![Share::percent(10)],
+    })
+    .build(shape());
+    let mut handle = |lpn| {
+        let (lpn, stream) = (Lpn::new(lpn), WriteStream::Gc);
+        fdp.gc_write(GcWrite { lpn, stream, now: 0, from: Class::new(0) }).get() - 4
+    };
+    let found = [0, 19, 20, 79, 80, 139, 140, 199].map(&mut handle);
+    assert_eq!(found, [0, 0, 1, 1, 2, 2, 3, 3]);
+}

@@ -1,0 +1,72 @@
+//! Dynamic data clustering: regions from cold to hot. A page that is overwritten moves to the next hotter region, one that GC
+//! copies to the next colder one.
+//!
+//! Source: Chiang, Lee & Chang, "Using data clustering to improve cleaning performance for flash memory", Software: Practice and
+//! Experience 1999. At hand: how SepBIT's authors compare with it (Wang et al., FAST 2022, and its repository). The paper lets a
+//! page change its region only if it is young enough; like there, it always does here.
+
+use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Index, Misfit, Policy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of DAC.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct DacConfig {
+    /// Number of regions, from 2 to 16.
+    pub regions: u32,
+}
+
+impl Default for DacConfig {
+    fn default() -> Self {
+        Self { regions: 6 }
+    }
+}
+
+/// Dynamic data clustering.
+#[derive(Clone)]
+pub struct Dac {
+    hottest: u8,
+    /// The region of each page.
+    regions: Vec<u8>,
+}
+
+impl Policy for Dac {
+    type Config = DacConfig;
+    const SUMMARY: &'static str = "Regions of heat: up with each overwrite, down with each copy by GC.";
+    const SOURCE: &'static str = "Chiang, Lee & Chang 1999 (DAC)";
+}
+
+impl PlacementPolicy for Dac {
+    const BYTES_PER_PAGE: u32 = 1;
+
+    fn classes(config: &DacConfig) -> Result<Classes, Misfit> {
+        check_count("regions", config.regions, 2)?;
+        Ok(Classes::Own { count: config.regions, gc: 0..config.regions - 1 })
+    }
+
+    fn new(config: &DacConfig, shape: Shape) -> Self {
+        Self { hottest: config.regions as u8 - 1, regions: vec![0; shape.pages as usize] }
+    }
+
+    fn user_write(&mut self, page: UserWrite) -> Class {
+        let region = &mut self.regions[page.lpn.index()];
+        *region = if page.replaces.is_some() { self.hottest.min(region.saturating_add(1)) } else { 0 };
+        Class::new((*region).into())
+    }
+
+    fn gc_write(&mut self, page: GcWrite) -> Class {
+        let region = &mut self.regions[page.lpn.index()];
+        *region = (*region).min(self.hottest).saturating_sub(1);
+        Class::new((*region).into())
+    }
+
+    fn state(&mut self) -> Vec<Column<'_>> {
+        vec![Column::U8(&mut self.regions)]
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.regions.capacity()
+    }
+}

@@ -1,0 +1,119 @@
+//! Flexible data placement: the host says with which data a page goes, by the handle of a reclaim unit. Here its handle follows
+//! from its address: each handle has a share of the exported capacity, as tenants side by side have.
+//!
+//! Source: NVM Express, TP4146 "Flexible Data Placement" (2022). Reclaim units are the blocks of the pools: superblocks with
+//! `ftl.pools = "device"`. Copies of initially isolated handles share units; those of persistently isolated handles do not.
+
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{Lpn, Misfit, Policy, Share};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What GC may mix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Isolation {
+    /// Copies of all handles share reclaim units.
+    #[default]
+    Initially,
+    /// Copies of each handle have reclaim units of their own.
+    Persistently,
+}
+
+/// The parameters of FDP.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FdpConfig {
+    /// Number of handles: up to 15, or up to 8 if they are persistently isolated.
+    pub handles: u32,
+    /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not.
+    pub isolation: Isolation,
+    /// The share of the exported capacity of each handle, in the order of addresses; what is left goes to the last one. By
+    /// default all are equal.
+    pub shares: Vec<Share>,
+}
+
+impl Default for FdpConfig {
+    fn default() -> Self {
+        Self { handles: 2, isolation: Isolation::default(), shares: Vec::new() }
+    }
+}
+
+/// Flexible data placement.
+#[derive(Clone)]
+pub struct Fdp {
+    isolation: Isolation,
+    /// The first page after each handle but the last.
+    ends: Vec<u32>,
+}
+
+impl Fdp {
+    fn handle(&self, lpn: Lpn) -> u32 {
+        self.ends.partition_point(|&end| end <= lpn.get()) as u32
+    }
+
+    fn handles(&self) -> u32 {
+        self.ends.len() as u32 + 1
+    }
+}
+
+impl Policy for Fdp {
+    type Config = FdpConfig;
+    const SUMMARY: &'static str =
+        "Reclaim-unit handles: each has a part of the address space, and units of its own.";
+    const SOURCE: &'static str = "NVM Express TP4146 (FDP)";
+}
+
+impl PlacementPolicy for Fdp {
+    const BYTES_PER_PAGE: u32 = 0;
+
+    fn classes(config: &FdpConfig) -> Result<Classes, Misfit> {
+        let handles = config.handles;
+        let count = match config.isolation {
+            Isolation::Initially => handles.saturating_add(1),
+            Isolation::Persistently => handles.saturating_mul(2),
+        };
+        if handles == 0 || check_count("handles", count, 2).is_err() {
+            let most = if config.isolation == Isolation::Initially { 15 } else { 8 };
+            return Err(Misfit::out_of_range("handles", handles, &format!("from 1 to {most}")));
+        }
+        if config.shares.len() > handles as usize {
+            let problem =
+                format!("shares for {} handles were given; there are {handles}", config.shares.len());
+            return Err(Misfit::new("shares", problem));
+        }
+        if config.shares.iter().map(|share| u128::from(share.ppb)).sum::<u128>() > u128::from(Share::ONE.ppb)
+        {
+            return Err(Misfit::new("shares", "they add up to more than 100%"));
+        }
+        Ok(Classes::Own { count, gc: handles..count })
+    }
+
+    fn new(config: &FdpConfig, shape: Shape) -> Self {
+        let (handles, pages) = (config.handles as usize, u64::from(shape.pages));
+        let mut end = 0;
+        let ends = (0..handles - 1).map(|handle| {
+            end += match config.shares.get(handle) {
+                Some(share) => share.of(pages),
+                None => (pages - end) / (handles - handle) as u64,
+            };
+            end as u32
+        });
+        Self { isolation: config.isolation, ends: ends.collect() }
+    }
+
+    fn user_write(&mut self, page: UserWrite) -> Class {
+        Class::new(self.handle(page.lpn))
+    }
+
+    fn gc_write(&mut self, page: GcWrite) -> Class {
+        Class::new(match self.isolation {
+            Isolation::Initially => self.handles(),
+            Isolation::Persistently => self.handles() + self.handle(page.lpn),
+        })
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.ends.capacity() * size_of::<u32>()
+    }
+}

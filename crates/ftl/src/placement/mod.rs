@@ -1,0 +1,188 @@
+//! Placement policies: which open block of a pool takes a page. Pages of one class share blocks, so that they become invalid
+//! together if the policy is right. Each policy is one file and one line in the list below.
+
+use crate::stream::{Groups, WriteStream};
+use coflash_base::{Lpn, Misfit, id_type};
+
+#[cfg(test)]
+mod contract;
+mod dac;
+mod eti;
+mod fadac;
+mod fdp;
+mod multi_log;
+mod nearest;
+mod none;
+mod sepbit;
+mod sepgc;
+mod sfs;
+mod state;
+mod times;
+mod warcip;
+
+pub use fdp::{FdpConfig, Isolation};
+pub use state::Column;
+
+coflash_base::policy_family! { ($)
+    /// The choice of the open block for each written page.
+    pub family Placement, config PlacementConfig, dispatch placement_dispatch, build placement_build {
+        "none" => Streams(none::Streams),
+        "sepgc" => SepGc(sepgc::SepGc),
+        "dac" => Dac(dac::Dac),
+        "sfs" => Sfs(sfs::Sfs),
+        "multi-log" => MultiLog(multi_log::MultiLog),
+        "eti" => Eti(eti::Eti),
+        "fadac" => Fadac(fadac::Fadac),
+        "warcip" => Warcip(warcip::Warcip),
+        "sepbit" => SepBit(sepbit::SepBit),
+        "fdp" => Fdp(fdp::Fdp),
+    }
+}
+
+id_type!(
+    /// A class of pages that share blocks, from 0.
+    Class
+);
+
+/// The most classes of a policy.
+pub const CLASSES_MAX: u32 = 16;
+
+/// The classes of a policy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Classes {
+    /// One for each group of write streams, as `ftl.shared_streams` says.
+    Streams,
+    /// Classes of its own.
+    Own {
+        /// The number of classes.
+        count: u32,
+        /// The classes of pages that GC copies.
+        gc: std::ops::Range<u32>,
+    },
+}
+
+/// The device that a policy serves.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// The number of logical pages.
+    pub pages: u32,
+    /// The number of data pages of a block.
+    pub pages_per_block: u32,
+    /// The groups of write streams.
+    pub(crate) groups: Groups,
+}
+
+/// A page that the host or a cache writes.
+#[derive(Clone, Copy, Debug)]
+pub struct UserWrite {
+    /// The page.
+    pub lpn: Lpn,
+    /// Its write stream.
+    pub stream: WriteStream,
+    /// The time: pages that were written before it by the host and by caches.
+    pub now: u64,
+    /// The class of the block with the copy that it replaces, if there is one.
+    pub replaces: Option<Class>,
+}
+
+/// A valid page that GC or refresh copies.
+#[derive(Clone, Copy, Debug)]
+pub struct GcWrite {
+    /// The page.
+    pub lpn: Lpn,
+    /// Its write stream.
+    pub stream: WriteStream,
+    /// The time, as in [`UserWrite`].
+    pub now: u64,
+    /// The class of the block that is being cleaned.
+    pub from: Class,
+}
+
+/// A victim of GC.
+#[derive(Clone, Copy, Debug)]
+pub struct Cleaned {
+    /// Its class.
+    pub class: Class,
+    /// The time at which its first page was written.
+    pub opened_at: u64,
+    /// The time, as in [`UserWrite`].
+    pub now: u64,
+    /// The number of its valid pages.
+    pub valid: u32,
+}
+
+/// The contract of a placement policy. One instance serves the device. A policy must stand any [state](Self::state) that was
+/// read from a file: it may then decide badly, but only for classes that it has.
+pub trait PlacementPolicy: coflash_base::Policy {
+    /// The memory that the policy takes for each logical page, in bytes.
+    const BYTES_PER_PAGE: u32;
+
+    /// The classes.
+    ///
+    /// # Errors
+    /// A parameter that is not allowed, with its key.
+    fn classes(config: &Self::Config) -> Result<Classes, Misfit>;
+
+    /// Create a policy for an erased device. `config` is one for which [`classes`](Self::classes) succeeds.
+    fn new(config: &Self::Config, shape: Shape) -> Self;
+
+    /// Choose the class of a page that is written. Called once per write, in the order of the writes.
+    fn user_write(&mut self, page: UserWrite) -> Class;
+
+    /// Choose the class of a page that is copied, among [`Classes::Own`]'s `gc`. Called once per copy.
+    fn gc_write(&mut self, page: GcWrite) -> Class;
+
+    /// Learn from a victim, before its pages are copied.
+    fn cleaned(&mut self, block: Cleaned) {
+        let _ = block;
+    }
+
+    /// All that the policy knows, for files of warm devices.
+    fn state(&mut self) -> Vec<Column<'_>> {
+        Vec::new()
+    }
+
+    /// The heap memory in bytes.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+impl PlacementConfig {
+    /// The classes.
+    ///
+    /// # Errors
+    /// A parameter that is not allowed.
+    pub fn classes(&self) -> Result<Classes, Misfit> {
+        let classes = placement_build!(self, type P, config => <P as PlacementPolicy>::classes(config));
+        classes.map_err(|misfit| misfit.within("ftl.placement"))
+    }
+
+    /// The memory that the policy takes for each logical page, in bytes.
+    #[must_use]
+    pub fn bytes_per_page(&self) -> u32 {
+        placement_build!(self, type P, _ => <P as PlacementPolicy>::BYTES_PER_PAGE)
+    }
+
+    pub(crate) fn build(&self, shape: Shape) -> Placement {
+        placement_build!(self, config => PlacementPolicy::new(config, shape))
+    }
+}
+
+impl Placement {
+    coflash_base::forward_to_variant! { placement_dispatch;
+        pub(crate) fn user_write(&mut self, page: UserWrite) -> Class;
+        pub(crate) fn gc_write(&mut self, page: GcWrite) -> Class;
+        pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
+        pub(crate) fn state(&mut self) -> Vec<Column<'_>>;
+        pub(crate) fn heap_bytes(&self) -> usize;
+    }
+}
+
+/// The refusal of a number of classes.
+pub(crate) fn check_count(key: &'static str, given: u32, least: u32) -> Result<(), Misfit> {
+    if (least..=CLASSES_MAX).contains(&given) {
+        return Ok(());
+    }
+    Err(Misfit::out_of_range(key, given, &format!("from {least} to {CLASSES_MAX}")))
+}

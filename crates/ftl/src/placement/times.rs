@@ -1,0 +1,32 @@
+//! The time at which each page was last written.
+
+use super::Column;
+use coflash_base::{Index, Lpn};
+
+/// The time of the last write of each logical page, in pages written. Times are kept in 32 bits: an age of 2³² pages or more
+/// looks younger. 4 bytes per page.
+#[derive(Clone)]
+pub(super) struct Times(Vec<u32>);
+
+impl Times {
+    pub(super) fn new(pages: u32) -> Self {
+        Self(vec![0; pages as usize])
+    }
+
+    /// Pages written since the page was.
+    pub(super) fn age(&self, lpn: Lpn, now: u64) -> u64 {
+        (now as u32).wrapping_sub(self.0[lpn.index()]).into()
+    }
+
+    pub(super) fn set(&mut self, lpn: Lpn, now: u64) {
+        self.0[lpn.index()] = now as u32;
+    }
+
+    pub(super) fn column(&mut self) -> Column<'_> {
+        Column::U32(&mut self.0)
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.0.capacity() * size_of::<u32>()
+    }
+}

@@ -1,0 +1,60 @@
+//! Cost-age-times: the block with the least u / (1 − u) · erases / age, where u is the share of its pages to copy. Of equally good
+//! blocks the less worn one is cleaned, so that wear is levelled on the way.
+//!
+//! The age is the number of programs since the block was sealed; the original takes a step function of time. A block counts one
+//! erase more than it has, so that one that was never erased can be compared. O(candidates) per pick.
+
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
+use coflash_base::policy::NoParameters;
+use coflash_base::{List, Policy};
+
+/// The cost-age-times policy.
+#[derive(Clone)]
+pub struct CostAgeTimes {
+    order: List<LocalBlock>,
+}
+
+impl Policy for CostAgeTimes {
+    type Config = NoParameters;
+    const SUMMARY: &'static str = "The block with the least cost of copying × erases / (freed space × age).";
+    const SOURCE: &'static str = "Chiang & Chang 1999 (CAT)";
+}
+
+impl VictimPolicy for CostAgeTimes {
+    fn new(_: &NoParameters, pool: Pool) -> Self {
+        Self { order: List::new(pool.blocks) }
+    }
+
+    fn sealed(&mut self, block: LocalBlock, _: u32) {
+        self.order.push_back(block);
+    }
+
+    fn cost_changed(&mut self, _: LocalBlock, _: u32, _: u32) {}
+
+    fn removed(&mut self, block: LocalBlock, _: u32) {
+        self.order.remove(block);
+    }
+
+    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
+        // Compared as fractions cost / benefit by cross-multiplication: exact, and the same on every machine.
+        let mut best: Option<(u128, u128, LocalBlock)> = None;
+        for block in self.order.iter() {
+            let erases = u128::from(candidates.erases(block)) + 1;
+            let cost = u128::from(candidates.cost(block)) * erases;
+            let benefit = u128::from(candidates.age(block) + 1) * u128::from(candidates.freed(block));
+            if best.is_none_or(|(best_cost, best_benefit, _)| cost * best_benefit < best_cost * benefit) {
+                best = Some((cost, benefit, block));
+            }
+        }
+        best.map(|(_, _, block)| block)
+    }
+
+    fn order(&self) -> Vec<LocalBlock> {
+        self.order.iter().collect()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.order.heap_bytes()
+    }
+}
