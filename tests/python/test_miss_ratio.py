@@ -61,7 +61,8 @@ def recorded(accesses: int) -> Keys:
 
 def libcachesim_hits(of: Callable[..., Any], keys: Keys, slots: int) -> list[bool]:
     cache = of(slots, hashpower=16)
-    next_use, upcoming = np.full(len(keys), NEVER), {}
+    next_use = np.full(len(keys), NEVER)
+    upcoming: dict[int, int] = {}
     for at in range(len(keys) - 1, -1, -1):
         next_use[at] = upcoming.get(int(keys[at]), NEVER)
         upcoming[int(keys[at])] = at

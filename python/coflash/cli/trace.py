@@ -84,11 +84,12 @@ def _curves(
     if "-" in trace:
         msg = "--policies reads the trace a second time, which the standard input cannot be: give a file"
         raise CoflashError(msg)
-    caches = {"sizes": [] if sizes is None else _names(sizes), "page": page}
-    if sample != "auto":
-        caches["sample"] = sample
+    each = [] if sizes is None else _names(sizes)
+    most = traces.SIMULATED_PAGES if sample == "auto" else sample
     with shown("simulating caches", errors()) as report:
-        return traces.miss_ratio_curves(trace, _names(policies), options.settings(), report, **caches)
+        return traces.miss_ratio_curves(
+            trace, _names(policies), options.settings(), report, sizes=each, page=page, sample=most
+        )
 
 
 def _names(listed: str) -> list[str]:
