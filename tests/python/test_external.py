@@ -45,7 +45,7 @@ def metrics(scenario: coflash.Scenario, **options: Any) -> Any:
         ("cache.policy", FifoOfPages, "fifo"),
     ],
 )
-@pytest.mark.parametrize("cooperation", ["none", "cdm", "fpg"])
+@pytest.mark.parametrize("cooperation", ["none", "cdm", "cdm-hgc"])
 def test_the_same_policy_gives_the_same_result(key: str, own: Any, built_in: str, cooperation: str) -> None:
     scenario = BUSY.with_(cooperation=cooperation)
     expected = metrics(scenario.with_({key: built_in}))

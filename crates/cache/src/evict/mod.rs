@@ -73,7 +73,8 @@ pub trait EvictionPolicy: Policy {
 
 coflash_base::policy_family! { ($)
     /// The choice of the page that a full cache evicts.
-    pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build {
+    pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build,
+        external "external" => External(external::External) {
         "lru" => Lru(lru::Lru),
         "fifo" => Fifo(fifo::Fifo),
         "clock" => Clock(clock::Clock),
@@ -83,7 +84,6 @@ coflash_base::policy_family! { ($)
         "fab" => Fab(fab::Fab),
         "lb-clock" => LbClock(lb_clock::LbClock),
         "pud-lru" => PudLru(pud_lru::PudLru),
-        external "external" => External(external::External),
     }
 }
 

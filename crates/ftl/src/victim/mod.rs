@@ -21,7 +21,8 @@ mod windowed_greedy;
 
 coflash_base::policy_family! { ($)
     /// The choice of the sealed block that GC cleans next.
-    pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build {
+    pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build,
+        external "external" => External(external::External) {
         "greedy" => Greedy(greedy::Greedy),
         "random" => Random(random::Random),
         "fifo" => Fifo(fifo::Fifo),
@@ -29,7 +30,6 @@ coflash_base::policy_family! { ($)
         "windowed-greedy" => WindowedGreedy(windowed_greedy::WindowedGreedy),
         "cost-benefit" => CostBenefit(cost_benefit::CostBenefit),
         "score" => Score(score::ByScore),
-        external "external" => External(external::External),
     }
 }
 
