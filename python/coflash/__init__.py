@@ -12,7 +12,9 @@ Examples:
 from typing import Any
 
 from coflash import costmodel, device, trace
-from coflash._core import CoflashError, __version__
+from coflash._core import Candidates, CoflashError, __version__
+from coflash.evaluation import Evaluation, evaluate
+from coflash.external import EvictionPolicy, VictimPolicy, policy
 from coflash.keys import ScenarioKey, keys
 from coflash.measures.metrics import Metrics
 from coflash.measures.record import SoFar
@@ -29,7 +31,10 @@ from coflash.sweep.tune import Tuning, tune
 from coflash.table import Table
 
 __all__ = [
+    "Candidates",
     "CoflashError",
+    "Evaluation",
+    "EvictionPolicy",
     "Histogram",
     "Metrics",
     "Parameter",
@@ -44,14 +49,17 @@ __all__ = [
     "Sweep",
     "Table",
     "Tuning",
+    "VictimPolicy",
     "Warm",
     "__version__",
     "built_in_scenarios",
     "compare",
     "costmodel",
     "device",
+    "evaluate",
     "keys",
     "policies",
+    "policy",
     "results",
     "run",
     "scenario_schema",

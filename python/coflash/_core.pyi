@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
+    "Candidates",
     "CoflashError",
     "CostDemand",
     "CostModel",
@@ -54,6 +55,36 @@ class CoflashError(Exception):
     """What the user gave cannot be used; the message is complete and meant for them."""
 
 @final
+class Candidates:
+    """The full blocks of a pool, of which GC cleans one: read-only arrays of equal length, without copies.
+
+    Those whose valid pages changed longest ago come first, so that `argmin` breaks ties as `greedy` does.
+    """
+
+    @property
+    def blocks(self) -> NDArray[np.uint32]:
+        """The number of each block in its pool."""
+    @property
+    def valid(self) -> NDArray[np.uint32]:
+        """Its valid pages."""
+    @property
+    def cost(self) -> NDArray[np.float64]:
+        """The pages to be copied: the valid ones, with those that another memory holds by their weight."""
+    @property
+    def age(self) -> NDArray[np.uint64]:
+        """The number of programs of the device since it became full."""
+    @property
+    def erases(self) -> NDArray[np.uint32]:
+        """Its erase count."""
+    @property
+    def now(self) -> int:
+        """The number of programs of the device so far."""
+    @property
+    def pages_per_block(self) -> int:
+        """The number of data pages of a block."""
+    def __len__(self) -> int: ...
+
+@final
 class Scenario:
     @staticmethod
     def load(name_or_path: str) -> Scenario: ...
@@ -63,6 +94,7 @@ class Scenario:
     def to_toml(self) -> str: ...
     def to_dict(self) -> dict[str, Any]: ...
     def check(self) -> list[str]: ...
+    def with_digests(self) -> Scenario: ...
     @property
     def name(self) -> str: ...
     @property

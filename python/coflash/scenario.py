@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, TypeAlias, final
 
-from coflash import _core
+from coflash import _core, external
 from coflash.html_table import html_table
 
 _BARE_KEY = re.compile("[A-Za-z0-9_.-]+")
@@ -105,6 +105,14 @@ class Scenario:
         """Return the whole scenario as nested dictionaries; sizes, times and shares are texts with a unit."""
         return self.core.to_dict()
 
+    def with_digests(self) -> Scenario:
+        """Return a copy that contains the digests of its policies from outside.
+
+        Raises:
+            CoflashError: A policy is not to be found, or its source has changed.
+        """
+        return Scenario(self.core.with_digests())
+
     def check(self) -> list[str]:
         """List settings that are allowed but probably not intended, one sentence for each."""
         return self.core.check()
@@ -174,6 +182,8 @@ def toml_value(value: Any) -> str:
     Raises:
         TypeError: TOML has no such value.
     """
+    if external.is_policy(value):
+        value = external.described(value)
     match value:
         case bool():
             return "true" if value else "false"

@@ -29,6 +29,12 @@ pub struct ExternalConfig<F: ?Sized> {
 }
 
 impl<F: ?Sized> ExternalConfig<F> {
+    /// Name code and provide it.
+    #[must_use]
+    pub fn new(code: &str, make: Arc<F>) -> Self {
+        Self { code: code.to_owned(), make: Some(make), ..Self::default() }
+    }
+
     /// Provide the code that creates the policy.
     pub fn bind(&mut self, make: Arc<F>) {
         self.make = Some(make);

@@ -91,13 +91,13 @@ impl PolicyInfo {
 /// `VictimConfig` is the value in a scenario (the first of the list is the default), `Victim` the running policy, and
 /// `victim_dispatch!(victim, policy => expression)` evaluates the expression for its variant. With `, build
 /// victim_build`, `victim_build!(config, parameters => expression)` creates the policy of a configuration, and
-/// `victim_build!(config, type Policy, parameters => expression)` evaluates an expression of its type. A last line
-/// `external "external" => External(External)` is for code from outside; it is not one of the family's names.
+/// `victim_build!(config, type Policy, parameters => expression)` evaluates an expression of its type. With
+/// `, external "external" => External(External)` the family takes code from outside, too, which is none of its names.
 #[macro_export]
 macro_rules! policy_family {
-    (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident $(, build $build:ident)? {
+    (($d:tt) $(#[$meta:meta])* pub family $family:ident, config $config:ident, dispatch $dispatch:ident
+        $(, build $build:ident)? $(, external $external_name:literal => $external:ident($external_ty:ty))? {
         $first_name:literal => $first:ident($first_ty:ty), $($name:literal => $variant:ident($ty:ty),)*
-        $(external $external_name:literal => $external:ident($external_ty:ty),)?
     }) => {
         $(#[$meta])*
         #[derive(Clone)]

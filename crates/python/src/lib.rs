@@ -4,6 +4,7 @@
 
 mod costmodel;
 mod device;
+mod external;
 mod observer;
 
 use coflash_base::measure::SectionInfo;
@@ -95,8 +96,13 @@ impl Scenario {
         object(py, &self.0.to_json())
     }
 
-    fn check(&self) -> PyResult<Vec<String>> {
-        coflash_sim::describe(&self.0).map_err(refused)
+    fn check(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        let described = coflash_sim::describe(&external::bound(py, &self.0)?);
+        external::take_failure().map_or_else(|| described.map_err(refused), Err)
+    }
+
+    fn with_digests(&self, py: Python<'_>) -> PyResult<Self> {
+        external::bound(py, &self.0).map(Self)
     }
 
     #[getter]
@@ -272,25 +278,29 @@ fn run(
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
 ) -> PyResult<PyRunResult> {
-    let mut scenario = scenario.0.clone();
+    let mut scenario = external::bound(py, &scenario.0)?;
     if !trace.is_empty() {
         scenario.workload.trace = trace;
     }
     let mut observer = PythonObserver::new(progress, measured);
-    // Release the interpreter during the simulation; the observer acquires it for its reports.
     let warm = warm.map(|warm| &warm.0);
-    let result = py.detach(|| match warm {
+    let mut simulate = || match warm {
         Some(warm) => coflash_sim::run_from(warm, &scenario, &mut observer),
         None => coflash_sim::run(&scenario, &mut observer),
-    });
-    result.map(PyRunResult).map_err(|error| ended(py, error, observer))
+    };
+    external::take_failure();
+    // Release the interpreter during the simulation; observer and policies acquire it when they need it.
+    let result = if external::is_called_per_page(&scenario) { simulate() } else { py.detach(&mut simulate) };
+    settled(py, result, observer).map(PyRunResult)
 }
 
 #[pyfunction]
 fn warm(py: Python<'_>, scenario: &Scenario, progress: Option<Py<PyAny>>) -> PyResult<Warm> {
     let mut observer = PythonObserver::new(progress, None);
-    let warm = py.detach(|| coflash_sim::warm(&scenario.0, &mut observer));
-    warm.map(Warm).map_err(|error| ended(py, error, observer))
+    let scenario = external::bound(py, &scenario.0)?;
+    external::take_failure();
+    let warm = py.detach(|| coflash_sim::warm(&scenario, &mut observer));
+    settled(py, warm, observer).map(Warm)
 }
 
 #[pyfunction]
@@ -463,6 +473,14 @@ fn trace_target(out: &str, format: Option<&str>) -> PyResult<&'static str> {
     target(out, format).map_err(refused)
 }
 
+/// The result of a run, or the exception that ended it. A policy may have failed in its last requests.
+fn settled<T>(py: Python<'_>, result: Result<T, RunError>, observer: PythonObserver) -> PyResult<T> {
+    match external::take_failure() {
+        Some(failure) => Err(failure),
+        None => result.map_err(|error| ended(py, error, observer)),
+    }
+}
+
 /// The result, or the exception.
 fn finish<'py>(
     py: Python<'py>,
@@ -482,6 +500,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Scenario>()?;
     module.add_class::<PyRunResult>()?;
     module.add_class::<Warm>()?;
+    module.add_class::<external::Candidates>()?;
     module.add_class::<PyGenerated>()?;
     module.add_class::<PyFittedWorkload>()?;
     module.add_class::<device::ServedDevice>()?;

@@ -1,5 +1,6 @@
 //! Reports to a Python callback, and cancellation by Ctrl-C.
 
+use crate::external;
 use coflash_sim::{Cancelled, Observer, Phase, SoFar};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -75,6 +76,9 @@ impl PythonObserver {
 
 impl Observer for PythonObserver {
     fn progress(&mut self, phase: Phase, fraction: Option<f64>, requests: u64) -> Result<(), Cancelled> {
+        if external::has_failed() {
+            return Err(Cancelled);
+        }
         if !self.is_due(phase) {
             return Ok(());
         }
@@ -88,6 +92,9 @@ impl Observer for PythonObserver {
         requests: u64,
         so_far: &dyn Fn() -> SoFar,
     ) -> Result<(), Cancelled> {
+        if external::has_failed() {
+            return Err(Cancelled);
+        }
         if !self.is_due(Phase::Replay) {
             return Ok(());
         }

@@ -5,6 +5,7 @@ use crate::read::ScenarioError;
 use crate::replay::ReplayMode;
 use crate::scenario::Scenario;
 use coflash_base::Misfit;
+use coflash_cache::EvictionConfig;
 use coflash_hybrid::HybridConfig;
 use coflash_level::{ControllerConfig, Placement};
 
@@ -28,6 +29,7 @@ impl Scenario {
         self.check_workload()?;
         self.check_precondition()?;
         self.check_restart()?;
+        self.check_external()?;
         self.hybrid.as_ref().map_or(Ok(()), |hybrid| self.check_hybrid(hybrid))
     }
 
@@ -130,6 +132,16 @@ impl Scenario {
                 self.gc.low_mark
             );
             return Err(Misfit::new("precondition.until_free", problem));
+        }
+        Ok(())
+    }
+
+    /// A policy from outside names pages, and this cache may hold two versions of one.
+    fn check_external(&self) -> Result<(), Misfit> {
+        let is_external = matches!(self.cache.policy, EvictionConfig::External(_));
+        if is_external && self.cooperation.name() == "cdm-consistent" {
+            let problem = "\"external\" was given; with cdm-consistent the policies of coflash are allowed";
+            return Err(Misfit::new("cache.policy", problem));
         }
         Ok(())
     }

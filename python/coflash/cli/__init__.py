@@ -15,6 +15,7 @@ from coflash.cli import (
     demo,
     device,
     generate,
+    grade,
     init,
     keys,
     policies,
@@ -48,6 +49,7 @@ trace.app.command("generate")(generate.generate)
 trace.app.command("like")(generate.like)
 app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
+app.command("grade")(grade.grade)
 app.command("report")(report.report)
 app.command("reproduce", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.reproduce)
 app.command("study", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.study)

@@ -78,7 +78,7 @@ class Point:
     ) -> Point:
         """Make a point with a run for each seed; a number of seeds starts at the scenario's own."""
         try:
-            changed = scenario.set(list(assignment)) if assignment else scenario
+            changed = (scenario.set(list(assignment)) if assignment else scenario).with_digests()
         except CoflashError as error:
             return cls(dict(assignment), refused=str(error))
         leaves = dict(flat(changed.to_dict()))

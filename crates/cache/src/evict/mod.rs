@@ -91,7 +91,8 @@ pub trait EvictionPolicy: Policy {
 
 coflash_base::policy_family! { ($)
     /// The choice of the page that a full cache evicts.
-    pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build {
+    pub family Eviction, config EvictionConfig, dispatch eviction_dispatch, build eviction_build,
+        external "external" => External(external::External) {
         "lru" => Lru(lru::Lru),
         "fifo" => Fifo(fifo::Fifo),
         "clock" => Clock(clock::Clock),
@@ -108,7 +109,6 @@ coflash_base::policy_family! { ($)
         "w-tinylfu" => WTinyLfu(w_tinylfu::WTinyLfu),
         "s3-fifo" => S3Fifo(s3_fifo::S3Fifo),
         "sieve" => Sieve(sieve::Sieve),
-        external "external" => External(external::External),
     }
 }
 

@@ -16,8 +16,8 @@ pub struct Columns {
     pub valid: Vec<u32>,
     /// The pages to be copied: the valid ones, with marked pages by their weight.
     pub cost: Vec<f64>,
-    /// The number of programs of the device when the block was sealed.
-    pub sealed_at: Vec<u64>,
+    /// Its age: programs of the device since it was sealed.
+    pub age: Vec<u64>,
     /// Its erase count.
     pub erases: Vec<u32>,
     /// The number of programs of the device so far.
@@ -110,10 +110,10 @@ impl VictimPolicy for External {
     }
 
     fn heap_bytes(&self) -> usize {
-        let Columns { blocks, valid, cost, sealed_at, erases, .. } = &*self.columns;
+        let Columns { blocks, valid, cost, age, erases, .. } = &*self.columns;
         self.quiet.heap_bytes()
             + (blocks.capacity() + valid.capacity() + erases.capacity()) * size_of::<u32>()
-            + (cost.capacity() + sealed_at.capacity()) * size_of::<u64>()
+            + (cost.capacity() + age.capacity()) * size_of::<u64>()
     }
 }
 
@@ -139,7 +139,7 @@ impl External {
 impl Columns {
     fn fill(&mut self, blocks: &List<LocalBlock>, pool: Candidates<'_>) {
         let unit = f64::from(pool.scale.valid);
-        let Self { blocks: numbers, valid, cost, sealed_at, erases, .. } = self;
+        let Self { blocks: numbers, valid, cost, age, erases, .. } = self;
         numbers.clear();
         numbers.extend(blocks.iter().map(LocalBlock::get));
         let candidates = || numbers.iter().map(|&number| LocalBlock::new(number));
@@ -147,8 +147,8 @@ impl Columns {
         valid.extend(candidates().map(|block| pool.block(block).valid));
         cost.clear();
         cost.extend(candidates().map(|block| f64::from(pool.cost(block)) / unit));
-        sealed_at.clear();
-        sealed_at.extend(candidates().map(|block| pool.now - pool.age(block)));
+        age.clear();
+        age.extend(candidates().map(|block| pool.age(block)));
         erases.clear();
         erases.extend(candidates().map(|block| pool.erases(block)));
         (self.now, self.pages_per_block) = (pool.now, pool.pages);

@@ -22,7 +22,8 @@ mod windowed_greedy;
 
 coflash_base::policy_family! { ($)
     /// The choice of the sealed block that GC cleans next.
-    pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build {
+    pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build,
+        external "external" => External(external::External) {
         "greedy" => Greedy(greedy::Greedy),
         "random" => Random(random::Random),
         "fifo" => Fifo(fifo::Fifo),
@@ -31,7 +32,6 @@ coflash_base::policy_family! { ($)
         "cost-benefit" => CostBenefit(cost_benefit::CostBenefit),
         "cost-age-times" => CostAgeTimes(cost_age_times::CostAgeTimes),
         "score" => Score(score::ByScore),
-        external "external" => External(external::External),
     }
 }
 

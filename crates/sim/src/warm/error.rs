@@ -22,6 +22,14 @@ pub enum WarmError {
         /// The problem.
         problem: WarmFileError,
     },
+    /// The state of its victim policy is no part of the file.
+    #[error("{file}: a device with the policy {policy:?} cannot be kept in a file, which has not its state")]
+    External {
+        /// As the user named it.
+        file: String,
+        /// The code of the policy.
+        policy: String,
+    },
     /// The device was warmed up for another scenario.
     #[error("the warm device does not fit the scenario: {0}; warm it up again")]
     Differs(String),

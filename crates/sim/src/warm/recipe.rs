@@ -1,7 +1,7 @@
 //! The keys of a scenario that determine its warm device.
 
 use coflash_base::{Misfit, Seed};
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, Requirements};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, Requirements, VictimConfig};
 use coflash_media::Geometry;
 use coflash_scenario::{PreconditionConfig, Scenario, digest, leaves};
 use serde::{Deserialize, Serialize};
@@ -55,6 +55,10 @@ impl Recipe {
             cooperation: cooperation.requirements(),
             precondition: precondition.clone(),
         }
+    }
+
+    pub(super) fn victim(&self) -> &VictimConfig {
+        &self.gc.victim
     }
 
     /// The digest of the recipe.

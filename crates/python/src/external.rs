@@ -1,0 +1,300 @@
+//! Policies written in Python: victim choice once per cleaned block, eviction once per page.
+//!
+//! Hooks cannot return errors through the simulator. The first exception of a thread's run is kept here, the policy is not
+//! called again, and the observer ends the run.
+
+use crate::refused;
+use coflash_base::{ExternalConfig, Lpn};
+use coflash_cache::{EvictionConfig, ExternalEviction};
+use coflash_ftl::VictimConfig;
+use coflash_ftl::victim::{Columns, ExternalVictim};
+use coflash_scenario::Scenario;
+use numpy::ndarray::ArrayView1;
+use numpy::{Element, PyArray1, PyArrayMethods};
+use pyo3::call::PyCallArgs;
+use pyo3::exceptions::PyException;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::cell::RefCell;
+use std::sync::Arc;
+
+thread_local! {
+    static FAILURE: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
+/// Take the exception that a policy raised on this thread.
+pub(crate) fn take_failure() -> Option<PyErr> {
+    FAILURE.take()
+}
+
+/// Whether a policy raised an exception on this thread.
+pub(crate) fn has_failed() -> bool {
+    FAILURE.with_borrow(Option::is_some)
+}
+
+/// A scenario whose policies from outside are bound, with the digests of their sources. The classes are found by
+/// `coflash.external`.
+pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
+    let mut scenario = scenario.clone();
+    if let VictimConfig::External(config) = &mut scenario.gc.victim {
+        let code = Code::find(py, "gc.victim", config)?;
+        config.bind(Arc::new(move |_| Box::new(Victim(code.instance(())))));
+    }
+    let caches =
+        [("cache.policy", &mut scenario.cache.policy), ("host_buffer.policy", &mut scenario.host_buffer.policy)];
+    for (key, policy) in caches {
+        if let EvictionConfig::External(config) = policy {
+            let code = Code::find(py, key, config)?;
+            config.bind(Arc::new(move |shape| Box::new(Eviction::of(code.instance((shape.slots,))))));
+        }
+    }
+    Ok(scenario)
+}
+
+/// Whether hooks are called for every page, so that the run had better keep the interpreter.
+pub(crate) fn is_called_per_page(scenario: &Scenario) -> bool {
+    let policies = [&scenario.cache.policy, &scenario.host_buffer.policy];
+    policies.iter().any(|policy| matches!(policy, EvictionConfig::External(_)))
+}
+
+/// The class of a policy.
+struct Code {
+    /// The key and the name of the class, for messages.
+    name: Arc<str>,
+    class: Py<PyAny>,
+    parameters: Py<PyAny>,
+}
+
+impl Code {
+    fn find<F: ?Sized>(py: Python<'_>, key: &str, config: &mut ExternalConfig<F>) -> PyResult<Self> {
+        let find = py.import("coflash.external")?.getattr("find")?;
+        let found = find.call1((key, &config.code, &config.digest))?;
+        let (class, digest): (Py<PyAny>, String) = found.extract()?;
+        config.digest = digest;
+        let parameters = crate::object(py, &config.parameters)?.unbind();
+        Ok(Self { name: format!("{key}: {}", config.code).into(), class, parameters })
+    }
+
+    fn instance(&self, arguments: impl for<'py> PyCallArgs<'py>) -> Instance {
+        let made = Python::attach(|py| {
+            let parameters = self.parameters.bind(py).cast::<PyDict>()?;
+            self.class.bind(py).call(arguments, Some(parameters)).map(Bound::unbind)
+        });
+        Instance { object: settle(&self.name, "__init__", made), name: self.name.clone() }
+    }
+}
+
+/// An instance of a policy's class; none after a failure.
+struct Instance {
+    name: Arc<str>,
+    object: Option<Py<PyAny>>,
+}
+
+impl Instance {
+    fn hook(&self, name: &str) -> Option<Py<PyAny>> {
+        Python::attach(|py| self.object.as_ref()?.getattr(py, name).ok())
+    }
+
+    /// Call a hook; none if it failed, or a hook failed before.
+    #[inline]
+    fn call<T>(
+        &mut self,
+        hook: &'static str,
+        called: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T>,
+    ) -> Option<T> {
+        let object = self.object.as_ref()?;
+        let called = Python::attach(|py| called(py, object));
+        let settled = settle(&self.name, hook, called);
+        if settled.is_none() {
+            self.object = None;
+        }
+        settled
+    }
+
+    /// A hook returned what cannot be used.
+    fn refuse(&mut self, hook: &str, problem: &str) {
+        self.object = None;
+        fail(refused(format!("{}.{hook}: {problem}", self.name)));
+    }
+}
+
+/// A copy with a state of its own.
+impl Clone for Instance {
+    fn clone(&self) -> Self {
+        let copied = self.object.as_ref().and_then(|object| {
+            let copied = Python::attach(|py| {
+                py.import("copy")?.call_method1("deepcopy", (object,)).map(Bound::unbind)
+            });
+            settle(&self.name, "__deepcopy__", copied)
+        });
+        Self { name: self.name.clone(), object: copied }
+    }
+}
+
+/// The value of a hook. An exception of it ends the run.
+#[inline]
+fn settle<T>(name: &str, hook: &str, called: PyResult<T>) -> Option<T> {
+    called.map_err(|raised| fail(described(name, hook, raised))).ok()
+}
+
+#[cold]
+fn fail(failure: PyErr) {
+    FAILURE.with_borrow_mut(|first| _ = first.get_or_insert(failure));
+}
+
+/// The exception of a hook as one that names it, unless it is such as Control-C.
+#[cold]
+fn described(name: &str, hook: &str, raised: PyErr) -> PyErr {
+    Python::attach(|py| {
+        if !raised.is_instance_of::<PyException>(py) {
+            return raised;
+        }
+        let place = || -> PyResult<String> {
+            py.import("coflash.external")?.call_method1("place", (raised.traceback(py),))?.extract()
+        };
+        let failure = refused(format!("{name}.{hook} raised {raised}{}", place().unwrap_or_default()));
+        failure.set_cause(py, Some(raised));
+        failure
+    })
+}
+
+/// The candidates of a pick. Its arrays are views of the simulator's memory, which does not change while one is kept.
+#[pyclass(frozen, module = "coflash._core")]
+pub(crate) struct Candidates(Arc<Columns>);
+
+impl Candidates {
+    fn view<'py, T: Element>(
+        this: &Bound<'py, Self>,
+        column: fn(&Columns) -> &Vec<T>,
+    ) -> Bound<'py, PyArray1<T>> {
+        let column = ArrayView1::from(column(&this.get().0).as_slice());
+        // SAFETY: the array keeps `this`, and that the columns, which nobody changes while another holder has them.
+        let array = unsafe { PyArray1::borrow_from_array(&column, this.clone().into_any()) };
+        array.readwrite().make_nonwriteable();
+        array
+    }
+}
+
+#[pymethods]
+impl Candidates {
+    #[getter]
+    fn blocks<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+        Self::view(this, |columns| &columns.blocks)
+    }
+
+    #[getter]
+    fn valid<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+        Self::view(this, |columns| &columns.valid)
+    }
+
+    #[getter]
+    fn cost<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<f64>> {
+        Self::view(this, |columns| &columns.cost)
+    }
+
+    #[getter]
+    fn age<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u64>> {
+        Self::view(this, |columns| &columns.age)
+    }
+
+    #[getter]
+    fn erases<'py>(this: &Bound<'py, Self>) -> Bound<'py, PyArray1<u32>> {
+        Self::view(this, |columns| &columns.erases)
+    }
+
+    #[getter]
+    fn now(&self) -> u64 {
+        self.0.now
+    }
+
+    #[getter]
+    fn pages_per_block(&self) -> u32 {
+        self.0.pages_per_block
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.blocks.len()
+    }
+}
+
+/// A victim policy.
+#[derive(Clone)]
+struct Victim(Instance);
+
+impl ExternalVictim for Victim {
+    fn pick(&mut self, candidates: &Arc<Columns>) -> Option<usize> {
+        let picked: isize = self.0.call("pick", |py, object| {
+            let candidates = Bound::new(py, Candidates(candidates.clone()))?;
+            object.bind(py).call_method1(intern!(py, "pick"), (candidates,))?.extract()
+        })?;
+        Some(usize::try_from(picked).unwrap_or_else(|_| {
+            self.refused(&format!("{picked} was returned; a place from 0 to {} is allowed", candidates.blocks.len() - 1));
+            usize::MAX
+        }))
+    }
+
+    fn refused(&mut self, problem: &str) {
+        self.0.refuse("pick", problem);
+    }
+}
+
+/// An eviction policy, and its hooks as bound methods.
+struct Eviction {
+    instance: Instance,
+    insert: Option<Py<PyAny>>,
+    hit: Option<Py<PyAny>>,
+    flag: Option<Py<PyAny>>,
+    remove: Option<Py<PyAny>>,
+    evict: Option<Py<PyAny>>,
+}
+
+impl Eviction {
+    fn of(instance: Instance) -> Self {
+        Self {
+            insert: instance.hook("insert"),
+            hit: instance.hook("hit"),
+            flag: instance.hook("flag"),
+            remove: instance.hook("remove"),
+            evict: instance.hook("evict"),
+            instance,
+        }
+    }
+}
+
+impl Clone for Eviction {
+    fn clone(&self) -> Self {
+        Self::of(self.instance.clone())
+    }
+}
+
+impl ExternalEviction for Eviction {
+    fn insert(&mut self, page: Lpn, dirty: bool) {
+        let Some(insert) = &self.insert else { return };
+        self.instance.call("insert", |py, _| insert.bind(py).call1((page.get(), dirty)).map(drop));
+    }
+
+    fn hit(&mut self, page: Lpn) {
+        let Some(hit) = &self.hit else { return };
+        self.instance.call("hit", |py, _| hit.bind(py).call1((page.get(),)).map(drop));
+    }
+
+    fn flag(&mut self, page: Lpn, dirty: bool) {
+        let Some(flag) = &self.flag else { return };
+        self.instance.call("flag", |py, _| flag.bind(py).call1((page.get(), dirty)).map(drop));
+    }
+
+    fn remove(&mut self, page: Lpn) {
+        let Some(remove) = &self.remove else { return };
+        self.instance.call("remove", |py, _| remove.bind(py).call1((page.get(),)).map(drop));
+    }
+
+    fn evict(&mut self) -> Option<Lpn> {
+        let evict = self.evict.as_ref()?;
+        self.instance.call("evict", |py, _| evict.bind(py).call0()?.extract()).map(Lpn::new)
+    }
+
+    fn refused(&mut self, problem: &str) {
+        self.instance.refuse("evict", problem);
+    }
+}

@@ -1,0 +1,39 @@
+"""`coflash grade`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash.cli.console import JsonFile, Quiet, check_json, errors, output, plain_table, show_table, write_json
+from coflash.evaluation import SuiteName, evaluate
+
+
+def grade(
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="A Python file that defines one class with @coflash.policy.")
+    ],
+    suite: Annotated[SuiteName, typer.Option("--suite", help="The workloads.")] = "gc",
+    cpu_seconds: Annotated[
+        int, typer.Option("--cpu-seconds", metavar="N", min=1, help="The limit of processor time.")
+    ] = 60,
+    json: JsonFile = None,
+    quiet: Quiet = False,
+) -> None:
+    """Compare a policy of your own with the built-in ones. Exit status 1 means that it misbehaved."""
+    check_json(json)
+    found = evaluate(file, suite, cpu_seconds=cpu_seconds)
+    write_json(json, found.to_json())
+    if not quiet:
+        table = plain_table("workload", f"{file.stem}", "best built-in", "", "score")
+        for column in (1, 2, 4):
+            table.columns[column].justify = "right"
+        for row in found.rows:
+            table.add_row(row.workload, f"{row.value:.3f}", f"{row.best_value:.3f}", row.best, f"{row.score:.3f}")
+        table.add_row("combined", "", "", "", f"{found['combined_score']:.3f}")
+        show_table(table, output() if json is None else errors())
+    if found.note:
+        errors().print(f"error: {found.note}", style="red", highlight=False, soft_wrap=True)
+        raise typer.Exit(1)

@@ -1,0 +1,298 @@
+"""Evaluation of a policy over a fixed suite of small workloads, for courses and for search by machine.
+
+Code runs in a process of its own, with limits of processor time and memory. That ends what goes wrong; it is no sandbox
+for code that means harm.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from coflash import external
+from coflash._core import CoflashError, hint
+from coflash.measures.catalogue import named
+from coflash.runs.run import run
+from coflash.scenario import Scenario
+
+SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen"]
+SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
+_PATIENCE = 20
+"""The wall time that code may take, in multiples of its processor time: on a busy machine it waits."""
+
+
+class Evaluation(dict[str, float]):
+    """Metrics by name: the measure and the score of each workload, and `combined_score`.
+
+    A score is the measure of the best built-in policy, divided by that of the policy: 1 is as good as the best one, more
+    is better. `combined_score` is the geometric mean over the workloads; 0 if the policy misbehaved.
+    """
+
+    note: str = ""
+    """What the policy did wrong; empty if nothing."""
+    rows: tuple[Row, ...] = ()
+    """The workloads that were run."""
+
+    def to_json(self) -> str:
+        """Return the metrics and the note as a JSON object."""
+        return json.dumps({**self, "note": self.note}, indent=2, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True)
+class Row:
+    """A policy and the built-in ones under one workload."""
+
+    workload: str
+    value: float
+    """The measure of the policy: the less the better."""
+    best: str
+    """The best built-in policy."""
+    best_value: float
+
+    @property
+    def score(self) -> float:
+        """The measure of the best built-in policy, divided by that of the policy."""
+        return self.best_value / self.value
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Workloads on a device, and the policies that are compared under them."""
+
+    key: str
+    """The key of the policy."""
+    measure: str
+    """What is compared: the less the better."""
+    built_in: tuple[str, ...]
+    base: Mapping[str, Any]
+    """The device."""
+    workloads: Mapping[str, Mapping[str, Any]]
+    """The changes of each workload by its name."""
+
+    def scenarios(self) -> dict[str, Scenario]:
+        """Return the scenario of each workload, without the policy."""
+        base = Scenario.from_dict(self.base)
+        return {name: base.with_(changes) for name, changes in self.workloads.items()}
+
+
+def evaluate(
+    policy: type | str | os.PathLike[str] | Mapping[str, Any],
+    suite: SuiteName = "gc",
+    *,
+    cpu_seconds: int = 60,
+    memory_bytes: int = 8 << 30,
+) -> Evaluation:
+    """Run a policy under each workload of a suite, and compare it with the built-in ones.
+
+    The same policy gives the same metrics. `evaluate(path)` is an evaluator as OpenEvolve expects one.
+
+    Args:
+        policy: A class with [`@coflash.policy`][coflash.policy], the Python file that defines one, the name of a built-in
+            policy, or a table such as `{"name": "score", "score": "(1 - u) * age"}`.
+        suite: `"gc"` and `"gc-unseen"` for victim policies, by write amplification; `"cache"` and `"cache-unseen"` for
+            eviction policies, by misses. Policies found under the one are to be judged under the unseen other.
+        cpu_seconds: The limit of the processor time of code.
+        memory_bytes: The limit of its address space.
+
+    Raises:
+        CoflashError: There is no such suite, file or built-in policy. What code does wrong is told by `note`.
+    """
+    chosen = _suite(suite)
+    if isinstance(policy, type):
+        file = Path(external.source_file(policy))
+        values, note = _in_process(file, policy.__qualname__, suite, cpu_seconds, memory_bytes)
+    elif isinstance(policy, Mapping) or not str(os.fspath(policy)).endswith(".py"):
+        values, note = dict(_values(chosen, policy)), ""
+    else:
+        file = Path(policy)
+        if not file.is_file():
+            msg = f"{file}: no such file"
+            raise CoflashError(msg)
+        values, note = _in_process(file, None, suite, cpu_seconds, memory_bytes)
+    found = Evaluation()
+    found.note = note
+    found.rows = tuple(_row(suite, workload, value) for workload, value in values.items())
+    for row in found.rows:
+        found[f"{row.workload}.{chosen.measure}"] = row.value
+        found[f"{row.workload}.score"] = row.score
+    logs = [math.log(row.score) for row in found.rows]
+    found["combined_score"] = 0.0 if note else math.exp(sum(logs) / len(logs))
+    return found
+
+
+def _suite(name: str) -> Suite:
+    if name not in _SUITES:
+        msg = f'suite: "{name}" was given{hint(str(name), SUITES)}'
+        raise CoflashError(msg)
+    return _SUITES[name]
+
+
+def _values(suite: Suite, policy: Any) -> dict[str, float]:
+    return {name: _value(suite, scenario, policy) for name, scenario in suite.scenarios().items()}
+
+
+def _value(suite: Suite, scenario: Scenario, policy: Any) -> float:
+    value = named(suite.measure).read(run(scenario.with_({suite.key: policy})).metrics)
+    return 1 - float(value) if suite.measure == "cache.hit_ratio" else float(value)
+
+
+@cache
+def _row_of_built_in(suite: SuiteName, workload: str) -> tuple[str, float]:
+    chosen = _SUITES[suite]
+    scenario = chosen.scenarios()[workload]
+    return min(((name, _value(chosen, scenario, name)) for name in chosen.built_in), key=lambda pair: pair[1])
+
+
+def _row(suite: SuiteName, workload: str, value: float) -> Row:
+    name, best = _row_of_built_in(suite, workload)
+    return Row(workload, value, name, best)
+
+
+def _in_process(
+    file: Path, name: str | None, suite: str, cpu_seconds: int, memory_bytes: int
+) -> tuple[dict[str, float], str]:
+    """Evaluate code in a process of its own; returns the values of the workloads that ended, and what went wrong."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder) / "values"
+        out.touch()
+        arguments = [str(file.resolve()), name, suite, cpu_seconds, memory_bytes, str(out)]
+        # Not in the folder of the file: what lies beside it would hide modules of the same name.
+        begun = [sys.executable, "-c", "from coflash.evaluation import work; work()", json.dumps(arguments)]
+        try:
+            ended = subprocess.run(
+                begun, stdin=subprocess.DEVNULL, capture_output=True, timeout=cpu_seconds * _PATIENCE, check=False
+            )
+            status = ended.returncode
+        except subprocess.TimeoutExpired:
+            status = None
+        lines = [json.loads(line) for line in out.read_text("utf-8").splitlines() if line.endswith("]")]
+    values = {line[0]: line[1] for line in lines if len(line) == 2}
+    notes = [line[0] for line in lines if len(line) == 1]
+    if notes:
+        return values, notes[0]
+    if status is None or -status == _SIGXCPU:
+        return values, f"it took more than {cpu_seconds} s of processor time, or did not end"
+    return values, "" if status == 0 else f"its process ended with status {status}, as for want of memory"
+
+
+_SIGXCPU = 24
+
+
+def work() -> None:
+    """Evaluate code in this process, and write a line for each workload: for the process of `evaluate`."""
+    import resource
+
+    path, name, suite, cpu_seconds, memory_bytes, out = json.loads(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_CPU, (cpu_seconds, cpu_seconds + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    chosen = _SUITES[suite]
+    with open(out, "a", encoding="utf-8") as lines:
+        try:
+            policy = external.loaded(Path(path), name)
+            for workload, scenario in chosen.scenarios().items():
+                print(json.dumps([workload, _value(chosen, scenario, policy)]), file=lines, flush=True)
+        except (CoflashError, MemoryError) as error:
+            print(json.dumps([str(error) or "out of memory"]), file=lines, flush=True)
+
+
+def _zones(traffic: str, space: str) -> list[dict[str, str]]:
+    rest = [f"{100 - int(share.removesuffix('%'))}%" for share in (traffic, space)]
+    return [{"traffic": traffic, "space": space}, {"traffic": rest[0], "space": rest[1]}]
+
+
+def _generated(generator: str, **parameters: Any) -> dict[str, Any]:
+    return {"workload.synthetic.generator": {"name": generator, **parameters}}
+
+
+def _moving(generator: Mapping[str, Any], space: str, requests: int, places: int) -> dict[str, Any]:
+    """A workload whose range of addresses moves."""
+    step = 100 // places
+    phases = [
+        {"offset": f"{step * place}%", "space": space, "synthetic": {"requests": requests, "generator": generator}}
+        for place in range(places)
+    ]
+    return {"workload": {"phases": phases}}
+
+
+_DEVICE = {
+    "flash.channels": 1,
+    "flash.chips_per_channel": 1,
+    "flash.dies_per_chip": 1,
+    "flash.planes_per_die": 1,
+    "flash.blocks_per_plane": 256,
+    "flash.pages_per_block": 64,
+    "gc.low_mark": 2,
+    "ftl.spare.share": "12%",
+    "precondition.fill": "sequential",
+    "precondition.random_passes": 1,
+    "workload.synthetic.requests": 100_000,
+}
+_VICTIMS = ("greedy", "cost-benefit", "fifo", "windowed-greedy", "d-choices")
+_CACHE = {
+    "flash.channels": 1,
+    "flash.blocks_per_plane": 512,
+    "cache.size": "5%",
+    "workload.synthetic.requests": 60_000,
+    "workload.synthetic.read_share": "70%",
+}
+_EVICTIONS = ("lru", "fifo", "clock")
+
+_SUITES: dict[str, Suite] = {
+    "gc": Suite(
+        "gc.victim",
+        "waf_host",
+        _VICTIMS,
+        _DEVICE,
+        {
+            "uniform": _generated("uniform"),
+            "two zones": _generated("hot-cold", zones=_zones("90%", "10%")),
+            "zipf": _generated("zipf", exponent=0.9),
+            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 25_000, 4),
+        },
+    ),
+    "gc-unseen": Suite(
+        "gc.victim",
+        "waf_host",
+        _VICTIMS,
+        {**_DEVICE, "seed": 1},
+        {
+            "two zones": _generated("hot-cold", zones=_zones("80%", "20%")),
+            "zipf": _generated("zipf", exponent=1.1),
+            "more spare space": {**_generated("zipf", exponent=0.9), "ftl.spare.share": "28%"},
+            "runs": _generated("runs", sequential_share="50%"),
+            "moving": _moving({"name": "hot-cold"}, "50%", 30_000, 2),
+        },
+    ),
+    "cache": Suite(
+        "cache.policy",
+        "cache.hit_ratio",
+        _EVICTIONS,
+        _CACHE,
+        {
+            "zipf": _generated("zipf", exponent=0.9),
+            "zipf and scans": _generated("runs", sequential_share="50%"),
+            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 15_000, 4),
+        },
+    ),
+    "cache-unseen": Suite(
+        "cache.policy",
+        "cache.hit_ratio",
+        _EVICTIONS,
+        {**_CACHE, "seed": 1},
+        {
+            "zipf": _generated("zipf", exponent=1.1),
+            "two zones": _generated("hot-cold", zones=_zones("80%", "10%")),
+            "smaller cache": {**_generated("zipf", exponent=0.8), "cache.size": "2%"},
+        },
+    ),
+}

@@ -1,0 +1,271 @@
+"""Policies of one's own, in Python: classes whose hooks the simulator calls.
+
+A victim policy is called once for each block that GC cleans, with arrays of all candidates. An eviction policy is called
+for each page that a cache serves, which makes a run some ten times slower.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType, TracebackType
+from typing import Any, Protocol, TypeVar
+
+from coflash._core import Candidates, CoflashError, hint
+
+_Class = TypeVar("_Class", bound=type)
+
+
+class VictimPolicy(Protocol):
+    """A victim policy: the key `gc.victim`. One instance serves one pool of blocks; parameters are keyword arguments."""
+
+    def pick(self, candidates: Candidates, /) -> int:
+        """Pick the block that GC cleans next.
+
+        Args:
+            candidates: The full blocks of the pool, those whose valid pages changed longest ago first. Its arrays are
+                read-only, and may be kept.
+
+        Returns:
+            The place of the block in the arrays, such as `candidates.cost.argmin()`.
+        """
+        ...
+
+
+class EvictionPolicy(Protocol):
+    """An eviction policy: the keys `cache.policy` and `host_buffer.policy`. `hit` and `flag` may be left out.
+
+    The class is called with the number of pages that the cache holds; parameters are keyword arguments. The life of a
+    page: `insert`, any number of `hit` and `flag`, `remove`.
+    """
+
+    def __init__(self, pages: int, /) -> None: ...
+
+    def insert(self, page: int, dirty: bool, /) -> None:
+        """Note a page that enters the cache: its first use."""
+        ...
+
+    def remove(self, page: int, /) -> None:
+        """Forget a page that leaves the cache: it was evicted or trimmed."""
+        ...
+
+    def evict(self) -> int:
+        """Name the page to evict next. `remove` follows if it is evicted."""
+        ...
+
+
+@dataclass(frozen=True)
+class _Family:
+    keys: tuple[str, ...]
+    needed: tuple[str, ...]
+
+
+_FAMILIES = (
+    _Family(("gc.victim",), ("pick",)),
+    _Family(("cache.policy", "host_buffer.policy"), ("insert", "remove", "evict")),
+)
+_KEYS = tuple(key for family in _FAMILIES for key in family.keys)
+_registered: dict[tuple[str, str], type] = {}
+"""The classes by code and digest: in a notebook, the class of a scenario may have been defined again since."""
+
+
+def policy(key: str) -> Callable[[_Class], _Class]:
+    """Make a class a policy, which a scenario takes as the value of that key.
+
+    Examples:
+        >>> @coflash.policy("gc.victim")
+        ... class Greedy:
+        ...     def pick(self, candidates: coflash.Candidates) -> int:
+        ...         return candidates.cost.argmin()
+        >>> scenario = coflash.Scenario.load("demo").with_(gc__victim=Greedy)
+
+    Args:
+        key: `"gc.victim"` for a [`VictimPolicy`][coflash.VictimPolicy]; `"cache.policy"` or `"host_buffer.policy"` for an
+            [`EvictionPolicy`][coflash.EvictionPolicy].
+
+    Raises:
+        CoflashError: There is no such key, or the class lacks a hook.
+    """
+    family = _family(key)
+
+    def decorate(cls: _Class) -> _Class:
+        if missing := [name for name in family.needed if not callable(getattr(cls, name, None))]:
+            msg = f"{key}: {cls.__qualname__} has no method {missing[0]}; it needs {', '.join(family.needed)}"
+            raise CoflashError(msg)
+        cls.__coflash_key__ = key  # type: ignore[attr-defined]
+        return cls
+
+    return decorate
+
+
+def is_policy(value: object) -> bool:
+    """Whether a value is a class that [`policy`][coflash.policy] has decorated."""
+    return isinstance(value, type) and hasattr(value, "__coflash_key__")
+
+
+def described(cls: type) -> dict[str, str]:
+    """Return the policy as a scenario names it: its module and class, and the digest of its source.
+
+    Raises:
+        CoflashError: Its source is not to be found.
+    """
+    code, digest = f"{cls.__module__}:{cls.__qualname__}", _digest(cls)
+    _registered[code, digest] = cls
+    return {"name": "external", "code": code, "digest": digest}
+
+
+def find(key: str, code: str, digest: str) -> tuple[type, str]:
+    """Return the class that a scenario names, and the digest of its source.
+
+    Args:
+        key: The key of the scenario.
+        code: Its module and class: `module:Class`. Modules are looked for in the current folder, too.
+        digest: The expected digest; any if empty.
+
+    Raises:
+        CoflashError: There is no such class, it is for another key, or its source has changed.
+    """
+    found = _registered.get((code, digest))
+    if found is None:
+        found = _imported(key, code)
+        actual = _digest(found)
+        if digest not in ("", actual):
+            msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed since"
+            raise CoflashError(msg)
+        digest = actual
+    own = getattr(found, "__coflash_key__", None)
+    if own is None or _family(own) is not _family(key):
+        msg = f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one"
+        raise CoflashError(msg)
+    return found, digest
+
+
+def loaded(path: Path, name: str | None = None) -> type:
+    """Load the policy of that name from a file, or the one policy that it defines.
+
+    Raises:
+        CoflashError: The file cannot be loaded, or does not define the policy.
+    """
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        msg = f"{path}: a file of Python is allowed"
+        raise CoflashError(msg)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module  # where pickle and inspect look for it
+    _executed(str(path), lambda: spec.loader.exec_module(module))  # type: ignore[union-attr]
+    own = {key: value for key, value in vars(module).items() if is_policy(value) and value.__module__ == path.stem}
+    if name in own:
+        return own[name]
+    if name is not None or len(own) != 1:
+        found = ", ".join(own) or "none"
+        msg = f"{path}: the policies in it are: {found}; one class with @coflash.policy is allowed"
+        raise CoflashError(msg)
+    return next(iter(own.values()))
+
+
+def source_file(cls: type) -> str:
+    """Return the file that defines a class.
+
+    Raises:
+        CoflashError: It is defined in no file.
+    """
+    file = inspect.getsourcefile(cls)
+    if file is None or not Path(file).is_file():
+        msg = f"{cls.__qualname__}: it is defined in no file; a process of its own needs one"
+        raise CoflashError(msg)
+    return file
+
+
+def place(raised: TracebackType | None) -> str:
+    """Return where an exception was raised, for a message."""
+    frames = traceback.extract_tb(raised)
+    return f" ({Path(frames[-1].filename).name}, line {frames[-1].lineno})" if frames else ""
+
+
+def _family(key: str) -> _Family:
+    for family in _FAMILIES:
+        if key in family.keys:
+            return family
+    msg = f'policy: "{key}" was given{hint(key, _KEYS)}'
+    raise CoflashError(msg)
+
+
+def _imported(key: str, code: str) -> type:
+    name, colon, path = code.partition(":")
+    if not (name and colon and path):
+        given = f'"{code}" was given' if code else "it must be given"
+        msg = f"{key}.code: {given}; module:Class is allowed"
+        raise CoflashError(msg)
+    here = str(Path.cwd())
+    sys.path.append(here)
+    try:
+        found: Any = sys.modules.get(name) or _executed(f"{key}.code: {code}", lambda: importlib.import_module(name))
+    finally:
+        sys.path.remove(here)
+    for part in path.split("."):
+        names = [name for name, value in vars(found).items() if isinstance(value, type)]
+        if not hasattr(found, part):
+            msg = f'{key}.code: {name} has no class "{part}"{hint(part, names)}'
+            raise CoflashError(msg)
+        found = getattr(found, part)
+    return found
+
+
+def _executed(what: str, work: Callable[[], Any]) -> Any:
+    try:
+        return work()
+    except Exception as error:
+        msg = f"{what}: {type(error).__name__}: {error}{place(error.__traceback__)}"
+        raise CoflashError(msg) from error
+
+
+def _digest(cls: type) -> str:
+    """Return a digest of the source of a class, and of all that it names in its own module."""
+    module = sys.modules.get(cls.__module__)
+    parts: dict[str, str] = {}
+    try:
+        _collect(cls, module, parts)
+    except (OSError, TypeError) as error:
+        msg = f"{cls.__module__}:{cls.__qualname__}: its source is not to be found; define it in a file or a notebook"
+        raise CoflashError(msg) from error
+    text = "\0".join(f"{name}\0{source}" for name, source in sorted(parts.items()))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _collect(value: Any, module: ModuleType | None, parts: dict[str, str]) -> None:
+    name = value.__qualname__
+    if name in parts:
+        return
+    parts[name] = inspect.getsource(value)
+    for other in _named(value):
+        known = vars(module).get(other) if module else None
+        if isinstance(known, type | FunctionType) and known.__module__ == value.__module__:
+            _collect(known, module, parts)
+        elif isinstance(known, int | float | str | bytes | tuple | frozenset):
+            parts[other] = repr(known)
+
+
+def _named(value: Any) -> Iterator[str]:
+    """Yield the names that the code of a function, or of a class and its bases, looks up in its module."""
+    if isinstance(value, type):
+        yield from (base.__qualname__ for base in value.__bases__)
+        for member in vars(value).values():
+            inner = inspect.unwrap(getattr(member, "__func__", getattr(member, "fget", member)) or member)
+            if isinstance(inner, type | FunctionType):
+                yield from _named(inner)
+    else:
+        yield from _names(value.__code__)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)

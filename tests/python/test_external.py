@@ -1,0 +1,288 @@
+"""Policies of one's own: the same result as the built-in ones, and one clear error for what they do wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coflash
+from coflash import CoflashError, external
+from policies_of_ones_own import CostBenefit, Fifo, FifoOfPages, Greedy, Lru
+from sweeps import SMALL
+
+BUSY = SMALL.with_(
+    {
+        "precondition.random_passes": 0.5,
+        "workload.synthetic.generator.name": "hot-cold",
+        "workload.synthetic.requests": 20_000,
+        "workload.synthetic.read_share": "30%",
+        "cache.size": "5%",
+    }
+)
+
+
+def metrics(scenario: coflash.Scenario, **options: Any) -> Any:
+    return coflash.run(scenario, **options).document["metrics"]
+
+
+@pytest.mark.parametrize(
+    ("key", "own", "built_in"),
+    [
+        ("gc.victim", Greedy, "greedy"),
+        ("gc.victim", Fifo, "fifo"),
+        ("gc.victim", CostBenefit, "cost-benefit"),
+        ("gc.victim", {"name": "score", "score": "-u"}, "greedy"),
+        (
+            "gc.victim",
+            {"name": "score", "score": "(age + 1) * freed / cost", "tie": "first-sealed"},
+            "cost-benefit",
+        ),
+        ("cache.policy", Lru, "lru"),
+        ("cache.policy", FifoOfPages, "fifo"),
+    ],
+)
+@pytest.mark.parametrize("cooperation", ["none", "cdm", "cdm-hgc"])
+def test_the_same_policy_gives_the_same_result(key: str, own: Any, built_in: str, cooperation: str) -> None:
+    scenario = BUSY.with_(cooperation=cooperation)
+    expected = metrics(scenario.with_({key: built_in}))
+    assert expected["gc_copies_pages"] > 0
+    assert metrics(scenario.with_({key: own})) == expected
+    other = {"greedy": "fifo", "fifo": "clock" if key == "cache.policy" else "greedy"}.get(built_in, "fifo")
+    assert metrics(scenario.with_({key: other})) != expected, "the scenario tells policies apart"
+
+
+def test_a_result_says_which_code_ran() -> None:
+    scenario = BUSY.with_(gc__victim=Greedy)
+    victim = coflash.run(scenario).document["scenario"]["gc"]["victim"]
+    assert victim == {"name": "external", "code": "policies_of_ones_own:Greedy", "digest": victim["digest"]}
+    by_name = BUSY.with_({"gc.victim.name": "external", "gc.victim.code": "policies_of_ones_own:Greedy"})
+    assert by_name.hash != scenario.hash
+    assert by_name.with_digests() == scenario == coflash.Scenario.from_toml(scenario.to_toml())
+    assert coflash.run(by_name).document["scenario_hash"] == scenario.hash
+    assert len({BUSY.with_(gc__victim=policy).hash for policy in (Greedy, Fifo, CostBenefit)}) == 3
+
+
+def test_parameters_are_keyword_arguments() -> None:
+    scenario = BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.offset": 1})
+    assert metrics(scenario) == metrics(BUSY.with_(gc__victim="cost-benefit"))
+    with pytest.raises(CoflashError, match=r"CostBenefit.__init__ raised TypeError: .*unexpected keyword argument 'of'"):
+        coflash.run(BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.of": 1}))
+
+
+def test_a_digest_is_of_all_that_the_class_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = """
+import coflash
+
+WEIGHT = 1
+def helper(candidates):
+    return (candidates.cost * WEIGHT).argmin()
+
+@coflash.policy("gc.victim")
+class Mine:
+    def pick(self, candidates):
+        return helper(candidates)
+"""
+    monkeypatch.chdir(tmp_path)
+
+    def digest(name: str, text: str) -> str:
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        return external.find("gc.victim", f"{name}:Mine", "")[1]
+
+    changes = [text, text.replace("WEIGHT = 1", "WEIGHT = 2"), text.replace("argmin", "argmax"), text + "\nother = 3\n"]
+    digests = [digest(f"mine{number}", text) for number, text in enumerate(changes)]
+    assert len(set(digests)) == 3
+    assert digests[0] == digests[3]
+    scenario = BUSY.with_({"gc.victim.name": "external", "gc.victim.code": "mine0:Mine", "gc.victim.digest": "0" * 16})
+    with pytest.raises(CoflashError, match=rf"{'0' * 16} was given; the source of mine0:Mine has {digests[0]}"):
+        coflash.run(scenario)
+
+
+def test_a_sweep_takes_classes_and_goes_on_after_a_failure(tmp_path: Path) -> None:
+    choices = [Greedy, Raising, "greedy", {"name": "score", "score": "-u"}]
+    swept = coflash.sweep(BUSY, {"gc.victim": choices}, out=tmp_path, seeds=2, workers=2)
+    assert len(swept.results) == 6
+    assert {failure.error for failure in swept.failures} == {RAISED}
+    waf = [estimate.mean for estimate in swept.estimates("waf_host")]
+    assert waf[0] == waf[2] == waf[3]
+    assert coflash.sweep(BUSY, {"gc.victim": choices}, out=tmp_path, seeds=2, workers=2).from_before == 6
+
+
+def test_tune_takes_parameters_of_a_class(tmp_path: Path) -> None:
+    scenario = BUSY.with_(gc__victim=CostBenefit)
+    over = {"gc.victim.parameters.offset": "0..3"}
+    tuned = coflash.tune(scenario, over, minimise="waf_host", trials=4, out=tmp_path, workers=1)
+    assert len(tuned.trials) == 4
+
+
+def test_a_warm_device_is_shared_with_the_state_of_its_policies(tmp_path: Path) -> None:
+    scenario = BUSY.with_(gc__victim=Counting)
+    device = coflash.warm(scenario)
+    runs = [metrics(scenario, warm=device) for _ in range(2)]
+    assert runs[0] == runs[1] == metrics(scenario)
+    assert runs[0] != metrics(BUSY.with_(gc__victim="greedy"))
+    with pytest.raises(CoflashError, match="cannot be kept in a file"):
+        device.save(tmp_path / "device")
+    assert not (tmp_path / "device").exists()
+
+
+@coflash.policy("gc.victim")
+class Counting:
+    """Every third pick is another."""
+
+    def __init__(self) -> None:
+        self.picks = 0
+
+    def pick(self, candidates: coflash.Candidates) -> int:
+        self.picks += 1
+        return np.argpartition(candidates.cost, 1)[1] if self.picks % 3 == 0 else candidates.cost.argmin()
+
+
+@coflash.policy("gc.victim")
+class Raising:
+    def pick(self, candidates: coflash.Candidates) -> int:
+        raise ValueError("no idea")
+
+
+RAISED = "gc.victim: test_external:Raising.pick raised ValueError: no idea (test_external.py, line {})".format(
+    Raising.pick.__code__.co_firstlineno + 1
+)
+
+
+@coflash.policy("gc.victim")
+class Picking:
+    """Picks what it is told to."""
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+
+    def pick(self, candidates: coflash.Candidates) -> Any:
+        match self.what:
+            case "write":
+                candidates.cost[0] = 0.0
+            case "unlock":
+                candidates.cost.flags.writeable = True
+            case "fullest":
+                return candidates.cost.argmax()
+            case "interrupt":
+                raise KeyboardInterrupt
+        return self.what
+
+
+@pytest.mark.parametrize(
+    ("what", "problem"),
+    [
+        (-1, r"pick: -1 was returned; a place from 0 to \d+ is allowed"),
+        (10**6, r"pick: 1000000 was picked; a place from 0 to \d+ is allowed"),
+        (0.5, r"pick raised TypeError: .*float.*"),
+        ("write", r"pick raised ValueError: assignment destination is read-only"),
+        ("unlock", r"pick raised ValueError: cannot set WRITEABLE flag"),
+        ("fullest", r"pick: \d+ picks in a row were blocks without an invalid page"),
+    ],
+)
+def test_a_pick_that_cannot_be_used_ends_the_run(what: Any, problem: str) -> None:
+    scenario = BUSY.with_(gc__victim=Picking).with_({"gc.victim.parameters.what": what})
+    with pytest.raises(CoflashError, match=f"^gc.victim: test_external:Picking.{problem}"):
+        coflash.run(scenario)
+    assert metrics(BUSY), "the next run on this thread is not concerned"
+
+
+def test_an_exception_is_the_cause_of_the_error() -> None:
+    with pytest.raises(CoflashError) as raised:
+        coflash.run(BUSY.with_(gc__victim=Raising))
+    assert str(raised.value) == RAISED
+    assert isinstance(raised.value.__cause__, ValueError)
+    scenario = BUSY.with_(gc__victim=Picking).with_({"gc.victim.parameters.what": "interrupt"})
+    with pytest.raises(KeyboardInterrupt):
+        coflash.run(scenario)
+
+
+@coflash.policy("cache.policy")
+class Evicting(Lru):
+    """Does something wrong after a while."""
+
+    def __init__(self, pages: int, what: str) -> None:
+        super().__init__(pages)
+        self.what, self.left = what, 100
+
+    def evict(self) -> Any:
+        self.left -= 1
+        if self.left > 0:
+            return super().evict()
+        return {"none": None, "absent": 2**31, "raise": None}[self.what] if self.what != "raise" else self.nothing  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("what", "problem"),
+    [
+        ("none", "evict raised TypeError"),
+        ("absent", "evict: page 2147483648 was given; it is not in the cache"),
+        ("raise", "evict raised AttributeError"),
+    ],
+)
+def test_an_eviction_that_cannot_be_used_ends_the_run(what: str, problem: str) -> None:
+    scenario = BUSY.with_(cache__policy=Evicting).with_({"cache.policy.parameters.what": what})
+    with pytest.raises(CoflashError, match=f"^cache.policy: test_external:Evicting.{problem}"):
+        coflash.run(scenario)
+
+
+def test_what_is_kept_of_a_pick_stays_as_it_was() -> None:
+    Keeping.kept.clear()
+    coflash.run(BUSY.with_(gc__victim=Keeping))
+    assert len(Keeping.kept) > 10
+    for array, copy in Keeping.kept:
+        assert np.array_equal(array, copy)
+
+
+@coflash.policy("gc.victim")
+class Keeping:
+    kept: list[tuple[Any, Any]] = []  # noqa: RUF012 - of all instances
+
+    def pick(self, candidates: coflash.Candidates) -> int:
+        for array in (candidates.blocks, candidates.valid, candidates.cost, candidates.age, candidates.erases):
+            assert len(array) == len(candidates)
+            self.kept.append((array, array.copy()))
+        assert candidates.valid.max() <= candidates.pages_per_block
+        assert candidates.age.max() <= candidates.now
+        return candidates.cost.argmin()
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"gc.victim": {"name": "score", "score": "1 - ag"}}, r'gc.victim.*score.*"ag" is no feature; did you mean "age"'),
+        ({"gc.victim": "external"}, "gc.victim.code: it must be given"),
+        ({"gc.victim": {"name": "external", "code": "x"}}, "gc.victim.code: .*module:Class is allowed"),
+        ({"gc.victim": {"name": "external", "code": "nowhere:X"}}, "nowhere:X: ModuleNotFoundError: No module"),
+        (
+            {"gc.victim": {"name": "external", "code": "policies_of_ones_own:Gredy"}},
+            'has no class "Gredy"; did you mean "Greedy"',
+        ),
+        (
+            {"gc.victim": {"name": "external", "code": "policies_of_ones_own:Lru"}},
+            "gc.victim: policies_of_ones_own:Lru is no policy for it",
+        ),
+        ({"cache.policy": Lru, "cooperation": "cdm-consistent"}, "cache.policy: .*with cdm-consistent"),
+    ],
+)
+def test_a_policy_that_is_not_there_is_named(changes: dict[str, Any], problem: str) -> None:
+    with pytest.raises(CoflashError, match=problem):
+        coflash.run(BUSY.with_(changes))
+
+
+def test_a_class_without_a_hook_is_refused() -> None:
+    with pytest.raises(CoflashError, match="cache.policy: .*Half has no method remove; it needs insert, remove, evict"):
+
+        @coflash.policy("cache.policy")
+        class Half:
+            def insert(self, page: int, dirty: bool) -> None: ...
+
+    with pytest.raises(CoflashError, match='"gc.victm" was given; did you mean "gc.victim"'):
+        coflash.policy("gc.victm")
+
+
+def test_a_scenario_with_a_policy_is_described() -> None:
+    assert json.dumps(BUSY.with_(gc__victim=Greedy).check())
