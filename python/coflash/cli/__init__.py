@@ -10,6 +10,7 @@ import typer
 
 from coflash._core import CoflashError, __version__
 from coflash.cli import (
+    compare,
     complete,
     demo,
     device,
@@ -55,6 +56,7 @@ app.command("explore")(device.explore)
 app.add_typer(device.app, name="device")
 app.command("sweep")(sweep.sweep)
 app.command("tune")(tune.tune)
+app.command("compare")(compare.compare)
 app.add_typer(results.app, name="results")
 
 

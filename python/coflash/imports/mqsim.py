@@ -139,12 +139,16 @@ def _workload(
     traces: list[str] = []
     tenants: list[dict[str, Any]] = []
     depth = 0
-    for place, flow in enumerate(scenarios[int(number) - 1]):
+    flows = list(scenarios[int(number) - 1])
+    for place, flow in enumerate(flows):
         given = Parameters(f"{file}: flow {place}", _leaves(flow))
         if flow.tag == "IO_Flow_Parameter_Set_Trace_Based":
             traces.append(given.text("File_Path"))
         else:
-            tenants.append({"name": f"flow-{place}", "synthetic": _flow(given)})
+            # Flows have equal parts of the device, and use their working set of it.
+            used = given.number("Working_Set_Percentage", 100, least=1) / 100 / len(flows)
+            tenant = {"name": f"flow-{place}", "offset": percent(place / len(flows)), "space": percent(used)}
+            tenants.append(tenant | {"synthetic": _flow(given)})
             if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "QUEUE_DEPTH":
                 depth += given.whole("Average_No_of_Reqs_in_Queue")
         missing.update({f"flow {place}: {name}": value for name, value in given.not_asked().items()})

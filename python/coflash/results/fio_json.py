@@ -9,9 +9,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from coflash._core import CoflashError
+from coflash.measures.measure import Unit
 from coflash.results.result import Result
 
 Bins = dict[int, int]
@@ -197,3 +198,54 @@ def read_fio_json(file: str | Path) -> dict[str, Any]:
         raise CoflashError(msg)
     found: dict[str, Any] = document
     return found
+
+
+class Row(NamedTuple):
+    """A measure of a job in two results; None where one does not have it."""
+
+    job: str
+    label: str
+    unit: Unit
+    first: float | None
+    second: float | None
+
+
+_MEASURES: tuple[tuple[str, Unit, Sequence[str]], ...] = (
+    ("bytes a second", "bytes", ("bw_bytes",)),
+    ("requests a second", "per_second", ("iops",)),
+    ("response time, mean", "ns", ("clat_ns", "mean")),
+    ("response time, 50 %", "ns", ("clat_ns", "percentile", "50.000000")),
+    ("response time, 99 %", "ns", ("clat_ns", "percentile", "99.000000")),
+    ("response time, 99.9 %", "ns", ("clat_ns", "percentile", "99.900000")),
+)
+
+
+def beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the measures of the jobs that two documents of fio's form share, by name.
+
+    Raises:
+        CoflashError: They share no job with requests.
+    """
+    found = False
+    others = {job["jobname"]: job for job in reversed(second["jobs"])}
+    for job in first["jobs"]:
+        other = others.get(job["jobname"])
+        for operation in _OPERATIONS if other else ():
+            if not (_at(job, (operation, "total_ios")) and _at(other, (operation, "total_ios"))):
+                continue
+            for label, unit, path in _MEASURES:
+                values = [_at(document, (operation, *path)) for document in (job, other)]
+                if values != [None, None]:
+                    found = True
+                    yield Row(job["jobname"], f"{operation}: {label}", unit, *values)
+    if not found:
+        names = [", ".join(dict.fromkeys(str(job["jobname"]) for job in side["jobs"])) for side in (first, second)]
+        msg = f"no job of both has requests of the same kind: one has {names[0]}, the other {names[1]}"
+        raise CoflashError(msg)
+
+
+def _at(document: Any, path: Sequence[str]) -> float | None:
+    """Return the number at a path, if there is one."""
+    for key in path:
+        document = document.get(key) if isinstance(document, dict) else None
+    return float(document) if isinstance(document, int | float) else None
