@@ -3,6 +3,7 @@
 use crate::Measured;
 use coflash_base::Seed;
 use coflash_trace::like::{FitOptions, fit_source};
+use coflash_workload::fio::{JobFile, JobRequests};
 use coflash_workload::presets::PresetConfig;
 use coflash_workload::synthetic::{ArrivalConfig, GeneratorConfig, SizeConfig, SyntheticConfig};
 use coflash_workload::{Part, Source};
@@ -50,9 +51,20 @@ pub(crate) fn tenants() -> Measured {
     measure(&Part { tenants: vec![arrival_part("poisson"); 8], ..Part::default() })
 }
 
+/// A job of fio.
+pub(crate) fn job(options: &str) -> Measured {
+    let text = format!("[job]\nnumber_ios={REQUESTS}\n{options}\n");
+    let file = JobFile::read("job.fio", &mut |_| Ok(text.clone())).expect("it is allowed");
+    drain(JobRequests::new(&file.jobs[0], SPACE_BYTES, Seed(1)).expect("it is allowed"))
+}
+
 fn measure(part: &Part) -> Measured {
     let part = Part { requests_max: Some(REQUESTS), ..part.clone() };
-    let mut source = part.open(SPACE_BYTES, Seed(1)).expect("it is allowed");
+    drain(part.open(SPACE_BYTES, Seed(1)).expect("it is allowed"))
+}
+
+/// Take all requests of a source.
+fn drain(mut source: impl Source) -> Measured {
     let (mut batch, mut requests) = (Vec::new(), 0);
     let start = Instant::now();
     loop {

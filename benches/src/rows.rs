@@ -24,9 +24,19 @@ pub(crate) fn row(name: impl Into<String>, run: impl Fn() -> Measured + 'static)
     Row { name: name.into(), run: Box::new(run) }
 }
 
+/// Jobs of fio, by the options that take their time.
+const FIO_JOBS: &[&str] = &[
+    "rw=write",
+    "rw=randwrite",
+    "rw=randwrite\nnorandommap",
+    "rw=randrw\nnorandommap\nbssplit=4k/60:16k/40",
+    "rw=randwrite\nrandom_distribution=zoned:60/10:40/90",
+    "rw=randwrite\nrandom_distribution=zipf:1.2",
+];
+
 /// A row for each member of a family.
 fn family(of: &str, names: &[&'static str], run: fn(&str) -> Measured) -> Vec<Row> {
-    names.iter().map(|&name| row(format!("{of} {name}"), move || run(name))).collect()
+    names.iter().map(|&name| row(format!("{of} {}", name.replace('\n', " ")), move || run(name))).collect()
 }
 
 const TRACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../examples/traces/pgbench-oltp-400k.iolog.zst");
@@ -70,6 +80,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.extend(family("size", SizeConfig::NAMES, generating::size));
     rows.extend(family("arrival", ArrivalConfig::NAMES, generating::arrival));
     rows.extend(family("preset", PresetConfig::NAMES, generating::preset));
+    rows.extend(family("fio", FIO_JOBS, generating::job));
     rows.push(row("8 phases", generating::phases));
     rows.push(row("8 tenants", generating::tenants));
     rows.push(row("like", generating::like));

@@ -105,7 +105,7 @@ impl Scenario {
             }
         }
         let given = workload.given();
-        if workload.trace.is_empty() && given.len() > 1 {
+        if workload.trace.is_empty() && workload.fio.is_none() && given.len() > 1 {
             let problem = format!("{} were given; one of them is allowed", given.join(" and "));
             return Err(Misfit::new("workload", problem));
         }

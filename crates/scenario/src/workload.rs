@@ -40,7 +40,7 @@ pub struct WorkloadConfig {
     pub phases: Vec<Part>,
     /// Workloads side by side in the address space, at the same time.
     pub tenants: Vec<Part>,
-    /// A job file of fio: its jobs, with their queue depths, rates and phases.
+    /// A job file of fio: its jobs, with their queue depths, rates and phases, in place of any other workload but a trace.
     pub fio: Option<String>,
     /// The generator of the reference simulator (DiskSim), draw for draw.
     pub disksim: Option<DiskSimConfig>,
@@ -65,19 +65,18 @@ impl WorkloadConfig {
     /// Whether no workload is given, so that the default applies.
     #[must_use]
     pub fn is_default(&self) -> bool {
-        self.trace.is_empty() && self.given().is_empty()
+        self.trace.is_empty() && self.fio.is_none() && self.given().is_empty()
     }
 
     /// Whether the workload is generated and all its requests arrive at once, so that it has no times of its own.
     pub(crate) fn arrives_at_once(&self) -> bool {
         // The jobs of a job file wait for answers.
-        self.trace.is_empty()
-            && self.like.is_empty()
+        self.trace.is_empty() && (self.fio.is_some() || self.like.is_empty()
             && self.disksim.is_none()
-            && self.generated().arrives_at_once()
+            && self.generated().arrives_at_once())
     }
 
-    /// The keys of the given workloads, traces excluded.
+    /// The keys of the given workloads, without a trace and a job file, which stand for any other.
     pub(crate) fn given(&self) -> Vec<&'static str> {
         let all = [
             ("like", !self.like.is_empty()),
@@ -85,7 +84,6 @@ impl WorkloadConfig {
             ("preset", self.preset.is_some()),
             ("phases", !self.phases.is_empty()),
             ("tenants", !self.tenants.is_empty()),
-            ("fio", self.fio.is_some()),
             ("disksim", self.disksim.is_some()),
         ];
         all.into_iter().filter(|&(_, given)| given).map(|(key, _)| key).collect()

@@ -11,6 +11,7 @@ import typer
 from coflash._core import CoflashError, __version__
 from coflash.cli import (
     calibrate,
+    compare,
     complete,
     demo,
     device,
@@ -60,6 +61,7 @@ app.add_typer(device.app, name="device")
 app.command("sweep")(sweep.sweep)
 app.command("tune")(tune.tune)
 app.command("calibrate")(calibrate.calibrate)
+app.command("compare")(compare.compare)
 app.add_typer(results.app, name="results")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal, cast
 
 import typer
 
@@ -25,6 +26,7 @@ from coflash.cli.live_display import displayed
 from coflash.cli.summary import run_table
 from coflash.cli.trace_options import AS_RECOGNISED, TraceOptions, with_trace_options
 from coflash.files import atomic_write, remote
+from coflash.results.fio_json import fio_text
 from coflash.results.result import FILES
 from coflash.runs.progress import shown
 from coflash.runs.run import run as simulate
@@ -41,6 +43,10 @@ def run(
             help="Replay this trace, a path or a URL; - is the standard input. Repeat it for a trace of several files.",
         ),
     ] = None,
+    fio: Annotated[
+        Path | None,
+        typer.Option("--fio", metavar="FILE", help="Run the jobs of this job file of fio (workload.fio)."),
+    ] = None,
     options: TraceOptions = AS_RECOGNISED,
     assignments: Assignments = None,
     out: Annotated[
@@ -53,14 +59,26 @@ def run(
     ] = None,
     json: JsonFile = None,
     quiet: Quiet = False,
+    output_format: Annotated[
+        Literal["coflash", "fio-json", "fio-json+"],
+        typer.Option("--output-format", help="The form of --json: coflash's, or fio's, which goes to - by default."),
+    ] = "coflash",
     live: Annotated[bool, typer.Option("--live", help="Show the measures during the run.")] = False,
 ) -> None:
     """Simulate a scenario and show its measures."""
+    if options.format in ("fio-json", "fio-json+"):  # no trace has such a format
+        output_format = cast(Literal["fio-json", "fio-json+"], options.format)
+        options = replace(options, format=None)
     chosen = scenario_with(scenario, assignments)
     chosen = chosen.set([(f"workload.trace_options.{key}", value) for key, value in options.settings().items()])
+    if fio is not None:
+        check_effect({"--trace": trace}, "beside --fio, whose jobs make the requests")
+        chosen = chosen.with_(workload__fio=str(fio))
     workload = chosen.to_dict()["workload"]
     if not (trace or workload["trace"] or workload["like"]):
         check_effect(options.given(), "without a trace; --trace names one")
+    if output_format != "coflash" and json is None:
+        json = STANDARD_OUTPUT
     check_json(json)
     if out is not None and remote.is_url(out):
         remote.Tree(out).check()
@@ -76,7 +94,7 @@ def run(
             result = simulate(chosen, trace or (), report, warm=warm)
     if out is not None:
         result.save(out)
-    write_json(json, result.to_json())
+    write_json(json, result.to_json() if output_format == "coflash" else fio_text(result, bins=output_format == "fio-json+"))
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(result.notes)

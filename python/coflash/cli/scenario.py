@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json as json_text
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from coflash.cli.console import Assignments, ScenarioName, output, plain_table, scenario_with, show_json
+from coflash.files import atomic_write
+from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
 
 app = typer.Typer(help="Built-in scenarios, and checks of your own.", no_args_is_help=True)
@@ -45,6 +48,34 @@ def check(scenario: ScenarioName, assignments: Assignments = None) -> None:
     for remark in chosen.check():
         typer.echo(f"note: {remark}")
     typer.echo(f"{chosen.name}: ok, {chosen.hash}")
+
+
+@app.command("import")
+def import_(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="MQSim's XML files, NVMeVirt's ssd_config.h, a script that starts FEMU."),
+    ],
+    profile: Annotated[
+        str | None,
+        typer.Option("--profile", metavar="NAME", help="NVMeVirt's drive; the number of a scenario of MQSim's workloads."),
+    ] = None,
+    output_file: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the scenario to this file.")
+    ] = None,
+) -> None:
+    """Make a scenario of the configuration of another simulator, and list what has no counterpart."""
+    found = imported(files, profile)
+    found.scenario.check()  # before anything is written
+    if output_file is None:
+        typer.echo(found.to_toml(), nl=False)
+        return
+    atomic_write.write_file(output_file, found.to_toml())
+    for remark in found.remarks:
+        typer.echo(f"note: {remark}")
+    for name, value in found.missing.items():
+        typer.echo(f"no counterpart: {name} = {value}")
+    typer.echo(output_file)
 
 
 @app.command()

@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal
 
 from coflash._core import CoflashError
 from coflash.files import remote
@@ -72,6 +72,24 @@ class Input:
                 file.write(content)
 
 
+def own_key(workload: Mapping[str, Any]) -> Literal["fio", "like"] | None:
+    """The key of the files that a workload reads where no trace is replayed; None if there are none."""
+    return "fio" if workload.get("fio") else "like" if workload.get("like") else None
+
+
+def own_files(workload: Mapping[str, Any]) -> list[str]:
+    """These files."""
+    key = own_key(workload)
+    return [] if key is None else [workload[key]] if key == "fio" else workload[key]
+
+
+def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
+    """The same scenario with other names of these files."""
+    if own_key(scenario.to_dict()["workload"]) == "fio":
+        return scenario.with_(workload__fio=files[0])
+    return scenario.with_(workload__like=files)
+
+
 def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
     """The trace, or else what the scenario reads, with the digests by which runs are told apart.
 
@@ -79,7 +97,7 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
         CoflashError: One cannot be read.
     """
     workload = scenario.to_dict()["workload"]
-    files = paths(trace) or workload["trace"] or workload.get("like", [])
+    files = paths(trace) or workload["trace"] or own_files(workload)
     if "-" in files:
         msg = "standard input: it is there only once, and many runs cannot read it: give a file"
         raise CoflashError(msg)

@@ -10,7 +10,7 @@ from typing import Literal
 from coflash import _core
 from coflash.measures.record import SoFar
 from coflash.results.result import Result
-from coflash.runs.inputs import credited, fetched
+from coflash.runs.inputs import credited, fetched, own_files, reading
 from coflash.runs.warm import Warm
 from coflash.scenario import Scenario, ScenarioLike
 from coflash.trace import Paths, Progress, arrow, info, paths
@@ -43,21 +43,21 @@ def run(
     scenario = Scenario.of(scenario)
     workload = scenario.to_dict()["workload"]
     sources = paths(trace) or workload["trace"]
-    is_like = not sources
-    sources = sources or workload.get("like", [])
+    is_own = not sources
+    sources = sources or own_files(workload)
     local = [fetched(source) for source in sources]
     if warm is not None and not isinstance(warm, Warm):
         warm = Warm.load(warm)
     device = warm.core if warm else None
     tell = None if measured is None else lambda fields: measured(SoFar(fields))
     with arrow.converted(local) as files, ExitStack() as stack:
-        if is_like and files != sources:
-            scenario = scenario.with_(workload__like=files)
+        if is_own and files != sources:
+            scenario = reading(scenario, files)
         if progress is True:
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        core = _core.run(scenario.core, [] if is_like else files, progress or None, tell, device)
+        core = _core.run(scenario.core, [] if is_own else files, progress or None, tell, device)
     return credited(Result.from_core(core), files, local, sources)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from coflash._core import CoflashError, __version__
 from coflash.quantity import number_in
 from coflash.results.result import Result
-from coflash.runs.inputs import Input, credited
+from coflash.runs.inputs import Input, credited, own_files, own_key, reading
 from coflash.runs.run import run
 from coflash.scenario import Scenario, as_text, flat
 from coflash.sweep.design import POINTS_MAX, Assignment
@@ -182,8 +182,8 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
             if job.sharing is not None:
                 lent = stack.enter_context(devices.lent(job.scenario, job.sharing, progress))
             warm = lent.warm if lent else None
-            if job.scenario.to_dict()["workload"].get("like"):
-                result = run(job.scenario.with_(workload__like=local), (), progress or False, None, warm)
+            if own_key(job.scenario.to_dict()["workload"]):
+                result = run(reading(job.scenario, local), (), progress or False, None, warm)
             else:
                 result = run(job.scenario, local, progress or False, None, warm)
     except BaseException as error:
@@ -204,8 +204,9 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
 
 def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     workload = scenario.to_dict()["workload"]
-    # Files are identified by their content, not their place. With a trace to replay, `workload.like` is unused.
-    is_like = bool(inputs) and [file.source for file in inputs] == workload.get("like")
-    bare = scenario.with_(workload__trace=[], workload__like=["input"] * len(inputs) if is_like else [])
+    # Files are identified by their content, not their place. With a trace to replay, those of the scenario are unused.
+    names = ["input"] * len(inputs)
+    is_own = bool(inputs) and [file.source for file in inputs] == own_files(workload)
+    bare = reading(scenario.with_(workload__trace=[]), names) if is_own else scenario.with_(workload__trace=[], workload__like=[])
     content = [bare.hash, *(file.sha256 for file in inputs), __version__]
     return Job(hashlib.sha256("\n".join(content).encode()).hexdigest()[:16], label, bare, inputs)

@@ -4,6 +4,7 @@ mod device;
 mod gc_modes;
 mod host;
 mod hybrid;
+mod jobs;
 mod load;
 mod shadow;
 mod spare;

@@ -2,7 +2,7 @@
 
 use super::value::Amount;
 use crate::synthetic::draw::exponential;
-use coflash_base::{Duration, Op, RandomStream};
+use coflash_base::{Duration, Op, RandomStream, Time};
 
 /// The directions of a job, in fio's order.
 pub(super) const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -137,7 +137,8 @@ pub struct Pace {
 #[must_use]
 pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream) -> Duration {
     let mean_ns = bytes as f64 * 1e9 / rate_bytes_per_s as f64;
-    Duration { ns: (mean_ns * exponential(stream) + 0.5) as u64 }
+    // Capped, so that sums stay within the clock.
+    Duration { ns: ((mean_ns * exponential(stream) + 0.5) as u64).min(Time::LAST.ns) }
 }
 
 /// One job: a section of the job file, or one of its clones (`numjobs`).

@@ -40,6 +40,7 @@ mod text;
 mod value;
 
 pub use job::{Job, Pace, gap_of_rate};
+pub(crate) use place::Skewed;
 pub use requests::JobRequests;
 
 use crate::WorkloadError;

@@ -17,7 +17,7 @@ fn hashed(rank: u64) -> u64 {
 
 /// A skewed distribution over places: ranks drawn from `law`, hashed, and shifted.
 #[derive(Clone, Debug)]
-pub(super) struct Skewed {
+pub(crate) struct Skewed {
     law: Law,
     rand: Rand32,
     places: u64,
@@ -45,7 +45,7 @@ impl Skewed {
     }
 
     /// Zipf's law with exponent `theta`, which is not 1.
-    pub(super) fn zipf(theta: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
+    pub(crate) fn zipf(theta: f64, places: u64, center: Option<f64>, seed: u32) -> Self {
         let sum =
             (1..=places.min(ZIPF_SUM_MAX)).fold(0.0, |sum, rank| sum + libm::pow(1.0 / rank as f64, theta));
         let second = libm::pow(0.5, theta);
@@ -68,7 +68,7 @@ impl Skewed {
 
     /// Draw a place.
     #[inline]
-    pub(super) fn draw(&mut self) -> u64 {
+    pub(crate) fn draw(&mut self) -> u64 {
         let rank = match self.law {
             Law::Zipf { sum, second, alpha, eta } => {
                 let share = f64::from(self.rand.draw()) / MAX32;

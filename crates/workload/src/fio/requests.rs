@@ -219,6 +219,11 @@ impl JobRequests {
                     }
                 }
             }
+            _ if job.has_map && job.kind.random && blocks > MAP_BLOCKS_MAX => {
+                return refuse(format!(
+                    "bs: {blocks} blocks would have a map of visited blocks; at most {MAP_BLOCKS_MAX}, or norandommap is allowed"
+                ));
+            }
             _ => Places::Uniform((job.has_map && job.kind.random).then(|| VisitedMap::new(blocks))),
         };
         let mut zones = [const { Vec::new() }; 3];
@@ -539,7 +544,7 @@ impl JobRequests {
         }
         let left = (self.offset + self.room).checked_sub(offset).filter(|&left| left >= sizes.least)?;
         let rand = &mut self.draws.sizes[ddir];
-        loop {
+        for _ in 0..SIZE_DRAWS_MAX {
             let draw = rand.draw();
             let mut size = if sizes.split.is_empty() {
                 sizes.least + (sizes.most as f64 * (draw as f64 / (rand.max() as f64 + 1.0))) as u64
@@ -562,8 +567,15 @@ impl JobRequests {
                 return Some(size);
             }
         }
+        Some(sizes.least)
     }
 }
+
+/// fio draws a size until one fits, for ever if need be; here the least one is taken after as many draws.
+const SIZE_DRAWS_MAX: u32 = 100_000;
+
+/// The largest map of visited blocks: 1 GiB of memory.
+const MAP_BLOCKS_MAX: u64 = 1 << 33;
 
 /// A flush of the device.
 const FLUSH: Request = Request { arrival: Time::ZERO, offset: 0, length: 0, op: Op::Flush };

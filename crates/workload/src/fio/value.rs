@@ -127,13 +127,13 @@ pub(super) fn split<T>(
         let (first, percent) = pair.split_once('/').map_or((pair, ""), |(first, percent)| (first, percent));
         let percent = match percent.trim().trim_end_matches('%') {
             "" => None,
-            percent => Some(whole(percent, 0, 100)? as u32),
+            percent => Some(whole(percent, 1, 100)? as u32),
         };
         pairs.push((value(first.trim())?, percent));
     }
     let given: u32 = pairs.iter().filter_map(|(_, percent)| *percent).sum();
     let missing = pairs.iter().filter(|(_, percent)| percent.is_none()).count() as u32;
-    if given > 100 || (missing == 0 && given < 100) {
+    if given > 100 || (missing == 0 && given < 100) || given + missing > 100 {
         return Err(format!("\"{text}\" was given: its percentages sum to {given}; 100 is allowed"));
     }
     let rest = (100 - given).checked_div(missing).unwrap_or(0);

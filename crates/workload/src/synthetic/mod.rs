@@ -17,6 +17,7 @@
 
 pub mod arrival;
 pub(crate) mod draw;
+pub mod fio_zipf;
 pub mod hot_cold;
 pub mod jesd219;
 pub mod kv_cache;
@@ -146,6 +147,7 @@ family! { ($)
         "sequential" => Sequential(sequential::Sequential),
         "mixed" => Mixed(mixed::Mixed),
         "zipf" => Zipf(zipf::Zipf),
+        "fio-zipf" => FioZipf(fio_zipf::FioZipf),
         "hot-cold" => HotCold(hot_cold::HotCold),
         "runs" => Runs(runs::Runs),
         "lru-stack" => LruStack(lru_stack::LruStack),

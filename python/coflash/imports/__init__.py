@@ -1,0 +1,39 @@
+"""Scenarios from the configurations of other simulators: MQSim, NVMeVirt, FEMU.
+
+An importer takes what has a counterpart. What has none is listed with its value, never dropped in silence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from coflash._core import CoflashError
+from coflash.files import remote
+from coflash.imports import femu, mqsim, nvmevirt
+from coflash.imports.imported import Imported
+
+__all__ = ["Imported", "imported"]
+
+_SYSTEMS = (mqsim, nvmevirt, femu)
+
+
+def imported(files: list[Path], profile: str | None = None) -> Imported:
+    """Read the configuration of another simulator.
+
+    Args:
+        files: MQSim's ssdconfig.xml, its workload file, or both; NVMeVirt's ssd_config.h; a script that starts FEMU.
+        profile: Of NVMeVirt, the drive (`BASE_SSD`); of a workload file of MQSim, the number of the scenario, from 1.
+
+    Raises:
+        CoflashError: A file cannot be read, is of no known system, or holds a value that cannot be used.
+    """
+    texts = {}
+    for file in files:
+        with remote.named(str(file), "read"):
+            texts[file] = file.read_text(encoding="utf-8", errors="replace")
+    for system in _SYSTEMS:
+        if all(system.is_known(text) for text in texts.values()):
+            return system.read(texts, profile)
+    names = ", ".join(str(file) for file in files)
+    msg = f"{names}: of no known system; MQSim's XML, NVMeVirt's ssd_config.h or a script that starts FEMU is allowed"
+    raise CoflashError(msg)

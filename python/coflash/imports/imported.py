@@ -1,0 +1,111 @@
+"""What was imported, and what was not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from coflash._core import CoflashError
+from coflash.scenario import Scenario, toml_value
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A scenario from the configuration of another simulator."""
+
+    system: str
+    """The name of the simulator."""
+    values: Mapping[str, Any]
+    """The keys that were set, by their dotted paths."""
+    remarks: tuple[str, ...]
+    """Where the two systems differ, in sentences."""
+    missing: Mapping[str, str]
+    """Parameters without a counterpart, with their values."""
+
+    @property
+    def scenario(self) -> Scenario:
+        """The scenario.
+
+        Raises:
+            CoflashError: A value is not allowed.
+        """
+        return Scenario.from_dict(self.values)
+
+    def to_toml(self) -> str:
+        """Return the scenario as TOML: the keys that were set, and above them what was not imported."""
+        remarks = [f"# {remark}" for remark in self.remarks]
+        missing = [f"# no counterpart: {name} = {value}" for name, value in self.missing.items()]
+        keys = [f"{key} = {toml_value(value)}" for key, value in self.values.items()]
+        return "\n".join([f"# Imported from a configuration of {self.system}.", *remarks, *missing, *keys]) + "\n"
+
+
+class Parameters:
+    """The parameters of a configuration; those that are never asked for have no counterpart."""
+
+    def __init__(self, place: str, values: Mapping[str, str]) -> None:
+        self._place = place
+        self._values = dict(values)
+        self._asked: set[str] = set()
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def text(self, name: str, default: str | None = None) -> str:
+        """Return the text of a parameter.
+
+        Raises:
+            CoflashError: It is not there, and there is no default.
+        """
+        self._asked.add(name)
+        found = self._values.get(name, default)
+        if found is None:
+            msg = f"{self._place}: {name}: is missing"
+            raise CoflashError(msg)
+        return found
+
+    def number(self, name: str, default: float | None = None, *, least: float = 0) -> float:
+        """Return a number, at least `least`.
+
+        Raises:
+            CoflashError: It is not there, no number, or less.
+        """
+        text = self.text(name, None if default is None else str(default))
+        try:
+            number = float(text)
+        except ValueError:
+            number = float("nan")
+        if not least <= number < 2**62:
+            msg = f"{self._place}: {name}: '{text}' was given; a number from {least:g} is allowed"
+            raise CoflashError(msg)
+        return number
+
+    def whole(self, name: str, default: int | None = None, *, least: int = 1) -> int:
+        """Return a whole number, at least `least`.
+
+        Raises:
+            CoflashError: It is not there, no whole number, or less.
+        """
+        number = self.number(name, default, least=least)
+        if number != int(number):
+            msg = f"{self._place}: {name}: '{number:g}' was given; a whole number is allowed"
+            raise CoflashError(msg)
+        return int(number)
+
+    def switch(self, name: str, *, default: bool = False) -> bool:
+        """Return whether a parameter is `true`."""
+        return self.text(name, str(default)).lower() == "true"
+
+    def not_asked(self) -> dict[str, str]:
+        """Return the parameters that nobody asked for."""
+        return {name: value for name, value in self._values.items() if name not in self._asked}
+
+
+def percent(share: float) -> str:
+    """Write a share, of 1, as a percentage."""
+    return f"{share * 100:.6g}%"
+
+
+def time_ns(nanoseconds: float) -> str:
+    """Write a time in whole nanoseconds."""
+    return f"{round(nanoseconds)}ns"

@@ -1,0 +1,192 @@
+"""MQSim's ssdconfig.xml and workload files.
+
+Source: MQSim (Tavakkol et al., FAST 2018), its parameter sets and the comments of its sources. A declaration of a document
+type is refused, so that no entity can be defined and expanded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from coflash._core import CoflashError
+from coflash.imports.imported import Imported, Parameters, percent, time_ns
+
+_DEVICE, _WORKLOAD = "Execution_Parameter_Set", "MQSim_IO_Scenarios"
+_SECTOR_BYTES = 512
+_VICTIMS = {"GREEDY": "greedy", "FIFO": "fifo", "RANDOM": "random", "RANDOM_P": "random", "RANDOM_PP": "random"}
+_PAGES = {"SLC": ("LSB",), "MLC": ("LSB", "MSB"), "TLC": ("LSB", "CSB", "MSB")}
+
+
+def is_known(text: str) -> bool:
+    """Whether a text is one of MQSim's files."""
+    return f"<{_DEVICE}" in text or f"<{_WORKLOAD}" in text
+
+
+def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
+    """Read a device, a workload, or both.
+
+    Raises:
+        CoflashError: A file is no XML of MQSim, or holds a value that cannot be used.
+    """
+    values: dict[str, Any] = {}
+    remarks: list[str] = []
+    missing: dict[str, str] = {}
+    for file, text in texts.items():
+        root = _root(file, text)
+        if root.tag == _DEVICE:
+            parameters = Parameters(str(file), _leaves(root))
+            values.update(_device(parameters, remarks))
+            missing.update(parameters.not_asked())
+        else:
+            values.update(_workload(file, root, profile or "1", remarks, missing))
+    values.setdefault("name", next(iter(texts)).stem)
+    return Imported("MQSim", values, tuple(remarks), missing)
+
+
+def _root(file: Path, text: str) -> ElementTree.Element:
+    if "<!" in text.replace("<!--", ""):
+        msg = f"{file}: a declaration '<!...' was given; in a configuration none is allowed, so that nothing expands"
+        raise CoflashError(msg)
+    try:
+        return ElementTree.fromstring(text)
+    except ElementTree.ParseError as error:
+        msg = f"{file}: is no XML: {error}"
+        raise CoflashError(msg) from error
+
+
+def _leaves(element: ElementTree.Element) -> dict[str, str]:
+    return {leaf.tag: (leaf.text or "").strip() for leaf in element.iter() if len(leaf) == 0}
+
+
+def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
+    blocks = given.whole("Block_No_Per_Plane")
+    kind = given.text("Flash_Technology", "SLC")
+    if kind not in _PAGES:
+        msg = f"Flash_Technology: '{kind}' was given; {', '.join(_PAGES)} is allowed"
+        raise CoflashError(msg)
+
+    def mean(operation: str) -> float:
+        times = [given.number(f"Page_{operation}_Latency_{page}") for page in _PAGES[kind]]
+        if len(set(times)) > 1:
+            remarks.append(f"Page_{operation}_Latency: the mean of all kinds of pages.")
+        return sum(times) / len(times)
+
+    wear = "static" if given.switch("Static_Wearleveling_Enabled") else "off"
+    if wear == "off" and given.switch("Dynamic_Wearleveling_Enabled"):
+        wear = "dynamic"
+    values: dict[str, Any] = {
+        "seed": given.whole("Seed", 0, least=0),
+        "flash.channels": given.whole("Flash_Channel_Count"),
+        "flash.chips_per_channel": given.whole("Chip_No_Per_Channel"),
+        "flash.dies_per_chip": given.whole("Die_No_Per_Chip"),
+        "flash.planes_per_die": given.whole("Plane_No_Per_Die"),
+        "flash.blocks_per_plane": blocks,
+        "flash.pages_per_block": given.whole("Page_No_Per_Block"),
+        "flash.page_size": f"{given.whole('Page_Capacity')}B",
+        "timing.page_read": time_ns(mean("Read")),
+        "timing.page_program": time_ns(mean("Program")),
+        "timing.block_erase": time_ns(given.number("Block_Erase_Latency")),
+        # Transfers a second and bytes a transfer.
+        "timing.sector_transfer": time_ns(
+            _SECTOR_BYTES * 1e3 / (given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1))
+        ),
+        "timing.channel": "shared",
+        "timing.copy_back": given.switch("Use_Copyback_for_GC"),
+        "timing.planes": "parallel",
+        "endurance.rated_cycles": given.whole("Block_PE_Cycles_Limit", 100_000),
+        "ftl.spare": {"share": percent(given.number("Overprovisioning_Ratio")), "definition": "spare_of_physical"},
+        "ftl.wear_levelling": wear,
+        "gc.low_mark": percent(given.number("GC_Exec_Threshold")),
+        "gc.victim": _victim(given.text("GC_Block_Selection_Policy", "RGA"), blocks, remarks),
+        "gc.mode": "preemptive" if given.switch("Preemptible_GC_Enabled") else "foreground",
+        "precondition.fill": "sequential" if given.switch("Enabled_Preconditioning") else "none",
+        "link.lanes": given.whole("PCIe_Lane_Count", 1),
+        "link.lane_rate": f"{round(given.number('PCIe_Lane_Bandwidth', 1) * 10**9)}B",
+    }
+    if wear == "static":
+        values["ftl.wear_gap"] = given.whole("Static_Wearleveling_Threshold", 100)
+    if given.text("Caching_Mechanism", "SIMPLE") != "NONE" and given.whole("Data_Cache_Capacity", 0, least=0) > 0:
+        values |= {"cache.size": f"{given.whole('Data_Cache_Capacity')}B", "cache.volatile": True}
+    remarks.append("Pages go to dies by their numbers (ftl.chips = \"static\"), whatever Plane_Allocation_Scheme says.")
+    return values
+
+
+def _victim(policy: str, blocks: int, remarks: list[str]) -> Any:
+    if policy == "RGA":
+        # The size of the random set is the logarithm of the blocks of a plane.
+        return {"name": "d-choices", "d": max(1, int(math.log2(blocks)))}
+    if policy not in _VICTIMS:
+        msg = f"GC_Block_Selection_Policy: '{policy}' was given; RGA, {', '.join(_VICTIMS)} is allowed"
+        raise CoflashError(msg)
+    if policy in ("RANDOM_P", "RANDOM_PP"):
+        remarks.append(f"GC_Block_Selection_Policy {policy} draws again from blocks with few invalid pages: random does not.")
+    return _VICTIMS[policy]
+
+
+def _workload(
+    file: Path, root: ElementTree.Element, number: str, remarks: list[str], missing: dict[str, str]
+) -> dict[str, Any]:
+    scenarios = root.findall("IO_Scenario")
+    if not number.isdecimal() or not 1 <= int(number) <= len(scenarios):
+        msg = f"{file}: scenario '{number}' was given; a number from 1 to {len(scenarios)} is allowed"
+        raise CoflashError(msg)
+    if len(scenarios) > 1:
+        remarks.append(f"{file.name} has {len(scenarios)} scenarios: this is number {number} (--profile).")
+    traces: list[str] = []
+    tenants: list[dict[str, Any]] = []
+    depth = 0
+    flows = list(scenarios[int(number) - 1])
+    for place, flow in enumerate(flows):
+        given = Parameters(f"{file}: flow {place}", _leaves(flow))
+        if flow.tag == "IO_Flow_Parameter_Set_Trace_Based":
+            traces.append(given.text("File_Path"))
+        else:
+            # Flows have equal parts of the device, and use their working set of it.
+            used = given.number("Working_Set_Percentage", 100, least=1) / 100 / len(flows)
+            tenant = {"name": f"flow-{place}", "offset": percent(place / len(flows)), "space": percent(used)}
+            tenants.append(tenant | {"synthetic": _flow(given)})
+            if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "QUEUE_DEPTH":
+                depth += given.whole("Average_No_of_Reqs_in_Queue")
+        missing.update({f"flow {place}: {name}": value for name, value in given.not_asked().items()})
+    if traces:
+        if tenants:
+            remarks.append("Synthetic flows beside traces are left out: a run replays traces or generates requests.")
+        return {"workload.trace": traces, "workload.remap": "modulo"}
+    values: dict[str, Any] = {"workload.tenants": tenants}
+    if depth:
+        values |= {"replay.mode": "closed", "replay.queue_depth": depth}
+        if len(tenants) > 1:
+            remarks.append("The flows share one queue, as deep as all of theirs together.")
+    return values
+
+
+def _flow(given: Parameters) -> dict[str, Any]:
+    """Return a synthetic flow as a synthetic workload. MQSim counts in sectors of 512 bytes."""
+    size = given.whole("Average_Request_Size") * _SECTOR_BYTES
+    pattern = given.text("Address_Distribution", "RANDOM_UNIFORM")
+    hot = given.number("Percentage_of_Hot_Region", 0) / 100
+    zones = [{"traffic": percent(1 - hot), "space": percent(hot)}, {"traffic": percent(hot), "space": percent(1 - hot)}]
+    patterns: dict[str, Any] = {
+        "RANDOM_UNIFORM": "uniform",
+        "STREAMING": "sequential",
+        "RANDOM_HOTCOLD": {"name": "hot-cold", "zones": zones, "scattered": False},
+    }
+    if pattern not in patterns:
+        msg = f"Address_Distribution: '{pattern}' was given; {', '.join(patterns)} is allowed"
+        raise CoflashError(msg)
+    flow: dict[str, Any] = {
+        "generator": patterns[pattern],
+        "read_share": percent(given.number("Read_Percentage") / 100),
+        "size": {"name": "fixed", "size": f"{size}B"},
+    }
+    if given.switch("Generated_Aligned_Addresses", default=True):
+        flow["align"] = f"{given.whole('Address_Alignment_Unit', 1) * _SECTOR_BYTES}B"
+    if total := given.whole("Total_Requests_To_Generate", 0, least=0):
+        flow["requests"] = total
+    if given.text("Synthetic_Generator_Type", "QUEUE_DEPTH") == "BANDWIDTH":
+        flow["arrival"] = {"name": "poisson", "mean": time_ns(size * 1e9 / given.number("Intensity", least=1))}
+    return flow

@@ -1,0 +1,251 @@
+"""Results in the form of fio's JSON, and fio's JSON as measures.
+
+The form is that of `fio --output-format=json` or `json+` of fio 3. What a simulation does not measure is left out: times of
+processors, of submission, samples of bandwidth. A run without a job file is one job with the name of its scenario.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from coflash._core import CoflashError
+from coflash.measures.measure import Unit
+from coflash.results.result import Result
+
+Bins = dict[int, int]
+"""Requests by response time: the middle of each bin in ns, ascending, and the requests in it."""
+
+PERCENTILES = (1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99)
+"""fio's default percentiles."""
+
+_BIN_BITS = 6
+"""fio divides each power of two into 2^6 bins."""
+
+_LIMITS = (2, 4, 10, 20, 50, 100, 250, 500, 750, 1000)
+_UNITS_NS = {"ns": 1, "us": 10**3, "ms": 10**6}
+_OPERATIONS = ("read", "write", "trim")
+
+
+def bin_of(time_ns: int) -> int:
+    """Return the middle of fio's bin of a time in ns."""
+    shift = max(time_ns.bit_length() - 1 - _BIN_BITS, 0)
+    if shift == 0:
+        return time_ns
+    return (time_ns >> shift << shift) + (1 << shift >> 1)
+
+
+def bins_of(histogram: Sequence[Sequence[int]]) -> Bins:
+    """Sum a histogram, (highest time of a bucket in ns, requests), in fio's bins, which are coarser."""
+    bins: Bins = {}
+    for time_ns, requests in histogram:
+        middle = bin_of(int(time_ns))
+        bins[middle] = bins.get(middle, 0) + int(requests)
+    return dict(sorted(bins.items()))
+
+
+def fio_json(result: Result, *, bins: bool = False) -> dict[str, Any]:
+    """Return a result in the form of fio's JSON.
+
+    Args:
+        result: The result.
+        bins: Whether with the bins of response times (`json+`).
+    """
+    return {
+        "fio version": f"coflash-{result.document['coflash']}",
+        "timestamp": 0,
+        "timestamp_ms": 0,
+        "time": "Thu Jan  1 00:00:00 1970",
+        "jobs": [_job(job, bins=bins) for job in result.document.get("jobs") or [_whole(result)]],
+        "coflash": {"scenario_hash": result.scenario_hash, "metrics": result.document["metrics"]},
+    }
+
+
+def fio_text(result: Result, *, bins: bool = False) -> str:
+    """Return a result as fio's JSON text, indented by two spaces, with a newline at its end."""
+    return json.dumps(fio_json(result, bins=bins), indent=2, ensure_ascii=False) + "\n"
+
+
+def _whole(result: Result) -> dict[str, Any]:
+    """Return a run without jobs as one."""
+    metrics = result.metrics.flat()
+
+    def operation(kind: Literal["read", "write"]) -> dict[str, Any]:
+        found = result.histogram(kind)
+        return {
+            "requests": int(metrics[f"response_ns.{kind}.count"] or 0),
+            "bytes": int(metrics[f"host_{kind}s_bytes"] or 0),
+            "mean_ns": metrics[f"response_ns.{kind}.mean"],
+            "stddev_ns": metrics[f"response_ns.{kind}.stddev"],
+            "min_ns": int(found.values_ns[0]) if len(found.values_ns) else None,
+            "max_ns": metrics[f"response_ns.{kind}.max"],
+            "histogram": list(zip(found.values_ns.tolist(), found.counts.tolist(), strict=True)),
+        }
+
+    none = {"requests": 0, "bytes": 0, "mean_ns": None, "stddev_ns": None, "min_ns": None, "max_ns": None, "histogram": []}
+    return {
+        "name": result.document["scenario"].get("name") or "coflash",
+        "phase": 0,
+        "options": {},
+        "runtime_ns": int(metrics["simulated_ns"] or 0),
+        "read": operation("read"),
+        "write": operation("write"),
+        "trim": none,
+        "flush": none,
+    }
+
+
+def _job(job: Mapping[str, Any], *, bins: bool) -> dict[str, Any]:
+    of_all = [bins_of(job[operation]["histogram"]) for operation in _OPERATIONS]
+    return {
+        "jobname": job["name"],
+        "groupid": job["phase"],
+        "error": 0,
+        "elapsed": -(-job["runtime_ns"] // 10**9),
+        "job options": dict(job["options"]),
+        **{operation: _direction(job[operation], job["runtime_ns"], bins=bins) for operation in _OPERATIONS},
+        "sync": {"total_ios": job["flush"]["requests"], "lat_ns": _times(job["flush"], with_bins=bins)},
+        "job_runtime": job["runtime_ns"] // 10**6,
+        **dict(_shares(of_all)),
+    }
+
+
+def _direction(operation: Mapping[str, Any], runtime_ns: int, *, bins: bool) -> dict[str, Any]:
+    """Return the numbers of reads, writes or trims."""
+    seconds = runtime_ns / 1e9
+    bandwidth, rate = (operation[count] / seconds if seconds else 0.0 for count in ("bytes", "requests"))
+    return {
+        "io_bytes": operation["bytes"],
+        "io_kbytes": operation["bytes"] >> 10,
+        "bw_bytes": round(bandwidth),
+        "bw": round(bandwidth) >> 10,
+        "iops": rate,
+        "runtime": runtime_ns // 10**6 if operation["requests"] else 0,
+        "total_ios": operation["requests"],
+        "short_ios": 0,
+        "drop_ios": 0,
+        "slat_ns": {"min": 0, "max": 0, "mean": 0.0, "stddev": 0.0, "N": 0},
+        "clat_ns": _times(operation, with_bins=bins),
+        "lat_ns": _times(operation, with_bins=False),
+        "bw_mean": bandwidth / 1024,
+        "iops_mean": rate,
+    }
+
+
+def _times(operation: Mapping[str, Any], *, with_bins: bool) -> dict[str, Any]:
+    """Return the response times of an operation, which a simulated device counts as times of completion."""
+    times: dict[str, Any] = {
+        "min": operation["min_ns"] or 0,
+        "max": operation["max_ns"] or 0,
+        "mean": operation["mean_ns"] or 0.0,
+        "stddev": operation["stddev_ns"] or 0.0,
+        "N": operation["requests"],
+    }
+    bins = bins_of(operation["histogram"])
+    if bins:
+        times["percentile"] = {f"{share:.6f}": _percentile(bins, share) for share in PERCENTILES}
+    if bins and with_bins:
+        times["bins"] = {str(middle): requests for middle, requests in bins.items()}
+    return times
+
+
+def _percentile(bins: Bins, percent: float) -> int:
+    """Return the first bin through which the percentage of requests lie."""
+    needed, so_far = percent / 100 * sum(bins.values()), 0
+    for middle, requests in bins.items():
+        so_far += requests
+        if so_far >= needed:
+            break
+    return middle
+
+
+def _shares(of_operations: Sequence[Bins]) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield the percentages of requests by their times: up to 2 ns, up to 4 ns, ..."""
+    total = sum(sum(bins.values()) for bins in of_operations) or 1
+    lower = 0
+    for unit, unit_ns in _UNITS_NS.items():
+        limits = (*_LIMITS, 2000) if unit == "ms" else _LIMITS
+        shares = {}
+        for limit in limits:
+            upper = limit * unit_ns
+            inside = sum(n for bins in of_operations for middle, n in bins.items() if lower < middle <= upper)
+            shares[str(limit)] = 100 * inside / total
+            lower = upper
+        if unit == "ms":
+            beyond = sum(n for bins in of_operations for middle, n in bins.items() if middle > lower)
+            shares[">=2000"] = 100 * beyond / total
+        yield f"latency_{unit}", shares
+
+
+def read_fio_json(file: str | Path) -> dict[str, Any]:
+    """Read the JSON that fio wrote.
+
+    Raises:
+        CoflashError: The file cannot be read, or holds no results of fio.
+    """
+    try:
+        text = Path(file).read_text(encoding="utf-8")
+        # fio may write warnings before the document.
+        document = json.loads(text[text.find("{") :])
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        msg = f"{file}: is no JSON of fio: {error}"
+        raise CoflashError(msg) from error
+    jobs = document.get("jobs") if isinstance(document, dict) else None
+    if not isinstance(jobs, list) or not jobs or not all(isinstance(job, dict) and "jobname" in job for job in jobs):
+        msg = f'{file}: is no JSON of fio: it has no list of "jobs" with a "jobname" each'
+        raise CoflashError(msg)
+    found: dict[str, Any] = document
+    return found
+
+
+class Row(NamedTuple):
+    """A measure of a job in two results; None where one does not have it."""
+
+    job: str
+    label: str
+    unit: Unit
+    first: float | None
+    second: float | None
+
+
+_MEASURES: tuple[tuple[str, Unit, Sequence[str]], ...] = (
+    ("bytes a second", "bytes", ("bw_bytes",)),
+    ("requests a second", "per_second", ("iops",)),
+    ("response time, mean", "ns", ("clat_ns", "mean")),
+    ("response time, 50 %", "ns", ("clat_ns", "percentile", "50.000000")),
+    ("response time, 99 %", "ns", ("clat_ns", "percentile", "99.000000")),
+    ("response time, 99.9 %", "ns", ("clat_ns", "percentile", "99.900000")),
+)
+
+
+def beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the measures of the jobs that two documents of fio's form share, by name.
+
+    Raises:
+        CoflashError: They share no job with requests.
+    """
+    found = False
+    others = {job["jobname"]: job for job in reversed(second["jobs"])}
+    for job in first["jobs"]:
+        other = others.get(job["jobname"])
+        for operation in _OPERATIONS if other else ():
+            if not (_at(job, (operation, "total_ios")) and _at(other, (operation, "total_ios"))):
+                continue
+            for label, unit, path in _MEASURES:
+                values = [_at(document, (operation, *path)) for document in (job, other)]
+                if values != [None, None]:
+                    found = True
+                    yield Row(job["jobname"], f"{operation}: {label}", unit, *values)
+    if not found:
+        names = [", ".join(dict.fromkeys(str(job["jobname"]) for job in side["jobs"])) for side in (first, second)]
+        msg = f"no job of both has requests of the same kind: one has {names[0]}, the other {names[1]}"
+        raise CoflashError(msg)
+
+
+def _at(document: Any, path: Sequence[str]) -> float | None:
+    """Return the number at a path, if there is one."""
+    for key in path:
+        document = document.get(key) if isinstance(document, dict) else None
+    return float(document) if isinstance(document, int | float) else None
