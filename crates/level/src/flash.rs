@@ -90,6 +90,9 @@ impl<M: Media> Level<M> for Ftl {
     fn report(&self, report: &mut Report) {
         report.add(self.counters());
         report.add(self.programs());
+        if let Some(counters) = self.slc_counters() {
+            report.add(counters);
+        }
     }
 
     fn erase_counts(&self) -> Vec<u32> {

@@ -16,7 +16,7 @@ use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, Geometry, Memory,
-    Nvm, Oob, Place, Planes, Ppn, ReadPriority, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    Mode, Nvm, Oob, Place, Planes, Ppn, ReadPriority, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
@@ -98,6 +98,8 @@ struct Costs {
     summary: Phases,
     erase: Phases,
     ecc_decode: Duration,
+    /// A read of a page with one bit a cell in flash with several.
+    slc_read: Phases,
     /// By the place of the page in its word line: one, unless its pages differ.
     by_place: Vec<CostsOfPage>,
 }
@@ -106,8 +108,8 @@ struct Costs {
 #[derive(Clone, Copy, Debug)]
 struct CostsOfPage {
     read: Phases,
-    /// By [`Mode`](crate::Mode).
-    into: [CostsInto; 2],
+    /// By [`Mode`].
+    into: [CostsInto; 3],
 }
 
 /// The phases of operations that depend on the program mode.
@@ -130,6 +132,8 @@ pub struct Timeline {
     timing: Timing,
     costs: Costs,
     caches: CacheTimings,
+    /// The blocks with one bit a cell; empty until there is one.
+    slc_blocks: Vec<bool>,
     servers: Servers,
     operations: FlashOperations,
     behind: Option<Box<Behind>>,
@@ -220,7 +224,7 @@ impl Timeline {
             let fast = timing.page_program_fast.filter(|_| page_program > none).unwrap_or(page_program);
             CostsOfPage {
                 read: Phases::new(page_read, transfer, none),
-                into: [page_program, fast].map(into),
+                into: [page_program, fast, timing.slc_page_program.unwrap_or(timing.page_program)].map(into),
             }
         };
         let costs = Costs {
@@ -228,6 +232,7 @@ impl Timeline {
             summary: Phases::new(none, timing.sector_transfer, timing.page_program),
             erase: Phases::new(none, none, timing.block_erase),
             ecc_decode: timing.ecc_decode,
+            slc_read: Phases::new(timing.slc_page_read.unwrap_or(timing.page_read), transfer, none),
             by_place: (0..timing.word_line_pages()).map(of_place).collect(),
         };
         let (servers, per_die) = match timing.planes {
@@ -242,6 +247,7 @@ impl Timeline {
             timing: timing.clone(),
             costs,
             caches,
+            slc_blocks: Vec::new(),
             servers: Servers {
                 free_at: vec![Time::ZERO; servers as usize],
                 by_events: false,
@@ -329,6 +335,23 @@ impl Timeline {
         &self.costs.by_place[if places == 1 { 0 } else { page.get() as usize % places }]
     }
 
+    #[inline(always)]
+    fn read_costs(&self, page: Ppn) -> &Phases {
+        if !self.slc_blocks.is_empty() && self.slc_blocks[self.geometry.block_of(page).get() as usize] {
+            return &self.costs.slc_read;
+        }
+        &self.costs_of(page).read
+    }
+
+    /// Note whether a block has one bit a cell.
+    #[inline(never)]
+    fn set_slc(&mut self, block: BlockId, is_slc: bool) {
+        if self.slc_blocks.is_empty() {
+            self.slc_blocks = vec![false; self.geometry.blocks() as usize];
+        }
+        self.slc_blocks[block.get() as usize] = is_slc;
+    }
+
     /// Whether both pages are in one plane. Copies stay on their die.
     #[inline(always)]
     fn share_plane(&self, one: Ppn, other: Ppn) -> bool {
@@ -367,7 +390,7 @@ impl Flash for Timeline {
     fn read(&mut self, page: Ppn, _: Place, cause: Cause, after: When) -> Result<When, Infallible> {
         self.operations.reads_pages += 1;
         self.operations.transfers_pages += 1;
-        let phases = self.costs_of(page).read;
+        let phases = *self.read_costs(page);
         let read = self.servers.issue_read(self.server_of(page), &phases, cause, after);
         Ok(read.plus(self.costs.ecc_decode))
     }
@@ -384,6 +407,9 @@ impl Flash for Timeline {
         let after = if let Place::Slot(slot) = from { after.plus(self.cache(slot).read) } else { after };
         let phases =
             if oob.lpn.is_some() { self.costs_of(page).into[oob.mode as usize].program } else { self.costs.summary };
+        if oob.mode == Mode::Slc {
+            self.set_slc(self.geometry.block_of(page), true);
+        }
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += 1;
         let done = self.servers.issue(self.server_of(page), &phases, cause, after);
@@ -395,8 +421,8 @@ impl Flash for Timeline {
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, Infallible> {
         let into = &self.costs_of(to).into[oob.mode as usize];
         let mut phases = if self.share_plane(from, to) { into.copy } else { into.copy_across };
-        if self.costs.by_place.len() > 1 {
-            phases = Phases::new(self.costs_of(from).read.array, phases.bus, phases.finish);
+        if self.costs.by_place.len() > 1 || !self.slc_blocks.is_empty() {
+            phases = Phases::new(self.read_costs(from).array, phases.bus, phases.finish);
         }
         self.operations.reads_pages += 1;
         self.operations.programs_pages += 1;
@@ -407,6 +433,9 @@ impl Flash for Timeline {
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, Infallible> {
         self.operations.erases_blocks += 1;
+        if !self.slc_blocks.is_empty() {
+            self.set_slc(block, false);
+        }
         let server = self.server_of(self.geometry.page(block, 0));
         Ok(self.servers.issue(server, &self.costs.erase, cause, after))
     }
@@ -603,6 +632,7 @@ impl SimulatedMedia for Timeline {
     fn heap_bytes(&self) -> usize {
         self.servers.free_at.capacity() * size_of::<Time>()
             + self.servers.channels.heap_bytes()
+            + self.slc_blocks.capacity()
             + self.behind.as_ref().map_or(0, |behind| behind.heap_bytes())
     }
 }

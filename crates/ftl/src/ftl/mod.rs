@@ -12,6 +12,7 @@ mod marking;
 mod pages;
 mod recovery;
 mod refresh;
+mod slc_cache;
 mod snapshot;
 mod superseded;
 mod wear;
@@ -33,6 +34,8 @@ use coflash_media::{BlockId, Cause, DieId, Geometry, Media, Mode, Oob, Place, Pp
 use collector::Collector;
 use pages::Pages;
 use refresh::Refresh;
+use slc_cache::SlcCache;
+pub use slc_cache::SlcCounters;
 use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.
@@ -64,6 +67,7 @@ pub struct Ftl {
     collector: Collector,
     wear: Wear,
     refresh: Refresh,
+    slc_cache: SlcCache,
     /// The number of programs so far.
     sequence: u64,
     /// Whether a program, copy or erase has failed: then the device is read-only, and every page reads as before.
@@ -94,6 +98,7 @@ impl Ftl {
             collector: Collector::new(geometry, &dims, gc, requirements, seed),
             wear: Wear::new(config, dims.pools(geometry)),
             refresh: Refresh::new(&config.refresh, geometry.blocks()),
+            slc_cache: SlcCache::new(geometry, config, &dims)?,
             sequence: 0,
             has_failed: false,
             counters: FtlCounters::default(),
@@ -133,6 +138,7 @@ impl Ftl {
     /// Set all counters to zero, but not the erase counts.
     pub fn reset_counters(&mut self) {
         (self.counters, self.programs) = (FtlCounters::default(), Programs::default());
+        self.slc_cache.counters = SlcCounters::default();
     }
 
     /// The erase count of each block.
@@ -143,7 +149,10 @@ impl Ftl {
     /// The number of invalid pages of each block that is full; 0 for others.
     pub fn invalid_pages(&self) -> impl Iterator<Item = u32> + '_ {
         let full = self.dims.data_pages_per_block;
-        self.blocks.iter().map(move |block| if block.state == State::Sealed { full - block.valid } else { 0 })
+        self.blocks.ids().map(move |id| match &self.blocks[id] {
+            block if block.state == State::Sealed => self.slc_cache.pages_of(id).unwrap_or(full) - block.valid,
+            _ => 0,
+        })
     }
 
     /// Whether some pool has at most `mark` free blocks.
@@ -168,6 +177,7 @@ impl Ftl {
             + self.collector.heap_bytes()
             + self.wear.heap_bytes()
             + self.refresh.heap_bytes()
+            + self.slc_cache.heap_bytes()
     }
 
     /// The physical page of a logical page, if it is mapped.
@@ -249,7 +259,8 @@ impl Ftl {
         let group = self.dims.groups.of(stream);
         let pool = self.allocator.choose_pool(die, group, &self.dims);
         let to = self.take_page(pool, group);
-        let oob = self.stamp(Some(lpn), cause, Mode::Normal);
+        let mode = self.slc_cache.mode_for(to.block);
+        let oob = self.stamp(Some(lpn), cause, mode);
         let programmed = io.media.program(to.page, oob, from, cause, after);
         if programmed.is_err() {
             self.has_failed = true;
@@ -369,7 +380,7 @@ impl Ftl {
         let Active { block, next } = self.allocator.active(pool, group);
         match block {
             Some(block) => (block, next),
-            None => (self.open_block(pool), 0),
+            None => (self.open_block_for(pool, group), 0),
         }
     }
 
@@ -428,7 +439,7 @@ impl Ftl {
     /// Seal the active block of a group if the page just taken from it was its last.
     #[inline(always)]
     fn seal_if_full(&mut self, pool: PoolId, group: GroupId, taken: Taken) -> bool {
-        let full = taken.index + 1 == self.dims.data_pages_per_block;
+        let full = taken.index + 1 == self.dims.data_pages_per_block || self.slc_cache.is_last(taken);
         if full {
             self.allocator.set_active(pool, group, Active::default());
             self.seal(pool, taken.block);
