@@ -1,9 +1,9 @@
 //! Power on: the levels of a scenario over an erased device, or over what a container held.
 
 use coflash_base::{Bytes, Time};
-use coflash_ftl::{CopyAll, Io};
+use coflash_ftl::{CopyAll, Io, SlcCacheConfig};
 use coflash_level::{Device, Placement, RecoveryError};
-use coflash_media::{Channel, Contents, Media, When};
+use coflash_media::{Channel, Contents, Media, ReadPriority, When};
 use coflash_scenario::{
     PlainStack, PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
 };
@@ -44,8 +44,18 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     if device.host_buffer.exists() {
         return refuse("host_buffer.size", "a buffer in the host cannot be served: \"0B\" is allowed");
     }
+    // Answers must be known at once, and the tables of a container know nothing of SLC blocks.
     if device.timing.channel == Channel::Shared {
         return refuse("timing.channel", "\"shared\" cannot be served: \"private\" is allowed");
+    }
+    if device.timing.read_priority != ReadPriority::None {
+        return refuse("timing.read_priority", "reads with priority cannot be served: \"none\" is allowed");
+    }
+    if device.controller.write_buffer != Bytes::ZERO {
+        return refuse("controller.write_buffer", "a write buffer cannot be served: \"0B\" is allowed");
+    }
+    if device.ftl.slc_cache != SlcCacheConfig::default() {
+        return refuse("ftl.slc_cache", "a pSLC cache cannot be served: the default is allowed");
     }
     Ok(device)
 }

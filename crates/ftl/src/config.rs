@@ -4,7 +4,7 @@ use crate::placement::PlacementConfig;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
-use coflash_base::Share;
+use coflash_base::{Bytes, Share};
 use coflash_media::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -285,6 +285,22 @@ impl Default for GcConfig {
     }
 }
 
+/// The pSLC cache: blocks of cells with several bits that are written with one, which is faster. See `flash.cell`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct SlcCacheConfig {
+    /// The most blocks of a pool that are SLC: a share of the pool's blocks or a number; 0 for no cache.
+    pub blocks: FreeMark,
+    /// Blocks are opened as SLC while a pool has more free blocks than this. It is at least the mark at which GC works.
+    pub while_free: FreeMark,
+}
+
+impl Default for SlcCacheConfig {
+    fn default() -> Self {
+        Self { blocks: FreeMark::Blocks(0), while_free: FreeMark::Share(Share::percent(10)) }
+    }
+}
+
 /// The flash translation layer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -310,6 +326,11 @@ pub struct FtlConfig {
     pub wear_gap: u32,
     /// Refresh: rewriting data before it fades. Off by default.
     pub refresh: RefreshConfig,
+    /// The pSLC cache: blocks that are written with one bit a cell. Off by default.
+    pub slc_cache: SlcCacheConfig,
+    /// Size of the indirection unit: data that the map keeps together. A write of a part of it reads the rest and writes all of
+    /// it. A multiple of `flash.page_size`. Default: a page.
+    pub indirection_unit: Option<Bytes>,
 }
 
 const WEAR_GAP: u32 = 16;
@@ -326,6 +347,8 @@ impl Default for FtlConfig {
             wear_levelling: WearLevelling::default(),
             wear_gap: WEAR_GAP,
             refresh: RefreshConfig::default(),
+            slc_cache: SlcCacheConfig::default(),
+            indirection_unit: None,
         }
     }
 }

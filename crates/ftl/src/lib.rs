@@ -38,10 +38,11 @@ pub mod victim;
 mod weight;
 
 pub use config::{
-    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, Spare, Summary, Trigger, WearLevelling,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, SlcCacheConfig, Spare, Summary,
+    Trigger, WearLevelling,
 };
 pub use counters::{FtlCounters, PlacementClass, Programs};
-pub use ftl::{Ftl, Io};
+pub use ftl::{Ftl, Io, SlcCounters};
 pub use hook::{CopyAll, Decision, GcHook, Source};
 pub use ids::LocalBlock;
 pub use marks::Marks;

@@ -104,11 +104,6 @@ impl<L> Controller<L> {
         &self.below
     }
 
-    /// The level below.
-    pub fn below_mut(&mut self) -> &mut L {
-        &mut self.below
-    }
-
     /// Convert into the level below.
     #[must_use]
     pub fn into_below(self) -> L {

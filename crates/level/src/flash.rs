@@ -98,6 +98,9 @@ impl<M: Media> Level<M> for Ftl {
         if !self.placement_classes().is_empty() {
             report.add_list(&PlacementClass::INFO, self.placement_classes().iter());
         }
+        if let Some(counters) = self.slc_counters() {
+            report.add(counters);
+        }
     }
 
     fn erase_counts(&self) -> Vec<u32> {

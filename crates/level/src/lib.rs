@@ -7,6 +7,7 @@
 //! | the crash-consistent cache (`cdm-consistent`), in the device or in the host, and its recovery | [`Consistent`] |
 //! | a link, the notices that cross it, questions and grants | [`Linked`] |
 //! | the time of the firmware, and the controller's write buffer | [`Controller`] |
+//! | indirection units larger than a page | [`Units`] |
 //! | the FTL as a level | `flash.rs`; the FTL itself is the crate `coflash-ftl` |
 //! | the cache of a scheme; over an FTL a device | [`CacheLevel`], [`Device`] |
 //! | marks, invalidations, weights: cooperation between cache and flash | [`Cooperates`] |
@@ -37,6 +38,7 @@ mod level;
 mod linked;
 pub mod nvm;
 mod recovery_error;
+mod units;
 mod write_back;
 
 pub use coflash_base::Op;
@@ -52,4 +54,5 @@ pub use linked::{
     Notices, Protecting, link_sections,
 };
 pub use recovery_error::RecoveryError;
+pub use units::Units;
 pub use write_back::{Announces, CacheCounters, DropCounters, HOST_BUFFER, WriteBack, WriteBufferConfig};

@@ -30,6 +30,29 @@ id_type!(
     DieId
 );
 
+/// The bits that a cell holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cell {
+    /// One bit.
+    #[default]
+    Slc,
+    /// Two bits.
+    Mlc,
+    /// Three bits.
+    Tlc,
+    /// Four bits.
+    Qlc,
+}
+
+impl Cell {
+    /// The number of bits.
+    #[must_use]
+    pub fn bits(self) -> u32 {
+        self as u32 + 1
+    }
+}
+
 /// The geometry of the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -46,6 +69,8 @@ pub struct Geometry {
     pub blocks_per_plane: u32,
     /// Number of pages in each block.
     pub pages_per_block: u32,
+    /// The bits that a cell holds: the number of page types (`timing.page_reads`), and what a pSLC cache divides by.
+    pub cell: Cell,
     /// Size of a page.
     pub page_size: Bytes,
     /// Size of a sector; a divisor of the page size.
@@ -64,6 +89,7 @@ impl Default for Geometry {
             planes_per_die: 1,
             blocks_per_plane: 2560,
             pages_per_block: 64,
+            cell: Cell::Slc,
             page_size: Bytes { count: 4096 },
             sector_size: Bytes { count: 512 },
             exported: None,

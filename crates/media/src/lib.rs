@@ -34,7 +34,7 @@ mod write_buffer;
 
 pub use contents::Contents;
 pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
-pub use geometry::{BlockId, DieId, Geometry, Ppn};
+pub use geometry::{BlockId, Cell, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};
 pub use simulated::SimulatedMedia;

@@ -104,6 +104,8 @@ pub enum Mode {
     Normal,
     /// Fast, in coarser steps: data is retained for a shorter time.
     Fast,
+    /// One bit a cell, in flash with several.
+    Slc,
 }
 
 /// The out-of-band data of a page, from which the map is recovered.

@@ -16,7 +16,7 @@ use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, Geometry, Memory,
-    Nvm, Oob, Place, Planes, Ppn, ReadPriority, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    Mode, Nvm, Oob, Place, Planes, Ppn, ReadPriority, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
@@ -98,6 +98,8 @@ struct Costs {
     summary: Phases,
     erase: Phases,
     ecc_decode: Duration,
+    /// A read of a page with one bit a cell in flash with several.
+    slc_read: Phases,
     /// By the place of the page in its word line: one, unless its pages differ.
     by_place: Vec<CostsOfPage>,
 }
@@ -106,8 +108,8 @@ struct Costs {
 #[derive(Clone, Copy, Debug)]
 struct CostsOfPage {
     read: Phases,
-    /// By [`Mode`](crate::Mode).
-    into: [CostsInto; 2],
+    /// By [`Mode`].
+    into: [CostsInto; 3],
 }
 
 /// The phases of operations that depend on the program mode.
@@ -132,6 +134,8 @@ pub struct Timeline {
     timing: Timing,
     costs: Costs,
     caches: CacheTimings,
+    /// The blocks with one bit a cell; empty until there is one.
+    slc_blocks: Vec<bool>,
     servers: Servers,
     operations: FlashOperations,
     behind: Option<Box<Behind>>,
@@ -220,13 +224,17 @@ impl Timeline {
                 }
             };
             let fast = timing.page_program_fast.filter(|_| page_program > none).unwrap_or(page_program);
-            CostsOfPage { read: Phases::new(page_read, transfer, none), into: [page_program, fast].map(into) }
+            CostsOfPage {
+                read: Phases::new(page_read, transfer, none),
+                into: [page_program, fast, timing.slc_page_program.unwrap_or(timing.page_program)].map(into),
+            }
         };
         let costs = Costs {
             // A summary is one sector long.
             summary: Phases::new(none, timing.sector_transfer, timing.page_program),
             erase: Phases::new(none, none, timing.block_erase),
             ecc_decode: timing.ecc_decode,
+            slc_read: Phases::new(timing.slc_page_read.unwrap_or(timing.page_read), transfer, none),
             by_place: (0..timing.word_line_pages()).map(of_place).collect(),
         };
         let (servers, per_die) = match timing.planes {
@@ -242,6 +250,7 @@ impl Timeline {
             timing: timing.clone(),
             costs,
             caches,
+            slc_blocks: Vec::new(),
             servers: Servers {
                 free_at: vec![Time::ZERO; servers as usize],
                 by_events: false,
@@ -349,6 +358,29 @@ impl Timeline {
         &self.costs.by_place[if places == 1 { 0 } else { row() % places }]
     }
 
+    #[inline(always)]
+    fn read_costs(&self, page: Ppn) -> &Phases {
+        if !self.slc_blocks.is_empty() && self.slc_blocks[self.erase_unit(page)] {
+            return &self.costs.slc_read;
+        }
+        &self.costs_of(page).read
+    }
+
+    /// The index of the block of a page, or of its superblock.
+    #[inline(always)]
+    fn erase_unit(&self, page: Ppn) -> usize {
+        (page.get() / (self.geometry.pages_per_block * self.stripe_planes)) as usize
+    }
+
+    /// Note whether a block has one bit a cell.
+    #[inline(never)]
+    fn set_slc(&mut self, unit: usize, is_slc: bool) {
+        if self.slc_blocks.is_empty() {
+            self.slc_blocks = vec![false; self.geometry.blocks() as usize];
+        }
+        self.slc_blocks[unit] = is_slc;
+    }
+
     /// Whether both pages are in one plane.
     #[inline(always)]
     fn share_plane(&self, one: Ppn, other: Ppn) -> bool {
@@ -390,7 +422,7 @@ impl Flash for Timeline {
     fn read(&mut self, page: Ppn, _: Place, cause: Cause, after: When) -> Result<When, Infallible> {
         self.operations.reads_pages += 1;
         self.operations.transfers_pages += 1;
-        let phases = self.costs_of(page).read;
+        let phases = *self.read_costs(page);
         let read = self.servers.issue_read(self.server_of(page), &phases, cause, after);
         Ok(read.plus(self.costs.ecc_decode))
     }
@@ -410,6 +442,9 @@ impl Flash for Timeline {
         } else {
             self.costs.summary
         };
+        if oob.mode == Mode::Slc {
+            self.set_slc(self.erase_unit(page), true);
+        }
         self.operations.programs_pages += 1;
         self.operations.transfers_pages += 1;
         let done = self.servers.issue(self.server_of(page), &phases, cause, after);
@@ -420,7 +455,7 @@ impl Flash for Timeline {
     #[inline]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, Infallible> {
         let into = self.costs_of(to).into[oob.mode as usize];
-        let read = self.costs_of(from).read;
+        let read = *self.read_costs(from);
         let (source, target) = (self.server_of(from), self.server_of(to));
         self.operations.reads_pages += 1;
         self.operations.programs_pages += 1;
@@ -430,7 +465,7 @@ impl Flash for Timeline {
             return Ok(self.servers.issue(target, &into.program, cause, read));
         }
         let mut phases = if self.share_plane(from, to) { into.copy } else { into.copy_across };
-        if self.costs.by_place.len() > 1 {
+        if self.costs.by_place.len() > 1 || !self.slc_blocks.is_empty() {
             phases = Phases::new(read.array, phases.bus, phases.finish);
         }
         self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
@@ -440,6 +475,9 @@ impl Flash for Timeline {
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, Infallible> {
         self.operations.erases_blocks += u64::from(self.stripe_planes);
+        if !self.slc_blocks.is_empty() {
+            self.set_slc(block.get() as usize, false);
+        }
         if self.stripe_planes > 1 {
             return Ok(self.erase_superblock(cause, after));
         }
@@ -639,6 +677,7 @@ impl SimulatedMedia for Timeline {
     fn heap_bytes(&self) -> usize {
         self.servers.free_at.capacity() * size_of::<Time>()
             + self.servers.channels.heap_bytes()
+            + self.slc_blocks.capacity()
             + self.behind.as_ref().map_or(0, |behind| behind.heap_bytes())
     }
 }

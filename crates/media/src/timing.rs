@@ -55,6 +55,12 @@ pub struct Timing {
     /// Array times of a page program by page type, if the pages of a word line are programmed one after the other. By
     /// default `page_program` for all.
     pub page_programs: Vec<Duration>,
+    /// Array time of a page read from a pSLC cache. By default `page_read`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_page_read: Option<Duration>,
+    /// Array time of a page program into a pSLC cache. By default `page_program`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_page_program: Option<Duration>,
     /// Number of consecutive pages of one page type: with pages of 4 KiB, a flash page of 16 KiB on 4 planes has 16.
     pub pages_per_type: u32,
     /// Number of pages that are programmed at once (one-shot, multi-plane). Each is transferred when it is written;
@@ -91,6 +97,8 @@ impl Default for Timing {
             page_reads: Vec::new(),
             page_program: Duration { ns: 200_000 },
             page_programs: Vec::new(),
+            slc_page_read: None,
+            slc_page_program: None,
             pages_per_type: 1,
             one_shot_pages: 1,
             page_program_fast: None,
@@ -125,21 +133,19 @@ impl Timing {
                 return Err(Misfit::out_of_range(key, pages, "from 1 to 4096"));
             }
         }
-        let types = self.page_reads.len().max(1);
-        if types > 4 {
-            return Err(Misfit::out_of_range(
-                "timing.page_reads",
-                types,
-                "up to four, one for each bit of a cell,",
-            ));
+        let types = geometry.cell.bits() as usize;
+        for (key, times) in
+            [("timing.page_reads", &self.page_reads), ("timing.page_programs", &self.page_programs)]
+        {
+            if ![0, types].contains(&times.len()) {
+                let problem = format!(
+                    "{} were given; one for each bit of a cell (flash.cell) is allowed: {types}",
+                    times.len()
+                );
+                return Err(Misfit::new(key, problem));
+            }
         }
-        let programs = self.page_programs.len();
-        if programs > 0 && programs != types {
-            let problem =
-                format!("{programs} were given; as many as timing.page_reads ({types}) are allowed");
-            return Err(Misfit::new("timing.page_programs", problem));
-        }
-        if programs > 0 && self.one_shot_pages > 1 {
+        if !self.page_programs.is_empty() && self.one_shot_pages > 1 {
             let problem = "pages that are programmed at once have one time: timing.page_program";
             return Err(Misfit::new("timing.page_programs", problem));
         }
@@ -156,7 +162,8 @@ impl Timing {
     /// The number of pages after which page types and one-shot programs repeat.
     #[must_use]
     pub fn word_line_pages(&self) -> u32 {
-        let (mut a, mut b) = (self.page_reads.len().max(1) as u32 * self.pages_per_type, self.one_shot_pages);
+        let types = self.page_reads.len().max(self.page_programs.len()).max(1) as u32;
+        let (mut a, mut b) = (types * self.pages_per_type, self.one_shot_pages);
         let product = u64::from(a) * u64::from(b);
         while b > 0 {
             (a, b) = (b, a % b);

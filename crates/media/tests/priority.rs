@@ -3,7 +3,7 @@
 use coflash_base::seed::{RngExt, Seed};
 use coflash_base::{Duration, Lpn, Time};
 use coflash_media::{
-    BlockId, CacheTimings, Cause, Channel, Finished, Flash, Geometry, Mode, Nvm, Oob, Place, Ppn,
+    BlockId, CacheTimings, Cause, Cell, Channel, Finished, Flash, Geometry, Mode, Nvm, Oob, Place, Ppn,
     ReadPriority, SimulatedMedia, Tag, Timeline, Timing, When,
 };
 use std::convert::Infallible;
@@ -26,6 +26,8 @@ fn at(us: u64) -> When {
 /// One die on each of two channels. Read 10 + 4, program 4 + 20, erase 100 µs.
 fn device(timing: Timing) -> Timeline {
     let geometry = Geometry { channels: 2, blocks_per_plane: 4, pages_per_block: 12, ..Geometry::default() };
+    let cell = if timing.page_reads.is_empty() { Cell::Slc } else { Cell::Tlc };
+    let geometry = Geometry { cell, ..geometry };
     let timing = Timing {
         page_read: us(10),
         page_program: us(20),

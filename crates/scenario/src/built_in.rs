@@ -34,6 +34,11 @@ built_in!(
     "shadowgc-64g",
     "opfcl-config1",
     "opfcl-config2",
+    "tlc-enterprise",
+    "qlc",
+    "z-nand",
+    "nvmevirt-970pro",
+    "nvmevirt-zn540",
 );
 
 impl Scenario {

@@ -4,6 +4,7 @@ use crate::precondition::{Fill, PreconditionConfig, RandomPasses};
 use crate::read::ScenarioError;
 use crate::replay::ReplayMode;
 use crate::scenario::Scenario;
+use crate::workload::Remap;
 use coflash_base::Misfit;
 use coflash_cache::EvictionConfig;
 use coflash_hybrid::HybridConfig;
@@ -22,6 +23,7 @@ impl Scenario {
         self.flash.check().map_err(|misfit| misfit.within("flash"))?;
         self.timing.check(&self.flash)?;
         self.check_controller()?;
+        self.check_unit()?;
         self.link.check()?;
         self.host.check()?;
         self.check_endurance()?;
@@ -50,6 +52,44 @@ impl Scenario {
             (
                 "restart.at",
                 "what a volatile controller.write_buffer loses is not known; with it none is allowed",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Misfit::new(key, problem))
+    }
+
+    fn check_unit(&self) -> Result<(), Misfit> {
+        let (Some(unit), page) = (self.ftl.indirection_unit, self.page_bytes()) else { return Ok(()) };
+        let has_cache = self.cache.size.pages(page, 1 << 31) > 0;
+        let (key, problem) = if unit.count == 0 || unit.count % page != 0 || unit.count > 1 << 24 {
+            let problem = format!("{unit} was given; whole pages of {page} B up to 16MiB are allowed");
+            return Err(Misfit::new("ftl.indirection_unit", problem));
+        } else if unit.count == page {
+            return Ok(());
+        } else if self.hybrid.is_some() {
+            ("hybrid", "a flash cache before disks maps pages; with ftl.indirection_unit none is allowed")
+        } else if has_cache || self.cache.placement != Placement::InStorage {
+            (
+                "cache.size",
+                "a cache holds pages and no units; with ftl.indirection_unit \"0B\" in storage is allowed",
+            )
+        } else if self.host_buffer.exists() {
+            (
+                "host_buffer.size",
+                "a host's buffer writes single pages; with ftl.indirection_unit \"0B\" is allowed",
+            )
+        } else if self.workload.remap == Remap::Dense {
+            (
+                "workload.remap",
+                "\"dense\" scatters the pages of a unit; with ftl.indirection_unit \"none\" is allowed",
+            )
+        } else if self.precondition.random_passes != RandomPasses::default()
+            || self.precondition.fill == Fill::Random
+        {
+            (
+                "precondition",
+                "it writes single pages at random; with ftl.indirection_unit only fills in order are allowed",
             )
         } else {
             return Ok(());

@@ -6,14 +6,14 @@ use coflash_base::{Misfit, Seed};
 use coflash_ftl::{Ftl, Pools};
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
 use coflash_level::{
-    Announces, CacheLevel, Controller, Cooperates, Device, HostConfig, Linked, Placement, Protecting,
+    Announces, CacheLevel, Controller, Cooperates, Device, HostConfig, Linked, Placement, Protecting, Units,
     WriteBack,
 };
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, Memory, Timeline, When};
 
 /// A device behind a link that carries whole requests.
-pub type PlainStack = Linked<Controller<Device>>;
+pub type PlainStack = Linked<Controller<Units<Device>>>;
 /// A cache in the host, above a link that carries pages.
 pub type HostCacheStack = CacheLevel<Linked<Ftl>>;
 /// A flash cache in front of disks.
@@ -68,8 +68,10 @@ impl Stack {
     #[must_use]
     pub fn into_flash(self) -> Option<Ftl> {
         match self {
-            Self::Plain(link) => Some(link.into_below().into_below().into_below()),
-            Self::BufferedPlain(buffer) => Some(buffer.into_below().into_below().into_below().into_below()),
+            Self::Plain(link) => Some(link.into_below().into_below().into_below().into_below()),
+            Self::BufferedPlain(buffer) => {
+                Some(buffer.into_below().into_below().into_below().into_below().into_below())
+            }
             Self::HostCache(cache) => Some(cache.into_below().into_below()),
             Self::BufferedHostCache(buffer) => Some(buffer.into_below().into_below().into_below()),
             Self::Hybrid(_) | Self::BufferedHybrid(_) => None,
@@ -103,8 +105,8 @@ impl Scenario {
         Linked::new(self.controller_over(device), self.page_bytes(), &self.link.cost())
     }
 
-    fn controller_over(&self, device: Device) -> Controller<Device> {
-        Controller::new(device, &self.controller, self.page_bytes())
+    fn controller_over(&self, device: Device) -> Controller<Units<Device>> {
+        Controller::new(Units::new(device, self.pages_per_unit()), &self.controller, self.page_bytes())
     }
 
     /// Create the levels of a flash cache in front of disks.
@@ -137,7 +139,13 @@ impl Scenario {
         }
     }
 
-    fn page_bytes(&self) -> u64 {
+    /// The pages of an indirection unit.
+    pub(crate) fn pages_per_unit(&self) -> u32 {
+        let unit = self.ftl.indirection_unit.map_or(1, |unit| unit.count / self.page_bytes());
+        u32::try_from(unit).unwrap_or(u32::MAX)
+    }
+
+    pub(crate) fn page_bytes(&self) -> u64 {
         self.flash.page_size.count
     }
 

@@ -612,7 +612,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             .collect();
         let mut report = self.report();
         let series = self.meters.series.clone().finish(&report);
-        add_amplification(&mut report);
+        add_amplification(&mut report, self.page_bytes);
         let all = self.meters.all();
         let end = End {
             last_arrival: self.meters.last_arrival,

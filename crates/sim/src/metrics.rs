@@ -6,7 +6,7 @@ use crate::latency::Latency;
 use crate::load::Load;
 use crate::spare::SpareSpace;
 use coflash_base::measure::{Report, SectionInfo, Value, ratio};
-use coflash_ftl::{FtlCounters, PlacementClass, Programs};
+use coflash_ftl::{FtlCounters, PlacementClass, Programs, SlcCounters};
 use coflash_hybrid::{MappingCounters, Sizes, TierCounters, TierSize};
 use coflash_level::cooperation::{CommitCounters, ShadowCounters, SoleCopyCounters};
 use coflash_level::nvm::MetadataCounters;
@@ -45,6 +45,8 @@ coflash_base::measures! {
         waf_host: Option<f64>, "WAF, by host writes", ratio, cost;
         /// All programs for each page arriving at the FTL.
         waf_ftl: Option<f64>, "WAF, by FTL writes", ratio, cost;
+        /// Bytes of all programs for each byte that the host wrote, as drives count: a write of a part of a page costs a page.
+        waf_bytes: Option<f64>, "WAF, by bytes", ratio, cost, untabled;
         /// Simulated time from the start to the last answer.
         simulated_ns: u64, "simulated time", ns, untabled;
     }
@@ -145,6 +147,7 @@ pub fn sections() -> Vec<&'static SectionInfo> {
         &Amplification::INFO,
         &FtlCounters::INFO,
         &Programs::INFO,
+        &SlcCounters::INFO,
         &DropCounters::INFO,
         &DieTime::INFO,
         &FlashOperations::INFO,
@@ -188,13 +191,14 @@ pub fn lists() -> Vec<&'static SectionInfo> {
 }
 
 /// Add the metrics derived from the counters of several levels.
-pub(crate) fn add_amplification(report: &mut Report) {
+pub(crate) fn add_amplification(report: &mut Report, page_bytes: u64) {
     let programs = programs(report);
     let ftl_writes_pages = report.count("programs_pages.host") + report.count("programs_pages.evict");
     report.add(&Amplification {
         ftl_writes_pages,
         waf_host: ratio(programs, report.count("host_writes_pages")),
         waf_ftl: ratio(programs, ftl_writes_pages),
+        waf_bytes: ratio(programs * page_bytes, report.count("host_writes_bytes")),
         simulated_ns: report.end().ns,
     });
     if report.value("host_buffer.written_pages").is_some() {

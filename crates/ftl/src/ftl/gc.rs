@@ -91,7 +91,7 @@ impl Ftl {
         stepped
     }
 
-    /// Finish all partly cleaned victims.
+    /// Finish all partly cleaned victims, and fold the pSLC cache.
     ///
     /// # Errors
     /// A flash operation failed.
@@ -101,7 +101,7 @@ impl Ftl {
                 self.clean_one(pool, io)?;
             }
         }
-        Ok(())
+        self.fold_all(io)
     }
 
     fn pool_is_due(&self, pool: PoolId) -> bool {
@@ -266,6 +266,7 @@ impl Ftl {
         };
         *self.programs.of_mut(cause) += u64::from(copied);
         self.counters.gc_copies_pages += u64::from(if cause == Cause::Gc { copied } else { 0 });
+        self.slc_cache.copied(self.geometry.block_of(first), copied);
         self.blocks[block].valid += copied;
         self.allocator.add_valid(pool, copied);
         ended?;
@@ -371,6 +372,7 @@ impl Ftl {
             }
         };
         self.counters.gc_copies_pages += u64::from(cause == Cause::Gc);
+        self.slc_cache.copied(victim, 1);
         let device = marks.device && source == Source::Flash;
         let left = if decision == Decision::CopyUnmarked { Marks::NONE } else { Marks { device, ..marks } };
         let age = self.pages.ages.get(victim, from);
@@ -398,6 +400,7 @@ impl Ftl {
             self.pages.clear_marks(block);
         }
         self.refresh.erased(block);
+        self.slc_cache.erased(pool, block);
         self.allocator.remove_valid(pool, known.valid);
         (known.valid, known.marked) = (0, 0);
         self.histories[block].erases += 1;

@@ -13,11 +13,12 @@ mod pages;
 mod placer;
 mod recovery;
 mod refresh;
+mod slc_cache;
 mod snapshot;
 mod superseded;
 mod wear;
 
-use crate::block::{self, Block, Blocks, Histories, History, State};
+use crate::block::{self, Blocks, Histories, History, State};
 use crate::config::{FreeMark, FtlConfig, GcConfig, Summary, Trigger};
 use crate::counters::{FtlCounters, PlacementClass, Programs};
 use crate::dimensions::Dimensions;
@@ -35,6 +36,8 @@ use collector::Collector;
 use pages::Pages;
 use placer::Placer;
 use refresh::Refresh;
+use slc_cache::SlcCache;
+pub use slc_cache::SlcCounters;
 use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.
@@ -68,6 +71,7 @@ pub struct Ftl {
     placer: Placer,
     wear: Wear,
     refresh: Refresh,
+    slc_cache: SlcCache,
     /// The number of programs so far.
     sequence: u64,
     /// Whether a program, copy or erase has failed: then the device is read-only, and every page reads as before.
@@ -102,6 +106,7 @@ impl Ftl {
             placer: Placer::new(&config.placement, &dims, geometry.blocks()),
             wear: Wear::new(config, dims.pools(geometry)),
             refresh: Refresh::new(&config.refresh, geometry.blocks()),
+            slc_cache: SlcCache::new(geometry, config, &dims)?,
             sequence: 0,
             has_failed: false,
             counters: FtlCounters::default(),
@@ -154,6 +159,7 @@ impl Ftl {
     pub fn reset_counters(&mut self) {
         (self.counters, self.programs) = (FtlCounters::default(), Programs::default());
         self.placer.reset_counts();
+        self.slc_cache.counters = SlcCounters::default();
     }
 
     /// The erase count of each block.
@@ -166,9 +172,14 @@ impl Ftl {
     /// blocks.
     pub fn invalid_pages(&self) -> impl Iterator<Item = u32> + '_ {
         let (full, planes) = (self.dims.data_pages_per_block, self.dims.blocks_per_erase);
-        let invalid = move |block: &Block| if block.state == State::Sealed { full - block.valid } else { 0 };
+        let invalid = move |id: BlockId| match &self.blocks[id] {
+            block if block.state == State::Sealed => {
+                self.slc_cache.pages_of(id).unwrap_or(full) - block.valid
+            }
+            _ => 0,
+        };
         let part = move |pages: u32, plane| pages / planes + u32::from(plane < pages % planes);
-        (0..planes).flat_map(move |plane| self.blocks.iter().map(move |block| part(invalid(block), plane)))
+        (0..planes).flat_map(move |plane| self.blocks.ids().map(move |id| part(invalid(id), plane)))
     }
 
     /// Whether some pool has at most `mark` free blocks.
@@ -194,6 +205,7 @@ impl Ftl {
             + self.placer.heap_bytes()
             + self.wear.heap_bytes()
             + self.refresh.heap_bytes()
+            + self.slc_cache.heap_bytes()
     }
 
     /// The physical page of a logical page, if it is mapped.
@@ -290,7 +302,8 @@ impl Ftl {
         }
         let pool = self.allocator.choose_pool(die, group, &self.dims);
         let to = self.take_page(pool, group);
-        let oob = self.stamp(Some(lpn), cause, Mode::Normal);
+        let mode = self.slc_cache.mode_for(to.block);
+        let oob = self.stamp(Some(lpn), cause, mode);
         let programmed = io.media.program(to.page, oob, from, cause, after);
         if programmed.is_err() {
             self.has_failed = true;
@@ -411,7 +424,7 @@ impl Ftl {
         let Active { block, next } = self.allocator.active(pool, group);
         match block {
             Some(block) => (block, next),
-            None => (self.open_block(pool, group), 0),
+            None => (self.open_block_for(pool, group), 0),
         }
     }
 
@@ -471,7 +484,7 @@ impl Ftl {
     /// Seal the active block of a group if the page just taken from it was its last.
     #[inline(always)]
     fn seal_if_full(&mut self, pool: PoolId, group: GroupId, taken: Taken) -> bool {
-        let full = taken.index + 1 == self.dims.data_pages_per_block;
+        let full = taken.index + 1 == self.dims.data_pages_per_block || self.slc_cache.is_last(taken);
         if full {
             self.allocator.set_active(pool, group, Active::default());
             self.seal(pool, taken.block);

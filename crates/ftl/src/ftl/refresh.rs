@@ -223,7 +223,7 @@ impl Ftl {
     }
 
     /// Move the valid pages of a block and erase it.
-    fn refresh_block<M: Media, H: GcHook>(
+    pub(super) fn refresh_block<M: Media, H: GcHook>(
         &mut self,
         block: BlockId,
         erases: u32,

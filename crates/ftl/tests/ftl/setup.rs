@@ -7,7 +7,7 @@ use coflash_ftl::{
     Chips, Coverage, FreeMark, Ftl, FtlConfig, GcConfig, GcMode, PageWrite, PlacementConfig, Pools,
     Provisioning, Requirements, Spare, Summary, Trigger, VictimConfig, WearLevelling, WriteStream,
 };
-use coflash_media::{Cause, Geometry, Memory, Place, Slot};
+use coflash_media::{Cause, Cell, Geometry, Memory, Place, Slot};
 
 /// Everything an FTL is made of.
 #[derive(Clone, Debug)]
@@ -45,6 +45,7 @@ impl Setup {
             page_size: Bytes { count: 16 },
             sector_size: Bytes { count: 4 },
             exported: None,
+            cell: Cell::Slc,
         };
         let gc = GcConfig { low_mark: FreeMark::Blocks(1), ..GcConfig::default() };
         Self { geometry, ftl: FtlConfig::default(), gc, fractional: false, seed: 1 }.with_least_spare()

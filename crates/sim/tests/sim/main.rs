@@ -1,5 +1,7 @@
 //! Whole runs of scenarios. One program, so that it is linked once.
 
+mod cells;
+mod controller;
 mod device;
 mod gc_modes;
 mod host;

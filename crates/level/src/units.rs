@@ -1,0 +1,132 @@
+//! Indirection units larger than a page: a write of a part of a unit reads the rest and writes all of it.
+//!
+//! Drives with large units keep a smaller map and pay with write amplification. Reads cost what they cost with a page for a
+//! unit. Pages of a unit that were never written, or are trimmed, take no space and are not written.
+
+use crate::cooperates::{Cached, Cooperates};
+use crate::level::{Command, Level};
+use coflash_base::measure::Report;
+use coflash_base::{Ahead, Duration, Lpn, Op, Time};
+use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
+use coflash_media::{DieId, Media, Memory, Place};
+use std::ops::Range;
+
+/// A level whose pages are written in units.
+#[derive(Clone)]
+pub struct Units<L> {
+    below: L,
+    pages_per_unit: u32,
+    /// The pages of the write that has begun.
+    written: Range<u32>,
+}
+
+impl<L> Units<L> {
+    /// Create units of so many pages over a level.
+    #[must_use]
+    pub fn new(below: L, pages_per_unit: u32) -> Self {
+        Self { below, pages_per_unit, written: 0..0 }
+    }
+
+    /// The level below.
+    #[must_use]
+    pub fn below(&self) -> &L {
+        &self.below
+    }
+
+    /// Convert into the level below.
+    #[must_use]
+    pub fn into_below(self) -> L {
+        self.below
+    }
+
+    /// Write the pages of a unit that the request leaves alone. Returns when they and `done` are done.
+    #[cold]
+    fn write_rest<M: Media, H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        done: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error>
+    where
+        L: Level<M>,
+    {
+        let first = page.lpn.get() / self.pages_per_unit * self.pages_per_unit;
+        let end = (first + self.pages_per_unit).min(self.below.logical_pages());
+        let mut all = done;
+        for lpn in (first..end).filter(|lpn| !self.written.contains(lpn)).map(Lpn::new) {
+            let rest = PageRead { lpn, to: Place::Merged, cause: page.cause };
+            if let Some(read) = self.below.read(rest, io.start, io)? {
+                let whole = PageWrite { lpn, coverage: Coverage::Full, from: Place::Merged, ..page };
+                let written = self.below.write(whole, read, io)?;
+                all = io.media.both(all, written);
+            }
+        }
+        Ok(all)
+    }
+}
+
+macro_rules! below_dispatch {
+    ($self:expr, $below:pat => $call:expr) => {{
+        let Units { below: $below, .. } = $self;
+        $call
+    }};
+}
+
+impl<M: Media, L: Level<M>> Level<M> for Units<L> {
+    #[inline]
+    fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        if let (Op::Write, Some(first)) = (command.op, command.first) {
+            self.written = first.get()..first.get() + command.pages;
+        }
+        self.below.begin(command, io)
+    }
+
+    #[inline]
+    fn write<H: GcHook>(
+        &mut self,
+        page: PageWrite,
+        after: M::When,
+        io: &mut Io<'_, M, H>,
+    ) -> Result<M::When, M::Error> {
+        let done = self.below.write(page, after, io)?;
+        let lpn = page.lpn.get();
+        if self.pages_per_unit == 1 || lpn != self.written.start && !lpn.is_multiple_of(self.pages_per_unit) {
+            return Ok(done);
+        }
+        self.write_rest(page, done, io)
+    }
+
+    coflash_base::forward_to_variant! { below_dispatch as Level<M>;
+        fn logical_pages(&self) -> u32;
+        fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
+        fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn next_due(&self) -> Option<Time>;
+        fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
+        fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
+        fn flush<H: GcHook>(&mut self, after: M::When, io: &mut Io<'_, M, H>, parts: &mut Vec<M::When>) -> Result<(), M::Error>;
+        fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
+        fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn has_idle_work(&self, die: DieId) -> bool;
+        fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
+        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
+        fn report(&self, report: &mut Report);
+        fn erase_counts(&self) -> Vec<u32>;
+        fn invalid_pages(&self) -> Vec<u32>;
+        fn heap_bytes(&self) -> usize;
+        fn assert_invariants(&self);
+    }
+}
+
+/// Messages are about pages, which keep their numbers.
+impl<L: Cooperates> Cooperates for Units<L> {
+    coflash_base::forward_to_variant! { below_dispatch;
+        fn announce(&mut self, page: Cached);
+        fn shadow(&mut self, lpn: Lpn, memory: Memory, newer: bool);
+        fn shadows(&self, lpn: Lpn) -> Marks;
+        fn track_host(&mut self);
+    }
+
+    fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T {
+        self.below.with_flash(look)
+    }
+}
