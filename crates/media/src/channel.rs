@@ -5,9 +5,9 @@
 //! scheduled. A die has at most one pending event, so the queue is as long as the number of busy dies.
 
 use crate::moment::{Finished, OpId, Tag, When};
+use crate::tournament::Tournament;
 use coflash_base::{Duration, Time};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// The phases of an operation on its die: array, then bus, then array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,8 @@ struct Server {
     queue: VecDeque<OpId>,
     /// Whether the head of the queue has started, or its start is scheduled.
     engaged: bool,
+    /// The step at its pending event.
+    step: Step,
     /// The work issued and not ended.
     backlog: Duration,
 }
@@ -78,7 +80,7 @@ struct Bus {
     backlog: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug)]
 enum Step {
     Start,
     ArrayDone,
@@ -96,8 +98,8 @@ pub(crate) struct Channels {
     vacant: Vec<OpId>,
     servers: Vec<Server>,
     buses: Vec<Bus>,
-    /// (time, order of scheduling, server, step)
-    events: BinaryHeap<Reverse<(Time, u64, u32, Step)>>,
+    /// The pending event of each server: its time, and below that the order of scheduling.
+    events: Tournament,
     scheduled: u64,
 }
 
@@ -105,8 +107,14 @@ impl Channels {
     /// Create a server for each entry, on the given channel.
     pub(crate) fn new(channel_of_server: Vec<u32>) -> Self {
         let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
-        let server =
-            |channel| Server { channel, queue: VecDeque::new(), engaged: false, backlog: Duration::ZERO };
+        let servers = channel_of_server.len() as u32;
+        let server = |channel| Server {
+            channel,
+            queue: VecDeque::new(),
+            engaged: false,
+            step: Step::Start,
+            backlog: Duration::ZERO,
+        };
         Self {
             now: Time::ZERO,
             ended_at: Time::ZERO,
@@ -114,7 +122,7 @@ impl Channels {
             vacant: Vec::new(),
             servers: channel_of_server.into_iter().map(server).collect(),
             buses: vec![Bus::default(); buses as usize],
-            events: BinaryHeap::new(),
+            events: Tournament::new(servers),
             scheduled: 0,
         }
     }
@@ -142,7 +150,9 @@ impl Channels {
     }
 
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.operations.capacity() * size_of::<Operation>() + self.servers.capacity() * size_of::<Server>()
+        self.operations.capacity() * size_of::<Operation>()
+            + self.servers.capacity() * size_of::<Server>()
+            + self.events.heap_bytes()
     }
 
     pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
@@ -231,7 +241,7 @@ impl Channels {
     /// Advance time to `until`, but stops after an event that reports something. Returns whether `until` was reached.
     pub(crate) fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let before = finished.len();
-        while self.events.peek().is_some_and(|Reverse((at, ..))| *at <= until) {
+        while self.next_event().is_some_and(|at| at <= until) {
             self.step(finished);
             if finished.len() > before {
                 return false;
@@ -246,18 +256,21 @@ impl Channels {
         self.now = self.now.max(now);
     }
 
+    #[inline]
     pub(crate) fn next_event(&self) -> Option<Time> {
-        self.events.peek().map(|Reverse((at, ..))| *at)
+        self.events.first().map(|(_, key)| Time { ns: (key >> 64) as u64 })
     }
 
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        let Some(Reverse((at, _, server, step))) = self.events.pop() else {
+        let Some((server, key)) = self.events.first() else {
             return false;
         };
-        self.now = at;
-        let id = *self.servers[server as usize].queue.front().expect("an engaged die has an operation");
+        let scheduled = key as u64;
+        self.now = Time { ns: (key >> 64) as u64 };
+        let die = &mut self.servers[server as usize];
+        let id = *die.queue.front().expect("an engaged die has an operation");
         let phases = self.operations[id.get() as usize].phases;
-        match step {
+        match die.step {
             Step::Start => self.start(server, phases),
             Step::ArrayDone => self.ask_for_bus(server, phases),
             Step::BusDone => {
@@ -265,6 +278,10 @@ impl Channels {
                 self.schedule(phases.finish, server, Step::End);
             }
             Step::End => self.end(id, server, finished),
+        }
+        // Most events are replaced by the next one of the same die.
+        if self.events.first().is_some_and(|(_, key)| key as u64 == scheduled) {
+            self.events.set(server, None);
         }
         true
     }
@@ -359,6 +376,8 @@ impl Channels {
 
     fn schedule(&mut self, span: Duration, server: u32, step: Step) {
         self.scheduled += 1;
-        self.events.push(Reverse((self.now + span, self.scheduled, server, step)));
+        self.servers[server as usize].step = step;
+        let at = self.now + span;
+        self.events.set(server, Some(u128::from(at.ns) << 64 | u128::from(self.scheduled)));
     }
 }

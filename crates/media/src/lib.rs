@@ -28,6 +28,7 @@ mod operation;
 mod simulated;
 mod timeline;
 mod timing;
+mod tournament;
 mod untimed;
 
 pub use contents::Contents;

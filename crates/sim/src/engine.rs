@@ -114,6 +114,8 @@ pub struct Engine<L, M> {
     lpns: Vec<Lpn>,
     looks_ahead: bool,
     page_bytes: u64,
+    /// The binary logarithm of `page_bytes`, where that is a power of two: a division takes as long as ten shifts.
+    page_shift: Option<u32>,
     logical_bytes: u64,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
@@ -134,6 +136,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             lpns: Vec::new(),
             looks_ahead: level.heap_bytes() > CACHED_BYTES,
             page_bytes,
+            page_shift: page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros()),
             logical_bytes: u64::from(logical_pages) * page_bytes,
             dies: scenario.flash.dies(),
             gc: scenario.gc.mode,
@@ -406,10 +409,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The pages of a request, as the workload numbers them: those that it touches, or trims completely.
     #[inline(always)]
     fn pages(&self, request: &Request) -> Range<u64> {
-        let (bytes, end) = (self.page_bytes, request.offset + request.length);
+        let page_of = |byte| self.page_shift.map_or_else(|| byte / self.page_bytes, |shift| byte >> shift);
+        let end = request.offset + request.length;
         match request.op {
-            Op::Read | Op::Write => request.offset / bytes..(end - 1) / bytes + 1,
-            Op::Trim => request.offset.div_ceil(bytes)..end / bytes,
+            Op::Read | Op::Write => page_of(request.offset)..page_of(end - 1) + 1,
+            Op::Trim => page_of(request.offset + (self.page_bytes - 1))..page_of(end),
             Op::Flush => 0..0,
         }
     }

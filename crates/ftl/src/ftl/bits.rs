@@ -60,6 +60,17 @@ impl PageBits {
         self.words[block.index() * self.words_per_block + (index / 64) as usize] |= 1 << (index % 64);
     }
 
+    /// Set the bits of up to 64 pages of a block from page `index` on.
+    #[inline(always)]
+    pub(super) fn set_run(&mut self, block: BlockId, index: u32, pages: u32) {
+        let word = block.index() * self.words_per_block + (index / 64) as usize;
+        let bits = ((1_u128 << pages) - 1) << (index % 64);
+        self.words[word] |= bits as u64;
+        if bits >> 64 != 0 {
+            self.words[word + 1] |= (bits >> 64) as u64;
+        }
+    }
+
     #[inline(always)]
     pub(super) fn clear(&mut self, block: BlockId, page: Ppn) {
         let (word, bit) = self.place(block, page);

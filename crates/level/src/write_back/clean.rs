@@ -4,7 +4,7 @@ use super::WriteBack;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::Scheme;
 use crate::level::Level;
-use coflash_base::Time;
+use coflash_base::{Ahead, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
 use coflash_media::{Media, Place};
@@ -67,6 +67,9 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             written = Some(done?);
         }
         self.cache.remove(slot);
+        if let Some(next) = self.cache.likely_victim() {
+            self.below.look_ahead(next, Ahead::Far);
+        }
         Ok(written)
     }
 
