@@ -3,54 +3,53 @@
 //! Each inner node names the winner of its two children, so a new key is compared once on each level. A heap of as many
 //! entries moves them twice for an event that comes and goes, and guesses where they go.
 
+/// The key of a player.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: u128,
+    player: u32,
+}
+
 /// A key that never wins: the player has none.
 const NONE: u128 = u128::MAX;
 
-/// The keys of some players, and who has the least. Memory: 24 bytes a player, up to twice as many.
+/// The keys of some players, and who has the least. Memory: 64 bytes a player, for the next power of two of players.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament {
-    /// The keys; as many as the next power of two of the players.
-    keys: Vec<u128>,
-    /// Node 1 is the root, and nodes `2 n` and `2 n + 1` are the children of node `n`. The leaves are the players.
-    winners: Vec<u32>,
+    /// Node 1 is the root, nodes `2 n` and `2 n + 1` are the children of node `n`. The leaves are the players.
+    nodes: Vec<Entry>,
 }
 
 impl Tournament {
     /// Create a tournament of players without keys.
     pub(crate) fn new(players: u32) -> Self {
-        let leaves = players.next_power_of_two();
-        let mut winners: Vec<u32> = (0..leaves).chain(0..leaves).collect();
-        for node in (1..leaves as usize).rev() {
-            winners[node] = winners[2 * node];
-        }
-        Self { keys: vec![NONE; leaves as usize], winners }
+        let leaves = players.next_power_of_two() as usize;
+        let none = |node| Entry { key: NONE, player: (node % leaves) as u32 };
+        Self { nodes: (0..2 * leaves).map(none).collect() }
     }
 
     /// Give a player another key, below `u128::MAX`; `None` takes its key away.
     #[inline]
     pub(crate) fn set(&mut self, player: u32, key: Option<u128>) {
-        self.keys[player as usize] = key.unwrap_or(NONE);
-        let mut node = (self.keys.len() + player as usize) / 2;
-        while node > 0 {
-            let [one, other] = [self.winners[2 * node], self.winners[2 * node + 1]];
-            let other_wins = self.keys[other as usize] < self.keys[one as usize];
-            self.winners[node] = if other_wins { other } else { one };
+        let mut node = self.nodes.len() / 2 + player as usize;
+        self.nodes[node] = Entry { key: key.unwrap_or(NONE), player };
+        while node > 1 {
+            let [one, other] = [self.nodes[node & !1], self.nodes[node | 1]];
             node /= 2;
+            self.nodes[node] = if other.key < one.key { other } else { one };
         }
     }
 
     /// The player with the least key, and its key.
     #[inline]
     pub(crate) fn first(&self) -> Option<(u32, u128)> {
-        // A single player has no node but its leaf, which is the root, too.
-        let winner = self.winners[1];
-        let key = self.keys[winner as usize];
-        (key != NONE).then_some((winner, key))
+        let Entry { key, player } = self.nodes[1];
+        (key != NONE).then_some((player, key))
     }
 
     /// The heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.keys.capacity() * size_of::<u128>() + self.winners.capacity() * size_of::<u32>()
+        self.nodes.capacity() * size_of::<Entry>()
     }
 }
 

@@ -262,13 +262,24 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Ok(())
     }
 
-    /// Advance time to the next event, which must exist.
-    pub(crate) fn step(&mut self, mut answered: impl FnMut(Time)) -> Result<(), M::Error> {
-        if let (GcMode::Background, Some(event)) = (self.gc, self.media.next_event()) {
-            self.use_idle_time(event)?;
+    /// Process the events up to `until`, but stop after one that reports something. Returns whether none is left.
+    #[inline]
+    pub(crate) fn await_report(
+        &mut self,
+        until: Time,
+        mut answered: impl FnMut(Time),
+    ) -> Result<bool, M::Error> {
+        while let Some(event) = self.media.next_event().filter(|&at| at <= until) {
+            if self.gc == GcMode::Background {
+                self.use_idle_time(event)?;
+            }
+            self.media.step(&mut self.finished);
+            if !self.finished.is_empty() {
+                self.settle(&mut answered)?;
+                return Ok(false);
+            }
         }
-        self.media.step(&mut self.finished);
-        self.settle(&mut answered)
+        Ok(true)
     }
 
     /// Advance time by up to `events` events; returns false if none is left, so that all requests are completed. Idle
@@ -282,11 +293,6 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             }
         }
         Ok(true)
-    }
-
-    /// The time of the next event, if there is one.
-    pub(crate) fn next_event(&self) -> Option<Time> {
-        self.media.next_event()
     }
 
     /// Advance time to just before `until`, with garbage collection on idle dies.
