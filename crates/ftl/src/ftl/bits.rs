@@ -116,3 +116,21 @@ impl PageBits {
         self.words.capacity() * size_of::<u64>()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_sets_the_bits_that_its_pages_would() {
+        let geometry =
+            Geometry { channels: 1, blocks_per_plane: 2, pages_per_block: 200, ..Geometry::default() };
+        let block = BlockId::new(1);
+        for (index, pages) in [(0, 0), (0, 64), (3, 5), (60, 10), (63, 1), (64, 64), (130, 64), (199, 1)] {
+            let (mut run, mut one_by_one) = (PageBits::new(&geometry), PageBits::new(&geometry));
+            run.set_run(block, index, pages);
+            (index..index + pages).for_each(|page| one_by_one.set_at(block, page));
+            assert_eq!(run.words(), one_by_one.words(), "{pages} pages from {index}");
+        }
+    }
+}
