@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm mutants bench golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests
+.PHONY: help demo test storm mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,11 @@ mutants: prerequisites ## Break the levels in every place, one at a time, and li
 
 bench: prerequisites ## Measure speed and memory; ROWS="standard LRU" for some rows only
 	cargo run --release --locked --quiet -p coflash-bench -- $(ROWS)
+
+# Two versions in turn, in processor time: a ratio that holds also on a busy machine.
+PAIR_ROWS ?= "standard job" "standard job, cdm, cache 5 %" "standard job, shared channels" "shipped trace, closed loop, cdm"
+bench-pair: prerequisites ## Compare the speed with that of another version; BASE=commit, PAIR_ROWS='"standard job"'
+	$(PYTHON) scripts/bench_pair.py $(BASE) $(PAIR_ROWS)
 
 golden: $(CORE) ## Write the golden results anew; say why in CHANGELOG.md under "Results changed"
 	$(BIN)/python scripts/golden.py

@@ -2,16 +2,20 @@
 //! pace of all readers and generators, and of a container of bytes.
 //!
 //! Each row runs in its own process, which isolates its peak memory, and several times: the table shows the median and
-//! the range. `coflash-bench [ROW...]` runs the rows whose names begin with `ROW`.
+//! the range. The machine is measured first, and each rate is also shown in its unit, dependent loads a request.
+//! `coflash-bench [ROW...]` runs the rows whose names begin with `ROW`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark speaks to the terminal")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
 mod generating;
+mod machine;
 mod parsing;
 mod rows;
 mod storing;
 
+use machine::Machine;
 use rows::{Row, rows};
+use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 
@@ -22,6 +26,8 @@ const REPEATS: usize = 3;
 pub(crate) struct Measured {
     /// Requests (or accesses) per second.
     pub(crate) requests_per_second: f64,
+    /// Processor time of the process, set-up and all threads included.
+    pub(crate) cpu_seconds: f64,
     /// Page programs per second.
     pub(crate) programs_per_second: Option<f64>,
     /// Bytes of input per second.
@@ -40,18 +46,23 @@ fn main() {
         && flag == "--row"
     {
         let row = rows().into_iter().find(|row| row.name == *name).expect("a row of the table");
-        println!("{}", serde_json::to_string(&(row.run)()).expect("plain data"));
+        let measured = (row.run)();
+        let cpu = clock_gettime(ClockId::ProcessCPUTime);
+        let cpu_seconds = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
+        println!("{}", serde_json::to_string(&Measured { cpu_seconds, ..measured }).expect("plain data"));
         return;
     }
     let wanted = |row: &&Row| arguments.is_empty() || arguments.iter().any(|name| row.name.starts_with(name));
+    let machine = Machine::measure();
+    machine.show();
     println!(
-        "{:<34} {:>10} {:>17} {:>12} {:>9} {:>8} {:>9}  remarks",
-        "", "requests/s", "range", "programs/s", "MB/s", "B/page", "peak MiB"
+        "{:<34} {:>10} {:>17} {:>6} {:>7} {:>12} {:>9} {:>8} {:>9}  remarks",
+        "", "requests/s", "range", "loads", "CPU s", "programs/s", "MB/s", "B/page", "peak MiB"
     );
     for row in rows().iter().filter(wanted) {
         let mut runs: Vec<Measured> = (0..REPEATS).map(|_| in_a_process(&row.name)).collect();
         runs.sort_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));
-        show(row, &runs);
+        show(row, &runs, &machine);
     }
 }
 
@@ -62,7 +73,7 @@ fn in_a_process(row: &str) -> Measured {
     serde_json::from_slice(&output.stdout).expect("a row prints its numbers")
 }
 
-fn show(row: &Row, runs: &[Measured]) {
+fn show(row: &Row, runs: &[Measured], machine: &Machine) {
     let median = &runs[runs.len() / 2];
     let millions = |rate: f64| format!("{:.2} M", rate / 1e6);
     let range = format!(
@@ -72,10 +83,12 @@ fn show(row: &Row, runs: &[Measured]) {
     );
     let optional = |value: Option<String>| value.unwrap_or_default();
     println!(
-        "{:<34} {:>10} {:>17} {:>12} {:>9} {:>8} {:>9}  {}",
+        "{:<34} {:>10} {:>17} {:>6.2} {:>7.2} {:>12} {:>9} {:>8} {:>9}  {}",
         row.name,
         millions(median.requests_per_second),
         range,
+        1e9 / median.requests_per_second / machine.load_ns(),
+        median.cpu_seconds,
         optional(median.programs_per_second.map(millions)),
         optional(median.bytes_per_second.map(|rate| format!("{:.0}", rate / 1e6))),
         optional(median.state_bytes_per_page.map(|bytes| format!("{bytes:.2}"))),

@@ -105,6 +105,13 @@ impl Cache {
         self.victim()
     }
 
+    /// The page that is likely to be evicted next, where the policy can tell without a search.
+    #[inline]
+    #[must_use]
+    pub fn likely_victim(&self) -> Option<Lpn> {
+        self.policy.likely_victim().map(|slot| self.table.page_of(slot))
+    }
+
     /// Remove the page in `slot`, whatever its state. Panics if the slot is free.
     #[inline]
     pub fn remove(&mut self, slot: SlotId) {

@@ -2,12 +2,14 @@
 //!
 //! An operation holds its die from start to end and the channel for its transfer. Dies are first come, first served; a
 //! channel is granted in the order in which dies ask; events at equal times fire in the order in which they were
-//! scheduled. A die has at most one pending event, so the queue is as long as the number of busy dies.
+//! scheduled. A die has at most one pending event, and another one takes its place: a tournament of the dies finds the
+//! next. Only events of no die, of read priority and of the write buffer, are in a heap.
 //!
 //! With read priority a read joins the queue of its die when it may begin, before the operations that wait there. A
 //! suspended operation is back in the queue with the rest of its array time.
 
 use crate::moment::{Finished, OpId, Tag, When};
+use crate::tournament::Tournament;
 use crate::write_buffer::WriteBuffer;
 use crate::{ReadPriority, Timing};
 use coflash_base::{Duration, Time};
@@ -87,9 +89,8 @@ struct Server {
     queue: VecDeque<OpId>,
     /// Whether the head of the queue has started, or its start is scheduled.
     engaged: bool,
-    /// The pending event of the head: when, in which order it was scheduled, and what it is. Other events have been
-    /// cancelled.
-    event: (Time, u64, Step),
+    /// The pending event of the head.
+    event: (Time, Step),
     /// The work issued and not ended.
     backlog: Duration,
 }
@@ -102,12 +103,17 @@ struct Bus {
     backlog: Duration,
 }
 
+/// An event of no die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Step {
-    /// An urgent operation joins the queue of its die; the event has its number in place of a die.
-    Join,
-    /// The write buffer has room for a page again; the event has no die.
+enum Apart {
+    /// An urgent operation joins the queue of its die.
+    Join(OpId),
+    /// The write buffer has room for a page again.
     Room,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Step {
     Start,
     ArrayDone,
     BusDone,
@@ -129,8 +135,9 @@ pub(crate) struct Channels {
     overtaken_max: u32,
     buffer: WriteBuffer,
     suspensions: u64,
-    /// (time, order of scheduling, server, step)
-    events: BinaryHeap<Reverse<(Time, u64, u32, Step)>>,
+    /// The [`key`] of the pending event of each server.
+    events: Tournament,
+    events_apart: BinaryHeap<Reverse<(u128, Apart)>>,
     scheduled: u64,
 }
 
@@ -138,11 +145,12 @@ impl Channels {
     /// Create a server for each entry, on the given channel.
     pub(crate) fn new(channel_of_server: Vec<u32>, timing: &Timing, buffer: WriteBuffer) -> Self {
         let buses = channel_of_server.iter().max().map_or(0, |last| last + 1);
+        let servers = channel_of_server.len() as u32;
         let server = |channel| Server {
             channel,
             queue: VecDeque::new(),
             engaged: false,
-            event: (Time::ZERO, 0, Step::Start),
+            event: (Time::ZERO, Step::Start),
             backlog: Duration::ZERO,
         };
         Self {
@@ -157,7 +165,8 @@ impl Channels {
             overtaken_max: timing.overtaken_max,
             buffer,
             suspensions: 0,
-            events: BinaryHeap::new(),
+            events: Tournament::new(servers),
+            events_apart: BinaryHeap::new(),
             scheduled: 0,
         }
     }
@@ -201,6 +210,7 @@ impl Channels {
     pub(crate) fn heap_bytes(&self) -> usize {
         self.operations.capacity() * size_of::<Operation>()
             + self.servers.capacity() * size_of::<Server>()
+            + self.events.heap_bytes()
             + self.buffer.heap_bytes()
     }
 
@@ -241,7 +251,7 @@ impl Channels {
         if at <= self.now {
             self.join(id);
         } else {
-            self.push_event(at, id.get(), Step::Join);
+            self.schedule_apart(at, Apart::Join(id));
         }
     }
 
@@ -270,7 +280,7 @@ impl Channels {
     /// Let go of the head of a die's queue for an urgent operation: if it has not begun, or if it can be suspended.
     fn make_way(&mut self, server: u32, urgent: OpId) {
         let die = &mut self.servers[server as usize];
-        let (at, _, step) = die.event;
+        let (at, step) = die.event;
         if !die.engaged {
             return;
         }
@@ -278,13 +288,17 @@ impl Channels {
         let may_suspend = self.priority == ReadPriority::Suspend && head.overtaken < self.overtaken_max;
         match step {
             _ if head.is_urgent => {}
-            Step::Start => die.engaged = false,
+            Step::Start => {
+                die.engaged = false;
+                self.events.set(server, None);
+            }
             Step::End if may_suspend && at > self.now => {
                 let rest = at.since(self.now);
                 // The total stays: it leaves the backlog at the end.
                 head.phases =
                     Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..head.phases };
                 die.engaged = false;
+                self.events.set(server, None);
                 self.suspensions += 1;
                 let phases = &mut self.operations[urgent.get() as usize].phases;
                 phases.array = phases.array + self.suspend_overhead;
@@ -323,7 +337,7 @@ impl Channels {
     /// Have room once a page that flash took at `at` has left the buffer.
     fn drained(&mut self, at: Time) {
         let at = self.buffer.drained_at(at.max(self.now));
-        self.push_event(at, 0, Step::Room);
+        self.schedule_apart(at, Apart::Room);
     }
 
     /// Create an operation that is ended by [`keep`](Self::keep).
@@ -398,7 +412,7 @@ impl Channels {
     /// Advance time to `until`, but stops after an event that reports something. Returns whether `until` was reached.
     pub(crate) fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let before = finished.len();
-        while self.events.peek().is_some_and(|Reverse((at, ..))| *at <= until) {
+        while self.next_event().is_some_and(|at| at <= until) {
             self.step(finished);
             if finished.len() > before {
                 return false;
@@ -413,32 +427,38 @@ impl Channels {
         self.now = self.now.max(now);
     }
 
+    #[inline]
     pub(crate) fn next_event(&self) -> Option<Time> {
-        self.events.peek().map(|Reverse((at, ..))| *at)
+        let apart = self.events_apart.peek().map(|Reverse((key, _))| *key);
+        let of_die = self.events.first().map(|(_, key)| key);
+        [of_die, apart].into_iter().flatten().min().map(time_of)
     }
 
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        let Some(Reverse((at, order, server, step))) = self.events.pop() else {
-            return false;
-        };
-        self.now = at;
-        match step {
-            Step::Join => self.join(OpId::new(server)),
-            Step::Room => {
-                if let Some(promise) = self.buffer.give() {
-                    self.keep(promise, at, finished);
+        let of_die = self.events.first();
+        if let Some(&Reverse((key, event))) = self.events_apart.peek()
+            && of_die.is_none_or(|(_, earlier)| key < earlier)
+        {
+            self.events_apart.pop();
+            self.now = time_of(key);
+            match event {
+                Apart::Join(operation) => self.join(operation),
+                Apart::Room => {
+                    if let Some(promise) = self.buffer.give() {
+                        self.keep(promise, self.now, finished);
+                    }
                 }
             }
-            _ if self.servers[server as usize].event.1 != order => {} // cancelled
-            _ => self.go_through(server, step, finished),
+            return true;
         }
-        true
-    }
-
-    fn go_through(&mut self, server: u32, step: Step, finished: &mut Vec<Finished>) {
-        let id = *self.servers[server as usize].queue.front().expect("an engaged die has an operation");
+        let Some((server, key)) = of_die else {
+            return false;
+        };
+        self.now = time_of(key);
+        let die = &self.servers[server as usize];
+        let id = *die.queue.front().expect("an engaged die has an operation");
         let phases = self.operations[id.get() as usize].phases;
-        match step {
+        match die.event.1 {
             Step::Start => self.start(server, phases),
             Step::ArrayDone => self.ask_for_bus(server, phases),
             Step::BusDone => {
@@ -446,8 +466,12 @@ impl Channels {
                 self.schedule(phases.finish, server, Step::End);
             }
             Step::End => self.end(id, server, finished),
-            Step::Join | Step::Room => unreachable!("no step of an operation"),
         }
+        // Most events are replaced by the next one of the same die.
+        if self.events.first().is_some_and(|(_, first)| first == key) {
+            self.events.set(server, None);
+        }
+        true
     }
 
     /// Begin an operation. One that needs no bus takes a single event.
@@ -545,16 +569,26 @@ impl Channels {
         }
     }
 
+    /// Schedule the next event of a die, in place of a pending one.
     fn schedule(&mut self, span: Duration, server: u32, step: Step) {
+        self.scheduled += 1;
         let at = self.now + span;
-        let order = self.push_event(at, server, step);
-        self.servers[server as usize].event = (at, order, step);
+        self.servers[server as usize].event = (at, step);
+        self.events.set(server, Some(key(at, self.scheduled)));
     }
 
-    /// Returns the order of the event among all.
-    fn push_event(&mut self, at: Time, server: u32, step: Step) -> u64 {
+    fn schedule_apart(&mut self, at: Time, event: Apart) {
         self.scheduled += 1;
-        self.events.push(Reverse((at, self.scheduled, server, step)));
-        self.scheduled
+        self.events_apart.push(Reverse((key(at, self.scheduled), event)));
     }
+}
+
+/// The key of an event: its time, and below that the order of scheduling.
+fn key(at: Time, order: u64) -> u128 {
+    u128::from(at.ns) << 64 | u128::from(order)
+}
+
+/// The time of a [`key`].
+fn time_of(key: u128) -> Time {
+    Time { ns: (key >> 64) as u64 }
 }

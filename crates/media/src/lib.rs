@@ -29,6 +29,7 @@ mod operation;
 mod simulated;
 mod timeline;
 mod timing;
+mod tournament;
 mod untimed;
 mod write_buffer;
 

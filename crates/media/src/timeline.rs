@@ -610,8 +610,9 @@ impl SimulatedMedia for Timeline {
         if let Some(Finished { at, .. }) = self.unreported.first() {
             return Some(*at);
         }
-        let behind = self.behind.as_ref().and_then(|behind| behind.next_event());
-        [self.servers.channels.next_event(), behind].into_iter().flatten().min()
+        let flash = self.servers.channels.next_event();
+        let Some(behind) = &self.behind else { return flash };
+        [flash, behind.next_event()].into_iter().flatten().min()
     }
 
     fn idle_since(&self, die: DieId) -> Option<Time> {

@@ -86,10 +86,17 @@ mod tests {
         assert_eq!((direct.page(9), direct.page(10)), (Some(Lpn::new(9)), None));
         let mut modulo = AddressMap::new(Remap::Modulo, 10);
         assert_eq!(modulo.page(u64::MAX), Some(Lpn::new(5)));
+        assert_eq!([9, 10].map(|page| direct.peek(page)), [Some(Lpn::new(9)), None]);
+        assert_eq!(modulo.peek(u64::MAX), Some(Lpn::new(5)));
         let mut dense = AddressMap::new(Remap::Dense, 2);
+        assert_eq!((dense.peek(7), dense.touched()), (None, Some(0)), "a look is no access");
         assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
         assert_eq!(dense.page(7), Some(Lpn::new(1)));
         assert_eq!(dense.page(1 << 50), Some(Lpn::new(0)));
+        assert_eq!(
+            [1 << 50, 7, 6].map(|page| dense.peek(page)),
+            [Some(Lpn::new(0)), Some(Lpn::new(1)), None]
+        );
         assert_eq!((dense.page(8), dense.touched()), (None, Some(3)));
         assert_eq!((dense.page(8), dense.touched()), (None, Some(3)), "each page is counted once");
     }

@@ -128,6 +128,8 @@ pub struct Engine<L, M> {
     lpns: Vec<Lpn>,
     looks_ahead: bool,
     page_bytes: u64,
+    /// The binary logarithm of `page_bytes`, where that is a power of two: a division takes as long as ten shifts.
+    page_shift: Option<u32>,
     logical_bytes: u64,
     pending: Vec<Pending>,
     vacant: Vec<u32>,
@@ -149,6 +151,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             lpns: Vec::new(),
             looks_ahead: level.heap_bytes() > CACHED_BYTES,
             page_bytes,
+            page_shift: page_bytes.is_power_of_two().then(|| page_bytes.trailing_zeros()),
             logical_bytes: u64::from(logical_pages) * page_bytes,
             dies: scenario.flash.dies(),
             gc: scenario.gc.mode,
@@ -292,13 +295,24 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Ok(())
     }
 
-    /// Advance time to the next event, which must exist.
-    pub(crate) fn step(&mut self, mut answered: impl FnMut(Answer)) -> Result<(), M::Error> {
-        if let (GcMode::Background, Some(event)) = (self.gc, self.media.next_event()) {
-            self.use_idle_time(event)?;
+    /// Process the events up to `until`, but stop after one that reports something. Returns whether none is left.
+    #[inline]
+    pub(crate) fn await_report(
+        &mut self,
+        until: Time,
+        mut answered: impl FnMut(Answer),
+    ) -> Result<bool, M::Error> {
+        while let Some(event) = self.media.next_event().filter(|&at| at <= until) {
+            if self.gc == GcMode::Background {
+                self.use_idle_time(event)?;
+            }
+            self.media.step(&mut self.finished);
+            if !self.finished.is_empty() {
+                self.settle(&mut answered)?;
+                return Ok(false);
+            }
         }
-        self.media.step(&mut self.finished);
-        self.settle(&mut answered)
+        Ok(true)
     }
 
     /// Advance time by up to `events` events; returns false if none is left, so that all requests are completed. Idle
@@ -312,11 +326,6 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             }
         }
         Ok(true)
-    }
-
-    /// The time of the next event, if there is one.
-    pub(crate) fn next_event(&self) -> Option<Time> {
-        self.media.next_event()
     }
 
     /// Advance time to just before `until`, with garbage collection on idle dies.
@@ -439,10 +448,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// The pages of a request, as the workload numbers them: those that it touches, or trims completely.
     #[inline(always)]
     fn pages(&self, request: &Request) -> Range<u64> {
-        let (bytes, end) = (self.page_bytes, request.offset + request.length);
+        let page_of = |byte| self.page_shift.map_or_else(|| byte / self.page_bytes, |shift| byte >> shift);
+        let end = request.offset + request.length;
         match request.op {
-            Op::Read | Op::Write => request.offset / bytes..(end - 1) / bytes + 1,
-            Op::Trim => request.offset.div_ceil(bytes)..end / bytes,
+            Op::Read | Op::Write => page_of(request.offset)..page_of(end - 1) + 1,
+            Op::Trim => page_of(request.offset + (self.page_bytes - 1))..page_of(end),
             Op::Flush => 0..0,
         }
     }

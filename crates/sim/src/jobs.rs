@@ -293,24 +293,23 @@ impl Jobs {
             let answer = self.answers.peek().map(|Reverse((at, ..))| *at);
             // An event may bring an answer that comes before both.
             let until = [first.map(|(at, ..)| at), answer].into_iter().flatten().min();
-            match (engine.next_event(), until) {
-                (Some(event), Some(until)) if event <= until => self.step(engine),
-                (Some(_), None) => self.step(engine),
-                _ => match (first, answer) {
-                    (Some((at, _, number)), Some(answer)) if at < answer => return Some((at, number)),
-                    (Some((at, _, number)), None) => return Some((at, number)),
-                    (_, Some(_)) => self.take_answer(),
-                    (None, None) => return None,
+            let answers = &mut self.answers;
+            let Ok(is_first) = engine.await_report(
+                until.unwrap_or(Time { ns: u64::MAX }),
+                |Answer { at, arrival, op, owner }| {
+                    answers.push(Reverse((at, owner, arrival, index(op) as u8)));
                 },
+            );
+            if !is_first {
+                continue;
+            }
+            match (first, answer) {
+                (Some((at, _, number)), Some(answer)) if at < answer => return Some((at, number)),
+                (Some((at, _, number)), None) => return Some((at, number)),
+                (_, Some(_)) => self.take_answer(),
+                (None, None) => return None,
             }
         }
-    }
-
-    fn step<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(&mut self, engine: &mut Engine<L, M>) {
-        let answers = &mut self.answers;
-        let Ok(()) = engine.step(|Answer { at, arrival, op, owner }| {
-            answers.push(Reverse((at, owner, arrival, index(op) as u8)));
-        });
     }
 
     fn take_answer(&mut self) {

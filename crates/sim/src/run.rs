@@ -293,16 +293,13 @@ impl Issuer {
         engine: &mut Engine<L, M>,
     ) -> Time {
         loop {
-            match (answers.peek(), engine.next_event()) {
-                (Some(Reverse(known)), Some(event)) if *known < event => break,
-                (Some(_), None) => break,
-                (_, Some(_)) => {
-                    let Ok(()) = engine.step(|answer| answers.push(Reverse(answer.at)));
-                }
-                (None, None) => unreachable!("a request under way has an answer to come"),
+            let known = answers.peek().map_or(Time { ns: u64::MAX }, |Reverse(at)| *at);
+            let Ok(is_first) = engine.await_report(known, |answer| answers.push(Reverse(answer.at)));
+            if is_first {
+                break;
             }
         }
-        answers.pop().expect("peeked").0
+        answers.pop().expect("a request under way has an answer to come").0
     }
 }
 

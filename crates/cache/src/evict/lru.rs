@@ -46,6 +46,11 @@ impl EvictionPolicy for Lru {
         self.recent.back()
     }
 
+    #[inline]
+    fn likely_victim(&self) -> Option<SlotId> {
+        self.recent.back()
+    }
+
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
         self.recent.iter().for_each(show);
     }

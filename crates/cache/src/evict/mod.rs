@@ -69,6 +69,11 @@ pub trait EvictionPolicy: Policy {
     /// evicted takes the removal of the slot named last for its eviction.
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
 
+    /// The slot that is likely to be evicted next, where no search is needed to tell: its memory is asked for in time.
+    fn likely_victim(&self) -> Option<SlotId> {
+        None
+    }
+
     /// Pass each slot that the policy could name as victim to `show`, once, in any order: exactly the occupied slots.
     /// For `assert_invariants` only, so it may be slow. It must not use the table.
     fn tracked(&self, show: &mut dyn FnMut(SlotId));
@@ -151,6 +156,7 @@ impl Eviction {
         pub(crate) fn flagged(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn removed(&mut self, slot: SlotId, table: &SlotTable);
         pub(crate) fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
+        pub(crate) fn likely_victim(&self) -> Option<SlotId>;
         pub(crate) fn tracked(&self, show: &mut dyn FnMut(SlotId));
         pub(crate) fn heap_bytes(&self) -> usize;
     }

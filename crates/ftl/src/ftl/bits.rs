@@ -60,6 +60,17 @@ impl PageBits {
         self.words[block.index() * self.words_per_block + (index / 64) as usize] |= 1 << (index % 64);
     }
 
+    /// Set the bits of up to 64 pages of a block from page `index` on.
+    #[inline(always)]
+    pub(super) fn set_run(&mut self, block: BlockId, index: u32, pages: u32) {
+        let word = block.index() * self.words_per_block + (index / 64) as usize;
+        let bits = ((1_u128 << pages) - 1) << (index % 64);
+        self.words[word] |= bits as u64;
+        if bits >> 64 != 0 {
+            self.words[word + 1] |= (bits >> 64) as u64;
+        }
+    }
+
     #[inline(always)]
     pub(super) fn clear(&mut self, block: BlockId, page: Ppn) {
         let (word, bit) = self.place(block, page);
@@ -103,5 +114,23 @@ impl PageBits {
 
     pub(super) fn heap_bytes(&self) -> usize {
         self.words.capacity() * size_of::<u64>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_sets_the_bits_that_its_pages_would() {
+        let geometry =
+            Geometry { channels: 1, blocks_per_plane: 2, pages_per_block: 200, ..Geometry::default() };
+        let block = BlockId::new(1);
+        for (index, pages) in [(0, 0), (0, 64), (3, 5), (60, 10), (63, 1), (64, 64), (130, 64), (199, 1)] {
+            let (mut run, mut one_by_one) = (PageBits::new(&geometry), PageBits::new(&geometry));
+            run.set_run(block, index, pages);
+            (index..index + pages).for_each(|page| one_by_one.set_at(block, page));
+            assert_eq!(run.words(), one_by_one.words(), "{pages} pages from {index}");
+        }
     }
 }

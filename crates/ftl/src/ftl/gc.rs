@@ -207,6 +207,7 @@ impl Ftl {
         for word in 0..self.pages.valid.words_per_block() {
             let first = self.geometry.page(block, word as u32 * 64);
             let mut rest = self.pages.valid.word(block, word);
+            self.look_ahead_of_moves(first, rest);
             let mut asked = match (in_runs, marked) {
                 (false, _) => rest,
                 (true, 0) => 0,
@@ -230,6 +231,17 @@ impl Ftl {
         self.end(pool, cleaning, io)
     }
 
+    /// Ask for the map entries of the pages that GC will move. `moved` is a bitmap of pages from `first` on.
+    #[inline(always)]
+    fn look_ahead_of_moves(&self, first: Ppn, mut moved: u64) {
+        while moved != 0 {
+            if let Some(lpn) = self.pages.owner[Ppn::new(first.get() + moved.trailing_zeros())] {
+                self.pages.map.prefetch(lpn);
+            }
+            moved &= moved - 1;
+        }
+    }
+
     /// Copy pages to GC's active block until it is full. `run` is a bitmap of pages from `first` on. Returns the
     /// pages that were copied.
     #[inline(always)]
@@ -243,34 +255,33 @@ impl Ftl {
     ) -> Result<u64, M::Error> {
         let group = self.dims.groups.of(WriteStream::Gc);
         let (block, begin) = self.active(pool, group);
-        let mut to = Taken { block, index: begin, page: self.geometry.page(block, begin) };
-        let mut rest = run;
-        let mut copied = 0;
-        let ended = loop {
+        let (room, first_to) = (self.dims.data_pages_per_block - begin, self.geometry.page(block, begin));
+        let (mut rest, mut copied, mut ended) = (run, 0, Ok(()));
+        while rest != 0 && copied < room && ended.is_ok() {
             let from = Ppn::new(first.get() + rest.trailing_zeros());
+            let to = Ppn::new(first_to.get() + copied);
             let lpn = self.pages.owner[from].expect("a valid page has an owner");
             let oob = Oob { lpn: Some(lpn), sequence: self.sequence, mode: Mode::Normal };
             self.sequence += 1;
-            if let Err(error) = io.media.copy(from, to.page, oob, cause, io.start) {
-                break Err(error);
+            ended = io.media.copy(from, to, oob, cause, io.start).map(|_| ());
+            if ended.is_ok() {
+                copied += 1;
+                self.pages.map.set(lpn, to);
+                self.pages.owner[to] = Some(lpn);
+                rest &= rest - 1;
             }
-            copied += 1;
-            self.pages.map.set(lpn, to.page);
-            self.pages.owner[to.page] = Some(lpn);
-            self.pages.valid.set_at(block, to.index);
-            rest &= rest - 1;
-            if rest == 0 || to.index + 1 == self.dims.data_pages_per_block {
-                break Ok(());
-            }
-            to = Taken { block, index: to.index + 1, page: Ppn::new(to.page.get() + 1) };
-        };
+        }
+        // Counts are added once for all pages.
+        self.pages.valid.set_run(block, begin, copied);
         *self.programs.of_mut(cause) += u64::from(copied);
         self.counters.gc_copies_pages += u64::from(if cause == Cause::Gc { copied } else { 0 });
         self.slc_cache.copied(self.geometry.block_of(first), copied);
         self.blocks[block].valid += copied;
         self.allocator.add_valid(pool, copied);
         ended?;
-        self.allocator.set_active(pool, group, Active { block: Some(block), next: to.index + 1 });
+        self.allocator.set_active(pool, group, Active { block: Some(block), next: begin + copied });
+        let last = begin + copied - 1;
+        let to = Taken { block, index: last, page: self.geometry.page(block, last) };
         if self.seal_if_full(pool, group, to) && self.summary == Summary::On {
             self.write_summary(to.page, io.start, io.media)?;
         }

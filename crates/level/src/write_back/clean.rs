@@ -4,7 +4,7 @@ use super::WriteBack;
 use crate::cooperates::{Cached, Cooperates};
 use crate::cooperation::Scheme;
 use crate::level::Level;
-use coflash_base::{Lpn, Time};
+use coflash_base::{Ahead, Lpn, Time};
 use coflash_cache::SlotId;
 use coflash_ftl::{Coverage, PageWrite, WriteStream};
 use coflash_media::{Media, Place};
@@ -69,6 +69,9 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             written = Some(done?);
         }
         self.cache.remove(slot);
+        if let Some(next) = self.cache.likely_victim() {
+            self.below.look_ahead(next, Ahead::Far);
+        }
         Ok(written)
     }
 

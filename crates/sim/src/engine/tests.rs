@@ -5,6 +5,7 @@ use super::Engine;
 use crate::observer::NoObserver;
 use crate::precondition::precondition;
 use coflash_base::measure::Report;
+use coflash_base::seed::RngExt;
 use coflash_base::{Ahead, Duration, Lpn, Seed, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
 use coflash_level::{Command, Level};
@@ -266,4 +267,42 @@ fn a_request_is_answered_when_the_last_of_its_parts_is_done_whichever_that_is() 
             }
         }
     }
+}
+
+#[test]
+fn looking_ahead_changes_nothing() {
+    let mut draws = Seed(3).stream("requests");
+    let ops = [Op::Read, Op::Write, Op::Write, Op::Trim, Op::Flush];
+    let mut requests: Vec<Request> = (0..500)
+        .map(|number| Request {
+            arrival: Time { ns: number * 100_000 },
+            offset: draws.random_range(0..3000) * 4096 + draws.random_range(0..4096),
+            length: draws.random_range(1..40_000),
+            op: ops[draws.random_range(0..ops.len())],
+        })
+        .collect();
+    // Looked at, and refused when its turn comes.
+    requests.push(Request { offset: 1 << 60, ..requests[0] });
+    let replay = |looks_ahead| {
+        let mut engine = Engine { looks_ahead, ..engine("shared") };
+        let answers: Vec<_> = (0..requests.len())
+            .map(|next| {
+                engine.look_ahead(&requests[next..]);
+                engine.issue(&requests[next], requests[next].arrival, ())
+            })
+            .collect();
+        Level::<Timeline>::assert_invariants(engine.level());
+        (answers, engine.report())
+    };
+    assert_eq!(replay(true), replay(false));
+}
+
+#[test]
+fn only_large_devices_look_ahead() {
+    assert!(!engine("private").looks_ahead, "64 blocks stay in the processor's cache");
+    let scenario = Scenario::built_in("random-5g").expect("a built-in scenario");
+    let Ok(Stack::Plain(levels)) = scenario.stack_over(scenario.erased_flash().expect("a device")) else {
+        panic!("a plain stack")
+    };
+    assert!(Engine::new(&scenario, levels, scenario.timeline()).looks_ahead);
 }
