@@ -3,10 +3,10 @@
 # %% [markdown]
 # # Can a search find a better victim policy, and does it hold elsewhere?
 #
-# A victim policy may be a line: `score` cleans the block with the highest value of an expression over its features. So a
-# search can write policies. Here a small evolution looks for the exponents of one formula: every child is evaluated over
-# a fixed suite of workloads, and the best ones have children. What it finds is then judged under workloads that it has
-# not seen, which is the only judgement that counts.
+# A victim policy may be a line: `score` cleans the block with the highest value of an expression over its features. So
+# a search can write policies. Here a small evolution looks for the exponents of one formula: every child is evaluated
+# over a fixed suite of workloads, and the best ones have children. What it finds is then judged under workloads that it
+# has not seen, which is the only judgement that counts.
 #
 # Jupyter and VS Code open this file as a notebook; `python examples/search_a_score.py` runs it.
 
@@ -22,9 +22,9 @@ from coflash.report import Study, write_report
 # %% [markdown]
 # ## The formula
 #
-# Cost-benefit is `(1 - u) / u * age`, the log-structured file system divides by `1 + u`. Both are points of a space with
-# an exponent for each feature: `u` is the share of pages to be copied, `age` counts programs since the block became full,
-# `quiet` the blocks whose pages changed since its own did.
+# Cost-benefit is about `(1 - u) / u * age`: a point of a space with an exponent for each feature. `u` is the share of
+# pages to be copied, `age` counts programs since the block became full, `quiet` the blocks whose pages changed since
+# its own did.
 
 # %%
 FEATURES = ("(1 - u)", "(u + 0.01)", "(age + 1)", "(quiet + 1)")
@@ -44,7 +44,7 @@ def policy(exponents: tuple[float, ...]) -> dict[str, str]:
 # built-in policy of each workload, in the geometric mean.
 
 # %%
-draws = random.Random(7)
+draws = random.Random(7)  # noqa: S311 - no secret depends on it
 fitness: dict[tuple[float, ...], float] = {}
 
 

@@ -33,8 +33,8 @@ _PATIENCE = 20
 class Evaluation(dict[str, float]):
     """Metrics by name: the measure and the score of each workload, and `combined_score`.
 
-    A score is the measure of the best built-in policy, divided by that of the policy: 1 is as good as the best one, more
-    is better. `combined_score` is the geometric mean over the workloads; 0 if the policy misbehaved.
+    A score is the measure of the best built-in policy, divided by that of the policy: 1 is as good as the best one,
+    more is better. `combined_score` is the geometric mean over the workloads; 0 if the policy misbehaved.
     """
 
     note: str = ""
@@ -96,8 +96,8 @@ def evaluate(
     The same policy gives the same metrics. `evaluate(path)` is an evaluator as OpenEvolve expects one.
 
     Args:
-        policy: A class with [`@coflash.policy`][coflash.policy], the Python file that defines one, the name of a built-in
-            policy, or a table such as `{"name": "score", "score": "(1 - u) * age"}`.
+        policy: A class with [`@coflash.policy`][coflash.policy], the Python file that defines one, the name of a
+            built-in policy, or a table such as `{"name": "score", "score": "(1 - u) * age"}`.
         suite: `"gc"` and `"gc-unseen"` for victim policies, by write amplification; `"cache"` and `"cache-unseen"` for
             eviction policies, by misses. Policies found under the one are to be judged under the unseen other.
         cpu_seconds: The limit of the processor time of code.
@@ -141,8 +141,8 @@ def _values(suite: Suite, policy: Any) -> dict[str, float]:
 
 
 def _value(suite: Suite, scenario: Scenario, policy: Any) -> float:
-    value = named(suite.measure).read(run(scenario.with_({suite.key: policy})).metrics)
-    return 1 - float(value) if suite.measure == "cache.hit_ratio" else float(value)
+    value = named(suite.measure).read(run(scenario.with_({suite.key: policy})).metrics) or 0.0
+    return 1 - value if suite.measure == "cache.hit_ratio" else value
 
 
 @cache
@@ -168,7 +168,7 @@ def _in_process(
         # Not in the folder of the file: what lies beside it would hide modules of the same name.
         begun = [sys.executable, "-c", "from coflash.evaluation import work; work()", json.dumps(arguments)]
         try:
-            ended = subprocess.run(
+            ended = subprocess.run(  # noqa: S603 - this Python, and no shell
                 begun, stdin=subprocess.DEVNULL, capture_output=True, timeout=cpu_seconds * _PATIENCE, check=False
             )
             status = ended.returncode
@@ -196,7 +196,7 @@ def work() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (memory_bytes, memory_bytes))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     chosen = _SUITES[suite]
-    with open(out, "a", encoding="utf-8") as lines:
+    with Path(out).open("a", encoding="utf-8") as lines:
         try:
             policy = external.loaded(Path(path), name)
             for workload, scenario in chosen.scenarios().items():
@@ -215,7 +215,7 @@ def _generated(generator: str, **parameters: Any) -> dict[str, Any]:
 
 
 def _moving(generator: Mapping[str, Any], space: str, requests: int, places: int) -> dict[str, Any]:
-    """A workload whose range of addresses moves."""
+    """Return a workload whose range of addresses moves."""
     step = 100 // places
     phases = [
         {"offset": f"{step * place}%", "space": space, "synthetic": {"requests": requests, "generator": generator}}

@@ -1,7 +1,7 @@
 """Policies of one's own, in Python: classes whose hooks the simulator calls.
 
-A victim policy is called once for each block that GC cleans, with arrays of all candidates. An eviction policy is called
-for each page that a cache serves, which makes a run some ten times slower.
+A victim policy is called once for each block that GC cleans, with arrays of all candidates. An eviction policy is
+called for each page that a cache serves, which makes a run many times slower.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType, TracebackType
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, SupportsIndex, TypeGuard, TypeVar
 
 from coflash._core import Candidates, CoflashError, hint
 
@@ -24,9 +24,12 @@ _Class = TypeVar("_Class", bound=type)
 
 
 class VictimPolicy(Protocol):
-    """A victim policy: the key `gc.victim`. One instance serves one pool of blocks; parameters are keyword arguments."""
+    """A victim policy: the key `gc.victim`.
 
-    def pick(self, candidates: Candidates, /) -> int:
+    One instance serves one pool of blocks; parameters are keyword arguments.
+    """
+
+    def pick(self, candidates: Candidates, /) -> SupportsIndex:
         """Pick the block that GC cleans next.
 
         Args:
@@ -82,13 +85,13 @@ def policy(key: str) -> Callable[[_Class], _Class]:
     Examples:
         >>> @coflash.policy("gc.victim")
         ... class Greedy:
-        ...     def pick(self, candidates: coflash.Candidates) -> int:
+        ...     def pick(self, candidates):
         ...         return candidates.cost.argmin()
         >>> scenario = coflash.Scenario.load("demo").with_(gc__victim=Greedy)
 
     Args:
-        key: `"gc.victim"` for a [`VictimPolicy`][coflash.VictimPolicy]; `"cache.policy"` or `"host_buffer.policy"` for an
-            [`EvictionPolicy`][coflash.EvictionPolicy].
+        key: `"gc.victim"` for a [`VictimPolicy`][coflash.VictimPolicy]; `"cache.policy"` or `"host_buffer.policy"` for
+            an [`EvictionPolicy`][coflash.EvictionPolicy].
 
     Raises:
         CoflashError: There is no such key, or the class lacks a hook.
@@ -105,7 +108,7 @@ def policy(key: str) -> Callable[[_Class], _Class]:
     return decorate
 
 
-def is_policy(value: object) -> bool:
+def is_policy(value: object) -> TypeGuard[type]:
     """Whether a value is a class that [`policy`][coflash.policy] has decorated."""
     return isinstance(value, type) and hasattr(value, "__coflash_key__")
 
@@ -140,8 +143,7 @@ def find(key: str, code: str, digest: str) -> tuple[type, str]:
             msg = f"{key}.digest: {digest} was given; the source of {code} has {actual}: it has changed since"
             raise CoflashError(msg)
         digest = actual
-    own = getattr(found, "__coflash_key__", None)
-    if own is None or _family(own) is not _family(key):
+    if _family(getattr(found, "__coflash_key__", "")) is not _family(key):
         msg = f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one"
         raise CoflashError(msg)
     return found, digest
@@ -160,14 +162,15 @@ def loaded(path: Path, name: str | None = None) -> type:
     module = importlib.util.module_from_spec(spec)
     sys.modules[path.stem] = module  # where pickle and inspect look for it
     _executed(str(path), lambda: spec.loader.exec_module(module))  # type: ignore[union-attr]
-    own = {key: value for key, value in vars(module).items() if is_policy(value) and value.__module__ == path.stem}
-    if name in own:
-        return own[name]
-    if name is not None or len(own) != 1:
+    own: dict[str, type] = {
+        key: value for key, value in vars(module).items() if is_policy(value) and value.__module__ == path.stem
+    }
+    chosen = [own[key] for key in own if name in (None, key)]
+    if len(chosen) != 1:
         found = ", ".join(own) or "none"
         msg = f"{path}: the policies in it are: {found}; one class with @coflash.policy is allowed"
         raise CoflashError(msg)
-    return next(iter(own.values()))
+    return chosen[0]
 
 
 def source_file(cls: type) -> str:
@@ -215,6 +218,9 @@ def _imported(key: str, code: str) -> type:
             msg = f'{key}.code: {name} has no class "{part}"{hint(part, names)}'
             raise CoflashError(msg)
         found = getattr(found, part)
+    if not is_policy(found):
+        msg = f"{key}: {code} is no policy for it; @coflash.policy({key!r}) makes a class one"
+        raise CoflashError(msg)
     return found
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -11,13 +12,13 @@ import coflash
 
 @coflash.policy("gc.victim")
 class Greedy:
-    def pick(self, candidates: coflash.Candidates) -> int:
+    def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
         return candidates.cost.argmin()
 
 
 @coflash.policy("gc.victim")
 class Fifo:
-    def pick(self, candidates: coflash.Candidates) -> int:
+    def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
         return candidates.age.argmax()
 
 
@@ -26,18 +27,18 @@ class CostBenefit:
     def __init__(self, offset: int = 1) -> None:
         self.offset = offset
 
-    def pick(self, candidates: coflash.Candidates) -> int:
+    def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
         with np.errstate(divide="ignore"):
             score = (candidates.age + self.offset) * (candidates.pages_per_block - candidates.cost) / candidates.cost
-        return np.lexsort((candidates.age, score))[-1]
+        return int(np.lexsort((candidates.age, score))[-1])
 
 
 @coflash.policy("cache.policy")
 class Lru:
-    def __init__(self, pages: int) -> None:
+    def __init__(self, _pages: int) -> None:
         self.recent: OrderedDict[int, None] = OrderedDict()
 
-    def insert(self, page: int, dirty: bool) -> None:
+    def insert(self, page: int, _dirty: bool) -> None:
         self.recent[page] = None
 
     def hit(self, page: int) -> None:

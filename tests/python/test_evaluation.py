@@ -9,7 +9,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError
-from coflash.evaluation import SUITES
+from coflash.evaluation import SUITES, SuiteName
 from policies_of_ones_own import Greedy, Lru
 from processes import coflash as command
 
@@ -38,7 +38,7 @@ def test_a_built_in_policy_is_as_good_as_itself() -> None:
 
 
 @pytest.mark.parametrize("suite", SUITES)
-def test_the_best_built_in_policy_of_a_workload_has_the_score_1(suite: str) -> None:
+def test_the_best_built_in_policy_of_a_workload_has_the_score_1(suite: SuiteName) -> None:
     built_in = coflash.evaluation._SUITES[suite].built_in
     found = [coflash.evaluate(name, suite) for name in built_in]
     for place, row in enumerate(found[0].rows):

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 import pytest
@@ -12,6 +16,7 @@ import pytest
 import coflash
 from coflash import CoflashError, external
 from policies_of_ones_own import CostBenefit, Fifo, FifoOfPages, Greedy, Lru
+from processes import PATIENCE_S
 from sweeps import SMALL
 
 BUSY = SMALL.with_(
@@ -69,7 +74,9 @@ def test_a_result_says_which_code_ran() -> None:
 def test_parameters_are_keyword_arguments() -> None:
     scenario = BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.offset": 1})
     assert metrics(scenario) == metrics(BUSY.with_(gc__victim="cost-benefit"))
-    with pytest.raises(CoflashError, match=r"CostBenefit.__init__ raised TypeError: .*unexpected keyword argument 'of'"):
+    with pytest.raises(
+        CoflashError, match=r"CostBenefit.__init__ raised TypeError: .*unexpected keyword argument 'of'"
+    ):
         coflash.run(BUSY.with_(gc__victim=CostBenefit).with_({"gc.victim.parameters.of": 1}))
 
 
@@ -136,20 +143,19 @@ class Counting:
     def __init__(self) -> None:
         self.picks = 0
 
-    def pick(self, candidates: coflash.Candidates) -> int:
+    def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
         self.picks += 1
-        return np.argpartition(candidates.cost, 1)[1] if self.picks % 3 == 0 else candidates.cost.argmin()
+        return int(np.argpartition(candidates.cost, 1)[1]) if self.picks % 3 == 0 else candidates.cost.argmin()
 
 
 @coflash.policy("gc.victim")
 class Raising:
-    def pick(self, candidates: coflash.Candidates) -> int:
+    def pick(self, _candidates: coflash.Candidates) -> SupportsIndex:
         raise ValueError("no idea")
 
 
-RAISED = "gc.victim: test_external:Raising.pick raised ValueError: no idea (test_external.py, line {})".format(
-    Raising.pick.__code__.co_firstlineno + 1
-)
+LINE = Raising.pick.__code__.co_firstlineno + 1
+RAISED = f"gc.victim: test_external:Raising.pick raised ValueError: no idea (test_external.py, line {LINE})"
 
 
 @coflash.policy("gc.victim")
@@ -241,7 +247,7 @@ def test_what_is_kept_of_a_pick_stays_as_it_was() -> None:
 class Keeping:
     kept: list[tuple[Any, Any]] = []  # noqa: RUF012 - of all instances
 
-    def pick(self, candidates: coflash.Candidates) -> int:
+    def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
         for array in (candidates.blocks, candidates.valid, candidates.cost, candidates.age, candidates.erases):
             assert len(array) == len(candidates)
             self.kept.append((array, array.copy()))
@@ -253,7 +259,10 @@ class Keeping:
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"gc.victim": {"name": "score", "score": "1 - ag"}}, r'gc.victim.*score.*"ag" is no feature; did you mean "age"'),
+        (
+            {"gc.victim": {"name": "score", "score": "1 - ag"}},
+            r'gc.victim.*score.*"ag" is no feature; did you mean "age"',
+        ),
         ({"gc.victim": "external"}, "gc.victim.code: it must be given"),
         ({"gc.victim": {"name": "external", "code": "x"}}, "gc.victim.code: .*module:Class is allowed"),
         ({"gc.victim": {"name": "external", "code": "nowhere:X"}}, "nowhere:X: ModuleNotFoundError: No module"),
@@ -274,14 +283,51 @@ def test_a_policy_that_is_not_there_is_named(changes: dict[str, Any], problem: s
 
 
 def test_a_class_without_a_hook_is_refused() -> None:
-    with pytest.raises(CoflashError, match="cache.policy: .*Half has no method remove; it needs insert, remove, evict"):
+    with pytest.raises(
+        CoflashError, match=r"cache.policy: .*Half has no method remove; it needs insert, remove, evict"
+    ):
 
         @coflash.policy("cache.policy")
         class Half:
             def insert(self, page: int, dirty: bool) -> None: ...
 
-    with pytest.raises(CoflashError, match='"gc.victm" was given; did you mean "gc.victim"'):
+    with pytest.raises(CoflashError, match=r'"gc\.victm" was given; did you mean "gc.victim"'):
         coflash.policy("gc.victm")
+
+
+ENDLESS = """
+import sys
+
+import coflash
+from test_external import BUSY
+
+@coflash.policy("gc.victim")
+class Endless:
+    def pick(self, candidates):
+        print("picking", flush=True)
+        while True:
+            pass
+
+scenario = BUSY.with_(gc__victim=Endless)
+if sys.argv[1] == "run":
+    coflash.run(scenario)
+else:
+    coflash.sweep(scenario, {"seed": [1, 2]}, out=sys.argv[2], workers=2)
+"""
+
+
+@pytest.mark.parametrize("what", ["run", "sweep"])
+def test_control_c_ends_a_hook_that_does_not_return(what: str, tmp_path: Path) -> None:
+    (tmp_path / "endless.py").write_text(ENDLESS, encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    begun = [sys.executable, str(tmp_path / "endless.py"), what, str(tmp_path / "results")]
+    with subprocess.Popen(begun, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == "picking\n"
+        child.send_signal(signal.SIGINT)
+        _, errors = child.communicate(timeout=PATIENCE_S)
+    assert child.returncode != 0
+    assert "KeyboardInterrupt" in errors
 
 
 def test_a_scenario_with_a_policy_is_described() -> None:

@@ -7,6 +7,7 @@ the others; but a sweep resumes after a crash, and only the current runs are rep
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
 from collections.abc import Iterator
@@ -34,14 +35,28 @@ class LocalEngine:
         self._pool = pool
         self._devices = Devices()
         self._stop = threading.Event()
+        self._busy = set[int]()
 
     def submit(self, job: Job, needed_bytes: int) -> Future[Ran]:  # noqa: ARG002 - the driver sees to it
         """Start a run as soon as a thread is free."""
-        return self._pool.submit(execute, job, self._devices, self._look)
+        return self._pool.submit(self._execute, job)
 
     def stop(self) -> None:
-        """Abandon the current runs, within a twentieth of a second: the core reports that often."""
+        """Abandon the current runs, within a twentieth of a second: the core reports that often.
+
+        A hook of a policy in Python may never return; so the exception is also raised where the thread is.
+        """
         self._stop.set()
+        for thread in tuple(self._busy):
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(Stopped))
+
+    def _execute(self, job: Job) -> Ran:
+        thread = threading.get_ident()
+        self._busy.add(thread)
+        try:
+            return execute(job, self._devices, self._look)
+        finally:
+            self._busy.discard(thread)
 
     def _look(self, *_: object) -> None:
         if self._stop.is_set():
