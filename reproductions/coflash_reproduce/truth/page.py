@@ -26,11 +26,12 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other]) -> str:
         "# How true coflash is",
         "<!-- Written by `coflash truth TABLES`; every error below is computed from its runs. -->",
         f"`coflash truth TABLES` made this page (coflash {__version__}) from a document of published measurements of "
-        f"{len(fits)} drives, which does not ship with coflash. Each drive is fitted on a few of its points by "
-        "`coflash calibrate`; all others are predicted. The rule which points are fitted is the same for all drives "
-        f"and was fixed before the fit: at full use the patterns {', '.join(FITTED)}, the onset of GC, and of each "
-        f"table of latencies the lowest rate and the highest up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters exist the "
-        "write amplification (WAF) of uniform and of sequential writes is fitted, too.",
+        f"{len(fits)} drives, which does not ship with coflash. Each drive is fitted on a few points by "
+        "`coflash calibrate`; all others are predicted. The rule which points are fitted is the same for all: "
+        f"at full use the patterns {', '.join(FITTED)}, the onset of GC, and of each table of latencies the lowest rate "
+        f"and the highest up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters exist, the write amplification "
+        "(WAF) of uniform and of sequential writes is fitted, too. The form of the model was chosen with these drives "
+        "at hand: drives that are measured later are the harder test.",
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
@@ -72,7 +73,9 @@ def _drive(fit: Fit) -> Iterator[str]:
     missed = [one for one in fit.predictions if not one.within]
     if missed:
         yield "Missed points:"
-        yield table((*POINTS, ""), [(*row, _note(fit, one)) for row, one in zip(point_rows(missed), missed, strict=True)])
+        yield table(
+            (*POINTS, ""), [(*row, _note(fit, one)) for row, one in zip(point_rows(missed), missed, strict=True)]
+        )
     yield from MISSED.get(drive.name, ())
 
 
