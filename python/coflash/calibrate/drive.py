@@ -21,7 +21,10 @@ def drive_scenario(fit: Fit) -> Scenario:
     as the drive's; where only throughput was, it is a single die of that speed.
     """
     found = fit.model.parameters
-    keys = {"name": fit.measured.name, "description": "Calibrated; uniform writes of 4 KiB, as fast as it takes them"}
+    keys: dict[str, Any] = {
+        "name": fit.measured.name,
+        "description": "Calibrated; uniform writes of 4 KiB, as fast as it takes them",
+    }
     if not math.isnan(found.program_us):
         service = fit.model.service()
         victim = {"victim": VICTIMS[found.victim], "low_mark": 1}
