@@ -17,8 +17,8 @@ from coflash.scenario import Scenario
 def drive_scenario(fit: Fit) -> Scenario:
     """Return the drive at a smaller capacity, which changes no ratio, with uniform writes of 4 KiB.
 
-    Its flash and its spare space are in the drive's proportions. Where latencies were fitted, its dies are busy as often
-    as the drive's; where only throughput was, it is a single die of that speed.
+    Its flash and its spare space are in the drive's proportions. Where latencies were fitted, its dies are busy
+    as often as the drive's; where only throughput was, it is a single die of that speed.
     """
     found = fit.model.parameters
     keys: dict[str, Any] = {
