@@ -64,7 +64,7 @@ def test_a_drive_that_is_none_is_refused(tmp_path: Path) -> None:
     ("kept", "needed"),
     [
         ([0], 'of "uniform" one waf'),
-        ([1, 3], 'or write_mib_per_s at two values of used'),
+        ([1, 3], "or write_mib_per_s at two values of used"),
         ([3], 'write_mib_per_s of "sequential"'),
     ],
 )
@@ -106,7 +106,9 @@ def test_bad_tables(tmp_path: Path, text: str, problem: str) -> None:
 
 def test_a_table_is_read(tmp_path: Path) -> None:
     file = tmp_path / "mine.csv"
-    file.write_text("# measured\npattern, used, waf, write_mib_per_s, held_out\nuniform, 50%, 1.2, , yes\nzipf 0.8, 1, 3, 500, no\n")
+    file.write_text(
+        "# measured\npattern, used, waf, write_mib_per_s, held_out\nuniform, 50%, 1.2, , yes\nzipf 0.8, 1, 3, 500, no\n"
+    )
     read = read_csv(file, 1e12)
     assert read.name == "mine"
     assert [(p.measure, p.value, str(p.pattern), p.used, p.held_out) for p in read.points] == [
@@ -176,7 +178,7 @@ def test_the_scenario_of_a_drive_runs_and_has_its_write_amplification() -> None:
     text = drive_toml(found)
     assert Scenario.from_toml(text) == drive_scenario(found)
     assert "3 points held out" not in text.splitlines()[0]
-    assert "2 points held out, error 0.0% on average" in text
+    assert "write amplification: 2 points held out, error 0.0% on average, 0.0% at worst" in text
 
 
 def test_names_are_no_markup() -> None:

@@ -4,41 +4,51 @@ from __future__ import annotations
 
 import math
 import textwrap
+from typing import Any
 
 from coflash.calibrate.fit import Fit
+from coflash.calibrate.latency import PAGE_BYTES
 from coflash.calibrate.measured import MEASURES
-from coflash.calibrate.model import Device, slowdown
-from coflash.analytic import greedy
-from coflash.calibrate.model import PAGE_BYTES, PAGES_PER_BLOCK
+from coflash.calibrate.model import PAGES_PER_BLOCK, VICTIMS, Device
 from coflash.commented import commented
 from coflash.scenario import Scenario
 
-_NAMED = "flash and its spare space are in the drive's proportions; the capacity is smaller, which changes no ratio"
-
 
 def drive_scenario(fit: Fit) -> Scenario:
-    """Return the drive at a smaller capacity, with uniform writes of 4 KiB until they are steady."""
+    """Return the drive at a smaller capacity, which changes no ratio, with uniform writes of 4 KiB.
+
+    Its flash and its spare space are in the drive's proportions. Where latencies were fitted, its dies are busy
+    as often as the drive's; where only throughput was, it is a single die of that speed.
+    """
     found = fit.model.parameters
+    keys: dict[str, Any] = {
+        "name": fit.measured.name,
+        "description": "Calibrated; uniform writes of 4 KiB, as fast as it takes them",
+    }
+    if not math.isnan(found.program_us):
+        service = fit.model.service()
+        victim = {"victim": VICTIMS[found.victim], "low_mark": 1}
+        requests = {"requests": 500_000}
+        keys |= {**service.keys(), "gc": victim, "workload.synthetic": requests, "replay.queue_depth": 448}
+        keys["description"] += f"; {service.part:.0%} of its dies, and of its rates"
+        return Scenario.from_dict(keys)
     device = Device(fit.model.alpha(1.0), found.victim)
     pages = round(device.blocks * PAGES_PER_BLOCK / device.alpha)
-    keys = {
-        **device.scenario(pages, "sequential"),
-        "name": fit.measured.name,
-        "description": f"Calibrated: {_NAMED}",
-        "workload.synthetic": {"generator": "uniform", "requests": 6 * pages},
-    }
+    keys |= {**device.scenario(pages, "sequential"), "workload.synthetic": {"requests": 6 * pages}}
     if not math.isnan(found.sequential_mib_per_s):
         program_ns = PAGE_BYTES / (found.sequential_mib_per_s * 2**20) * 1e9
-        waf = greedy(device.alpha, PAGES_PER_BLOCK)
-        copy_ns = program_ns * (slowdown(waf, found.read_cost, scattered=True) - waf) / (waf - 1)
-        keys["timing"] = {
-            "channel": "private",
-            "page_program": f"{round(program_ns)}ns",
-            "page_read": f"{round(copy_ns)}ns",
-            "block_erase": "0ns",
-            "sector_transfer": "0ns",
-        }
+        keys["timing"] = _private(program_ns, program_ns * fit.model.service().copy_cost)
     return Scenario.from_dict(keys)
+
+
+def _private(program_ns: float, read_ns: float) -> dict[str, Any]:
+    return {
+        "channel": "private",
+        "page_program": f"{round(program_ns)}ns",
+        "page_read": f"{round(read_ns)}ns",
+        "block_erase": "0ns",
+        "sector_transfer": "0ns",
+    }
 
 
 def drive_toml(fit: Fit) -> str:
@@ -51,7 +61,8 @@ def drive_toml(fit: Fit) -> str:
             errors = [abs(p.error) for p in fit.predictions if p.point.measure == measure and p.point.held_out is held]
             if errors:
                 mean, worst = sum(errors) / len(errors), max(errors)
-                lines.append(f"{quantity.label}: {len(errors)} points {role}, error {mean:.1%} on average, {worst:.1%} at worst.")
+                counted = f"{len(errors)} point{'s' * (len(errors) > 1)} {role}"
+                lines.append(f"{quantity.label}: {counted}, error {mean:.1%} on average, {worst:.1%} at worst.")
     lines += [f"Fitted: {stage.finds}." for stage in fit.stages]
-    comment = "\n".join(part for line in lines for part in textwrap.wrap(line, 108, initial_indent="# ", subsequent_indent="#   "))
-    return f"{comment}\n#\n{commented(drive_scenario(fit))}"
+    wrapped = [part for line in lines for part in textwrap.wrap(line, 108, subsequent_indent="  ")]
+    return "".join(f"# {part}\n" for part in wrapped) + f"#\n{commented(drive_scenario(fit))}"

@@ -24,8 +24,14 @@ def fio_measures(folder: Path, step: str, at_rate: bool) -> dict[str, float]:
     file = folder / f"{step}.json"
     try:
         jobs = _json(file)["jobs"]
-        sides: dict[str, list[Mapping[str, Any]]] = {s: [j[s] for j in jobs if j[s]["io_bytes"]] for s in ("read", "write")}
-        taken = _latencies(sides) if at_rate else {"write_mib_per_s": sum(job["bw_bytes"] for job in sides["write"]) / 2**20}
+        sides: dict[str, list[Mapping[str, Any]]] = {
+            s: [j[s] for j in jobs if j[s]["io_bytes"]] for s in ("read", "write")
+        }
+        taken = (
+            _latencies(sides)
+            if at_rate
+            else {"write_mib_per_s": sum(job["bw_bytes"] for job in sides["write"]) / 2**20}
+        )
     except (KeyError, TypeError, ZeroDivisionError) as error:
         msg = f"{file}: no result of fio as JSON: {error!r} is missing"
         raise CoflashError(msg) from error
@@ -51,7 +57,9 @@ def _written(folder: Path, name: str) -> tuple[float, float] | None:
     if not (smart.exists() and ocp.exists() and smart.stat().st_size and ocp.stat().st_size):
         return None
     host = _json(smart).get("data_units_written")
-    flash = next((value for key, value in _json(ocp).items() if key.lower().startswith("physical media units written")), None)
+    flash = next(
+        (value for key, value in _json(ocp).items() if key.lower().startswith("physical media units written")), None
+    )
     if isinstance(flash, dict):
         flash = int(flash.get("hi", 0)) * 2**64 + int(flash.get("lo", 0))
     return None if host is None or flash is None else (float(host) * _HOST_UNIT_BYTES, float(flash))

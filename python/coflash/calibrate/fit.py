@@ -24,7 +24,8 @@ _READ_COST = (0.0, 3.0)
 _BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
 _SUPERBLOCKS = tuple(2.0**power for power in range(28, 34))
 """256 MiB to 8 GiB."""
-_PROGRAMS_US = (60, 80, 105, 135, 175, 230, 300, 400, 520)
+_PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
+"""50 to 540 µs: parts of a program between which a die may be read, up to a whole one of TLC."""
 _UNSKEWED = ("uniform", "permuted")
 _HOT_ZIPF = 0.95
 """From this exponent on, the write buffer matters."""
@@ -74,9 +75,16 @@ class Fit:
     predictions: tuple[Prediction, ...]
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the model is none of this drive: it misses what does not depend on placement or policies."""
+        return any(one.point.pattern.kind in ("sequential", *_UNSKEWED) for one in self.misfits)
+
+    @property
     def misfits(self) -> list[Prediction]:
-        """The fitted points that are missed by more than twice their goal: the model is not one of this drive."""
-        return [one for one in self.predictions if not one.point.held_out and abs(one.error) > 2 * goal(one.point.measure)]
+        """The fitted points that are missed by more than twice their goal."""
+        return [
+            one for one in self.predictions if not one.point.held_out and abs(one.error) > 2 * goal(one.point.measure)
+        ]
 
 
 def fit(measured: Measured) -> Fit:
@@ -118,7 +126,7 @@ class _Search:
                 self.model = self.model.with_(**{parameter: mean})
                 self._stage(f"{parameter} = {mean:.4g}", reason, found)
         if rates and math.isnan(self.model.parameters.sequential_mib_per_s):
-            self._too_few("write_mib_per_s of \"sequential\" and of \"uniform\"")
+            self._too_few('write_mib_per_s of "sequential" and of "uniform"')
         timed = [p for p in uniform if p.measure == "write_mib_per_s"]
         counted = [p for p in self.points if p.pattern.kind in _UNSKEWED and p.measure in ("waf", "gc_onset")]
         if not counted and len({p.used for p in timed}) < 2:
@@ -137,15 +145,15 @@ class _Search:
 
         spare = _minimum(lambda spare: self._badness(with_spare(spare), counted + timed), *_SPARE)
         self.model = with_spare(spare)
-        found = self.model.parameters
+        parameters = self.model.parameters
         self._stage(
-            f"spare = {found.spare:.4f}",
+            f"spare = {parameters.spare:.4f}",
             "uniform writes depend on T / U alone: the write amplification through the closed form, the onset directly",
             counted or timed,
         )
         if timed:
             self._stage(
-                f"read_cost = {found.read_cost:.3f}",
+                f"read_cost = {parameters.read_cost:.3f}",
                 "with the write amplification known, the rest of the slow-down is what GC reads",
                 timed,
             )
@@ -181,7 +189,9 @@ class _Search:
         best = min(sizes, key=lambda size: self._badness(self.model.with_(superblock_bytes=size), zones))
         self.model = self.model.with_(superblock_bytes=best)
         self._stage(
-            f"superblock = {best / 2**30:.3g} GiB", "zones smaller than a superblock share it, and die at other times", zones
+            f"superblock = {best / 2**30:.3g} GiB",
+            "zones smaller than a superblock share it, and die at other times",
+            zones,
         )
 
     def latency(self) -> None:
@@ -196,14 +206,14 @@ class _Search:
             self._too_few('write_mib_per_s of "sequential" and of "uniform", which say how busy dies are')
         slowest, write = (min(of, key=lambda p: p.writes_per_s or 0) for of in (reads, writes))
         self.model = self.model.with_(read_us=slowest.value, write_us=write.value)
-        models = [self.model.with_(program_us=float(time)) for time in _PROGRAMS_US]
+        models = [self.model.with_(program_us=time) for time in _PROGRAMS_US]
         # Even at the lowest rate some reads wait: an idle drive is a little faster than the median.
         models = [m.with_(read_us=slowest.value**2 / m.predict(slowest)) for m in models]
         self.model = min(models, key=lambda m: self._badness(m, reads))
         found = self.model.parameters
         self._stage(f"write_us = {found.write_us:.3g}", "a write that finds room in the buffer", [write])
         self._stage(
-            f"read_us = {found.read_us:.3g}, program_us = {found.program_us:g}",
+            f"read_us = {found.read_us:.3g}, program_us = {found.program_us:.3g}",
             "at the lowest rate most reads find their die idle; how busy dies are at other rates is known from the "
             "throughput, so that only the length of a program is left",
             reads,
@@ -218,10 +228,13 @@ class _Search:
 
     def _too_few(self, needed: str) -> None:
         given = ", ".join(
-            f"{sum(p.measure == name for p in self.points)} {name}" for name in MEASURES
+            f"{sum(p.measure == name for p in self.points)} {name}"
+            for name in MEASURES
             if any(p.measure == name for p in self.points)
         )
-        msg = f"{self.measured.name}: too few points that are not held out ({given or 'none'}); needed at least: {needed}"
+        msg = (
+            f"{self.measured.name}: too few points that are not held out ({given or 'none'}); needed at least: {needed}"
+        )
         raise CoflashError(msg)
 
 

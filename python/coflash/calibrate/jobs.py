@@ -15,6 +15,7 @@ SCRIPT = "run.sh"
 RATES_PER_S = (5000, 10_000, 20_000, 40_000, 80_000, 160_000)
 """Write rates of the latency steps; one that the drive does not reach tells the knee."""
 
+
 @dataclass(frozen=True)
 class Step:
     """A job of fio: what it writes, and the conditions of the points that it measures."""
@@ -29,6 +30,7 @@ class Step:
 
 _SEQUENTIAL = {"rw": "write", "bs": "512k", "iodepth": "4"}
 _RANDOM = {"rw": "randwrite", "bs": "4k", "iodepth": "128", "numjobs": "4", "norandommap": "1", "group_reporting": "1"}
+
 
 def steps() -> Iterator[Step]:
     """Yield the steps in their order; each that measures follows one that brings the drive into its state."""
@@ -53,9 +55,11 @@ def steps() -> Iterator[Step]:
 
 def _pair(name: str, pattern: str, options: Mapping[str, str], used: float, held_out: bool) -> Iterator[Step]:
     """Yield three passes that make a state steady, and two that measure it."""
-    written = _RANDOM | options
+    written = {**_RANDOM, **options}
     yield Step(f"{name}-settle", written | _volume(3), 3 * used)
-    conditions = {"pattern": pattern, "held_out": "yes" if held_out else "no", "from_pass": "3", "passes": "5"}
+    held, in_pattern = ("yes" if held_out else "no"), 1 if pattern == "uniform" else used
+    conditions = {"pattern": pattern, "held_out": held}
+    conditions |= {"from_pass": f"{3 * in_pattern:g}", "passes": f"{5 * in_pattern:g}"}
     if pattern == "uniform":
         conditions["used"] = f"{used:g}"
     yield Step(name, written | _volume(2), 2 * used, conditions)

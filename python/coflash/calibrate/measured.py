@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 from coflash._core import CoflashError, hint
 from coflash.calibrate.fio_results import fio_measures
 from coflash.calibrate.jobs import STEPS
-from coflash.calibrate.pattern import Pattern
+from coflash.calibrate.pattern import UNIFORM, Pattern
 from coflash.files.errors import named
 from coflash.quantity import number_in
 
@@ -72,7 +72,7 @@ class Point:
 
     measure: str
     value: float
-    pattern: Pattern = Pattern("uniform")
+    pattern: Pattern = UNIFORM
     initial: str = "sequential"
     used: float = 1.0
     passes: float = 6.0

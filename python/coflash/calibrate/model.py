@@ -18,8 +18,8 @@ from coflash.analytic import greedy
 from coflash.calibrate.latency import PAGE_BYTES, Service
 from coflash.calibrate.measured import Point
 from coflash.calibrate.pattern import Pattern
-from coflash.runs.run import run
 from coflash.results.result import Result
+from coflash.runs.run import run
 from coflash.scenario import Scenario
 from coflash.table import Table
 
@@ -110,19 +110,18 @@ class Model:
     def _waf(self, point: Point) -> float:
         """Return programs per host write without metadata; by the closed form where that is known to be equal."""
         pattern = point.pattern
-        if pattern.kind == "sequential" or point.initial == "blank" and point.passes <= 1 and pattern.kind == "permuted":
+        if pattern.kind == "sequential":
             return 1.0
         if pattern.kind == "uniform" and point.is_steady:
             return greedy(self.alpha(point.used), PAGES_PER_BLOCK)
         buffer = self.parameters.buffer_pages if pattern.kind == "zipf" else 0.0
-        device = Device(
-            self.alpha(point.used), self.parameters.victim, self._blocks(point), self.capacity_bytes, buffer
-        )
+        device = Device(self.alpha(point.used), self.parameters.victim, self._blocks, self.capacity_bytes, buffer)
         passed = 1 - pattern.absorbed(self._drive_pages, buffer)
         result, pages = device.run(pattern, point.initial, math.ceil(point.passes * passed))
         return passed * waf_between(result, pages, point.begin * passed, point.passes * passed)
 
-    def _blocks(self, point: Point) -> int:
+    @property
+    def _blocks(self) -> int:
         superblock, capacity = self.parameters.superblock_bytes, self.capacity_bytes
         if superblock is None or capacity is None:
             return BLOCKS

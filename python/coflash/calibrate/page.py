@@ -1,4 +1,4 @@
-"""The page of a calibration: what was fitted and why, the errors of fitted and of held-out points, and their residuals."""
+"""The page of a calibration: what was fitted and why, and the errors of fitted and of held-out points."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BY_RATE = ("read_p50_us", "write_p50_us")
 _FILLED, _OPEN = palette.LINES[0], palette.LINES[1]
 
 LIMITS = (
-    "A limit of the rate that is not the flash's (power, firmware): throughput then stays the same whatever the pattern.",
+    "A limit of the rate that is not the flash's (power, firmware): throughput is then the same for all patterns.",
     "Victim policies and data placement that are not among those tried.",
     "Writes that end before the write amplification is steady: the state after the fill is only one of three.",
     "Writes larger than 4 KiB but for zones, and what a controller does when it is idle.",
@@ -63,12 +63,16 @@ def verdict(fit: Fit) -> str:
     parts = []
     if fit.misfits:
         worst = max(fit.misfits, key=lambda one: abs(one.error))
+        kinds = " and ".join(dict.fromkeys(one.point.pattern.kind for one in fit.misfits))
+        what = "this drive" if fit.is_refused else f"this drive's {kinds} writes"
         parts.append(
-            f"**The model does not fit this drive**: {_named(worst.point)} was fitted and is still off by "
+            f"**The model does not fit {what}**: {_named(worst.point)} was fitted and is still off by "
             f"{_percent(worst.error)}."
         )
     if held:
-        parts.append(f"Of {len(held)} held-out points {sum(one.within for one in held)} are predicted within their goal.")
+        parts.append(
+            f"Of {len(held)} held-out points {sum(one.within for one in held)} are predicted within their goal."
+        )
     else:
         parts.append("No point was held out: how well the scenario predicts is not known.")
     return " ".join(parts)
@@ -138,7 +142,11 @@ def figure(fit: Fit) -> bytes:
 def _curve(fit: Fit, by: str) -> list[Prediction]:
     """Return the points of the curve over used space or over the rate."""
     if by == "used":
-        return [p for p in fit.predictions if p.point.measure == "waf" and p.point.pattern.kind == "uniform" and p.point.is_steady]
+        return [
+            p
+            for p in fit.predictions
+            if p.point.measure == "waf" and p.point.pattern.kind == "uniform" and p.point.is_steady
+        ]
     return [p for p in fit.predictions if p.point.measure in _BY_RATE]
 
 
@@ -147,7 +155,9 @@ def _draw_curve(axes: Axes, fit: Fit, by: str) -> None:
     for index, measure in enumerate(dict.fromkeys(one.point.measure for one in points)):
         of = sorted((one for one in points if one.point.measure == measure), key=lambda one: getattr(one.point, by))
         colour = palette.LINES[index]
-        axes.plot([getattr(o.point, by) for o in of], [o.value for o in of], color=colour, label=MEASURES[measure].label)
+        axes.plot(
+            [getattr(o.point, by) for o in of], [o.value for o in of], color=colour, label=MEASURES[measure].label
+        )
         for held in (False, True):
             shown = [o for o in of if o.point.held_out is held]
             axes.plot(

@@ -91,8 +91,10 @@ class Pattern(NamedTuple):
                 return {"name": "hot-cold", "zones": zones, "scattered": not self.contiguous}
             case "zipf":
                 edges = np.unique(np.concatenate([np.arange(0, 33, 2), np.round(np.geomspace(35, pages, 100))]))
-                traffic = np.diff(np.interp(edges * (drive_pages / pages), *_zipf(self.number, drive_pages, buffer_pages)))
-                zones = [_zone(*both) for both in zip(_parts(traffic), _parts(np.diff(edges)), strict=True)]
+                weights = np.diff(
+                    np.interp(edges * (drive_pages / pages), *_zipf(self.number, drive_pages, buffer_pages))
+                )
+                zones = [_zone(*both) for both in zip(_parts(weights), _parts(np.diff(edges)), strict=True)]
                 return {"name": "hot-cold", "zones": zones, "scattered": not self.contiguous}
         return None
 
@@ -122,7 +124,9 @@ class Pattern(NamedTuple):
             raise CoflashError(msg)
         slot = random.integers(count, size=writes)
         nth = np.empty(writes, np.int64)  # of the writes to its slot
-        nth[np.argsort(slot, kind="stable")] = np.concatenate([np.arange(n) for n in np.bincount(slot, minlength=count)])
+        nth[np.argsort(slot, kind="stable")] = np.concatenate(
+            [np.arange(n) for n in np.bincount(slot, minlength=count)]
+        )
         rounds = nth // size
         opened = np.zeros((count, rounds.max() + 2), np.int64)
         opened[:, 0] = held = random.permutation(zones)[:count]
@@ -131,6 +135,9 @@ class Pattern(NamedTuple):
                 pass
             held[slot[full]] = opened[slot[full], rounds[full] + 1] = zone
         return opened[slot, rounds] * size + nth % size
+
+
+UNIFORM = Pattern("uniform")
 
 
 def _zone(traffic: int, space: int) -> dict[str, str]:

@@ -20,11 +20,15 @@ def calibrate(
     out: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE", help="The scenario; its page and figure go beside it.")
     ] = Path("drive.toml"),
-    capacity: Annotated[str | None, typer.Option("--capacity", metavar="SIZE", help="The user capacity: 800GB.")] = None,
+    capacity: Annotated[
+        str | None, typer.Option("--capacity", metavar="SIZE", help="The user capacity: 800GB.")
+    ] = None,
     source: Annotated[str, typer.Option("--source", metavar="TEXT", help="Where the measurements are from.")] = "",
     jobs: Annotated[
         Path | None,
-        typer.Option("--jobs", metavar="DIR", help="Write fio jobs that measure a drive, and the script that runs them."),
+        typer.Option(
+            "--jobs", metavar="DIR", help="Write fio jobs that measure a drive, and the script that runs them."
+        ),
     ] = None,
 ) -> None:
     """Fit a scenario to measurements of a drive, and say how well it predicts those that were held out."""
@@ -33,7 +37,11 @@ def calibrate(
     if jobs is not None:
         check_effect({"RESULTS": results, "--capacity": capacity, "--source": source}, "with --jobs")
         write_pack(jobs)
-        output().print(f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost", highlight=False, soft_wrap=True)
+        output().print(
+            f"read {jobs / SCRIPT}, then run it as root on a drive whose data may be lost",
+            highlight=False,
+            soft_wrap=True,
+        )
         return
     if results is None:
         msg = "RESULTS: a CSV or a folder of results is needed; --jobs DIR writes jobs that make one"
@@ -49,8 +57,10 @@ def calibrate(
     image = out.with_suffix(".png")
     atomic_write.write_file(image, page.figure(found))
     atomic_write.write_file(out.with_suffix(".md"), page.markdown(found, image.name))
-    if found.misfits:
-        msg = f"{results}: the model does not fit this drive; {out.with_suffix('.md')} says where, and {out} was not written"
+    if found.is_refused:
+        msg = (
+            f"{results}: the model does not fit this drive; {out.with_suffix('.md')} says where; {out} was not written"
+        )
         raise CoflashError(msg)
     atomic_write.write_file(out, drive_toml(found))
     output().print(page.verdict(found), markup=False, highlight=False, soft_wrap=True)

@@ -1,4 +1,4 @@
-"""`coflash reproduce`, `study` and `truth`: the commands of the distribution coflash-reproduce, if that is installed."""
+"""`coflash reproduce`, `study` and `truth`: commands of the distribution coflash-reproduce, if that is installed."""
 
 from __future__ import annotations
 

@@ -22,12 +22,15 @@ def truth(
     tables: Annotated[Path, typer.Argument(metavar="TABLES", help=_TABLES)],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help=_OUT)] = Path("results/truth"),
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
-    drive: Annotated[list[str] | None, typer.Option("--drive", metavar="NAME", help="Only this drive. May be repeated.")] = None,
+    drive: Annotated[
+        list[str] | None, typer.Option("--drive", metavar="NAME", help="Only this drive. May be repeated.")
+    ] = None,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", min=1, help="Drives fitted at once.")] = 1,
     quiet: Quiet = False,
 ) -> None:
     """Fit every measured drive, predict the points held out, and write the page that says how far off they are."""
-    from coflash.calibrate import fit, page as of_drive  # slow to import
+    from coflash.calibrate import fit  # slow to import
+    from coflash.calibrate import page as of_drive
     from coflash.calibrate.drive import drive_toml
     from coflash.files import atomic_write
     from coflash.lookup import no_such
@@ -47,7 +50,9 @@ def truth(
         for found in pool.map(fit, chosen):
             fits.append(found)
             place.write_image(image_of(found).removesuffix(".png"), {"png": of_drive.figure(found)})
-            atomic_write.write_file(out / image_of(found).replace("truth-", "").replace(".png", ".toml"), drive_toml(found))
+            atomic_write.write_file(
+                out / image_of(found).replace("truth-", "").replace(".png", ".toml"), drive_toml(found)
+            )
             if not quiet:
                 errors().print(f"{found.measured.name}: {of_drive.verdict(found)}", markup=False, highlight=False)
     page = place.write_page("truth", markdown(fits, [*closed_forms(), reference_simulator()]))

@@ -89,7 +89,12 @@ class _Document:
         if name == "7450 MAX":
             points += self._by_use(capacity)
         if name == "P5520":
-            points = [replace(p, held_out=p.held_out or p.pattern.kind == "uniform") for p in points] + list(self._courses())
+            # Its WAF was counted in a series of its own, whose throughput belongs to it.
+            points = [
+                replace(p, held_out=p.held_out or (str(p.pattern) == "uniform" and p.writes_per_s is None))
+                for p in points
+            ]
+            points += self._courses()
         return Measured(name, tuple(points), capacity, SSD_IQ)
 
     def fdp_drive(self) -> Measured:
@@ -101,9 +106,9 @@ class _Document:
         points = [permuted]
         for part in row[-1].split(";"):
             if found := re.fullmatch(r"\s*x?([\d.]+)–([\d.]+) ([\d.]+)", part):
-                window = {"from_pass": float(found[1]), "passes": float(found[2])}
-                held = float(found[1]) != 1
-                points.append(replace(permuted, measure="waf", value=float(found[3]), held_out=held, **window))
+                begin, end, value = (float(text) for text in found.groups())
+                point = replace(permuted, measure="waf", value=value, from_pass=begin, passes=end)
+                points.append(replace(point, held_out=begin != 1))
             elif found := re.search(f"then {_NUMBER}", part):
                 points.append(replace(permuted, measure="waf", value=_value(found[0][5:]), held_out=True))
         return Measured("PM9D3a (drive A)", tuple(points), None, WARP)
@@ -146,7 +151,9 @@ class _Document:
             yield Point("waf", _value(row[of["steady WAF"]]), used=used, held_out=held)
             if held:  # at full use it is in the other table
                 yield Point("write_mib_per_s", _value(row[of["host MiB/s"]]), used=used, held_out=True)
-                yield Point("gc_onset", _value(row[2].split(",")[0]) * 2**30 / capacity / used, used=used, held_out=True)
+                yield Point(
+                    "gc_onset", _value(row[2].split(",")[0]) * 2**30 / capacity / used, used=used, held_out=True
+                )
         sequential = _found_text(r"Sequential fill: WAF ([\d.–]+)", self.text)
         yield Point("waf", _value(sequential), Pattern("sequential"))
         zones = _found_text(r"Zone runs, measured WAF: (.*?)\.\s", self.text)
@@ -164,19 +171,26 @@ class _Document:
         states = {"after sequential": "sequential", "after seqshuffle": "shuffled", "on blank": "blank"}
         for row in table.rows:
             state = next((states[text] for text in states if text in row[0]), None)
-            if state is None or "fio" in row[0] or "sequential-in-random" in row[0]:
+            if state is None or "fio" in row[0] or row[0].startswith("sequential"):
                 continue
-            pattern = "uniform" if row[0].startswith("uniform") else "zipf 0.8" + " contiguous" * ("not scattered" in row[0])
+            if "sequential-in-random" in row[0]:
+                pattern = "permuted"
+            elif row[0].startswith("uniform"):
+                pattern = "uniform"
+            else:
+                pattern = "zipf 0.8" + " contiguous" * ("not scattered" in row[0])
             passes = float(row[1])
             run = Point("waf", _value(row[2]), Pattern.read(pattern), state, passes=passes)
             first = row[0] in ("uniform after sequential", "zipf 0.8 scattered, after sequential")
             yield replace(run, held_out=not first)
-            yield replace(run, measure="write_mib_per_s", value=_value(row[3]), held_out=pattern != "uniform" or not first)
+            yield replace(
+                run, measure="write_mib_per_s", value=_value(row[3]), held_out=pattern != "uniform" or not first
+            )
             if state == "blank":
                 continue
             for quarter, value in enumerate(_quarters(row[4])):
-                window = {"from_pass": quarter / 4, "passes": (quarter + 1) / 4}
-                yield replace(run, value=value, held_out=True, **window)
+                begin, end = quarter / 4, (quarter + 1) / 4
+                yield replace(run, value=value, held_out=True, from_pass=begin, passes=end)
 
     def _latencies(self, name: str) -> Iterator[Point]:
         for table in self.tables:
@@ -185,12 +199,17 @@ class _Document:
                 yield Point("writes_max_per_s", float(saturated[1]) * 1000, held_out=True)
                 below = [row for row in rows if float(row[1]) <= BELOW_KNEE * float(saturated[1])]
                 for row in rows:
-                    rate = {"writes_per_s": float(row[1]) * 1000, "reads_per_s": 5000 + 10 * (float(row[0]) - 5)}
+                    writes, reads = float(row[1]) * 1000, 5000 + 10 * (float(row[0]) - 5)
+                    held = row not in (below[0], below[-1])
                     for side, cell in (("read", row[2]), ("write", row[4])):
                         p50, _, p99, p999, _ = (float(part) for part in cell.split("/"))
-                        for measure, value in ((f"{side}_p50_us", p50), (f"{side}_p99_us", p99), (f"{side}_p999_us", p999)):
+                        for measure, value in (
+                            (f"{side}_p50_us", p50),
+                            (f"{side}_p99_us", p99),
+                            (f"{side}_p999_us", p999),
+                        ):
                             if measure != "write_p999_us":
-                                yield Point(measure, value, held_out=row not in (below[0], below[-1]), **rate)
+                                yield Point(measure, value, writes_per_s=writes, reads_per_s=reads, held_out=held)
 
 
 def _throughput(pattern: str, value: float) -> Point:
@@ -207,7 +226,9 @@ def _pattern(text: str) -> str:
 def _quarters(course: str) -> list[float]:
     """Return the WAF in quarters of a pass, as far as the course lists them one by one."""
     listed = re.split(r"· then", course)[0]
-    return [float(re.findall(r"[\d.]+$", part.strip())[0]) for part in listed.split("·") if re.search(r"\d$", part.strip())]
+    return [
+        float(re.findall(r"[\d.]+$", part.strip())[0]) for part in listed.split("·") if re.search(r"\d$", part.strip())
+    ]
 
 
 def _value(text: str) -> float:

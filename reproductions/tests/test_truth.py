@@ -1,0 +1,105 @@
+"""The measured drives: how their document is read, and that the page says what was found."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from coflash import CoflashError, Scenario
+from coflash.calibrate import Fit, Measured, Point, Prediction, fit
+from coflash.calibrate.model import Model, Parameters
+from coflash.calibrate.pattern import Pattern
+from coflash_reproduce.truth.drives import FITTED, _pattern, _quarters, _tables, _value, read_drives
+from coflash_reproduce.truth.others import Other
+from coflash_reproduce.truth.page import image_of, is_unsteady, markdown
+
+ROOT = Path(__file__).parents[2]
+DOCUMENT = ROOT.parent / "shared" / "DRIVES.md"
+at_hand = pytest.mark.skipif(not DOCUMENT.exists(), reason="the document of measurements does not ship with coflash")
+
+
+@pytest.fixture(scope="module")
+def drives() -> dict[str, Measured]:
+    return {drive.name: drive for drive in read_drives(DOCUMENT)}
+
+
+def test_tables_have_their_section_and_caption() -> None:
+    text = "## 3. A\nprose\n|a|b|\n|---|---|\n|1|2|\n\n## 4. B\n\n**C**\n\nx|y\n---|---\n3|4\n5|6\n"
+    first, second = _tables(text)
+    assert (first.section, first.caption, first.columns, first.rows) == ("## 3. A", "prose", ("a", "b"), (("1", "2"),))
+    assert (second.section, second.caption, second.rows) == ("## 4. B", "**C**", (("3", "4"), ("5", "6")))
+
+
+def test_numbers_patterns_and_courses() -> None:
+    assert _value("1,118 GiB") == 1118
+    assert _value("2–8 (±5)") == pytest.approx(4)
+    assert [_pattern(text) for text in ("uni", "z1.0", "tz0.95", "ro0.4")] == [
+        "uniform",
+        "zipf 1",
+        "two-zone 0.95",
+        "read-only 0.4",
+    ]
+    assert _quarters("0–.25 2.04 · .25–.5 3.62 · then 3.52±.01") == [2.04, 3.62]
+
+
+def test_a_document_without_its_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("nothing")
+    with pytest.raises(CoflashError, match=r"a\.md: no table with a column 'pattern'"):
+        read_drives(tmp_path / "a.md")
+
+
+@at_hand
+def test_most_points_are_held_out(drives: dict[str, Measured]) -> None:
+    assert len(drives) == 7
+    for drive in drives.values():
+        held = [point for point in drive.points if point.held_out]
+        assert 2 * len(held) > len(drive.points), drive.name
+        for point in drive.fitted:
+            assert str(point.pattern) in (*FITTED, "permuted"), point
+            assert point.used == 1, point
+
+
+@at_hand
+def test_spare_space_is_found_and_the_write_amplification_at_other_fills_predicted(drives: dict[str, Measured]) -> None:
+    drive = drives["7450 MAX"]
+    by_fill = [p for p in drive.points if p.pattern.kind in ("uniform", "sequential") and p.writes_per_s is None]
+    found = fit(replace(drive, points=tuple(p for p in by_fill if p.measure in ("waf", "write_mib_per_s", "gc_onset"))))
+    held = [one for one in found.predictions if one.point.held_out]
+    assert len(held) == 15
+    assert max(abs(one.error) for one in held if one.point.measure == "waf") < 0.01
+    assert all(abs(one.error) < 0.02 for one in held)
+
+
+@at_hand
+def test_one_stream_on_the_drive_with_fdp(drives: dict[str, Measured]) -> None:
+    found = fit(drives["PM9D3a (drive A)"])
+    held = [one for one in found.predictions if one.point.held_out]
+    assert len(held) == 4
+    assert all(one.within for one in held)
+
+
+def test_the_page_has_each_drive_its_errors_and_what_was_not_steady() -> None:
+    points = (
+        Point("waf", 2.0),
+        Point("waf", 1.5, used=0.8, held_out=True),
+        Point("write_mib_per_s", 100, Pattern("zipf", 1), held_out=True),
+        Point("write_mib_per_s", 200, Pattern("zipf", 0.5), held_out=True),
+    )
+    predictions = tuple(map(Prediction, points, (2.0, 1.53, 300, 190)))
+    made = Fit(Measured("PM9A3", points, source="a source"), Model(Parameters(0.5)), (), predictions)
+    text = markdown([made], [Other("a closed form", [1.0, 2.0], [1.01, 2.0])])
+    assert "| PM9A3 | 4 | 1 | 1 / 1, +2.0% | 1 / 1, −5.0% | – | – | – | – |" in text
+    assert "| a closed form | 2 | 0 | +1.00% | 0.50% |" in text
+    assert is_unsteady("PM9A3", points[2])
+    assert "| 100 | 300 | +200.0% | held out | was not steady |" in text
+    assert f"images/{image_of(made)}" in text
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "scenarios/drives").glob("*.toml")), ids=lambda file: file.stem)
+def test_a_drive_that_ships_says_its_source_and_its_errors(file: Path) -> None:
+    comment = [line for line in file.read_text().splitlines() if line.startswith("#")]
+    assert "Source of the measurements: repository" in comment[1]
+    assert any("held out, error" in line for line in comment)
+    assert Scenario.load(file).name
