@@ -30,7 +30,10 @@ SECTOR_BYTES = 512
 def transfer(folder: Path, disk: Path) -> None:
     """Make a bank, and transfer."""
     draw = random.Random(4)  # noqa: S311 - the same transfers each time
-    with closing(sqlite3.connect(folder / "bank.db", isolation_level=None)) as bank, disk.open("r+b", buffering=0) as end:
+    with (
+        closing(sqlite3.connect(folder / "bank.db", isolation_level=None)) as bank,
+        disk.open("r+b", buffering=0) as end,
+    ):
         bank.execute(f"PRAGMA journal_mode={MODE}")
         bank.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
         for number in range(TRANSFERS + 1):
@@ -43,7 +46,9 @@ def transfer(folder: Path, disk: Path) -> None:
             else:
                 payer, *payees = draw.sample(range(ACCOUNTS), ACCOUNTS_PER_TRANSFER)
                 bank.execute("UPDATE account SET balance = balance - ? WHERE id = ?", (len(payees), payer))
-                bank.executemany("UPDATE account SET balance = balance + 1 WHERE id = ?", ((payee,) for payee in payees))
+                bank.executemany(
+                    "UPDATE account SET balance = balance + 1 WHERE id = ?", ((payee,) for payee in payees)
+                )
             bank.execute("INSERT INTO transfer VALUES (?)", (number,))
             bank.execute("COMMIT")
             end.seek(-SECTOR_BYTES, os.SEEK_END)

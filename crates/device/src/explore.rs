@@ -12,7 +12,7 @@ use crate::folder::{DeviceError, Folder, survivors};
 use crate::machine::Clock;
 use crate::power_on::servable;
 use crate::recorder::Recorder;
-use crate::session::{Failure, Session};
+use crate::session::Session;
 use coflash_base::seed::RngExt;
 use coflash_base::{Bytes, Seed, Time};
 use coflash_nbd::{Address, Export, Hangup, Request, Server, Shape};
