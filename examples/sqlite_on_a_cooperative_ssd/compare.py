@@ -43,11 +43,13 @@ def outcome(mode: str, scheme: str, flushes: int, folder: Path) -> tuple[Metrics
         environment = {**os.environ, **bank}
         for script in ("../ext4_power_cuts/prepare.sh", "workload.sh", "check.sh"):
             done = subprocess.run([HERE / script], env=environment, capture_output=True, text=True, check=False)
-            # The power cut ends the workload.
-            if (done.returncode == 0) == (script == "workload.sh"):
-                sys.exit(f"{script} ended with {done.returncode}: {done.stderr}")
             if script == "workload.sh":
                 committed = done.stdout.count("\n")
+                # The power cut ends it, and nothing else may.
+                if not any("power of the device was cut" in problem for problem in served.look()):
+                    sys.exit(f"the workload ended with {done.returncode} before the power cut: {done.stderr}")
+            elif done.returncode:
+                sys.exit(f"{script} ended with {done.returncode}: {done.stderr}")
     for session in device.sessions(folder):
         if difference := device.twin(session):
             sys.exit(f"{session} and its simulation differ: {difference}")

@@ -38,3 +38,10 @@ def test_a_device_keeps_its_promise_when_its_process_is_killed(
     assert [session.name for session in last] == [f"{KILLS + 1:04}"], "the others have not ended"
     assert device.twin(last[0]) == {}
     assert device.check(folder) == []
+
+
+@pytest.mark.parametrize(("scheme", "promise"), [("volatile", "answered"), ("volatile", "committed")])
+def test_a_promise_that_is_not_kept_is_seen(scheme: str, promise: str, folder: Path) -> None:
+    needs_libnbd()
+    with pytest.raises(AssertionError, match="break the promise"):
+        kill_servers(scenario(scheme), folder, promise, cycles=10, seed=4)
