@@ -10,6 +10,7 @@ DEV_TOOLS := $(VENV)/.dev-tools
 CORE := $(VENV)/.core
 OUT ?= results/demo
 CUTS ?= 1000000
+KILLS ?= 250
 CRATES ?= ftl cache level hybrid
 
 # What the compiled core is made of, scenarios included: the presets are compiled in.
@@ -26,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests
+.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +43,13 @@ test: ## Set up, and run all that is checked
 storm: prerequisites ## Cut power a million times under every scheme and OP-FCL, and of containers (CUTS=1000000)
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-store
+
+# A process is killed 250 times a scheme, hundreds of states of file systems and of SQLite are checked, a million power cuts
+# of containers.
+strangers: $(DEV_TOOLS) $(CORE) ## Have kernels, file systems, SQLite, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
+	@scripts/clients
+	COFLASH_STORM_CUTS=$(CUTS) $(ALONE) cargo test --release --locked -p coflash-store
+	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose tests/python/test_kills.py tests/python/test_file_systems.py
 
 # What survives is a finding and no failure: 2 is its exit code.
 mutants: prerequisites ## Break the levels in every place, one at a time, and list what no test notices; takes a night (CRATES="cache")

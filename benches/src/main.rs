@@ -1,9 +1,10 @@
 //! The benchmark table: requests and page programs per second, bytes of state per physical page, peak memory; then the
-//! pace of all readers and generators, and of a container of bytes.
+//! pace of all readers and generators, of a container of bytes, and of a served device.
 //!
 //! Each row runs in its own process, which isolates its peak memory, and several times: the table shows the median and
-//! the range. The machine is measured first, and each rate is also shown in its unit, dependent loads a request.
-//! `coflash-bench [ROW...]` runs the rows whose names begin with `ROW`.
+//! the range. The machine is measured first, and each rate is also shown in its unit, dependent loads a request. Below the
+//! table stands the load of the machine: what others do makes a table worth less. `coflash-bench [ROW...]` runs the rows
+//! whose names begin with `ROW`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark speaks to the terminal")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
@@ -11,6 +12,7 @@ mod generating;
 mod machine;
 mod parsing;
 mod rows;
+mod serving;
 mod storing;
 
 use machine::Machine;
@@ -63,6 +65,9 @@ fn main() {
         let mut runs: Vec<Measured> = (0..REPEATS).map(|_| in_a_process(&row.name)).collect();
         runs.sort_by(|a, b| a.requests_per_second.total_cmp(&b.requests_per_second));
         show(row, &runs, &machine);
+    }
+    if let Ok(load) = std::fs::read_to_string("/proc/loadavg") {
+        println!("load of the machine: {}", load.split(' ').take(3).collect::<Vec<_>>().join(" "));
     }
 }
 

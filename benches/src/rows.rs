@@ -1,7 +1,7 @@
 //! The rows of the table.
 
 use crate::Measured;
-use crate::{generating, parsing, storing};
+use crate::{generating, parsing, serving, storing};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_hybrid::WritePolicy;
@@ -85,6 +85,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.push(row("8 tenants", generating::tenants));
     rows.push(row("like", generating::like));
     rows.extend(storing::rows());
+    rows.extend(serving::rows());
     rows
 }
 

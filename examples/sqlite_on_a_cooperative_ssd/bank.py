@@ -30,20 +30,24 @@ SECTOR_BYTES = 512
 def transfer(folder: Path, disk: Path) -> None:
     """Make a bank, and transfer."""
     draw = random.Random(4)  # noqa: S311 - the same transfers each time
-    with closing(sqlite3.connect(folder / "bank.db", isolation_level=None)) as bank, disk.open("r+b", buffering=0) as end:
+    with (
+        closing(sqlite3.connect(folder / "bank.db", isolation_level=None)) as bank,
+        disk.open("r+b", buffering=0) as end,
+    ):
         bank.execute(f"PRAGMA journal_mode={MODE}")
         bank.execute(f"PRAGMA synchronous={SYNCHRONOUS}")
-        for number in range(TRANSFERS + 1):
+        bank.execute("CREATE TABLE account(id INTEGER PRIMARY KEY, balance INTEGER, note TEXT)")
+        bank.execute("CREATE TABLE transfer(number INTEGER PRIMARY KEY)")
+        for first in range(0, ACCOUNTS, 1000):  # all at once would need as much room again for a journal
+            accounts = range(first, min(first + 1000, ACCOUNTS))
             bank.execute("BEGIN IMMEDIATE")
-            if number == 0:
-                bank.execute("CREATE TABLE account(id INTEGER PRIMARY KEY, balance INTEGER, note TEXT)")
-                bank.execute("CREATE TABLE transfer(number INTEGER PRIMARY KEY)")
-                accounts = ((account, BALANCE, NOTE) for account in range(ACCOUNTS))
-                bank.executemany("INSERT INTO account VALUES (?, ?, ?)", accounts)
-            else:
-                payer, *payees = draw.sample(range(ACCOUNTS), ACCOUNTS_PER_TRANSFER)
-                bank.execute("UPDATE account SET balance = balance - ? WHERE id = ?", (len(payees), payer))
-                bank.executemany("UPDATE account SET balance = balance + 1 WHERE id = ?", ((payee,) for payee in payees))
+            bank.executemany("INSERT INTO account VALUES (?, ?, ?)", ((account, BALANCE, NOTE) for account in accounts))
+            bank.execute("COMMIT")
+        for number in range(TRANSFERS):
+            payer, *payees = draw.sample(range(ACCOUNTS), ACCOUNTS_PER_TRANSFER)
+            bank.execute("BEGIN IMMEDIATE")
+            bank.execute("UPDATE account SET balance = balance - ? WHERE id = ?", (len(payees), payer))
+            bank.executemany("UPDATE account SET balance = balance + 1 WHERE id = ?", ((payee,) for payee in payees))
             bank.execute("INSERT INTO transfer VALUES (?)", (number,))
             bank.execute("COMMIT")
             end.seek(-SECTOR_BYTES, os.SEEK_END)

@@ -34,6 +34,14 @@ settings.register_profile("without a clock", deadline=None, suppress_health_chec
 settings.load_profile("without a clock")
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Prints what tests have recorded of their work, with --verbose."""
+    if terminalreporter.config.get_verbosity() > 0:
+        for report in terminalreporter.getreports("passed") + terminalreporter.getreports("failed"):
+            for name, value in report.user_properties:
+                terminalreporter.write_line(f"{report.duration:7.0f} s  {report.head_line}: {name}: {value}")
+
+
 def response(mean: float) -> dict[str, float]:
     quantiles = {"p50": 1, "p90": 2, "p99": 5, "p99_9": 20, "p99_99": 50, "max": 80}
     return {"count": 1000, "mean": mean, "stddev": mean / 2, **{name: int(mean * by) for name, by in quantiles.items()}}

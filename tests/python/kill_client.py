@@ -9,11 +9,16 @@ answered. The promise is one of
     committed   of all requests since the last flush the first few are there, and nothing of the others
 """
 
+from __future__ import annotations
+
 import os
 import random
 import signal
 import sys
 from array import array
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
 
 import nbd
 
@@ -26,30 +31,30 @@ MIB = 1 << 20
 class Model:
     """What the disk holds for sure, and what was asked for since: sectors, each with the number of its last write."""
 
-    def __init__(self, promise, sectors):
+    def __init__(self, promise: str, sectors: int) -> None:
         self.promise = promise
         self.sure = array("Q", bytes(8 * sectors))
-        self.asked = []
+        self.asked: list[list[tuple[int, int, int]]] = []
 
-    def ask(self, first, end, number):
+    def ask(self, first: int, end: int, number: int) -> int:
         """Notes a request, page after page; returns its place."""
         pages = [first, *range((first // PAGE + 1) * PAGE, end, PAGE), end]
-        self.asked.append([(one, other, number) for one, other in zip(pages, pages[1:])])
+        self.asked.append([(one, other, number) for one, other in pairwise(pages)])
         return len(self.asked) - 1
 
-    def answered(self, place):
+    def answered(self, place: int) -> None:
         if self.promise == "answered":
             self._settle(self.asked[place])
             self.asked[place] = []
 
-    def flushed(self):
+    def flushed(self) -> None:
         for request in self.asked:
             self._settle(request)
         self.asked.clear()
 
-    def check(self, found):
+    def check(self, found: array[int]) -> set[int]:
         """The sectors that break the promise; from now on what was found is there for sure."""
-        wrong = {number for number, (one, other) in enumerate(zip(self.sure, found)) if one != other}
+        wrong = {number for number, (one, other) in enumerate(zip(self.sure, found, strict=True)) if one != other}
         for first, end, number in (part for request in self.asked for part in request):
             if self.promise == "committed" and not wrong:
                 break
@@ -62,12 +67,12 @@ class Model:
         self.asked.clear()
         return wrong
 
-    def _settle(self, request):
+    def _settle(self, request: list[tuple[int, int, int]]) -> None:
         for first, end, number in request:
             self.sure[first:end] = array("Q", [number]) * (end - first)
 
 
-def read(h, size):
+def read(h: Any, size: int) -> array[int]:
     """The number in each sector of the disk."""
     found = array("Q")
     for offset in range(0, size, MIB):
@@ -80,10 +85,11 @@ def read(h, size):
     return found
 
 
-def batch(h, model, numbers, draw):
+def batch(h: Any, model: Model, numbers: Iterator[int], draw: random.Random) -> dict[int, int]:
     """Sends a few requests that do not overlap; returns their places by their cookies."""
     sectors = len(model.sure)
-    sent, taken = {}, set()
+    sent: dict[int, int] = {}
+    taken: set[int] = set()
     for _ in range(draw.randint(1, 16)):
         first = draw.randrange(sectors)
         end = min(first + draw.randint(1, 40), sectors)
@@ -104,7 +110,7 @@ def batch(h, model, numbers, draw):
     return sent
 
 
-def settle(h, model, sent, left):
+def settle(h: Any, model: Model, sent: dict[int, int], left: int) -> int:
     """Waits until no more than `left` requests wait for an answer, or the server has gone; counts the answers."""
     count = 0
     while True:
@@ -125,7 +131,7 @@ def settle(h, model, sent, left):
             continue
 
 
-def main():
+def main() -> None:
     promise, seed = sys.argv[1], int(sys.argv[2])
     draw, numbers = random.Random(seed), iter(range(1, 1 << 63))
     model = None
@@ -148,7 +154,8 @@ def main():
         count += settle(h, model, sent, draw.randint(0, len(sent)))
         os.kill(int(server), signal.SIGKILL)
         count += settle(h, model, sent, 0)
-        print(count, flush=True)
+        sys.stdout.write(f"{count}\n")
+        sys.stdout.flush()
 
 
 main()

@@ -17,12 +17,18 @@ from processes import COFLASH, PATIENCE_S, begin
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = {
+    "debugfs": "e2fsprogs",
+    "e2fsck": "e2fsprogs",
     "fio": "fio",
+    "mkfs.ext4": "e2fsprogs",
+    "mkfs.xfs": "xfsprogs",
     "nbdcopy": "libnbd-bin",
+    "nbdfuse": "libnbd-bin",
     "nbdinfo": "libnbd-bin",
     "nbdsh": "libnbd-bin",
     "qemu-img": "qemu-utils",
     "qemu-io": "qemu-utils",
+    "xfs_repair": "xfsprogs",
 }
 PYTHON_OF_DEBIAN = Path("/usr/bin/python3")
 """The interpreter for which Debian's libnbd is built."""
@@ -89,7 +95,9 @@ def served(*command: str, ends_by: Callable[[subprocess.Popen[str]], None]) -> I
 @contextmanager
 def served_memory(program: str, size: int, address: str) -> Iterator[str]:
     """Serves a disk in memory, which ends with its standard input."""
-    with served(program, str(size), address, ends_by=lambda server: server.stdin.close() if server.stdin else None) as uri:
+    with served(
+        program, str(size), address, ends_by=lambda server: server.stdin.close() if server.stdin else None
+    ) as uri:
         yield uri
 
 

@@ -136,7 +136,9 @@ def test_answered_writes_survive_the_end_of_the_process(serving: Serving, scheme
     process.wait()
     with device.serve(None, folder) as served:
         io(served.address, "read -P 7 0 400k")
-    assert [session.name for session in device.sessions(folder)] == ["0002"], "the first has not ended"
+    # As if the process had been killed between the two files.
+    (folder / "sessions/0001/session.json").write_text('{"end_ns": 1, "was_cut": false}')
+    assert [session.name for session in device.sessions(folder)] == ["0002"], "the first has no result"
     check_sessions(folder, 1)
 
 
@@ -155,6 +157,16 @@ def test_a_device_goes_on_with_other_policies_but_not_with_another_layout(tmp_pa
         device.serve(first, folder, cut_after="soon")
     with pytest.raises(CoflashError, match=r"timing.channel"):
         device.serve(first.with_(timing__channel="shared"), tmp_path / "other")
+    for place in ({"cache.placement": "host"}, {"host_buffer.size": "1MiB"}):
+        with pytest.raises(CoflashError, match=f"{next(iter(place))}.*cannot be served"):
+            device.serve(scenario("nvm").with_(place), tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+
+
+def test_an_address_holds_in_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with device.serve(scenario("none"), "device") as served:
+        assert served.address == f"nbd+unix:///?socket={tmp_path}/device/nbd"
 
 
 def test_a_damaged_container_is_told(tmp_path: Path) -> None:

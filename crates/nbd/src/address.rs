@@ -74,10 +74,10 @@ impl Listener {
         }
     }
 
-    /// Where it listens, with the port that it got.
+    /// Where it listens, for clients in any folder and with the port that it got.
     pub(crate) fn address(&self) -> io::Result<Address> {
         Ok(match self {
-            Self::Unix(_, file) => Address::Unix(file.path.clone()),
+            Self::Unix(_, file) => Address::Unix(std::path::absolute(&file.path)?),
             Self::Tcp(listener) => Address::Tcp(listener.local_addr()?),
         })
     }

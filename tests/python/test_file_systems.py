@@ -1,0 +1,89 @@
+"""File systems and a database on served devices, and the states that power cuts may leave of them.
+
+`COFLASH_POINTS` says how many points are drawn, and lets the workloads be longer.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import compare
+import pytest
+
+from coflash import device
+from nbd_clients import client, needs
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+POINTS = int(os.environ.get("COFLASH_POINTS", "3"))
+IS_LONG = POINTS >= 40
+takes_minutes = pytest.mark.skipif(not IS_LONG, reason="NOT TESTED: it takes minutes: make strangers")
+Record = Callable[[str, object], None]
+
+
+def needs_mounts(*tools: str) -> None:
+    """Skips the test where file systems cannot be mounted."""
+    if os.geteuid() != 0 or not all(Path(node).exists() for node in ("/dev/fuse", "/dev/loop-control")):
+        pytest.skip("NOT TESTED: to mount a file system needs root, FUSE and loop devices")
+    needs("nbdfuse", "nbdcopy", *tools)
+
+
+def explored(folder: Path, example: str, file_system: str, **environment: str) -> device.Explored:
+    """Explores the states of an example on an empty file system."""
+    size = "320MiB" if file_system == "xfs" else "68MiB"
+    with device.serve("ssd", folder, size=size) as served:
+        prepare = str(EXAMPLES / "ext4_power_cuts/prepare.sh")
+        client("env", f"COFLASH_NBD={served.address}", f"FS={file_system}", prepare)
+    run = " ".join([*(f"{name}={value}" for name, value in environment.items()), f"{EXAMPLES}/{example}/workload.sh"])
+    return device.explore(None, folder, run, f"{EXAMPLES}/{example}/check.sh", points=POINTS, seed=1)
+
+
+@pytest.mark.parametrize("file_system", ["ext4", pytest.param("xfs", marks=takes_minutes)])
+def test_a_file_system_survives_power_cuts(file_system: str, tmp_path: Path, record_property: Record) -> None:
+    needs_mounts(f"mkfs.{file_system}", "e2fsck" if file_system == "ext4" else "xfs_repair")
+    found = explored(tmp_path / "device", "ext4_power_cuts", file_system, FILES="10" if IS_LONG else "1")
+    record_property("explored", found)
+    assert found.flushes > 0
+    assert found.failed == 0, found.failures
+
+
+@takes_minutes
+def test_a_file_system_that_does_not_flush_is_found(tmp_path: Path, record_property: Record) -> None:
+    needs_mounts("mkfs.ext4", "e2fsck")
+    found = explored(tmp_path / "device", "ext4_power_cuts", "ext4", FILES="10", OPTIONS="barrier=0")
+    record_property("explored", found)
+    assert found.failed > 0
+
+
+@takes_minutes
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_sqlite_keeps_what_was_committed(mode: str, tmp_path: Path, record_property: Record) -> None:
+    needs_mounts("mkfs.ext4", "e2fsck", "debugfs")
+    found = explored(tmp_path / "device", "sqlite_on_a_cooperative_ssd", "ext4", MODE=mode)
+    record_property("explored", found)
+    assert found.flushes > 0
+    assert found.failed == 0, found.failures
+
+
+@takes_minutes
+@pytest.mark.parametrize("mode", ["wal", "delete"])
+def test_sqlite_that_does_not_flush_is_found(mode: str, tmp_path: Path, record_property: Record) -> None:
+    needs_mounts("mkfs.ext4", "e2fsck", "debugfs")
+    folder, example = tmp_path / "device", "sqlite_on_a_cooperative_ssd"
+    found = explored(folder, example, "ext4", MODE=mode, SYNCHRONOUS="off")
+    record_property("explored", found)
+    assert found.failed > 0
+
+
+def test_the_example_compares_schemes_and_its_sessions_have_twins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, record_property: Record
+) -> None:
+    needs_mounts("mkfs.ext4", "e2fsck", "debugfs")
+    if not IS_LONG:
+        monkeypatch.setattr(compare, "BANK", {})
+    for mode in ("wal", "delete"):
+        for scheme in ("none", "cdm") if IS_LONG else ("cdm",):
+            metrics, committed = compare.outcome(mode, scheme, 500 if IS_LONG else 60, tmp_path / mode / scheme)
+            record_property(f"{mode}, {scheme}", f"{committed} committed, WAF {metrics['waf_host']:.2f}")
+            assert committed > 0
