@@ -64,10 +64,16 @@ impl Scenario {
         }
         if workload.trace.is_empty() && workload.fio.is_some() {
             if self.replay.mode == Some(ReplayMode::Open) {
-                return Err(Misfit::new("replay.mode", "the jobs of workload.fio wait for answers: \"closed\" is allowed"));
+                return Err(Misfit::new(
+                    "replay.mode",
+                    "the jobs of workload.fio wait for answers: \"closed\" is allowed",
+                ));
             }
             if workload.repeat.is_some() {
-                return Err(Misfit::new("workload.repeat", "jobs repeat by themselves: set loops in workload.fio"));
+                return Err(Misfit::new(
+                    "workload.repeat",
+                    "jobs repeat by themselves: set loops in workload.fio",
+                ));
             }
         }
         let given = workload.given();

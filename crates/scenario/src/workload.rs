@@ -71,9 +71,9 @@ impl WorkloadConfig {
     /// Whether the workload is generated and all its requests arrive at once, so that it has no times of its own.
     pub(crate) fn arrives_at_once(&self) -> bool {
         // The jobs of a job file wait for answers.
-        self.trace.is_empty() && (self.fio.is_some() || self.like.is_empty()
-            && self.disksim.is_none()
-            && self.generated().arrives_at_once())
+        self.trace.is_empty()
+            && (self.fio.is_some()
+                || self.like.is_empty() && self.disksim.is_none() && self.generated().arrives_at_once())
     }
 
     /// The keys of the given workloads, without a trace and a job file, which stand for any other.

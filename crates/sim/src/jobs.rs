@@ -271,7 +271,9 @@ impl Jobs {
         let shares = self.jobs.iter().map(|job| match job.pace.runtime {
             _ if job.phase < self.phase => Some(1.0),
             _ if job.phase > self.phase => Some(0.0),
-            Some(runtime) => Some((job.now.ns.saturating_sub(job.begin.ns) as f64 / runtime.ns as f64).min(1.0)),
+            Some(runtime) => {
+                Some((job.now.ns.saturating_sub(job.begin.ns) as f64 / runtime.ns as f64).min(1.0))
+            }
             None => job.requests.progress(),
         });
         let sum: Option<f64> = shares.sum();

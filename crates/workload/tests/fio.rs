@@ -37,7 +37,9 @@ fn fio_is_here() -> bool {
     let text = version.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned());
     let known = text.as_deref().is_ok_and(|text| text.starts_with("fio-3.3"));
     if !known {
-        eprintln!("skipped: fio 3.30 to 3.39 is needed, and {text:?} is installed (scripts/clients installs it)");
+        eprintln!(
+            "skipped: fio 3.30 to 3.39 is needed, and {text:?} is installed (scripts/clients installs it)"
+        );
     }
     known
 }

@@ -70,7 +70,8 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
 
 #[test]
 fn includes_are_read_from_beside_their_file_and_never_in_circles() {
-    let files = [("job.fio", "include common/all.fio\n[j]\nrw=write\n"), ("common/all.fio", "[global]\nbs=8k\n")];
+    let files =
+        [("job.fio", "include common/all.fio\n[j]\nrw=write\n"), ("common/all.fio", "[global]\nbs=8k\n")];
     let file = read_of(&files).unwrap();
     let mut requests = JobRequests::new(&file.jobs[0], DEVICE_BYTES, Seed(1)).unwrap();
     assert_eq!(requests.draw().unwrap().length, 8 << 10);
@@ -79,7 +80,8 @@ fn includes_are_read_from_beside_their_file_and_never_in_circles() {
     let gone = [("job.fio", "[j]\ninclude b.fio")];
     assert_eq!(read_of(&gone).unwrap_err().to_string(), "job.fio:2: b.fio: no such file");
     let mut read = |path: &Path| {
-        let depth: usize = path.file_stem().unwrap().to_str().unwrap().trim_start_matches('d').parse().unwrap_or(0);
+        let depth: usize =
+            path.file_stem().unwrap().to_str().unwrap().trim_start_matches('d').parse().unwrap_or(0);
         Ok(format!("include d{}.fio", depth + 1))
     };
     let deep = JobFile::read("d0.fio", &mut read).unwrap_err().to_string();
@@ -109,10 +111,17 @@ fn units_and_comments_are_those_of_fio() {
 
 #[test]
 fn what_has_no_effect_is_told_once() {
-    let file = read("[global]\niodepth=4\nioengine=psync\n[a]\ngtod_reduce=1\nnumjobs=2\n[b]\nthread\ngtod_reduce=1").unwrap();
+    let file = read(
+        "[global]\niodepth=4\nioengine=psync\n[a]\ngtod_reduce=1\nnumjobs=2\n[b]\nthread\ngtod_reduce=1",
+    )
+    .unwrap();
     assert_eq!(file.jobs.len(), 3);
     let remarks = file.remarks.join("\n");
-    for expected in ["fio, gtod_reduce, thread: options without an effect", "fio, a, b: a synchronous ioengine", "without direct=1"] {
+    for expected in [
+        "fio, gtod_reduce, thread: options without an effect",
+        "fio, a, b: a synchronous ioengine",
+        "without direct=1",
+    ] {
         assert_eq!(remarks.matches(expected).count(), 1, "{expected} in {remarks}");
     }
 }
@@ -134,15 +143,48 @@ fn trims_are_written_afterwards_at_the_same_places() {
 /// Lines of job files, some of them wrong.
 fn line() -> impl Strategy<Value = String> {
     let name = prop_oneof![
-        Just("rw"), Just("bs"), Just("bsrange"), Just("bssplit"), Just("size"), Just("io_size"), Just("offset"), Just("numjobs"),
-        Just("iodepth"), Just("rate"), Just("rate_iops"), Just("thinktime"), Just("random_distribution"), Just("norandommap"),
-        Just("randseed"), Just("time_based"), Just("runtime"), Just("loops"), Just("stonewall"), Just("fsync"), Just("include"),
-        Just("percentage_random"), Just("rwmixread"), Just("number_ios"), Just("random_generator"), Just("offset_increment"),
+        Just("rw"),
+        Just("bs"),
+        Just("bsrange"),
+        Just("bssplit"),
+        Just("size"),
+        Just("io_size"),
+        Just("offset"),
+        Just("numjobs"),
+        Just("iodepth"),
+        Just("rate"),
+        Just("rate_iops"),
+        Just("thinktime"),
+        Just("random_distribution"),
+        Just("norandommap"),
+        Just("randseed"),
+        Just("time_based"),
+        Just("runtime"),
+        Just("loops"),
+        Just("stonewall"),
+        Just("fsync"),
+        Just("include"),
+        Just("percentage_random"),
+        Just("rwmixread"),
+        Just("number_ios"),
+        Just("random_generator"),
+        Just("offset_increment"),
     ];
     let value = prop_oneof![
-        "[0-9]{1,20}[kmgtp%]?(ib)?", "[a-z_]{0,12}(:-?[0-9./:]{1,12})?", "\\PC{0,12}", "[0-9]{1,3}k-[0-9]{1,3}k", "[0-9]{1,2}k/[0-9]{1,3}:[0-9]{1,2}k",
-        Just("randwrite".to_owned()), Just("randtrimwrite".to_owned()), Just("zipf:1.2".to_owned()), Just("zoned:60/10:40/90".to_owned()),
-        Just("lfsr".to_owned()), Just("normal:20".to_owned()), Just("8k".to_owned()), Just("randrw:7".to_owned()), Just("write:-8k".to_owned()),
+        "[0-9]{1,20}[kmgtp%]?(ib)?",
+        "[a-z_]{0,12}(:-?[0-9./:]{1,12})?",
+        "\\PC{0,12}",
+        "[0-9]{1,3}k-[0-9]{1,3}k",
+        "[0-9]{1,2}k/[0-9]{1,3}:[0-9]{1,2}k",
+        Just("randwrite".to_owned()),
+        Just("randtrimwrite".to_owned()),
+        Just("zipf:1.2".to_owned()),
+        Just("zoned:60/10:40/90".to_owned()),
+        Just("lfsr".to_owned()),
+        Just("normal:20".to_owned()),
+        Just("8k".to_owned()),
+        Just("randrw:7".to_owned()),
+        Just("write:-8k".to_owned()),
     ];
     prop_oneof![
         8 => (name, value).prop_map(|(name, value)| format!("{name}={value}")),

@@ -1,7 +1,7 @@
 """Results in the form of fio's JSON, and fio's JSON as measures.
 
 The form is that of `fio --output-format=json` or `json+` of fio 3. What a simulation does not measure is left out:
-times of processors, of submission, samples of bandwidth. A run without a job file is one job with the name of its scenario.
+times of processors, of submission, samples of bandwidth. A run without a job file is one job, named as its scenario.
 """
 
 from __future__ import annotations

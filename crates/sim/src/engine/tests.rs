@@ -41,7 +41,8 @@ fn answer(engine: &mut Engine<PlainStack, Timeline>, arrival: u64) -> u64 {
     let request = Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read };
     let known = engine.issue(&request, request.arrival, ()).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
-    let Ok(()) = engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |answer| answers.push(answer.at.ns));
+    let Ok(()) =
+        engine.advance(Time { ns: arrival + READ_NS + ERASE_NS }, |answer| answers.push(answer.at.ns));
     assert_eq!(answers.len(), 1);
     answers[0]
 }

@@ -79,7 +79,8 @@ fn phases_follow_one_another_and_the_jobs_of_a_phase_run_together() {
 fn a_job_has_as_many_requests_under_way_as_its_depth() {
     // Reads of one die take their time one after another, so that the response time is that of the queue.
     let mean = |depth: u32, engine: &str| {
-        let text = format!("[j]\nrw=randread\nbs=4k\nioengine={engine}\ndirect=1\niodepth={depth}\nsize=1m\n");
+        let text =
+            format!("[j]\nrw=randread\nbs=4k\nioengine={engine}\ndirect=1\niodepth={depth}\nsize=1m\n");
         let result = ran(&text, &[("flash.channels", "1")]);
         jobs(&result)[0]["read"]["mean_ns"].as_f64().expect("there are reads")
     };
@@ -97,13 +98,17 @@ fn a_rate_and_a_time_bound_a_job() {
         let jobs = jobs(&ran(&text, &[]));
         assert_eq!(number(&jobs[0], "/runtime_ns"), 2_000_000_000);
         let requests = number(&jobs[0], "/read/requests");
-        assert!(requests.abs_diff(2000) <= if process == "linear" { 0 } else { 200 }, "{process}: {requests}");
+        assert!(
+            requests.abs_diff(2000) <= if process == "linear" { 0 } else { 200 },
+            "{process}: {requests}"
+        );
     }
 }
 
 #[test]
 fn a_job_thinks_between_requests_and_begins_after_its_delay() {
-    let text = format!("{ASYNC}[j]\nrw=randread\nthinktime=1ms\nthinktime_blocks=4\nnumber_ios=40\nstartdelay=1\n");
+    let text =
+        format!("{ASYNC}[j]\nrw=randread\nthinktime=1ms\nthinktime_blocks=4\nnumber_ios=40\nstartdelay=1\n");
     let busy = format!("{ASYNC}[j]\nrw=randread\nnumber_ios=40\n");
     let [thinking, busy] = [text, busy].map(|text| jobs(&ran(&text, &[]))[0].clone());
     assert_eq!(number(&thinking, "/begin_ns"), 1_000_000_000);
@@ -160,7 +165,9 @@ fn a_job_file_that_cannot_run_is_refused() {
     let problem = refusal("[j]\nrw=randread\nsize=1t\n", &[]);
     assert!(problem.contains("[j]: size: it is 1TiB") && problem.contains(".fio:1"), "{problem}");
     assert!(refusal("[j]\noffset=1g\n", &[]).contains("offset: it begins at 1GiB"));
-    for (setting, expected) in [(("replay.mode", "open"), "wait for answers"), (("workload.repeat", "2"), "set loops")] {
+    for (setting, expected) in
+        [(("replay.mode", "open"), "wait for answers"), (("workload.repeat", "2"), "set loops")]
+    {
         let problem = JobFile::new(job).scenario(&[]).set(&[setting]).expect_err("it is refused").to_string();
         assert!(problem.starts_with(setting.0) && problem.contains(expected), "{problem}");
     }

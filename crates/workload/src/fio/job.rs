@@ -69,9 +69,18 @@ pub(super) enum Generator {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Distribution {
     Random,
-    Zipf { theta: f64, center: Option<f64> },
-    Pareto { h: f64, center: Option<f64> },
-    Normal { deviation: f64, center: Option<f64> },
+    Zipf {
+        theta: f64,
+        center: Option<f64>,
+    },
+    Pareto {
+        h: f64,
+        center: Option<f64>,
+    },
+    Normal {
+        deviation: f64,
+        center: Option<f64>,
+    },
     /// For each direction: percentages of draws and of the space.
     Zoned([Vec<(u32, u32)>; 3]),
     /// For each direction: percentages of draws, and bytes.

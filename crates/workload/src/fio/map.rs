@@ -55,7 +55,8 @@ impl VisitedMap {
     /// Visit up to `count` blocks from `first` on, until one that was visited before; return how many.
     #[inline]
     pub(super) fn visit_run(&mut self, first: u64, count: u64) -> u64 {
-        let run = (first..first.saturating_add(count)).take_while(|&block| self.is_free(block)).count() as u64;
+        let run =
+            (first..first.saturating_add(count)).take_while(|&block| self.is_free(block)).count() as u64;
         (first..first + run).for_each(|block| self.visit(block));
         run
     }

@@ -122,9 +122,9 @@ impl JobFile {
                     _ => jobs.push((job.description(), 1)),
                 }
             }
-            let each = jobs.into_iter().map(|(job, clones)| {
-                if clones == 1 { job } else { format!("{job}, {clones} times") }
-            });
+            let each = jobs
+                .into_iter()
+                .map(|(job, clones)| if clones == 1 { job } else { format!("{job}, {clones} times") });
             each.collect::<Vec<_>>().join(" and ")
         };
         (0..self.phases()).map(phase).collect::<Vec<_>>().join(", then ")
@@ -216,7 +216,9 @@ fn job_of(
     if o.generator == Some(Generator::Lfsr) && sizes.iter().any(|sizes| sizes.least != sizes.most) {
         return refuse("random_generator=lfsr was given; with one size (bs) only is it allowed".to_owned());
     }
-    let rate = std::array::from_fn(|ddir: usize| o.rate[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least)));
+    let rate = std::array::from_fn(|ddir: usize| {
+        o.rate[ddir].max(o.rate_iops[ddir].saturating_mul(sizes[ddir].least))
+    });
     let queue_depth = if options::is_synchronous(&o.engine) { 1 } else { o.queue_depth };
     let seeding = match (o.seed, o.repeat) {
         (Some(seed), repeat_places) => Seeding::Given { seed, repeat_places },

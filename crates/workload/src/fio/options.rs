@@ -1,9 +1,9 @@
 //! The options of a job: those that are honoured, those that do not matter, those that are refused.
 
+use super::job::Sequence;
 use super::job::{Distribution, Generator, KINDS, Kind};
 use super::text::{Line, Place};
 use super::value::{Amount, amount, bytes, each, split, switch, time, whole};
-use super::job::Sequence;
 use crate::WorkloadError;
 use coflash_base::Duration;
 use coflash_base::suggest::hint;
@@ -147,24 +147,33 @@ const S: u64 = 1_000_000_000;
 /// The honoured options by their names in fio, aliases included.
 const HONOURED: &[(&[&str], Read)] = &[
     (&["rw", "readwrite"], value!(o, text => read_kind(o, text)?)),
-    (&["rw_sequencer"], value!(o, text => o.sequence.identical = one_of(text, &["sequential", "identical"])? == 1)),
+    (
+        &["rw_sequencer"],
+        value!(o, text => o.sequence.identical = one_of(text, &["sequential", "identical"])? == 1),
+    ),
     (&["rwmixread"], value!(o, text => o.read_percent = whole(text, 0, 100)? as u32)),
     (&["rwmixwrite"], value!(o, text => o.read_percent = 100 - whole(text, 0, 100)? as u32)),
     (&["bs", "blocksize"], value!(o, text => each(text, ',', &mut o.block, |part| size(part, o.kb_base))?)),
-    (&["bsrange", "blocksize_range"], value!(o, text => {
-        each(text, ',', &mut o.range, |part| {
-            let (least, most) = part.split_once('-').ok_or_else(|| format!("\"{part}\" was given; a range such as 4k-64k is allowed"))?;
-            let (least, most) = (size(least, o.kb_base)?, size(most, o.kb_base)?);
-            Ok(Some((least.min(most), least.max(most))))
-        })?;
-    })),
-    (&["bssplit"], value!(o, text => {
-        each(text, ',', &mut o.split, |part| {
-            let mut pairs = split(part, |text| size(text, o.kb_base))?;
-            pairs.sort_by_key(|(_, percent)| *percent);
-            Ok(pairs)
-        })?;
-    })),
+    (
+        &["bsrange", "blocksize_range"],
+        value!(o, text => {
+            each(text, ',', &mut o.range, |part| {
+                let (least, most) = part.split_once('-').ok_or_else(|| format!("\"{part}\" was given; a range such as 4k-64k is allowed"))?;
+                let (least, most) = (size(least, o.kb_base)?, size(most, o.kb_base)?);
+                Ok(Some((least.min(most), least.max(most))))
+            })?;
+        }),
+    ),
+    (
+        &["bssplit"],
+        value!(o, text => {
+            each(text, ',', &mut o.split, |part| {
+                let mut pairs = split(part, |text| size(text, o.kb_base))?;
+                pairs.sort_by_key(|(_, percent)| *percent);
+                Ok(pairs)
+            })?;
+        }),
+    ),
     (&["bs_is_seq_rand"], flag!(sizes_by_order)),
     (&["bs_unaligned", "blocksize_unaligned"], flag!(unaligned)),
     (&["ba", "blockalign"], value!(o, text => each(text, ',', &mut o.align, |part| size(part, o.kb_base))?)),
@@ -179,20 +188,32 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["runtime", "timeout"], value!(o, text => o.runtime = Some(time(text, S)?).filter(|time| time.ns > 0))),
     (&["ramp_time"], value!(o, text => o.ramp = time(text, S)?)),
     (&["startdelay"], value!(o, text => o.delay = time(text, S)?)),
-    (&["random_generator"], value!(o, text => {
-        o.generator = Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64]
-            [one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?]);
-    })),
-    (&["norandommap"], |o, value| { o.has_map = !switch(value)?; Ok(()) }),
+    (
+        &["random_generator"],
+        value!(o, text => {
+            o.generator = Some([Generator::Tausworthe, Generator::Lfsr, Generator::Tausworthe64]
+                [one_of(text, &["tausworthe", "lfsr", "tausworthe64"])?]);
+        }),
+    ),
+    (&["norandommap"], |o, value| {
+        o.has_map = !switch(value)?;
+        Ok(())
+    }),
     (&["random_distribution"], value!(o, text => o.distribution = distribution(text, o.kb_base)?)),
-    (&["percentage_random"], value!(o, text => each(text, ',', &mut o.random_percent, |part| Ok(whole(part, 0, 100)? as u32))?)),
-    (&["percentage_sequential"], value!(o, text => o.random_percent = [100 - whole(text, 0, 100)? as u32; 3])),
+    (
+        &["percentage_random"],
+        value!(o, text => each(text, ',', &mut o.random_percent, |part| Ok(whole(part, 0, 100)? as u32))?),
+    ),
+    (
+        &["percentage_sequential"],
+        value!(o, text => o.random_percent = [100 - whole(text, 0, 100)? as u32; 3]),
+    ),
     (&["randrepeat"], flag!(repeat)),
     (&["allrandrepeat"], flag!(repeat_all)),
     (&["randseed"], value!(o, text => o.seed = Some(whole(text, 0, u64::MAX)?))),
     (&["fsync"], value!(o, text => o.flush_every = whole(text, 0, 1 << 40)?)),
     (&["fdatasync"], value!(o, text => o.sync_every = whole(text, 0, 1 << 40)?)),
-    (&["end_fsync"], flag!(flush_at_end)),
+    (&["end_fsync", "fsync_on_close"], flag!(flush_at_end)),
     (&["numjobs"], value!(o, text => o.clones = whole(text, 1, 4096)? as u32)),
     (&["stonewall", "wait_for_previous"], flag!(stonewall)),
     (&["new_group"], flag!(new_group)),
@@ -207,59 +228,76 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["thinktime_blocks"], value!(o, text => o.think_requests = whole(text, 1, 1 << 40)?)),
     (&["filename"], value!(o, text => o.file_name = Some(text.to_owned()))),
     (&["direct"], flag!(direct)),
-    (&["buffered"], |o, value| { o.direct = !switch(value)?; Ok(()) }),
+    (&["buffered"], |o, value| {
+        o.direct = !switch(value)?;
+        Ok(())
+    }),
     (&["kb_base"], value!(o, text => o.kb_base = [1024, 1000][one_of(text, &["1024", "1000"])?])),
 ];
 
 /// Options that change nothing in a simulation: how the host and fio itself work, what data is written, what is logged.
-pub(super) const IGNORED: &[&str] = &[
-    "allow_file_create", "allow_mounted_write", "atomic", "buffer_compress_chunk", "buffer_compress_percentage", "buffer_pattern",
-    "bwavgtime", "clat_percentiles", "clocksource", "continue_on_error", "cpumask", "cpus_allowed", "cpus_allowed_policy",
-    "create_fsync", "create_on_open", "create_serialize", "dedupe_global", "dedupe_mode", "dedupe_percentage",
-    "dedupe_working_set_percentage", "description", "directory", "disable_bw",
-    "disable_bw_measurement", "disable_clat", "disable_lat", "disable_slat", "disk_util", "do_verify", "error_dump", "fadvise_hint",
-    "fallocate", "filename_format", "fixedbufs", "fsync_on_close", "gtod_cpu", "gtod_reduce", "hipri", "hugepage-size", "invalidate",
-    "iodepth_batch", "iodepth_batch_complete", "iodepth_batch_complete_max", "iodepth_batch_complete_min", "iodepth_batch_submit",
-    "iodepth_low", "iomem", "iomem_align", "iopsavgtime", "ioscheduler", "lat_percentiles", "lockmem", "log_avg_msec", "log_entries",
-    "log_hist_coarseness", "log_hist_msec", "log_max_value", "log_offset", "log_unix_epoch", "mem", "mem_align", "name", "nice",
-    "nonvectored", "numa_cpu_nodes", "numa_mem_policy", "overwrite", "per_job_logs", "percentile_list", "pre_read", "prio", "prioclass",
-    "randrepeat_buffers", "refill_buffers", "registerfiles", "scramble_buffers", "serialize_overlap", "significant_figures",
-    "slat_percentiles", "softrandommap", "sqthread_poll", "sqthread_poll_cpu", "stats", "thread", "thinktime_blocks_type",
-    "thinktime_spin", "unified_rw_reporting", "unit_base", "unlink", "userspace_reap", "write_bw_log", "write_hist_log",
-    "write_iolog", "write_iops_log", "write_lat_log", "zero_buffers",
-];
+const IGNORED: &str = "\
+    allow_file_create allow_mounted_write atomic buffer_compress_chunk buffer_compress_percentage \
+    buffer_pattern bwavgtime clat_percentiles clocksource continue_on_error cpumask cpus_allowed \
+    cpus_allowed_policy create_fsync create_on_open create_serialize dedupe_global dedupe_mode \
+    dedupe_percentage dedupe_working_set_percentage description directory disable_bw disable_bw_measurement \
+    disable_clat disable_lat disable_slat disk_util do_verify error_dump fadvise_hint fallocate \
+    filename_format fixedbufs gtod_cpu gtod_reduce hipri hugepage-size invalidate \
+    \
+    iomem iomem_align iopsavgtime ioscheduler lat_percentiles lockmem \
+    log_avg_msec log_entries log_hist_coarseness log_hist_msec log_max_value log_offset log_unix_epoch mem \
+    mem_align name nice nonvectored numa_cpu_nodes numa_mem_policy overwrite per_job_logs percentile_list \
+    pre_read prio prioclass randrepeat_buffers refill_buffers registerfiles scramble_buffers \
+    serialize_overlap significant_figures slat_percentiles softrandommap sqthread_poll sqthread_poll_cpu \
+    stats thread thinktime_blocks_type thinktime_spin unified_rw_reporting unit_base unlink userspace_reap \
+    write_bw_log write_hist_log write_iolog write_iops_log write_lat_log zero_buffers";
 
 /// Options of fio that would change the requests and are not simulated, with the reason.
-const REFUSED: &[(&str, &[&str])] = &[
-    ("a job works on one range of the device, not on several files: give each its own job with offset and size", &[
-        "nrfiles", "nr_files", "openfiles", "file_service_type", "filesize", "file_append", "fill_device", "fill_fs", "opendir",
-        "lockfile", "unique_filename", "create_only", "unlink_each_loop",
-    ]),
-    ("the device has no zones: random_distribution=zoned is a distribution of places", &[
-        "zonemode", "zonesize", "zonerange", "zoneskip", "zonecapacity", "read_beyond_wp", "max_open_zones", "job_max_open_zones",
-        "ignore_zone_limits", "zone_reset_threshold", "zone_reset_frequency",
-    ]),
-    ("flash holds no data in a simulation, so nothing can be verified", &[
-        "verify", "verify_only", "verify_offset", "verify_interval", "verify_pattern", "verify_fatal", "verify_dump", "verify_async",
-        "verify_async_cpus", "verify_backlog", "verify_backlog_batch", "verify_state_save", "verify_state_load", "verifysort",
-        "verifysort_nr", "experimental_verify", "trim_percentage", "trim_verify_zero", "trim_backlog", "trim_backlog_batch",
-    ]),
-    ("a trace is replayed with workload.trace", &[
-        "read_iolog", "read_iolog_chunked", "merge_blktrace_file", "merge_blktrace_scalars", "merge_blktrace_iters", "replay_no_stall",
-        "replay_time_scale", "replay_redirect", "replay_align", "replay_scale", "replay_skip",
-    ]),
-    ("jobs end by size, requests or time, and begin with their phase", &[
-        "wait_for", "exitall", "exit_what", "exitall_on_error", "flow", "flow_id", "flow_sleep", "flow_watermark",
-        "latency_target", "latency_window", "latency_percentile", "latency_run", "max_latency",
-        "rate_min", "ratemin", "rate_iops_min", "rate_cycle", "ratecycle", "rate_ignore_thinktime", "thinktime_iotime",
-    ]),
-    ("requests have no placement and no priority here", &[
-        "fdp", "fdp_pli", "fdp_pli_select", "plids", "plid_select", "dataplacement", "dp_scheme", "write_hint",
-        "cmdprio", "cmdprio_percentage", "cmdprio_class", "cmdprio_bssplit",
-    ]),
-    ("a flush covers the whole device: use fsync", &["sync_file_range", "write_barrier", "sync"]),
-    ("a simulation runs no programs and changes nothing on this machine", &["exec_prerun", "exec_postrun", "cgroup", "profile"]),
-    ("rwmixcycle has no effect in fio either: leave it out", &["rwmixcycle"]),
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "a job works on one range of the device, not on several files: give each its own job with offset and size",
+        "nrfiles nr_files openfiles file_service_type filesize file_append fill_device fill_fs opendir \
+         lockfile unique_filename create_only unlink_each_loop",
+    ),
+    (
+        "the device has no zones: random_distribution=zoned is a distribution of places",
+        "zonemode zonesize zonerange zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones \
+         ignore_zone_limits zone_reset_threshold zone_reset_frequency",
+    ),
+    (
+        "flash holds no data in a simulation, so nothing can be verified",
+        "verify verify_only verify_offset verify_interval verify_pattern verify_fatal verify_dump \
+         verify_async verify_async_cpus verify_backlog verify_backlog_batch verify_state_save \
+         verify_state_load verifysort verifysort_nr experimental_verify trim_percentage trim_verify_zero \
+         trim_backlog trim_backlog_batch",
+    ),
+    (
+        "a trace is replayed with workload.trace",
+        "read_iolog read_iolog_chunked merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters \
+         replay_no_stall replay_time_scale replay_redirect replay_align replay_scale replay_skip",
+    ),
+    (
+        "jobs end by size, requests or time, and begin with their phase",
+        "wait_for exitall exit_what exitall_on_error flow flow_id flow_sleep flow_watermark latency_target \
+         latency_window latency_percentile latency_run max_latency rate_min ratemin rate_iops_min \
+         rate_cycle ratecycle rate_ignore_thinktime thinktime_iotime",
+    ),
+    (
+        "requests have no placement and no priority here",
+        "fdp fdp_pli fdp_pli_select plids plid_select dataplacement dp_scheme write_hint cmdprio \
+         cmdprio_percentage cmdprio_class cmdprio_bssplit",
+    ),
+    (
+        "requests are issued and answered one by one",
+        "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min \
+         iodepth_batch_complete_max iodepth_low",
+    ),
+    ("a flush covers the whole device: use fsync", "sync_file_range write_barrier sync"),
+    (
+        "a simulation runs no programs and changes nothing on this machine",
+        "exec_prerun exec_postrun cgroup profile",
+    ),
+    ("rwmixcycle has no effect in fio either: leave it out", "rwmixcycle"),
 ];
 
 impl Options {
@@ -274,11 +312,14 @@ impl Options {
         let name = line.name.as_str();
         if let Some((_, read)) = HONOURED.iter().find(|(names, _)| names.contains(&name)) {
             if line.value.as_ref().is_some_and(|value| value.contains("${")) && name != "filename" {
-                return line.at.refuse(format!("{name}: variables of the environment are not read; write their values"));
+                return line.at.refuse(format!(
+                    "{name}: variables of the environment are not read; write their values"
+                ));
             }
-            return read(self, line.value.as_deref()).or_else(|problem| line.at.refuse(format!("{name}: {problem}")));
+            return read(self, line.value.as_deref())
+                .or_else(|problem| line.at.refuse(format!("{name}: {problem}")));
         }
-        if let Some(known) = IGNORED.iter().find(|known| **known == name) {
+        if let Some(known) = IGNORED.split_whitespace().find(|known| *known == name) {
             self.ignored.push(known);
             return Ok(());
         }
@@ -287,7 +328,9 @@ impl Options {
 }
 
 fn refuse_option<T>(at: &Place, name: &str) -> Result<T, WorkloadError> {
-    if let Some((reason, _)) = REFUSED.iter().find(|(_, names)| names.contains(&name)) {
+    if let Some((reason, _)) =
+        REFUSED.iter().find(|(_, names)| names.split_whitespace().any(|known| known == name))
+    {
         return at.refuse(format!("{name}: this option of fio is not simulated: {reason}"));
     }
     let known: Vec<&str> = HONOURED.iter().flat_map(|(names, _)| names.iter().copied()).collect();
@@ -332,7 +375,8 @@ fn distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
     let names = ["random", "zipf", "pareto", "normal", "zoned", "zoned_abs"];
     let index = one_of(name, &names)?;
     if let (4 | 5, zones) = (index, rest) {
-        let zones = zones.ok_or_else(|| format!("\"{text}\" was given; zones such as zoned:60/10:40/90 are allowed"))?;
+        let zones = zones
+            .ok_or_else(|| format!("\"{text}\" was given; zones such as zoned:60/10:40/90 are allowed"))?;
         if index == 4 {
             let mut of = [const { Vec::new() }; 3];
             each(zones, ',', &mut of, |part| zone_list(part, |size| Ok(whole(size, 1, 100)? as u32)))?;
@@ -350,7 +394,9 @@ fn distribution(text: &str, kb_base: u64) -> Result<Distribution, String> {
         None => (Some(rest), None),
     });
     let center = center.map(|text| between(text, 0.0, 1.0)).transpose()?;
-    let parameter = |default: f64, least: f64, most: f64| parameter.map_or(Ok(default), |text| between(text, least, most));
+    let parameter = |default: f64, least: f64, most: f64| {
+        parameter.map_or(Ok(default), |text| between(text, least, most))
+    };
     Ok(match index {
         0 => Distribution::Random,
         1 => match parameter(ZIPF_THETA, 1e-9, 100.0)? {
@@ -368,16 +414,25 @@ fn between(text: &str, least: f64, most: f64) -> Result<f64, String> {
 }
 
 /// Read `60/10:40/90`: percentages of draws and sizes. Draws sum to 100.
-fn zone_list<T>(text: &str, mut size: impl FnMut(&str) -> Result<T, String>) -> Result<Vec<(u32, T)>, String> {
+fn zone_list<T>(
+    text: &str,
+    mut size: impl FnMut(&str) -> Result<T, String>,
+) -> Result<Vec<(u32, T)>, String> {
     let mut zones = Vec::new();
     for zone in text.split(':') {
         let Some((draws, room)) = zone.split_once('/') else {
-            return Err(format!("\"{zone}\" was given; a zone such as 60/10 is allowed: percent of requests, and size"));
+            return Err(format!(
+                "\"{zone}\" was given; a zone such as 60/10 is allowed: percent of requests, and size"
+            ));
         };
         zones.push((whole(draws, 1, 100)? as u32, size(room.trim().trim_end_matches('%'))?));
     }
     let sum: u32 = zones.iter().map(|(draws, _)| draws).sum();
-    if sum == 100 { Ok(zones) } else { Err(format!("\"{text}\" was given: its requests sum to {sum} percent; 100 is allowed")) }
+    if sum == 100 {
+        Ok(zones)
+    } else {
+        Err(format!("\"{text}\" was given: its requests sum to {sum} percent; 100 is allowed"))
+    }
 }
 
 /// Whether an engine hands over one request at a time, whatever `iodepth` says.

@@ -49,8 +49,7 @@ impl Skewed {
         let sum =
             (1..=places.min(ZIPF_SUM_MAX)).fold(0.0, |sum, rank| sum + libm::pow(1.0 / rank as f64, theta));
         let second = libm::pow(0.5, theta);
-        let eta =
-            (1.0 - libm::pow(2.0 / places as f64, 1.0 - theta)) / (1.0 - (1.0 + second) / sum);
+        let eta = (1.0 - libm::pow(2.0 / places as f64, 1.0 - theta)) / (1.0 - (1.0 + second) / sum);
         let law = Law::Zipf { sum, second, alpha: 1.0 / (1.0 - theta), eta };
         Self::new(law, places, center, seed)
     }

@@ -122,8 +122,13 @@ impl Rand64 {
     #[inline]
     fn draw(&mut self) -> u64 {
         // (first shift, second shift, bits that are dropped, third shift) of each part.
-        const PARTS: [(u32, u32, u64, u32); 5] =
-            [(1, 53, 2, 10), (24, 50, 512, 5), (3, 23, 4096, 29), (5, 24, 131_072, 23), (3, 33, 8_388_608, 8)];
+        const PARTS: [(u32, u32, u64, u32); 5] = [
+            (1, 53, 2, 10),
+            (24, 50, 512, 5),
+            (3, 23, 4096, 29),
+            (5, 24, 131_072, 23),
+            (3, 33, 8_388_608, 8),
+        ];
         for (part, (first, second, dropped, third)) in self.0.iter_mut().zip(PARTS) {
             *part = ((*part & dropped.wrapping_neg()) << third) ^ (((*part << first) ^ *part) >> second);
         }

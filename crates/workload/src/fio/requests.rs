@@ -8,9 +8,9 @@
 use super::job::{Distribution, Generator, Job, OPS, READ, Seeding, TRIM, WRITE};
 use super::map::VisitedMap;
 use super::place::{Skewed, Zone};
+use super::random;
 use super::random::{Lfsr, Rand, Rand32, Seeds, Use};
 use super::value::Amount;
-use super::random;
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use coflash_base::seed::Rng;
 use coflash_base::{Bytes, Seed, Time};
@@ -100,7 +100,9 @@ fn hash(name: &str) -> u32 {
         a = a.wrapping_add(rest[0].into());
         b = b.wrapping_add(rest[4].into());
         c = c.wrapping_add(rest[8].into());
-        for (x, y, z, turn) in [(0, 1, 2, 4), (1, 2, 0, 6), (2, 0, 1, 8), (0, 1, 2, 16), (1, 2, 0, 19), (2, 0, 1, 4)] {
+        for (x, y, z, turn) in
+            [(0, 1, 2, 4), (1, 2, 0, 6), (2, 0, 1, 8), (0, 1, 2, 16), (1, 2, 0, 19), (2, 0, 1, 4)]
+        {
             let mut words = [a, b, c];
             words[x] = words[x].wrapping_sub(words[z]) ^ words[z].rotate_left(turn);
             words[z] = words[z].wrapping_add(words[y]);
@@ -138,9 +140,8 @@ impl JobRequests {
     /// # Errors
     /// A range that is not on the device, or too small for the job's requests.
     pub fn new(job: &Job, device_bytes: u64, seed: Seed) -> Result<Self, WorkloadError> {
-        let refuse = |problem: String| {
-            Err(WorkloadError::trace(&job.place, format!("[{}]: {problem}", job.name)))
-        };
+        let refuse =
+            |problem: String| Err(WorkloadError::trace(&job.place, format!("[{}]: {problem}", job.name)));
         let least = job.least_size();
         let is_share = |amount| matches!(amount, Amount::Percent(_));
         let increment = of_device(job.offset_increment, device_bytes).saturating_mul(job.clone.into());
@@ -151,7 +152,9 @@ impl JobRequests {
         let device = Bytes { count: device_bytes };
         if offset >= device_bytes {
             let offset = Bytes { count: offset };
-            return refuse(format!("offset: it begins at {offset}; less than the device, {device}, is allowed"));
+            return refuse(format!(
+                "offset: it begins at {offset}; less than the device, {device}, is allowed"
+            ));
         }
         let left = device_bytes - offset;
         let room = match job.size {
@@ -209,7 +212,11 @@ impl JobRequests {
             _ if job.generator == Some(Generator::Lfsr) && job.kind.random => {
                 match Lfsr::new(blocks, seeds.of(Use::Place)) {
                     Some(lfsr) => Places::Lfsr(lfsr),
-                    None => return refuse("random_generator=lfsr: it does not reach that many blocks".to_owned()),
+                    None => {
+                        return refuse(
+                            "random_generator=lfsr: it does not reach that many blocks".to_owned(),
+                        );
+                    }
                 }
             }
             _ if job.has_map && job.kind.random && blocks > MAP_BLOCKS_MAX => {
@@ -283,7 +290,8 @@ impl JobRequests {
                 }
             }
             if !self.turn() {
-                self.end = if self.job.flush_at_end && self.job.kind.ops[WRITE] { End::Flush } else { End::Reached };
+                self.end =
+                    if self.job.flush_at_end && self.job.kind.ops[WRITE] { End::Flush } else { End::Reached };
             }
         }
         if self.end == End::Flush {

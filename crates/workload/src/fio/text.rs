@@ -107,7 +107,9 @@ impl Reading<'_> {
             None => (text.to_owned(), None),
         };
         let Some(section) = self.sections.last_mut() else {
-            return at.refuse(format!("\"{text}\" stands before the first section; a section such as [global] comes first"));
+            return at.refuse(format!(
+                "\"{text}\" stands before the first section; a section such as [global] comes first"
+            ));
         };
         section.lines.push(Line { at, name, value });
         Ok(())

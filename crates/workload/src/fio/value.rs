@@ -77,7 +77,8 @@ pub(super) fn time(text: &str, unit_ns: u64) -> Result<Duration, String> {
 
 /// Read a whole number in a range.
 pub(super) fn whole(text: &str, least: u64, most: u64) -> Result<u64, String> {
-    let found = number(text).filter(|(_, unit)| unit.is_empty()).and_then(|(number, _)| u64::try_from(number).ok());
+    let found =
+        number(text).filter(|(_, unit)| unit.is_empty()).and_then(|(number, _)| u64::try_from(number).ok());
     found
         .filter(|number| (least..=most).contains(number))
         .ok_or_else(|| format!("\"{text}\" was given; a whole number from {least} to {most} is allowed"))
@@ -102,7 +103,9 @@ pub(super) fn each<T: Clone>(
 ) -> Result<(), String> {
     let parts: Vec<&str> = text.split(separator).map(str::trim).collect();
     if parts.len() > 3 {
-        return Err(format!("\"{text}\" was given; one value, or one each for reads, writes and trims is allowed"));
+        return Err(format!(
+            "\"{text}\" was given; one value, or one each for reads, writes and trims is allowed"
+        ));
     }
     for (index, slot) in into.iter_mut().enumerate() {
         // With a comma at the end the last is left out: `4k,` is for reads only.

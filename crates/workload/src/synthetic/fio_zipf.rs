@@ -34,7 +34,8 @@ pub struct FioZipf {
 
 impl Policy for FioZipf {
     type Config = FioZipfConfig;
-    const SUMMARY: &'static str = "fio's approximation of Zipf's law, which reaches a small part of a large space.";
+    const SUMMARY: &'static str =
+        "fio's approximation of Zipf's law, which reaches a small part of a large space.";
     const SOURCE: &'static str = "fio 3.33; Gray et al. 1994";
 }
 
@@ -42,7 +43,8 @@ impl AddressPolicy for FioZipf {
     fn new(config: &FioZipfConfig, space: Space) -> Result<Self, WorkloadError> {
         let exponent = config.exponent;
         if !(exponent > 0.0 && exponent <= 100.0) || exponent == 1.0 {
-            let problem = format!("{exponent} was given; a number above 0 and up to 100, but not 1, is allowed");
+            let problem =
+                format!("{exponent} was given; a number above 0 and up to 100, but not 1, is allowed");
             return refuse("generator.exponent", problem);
         }
         let seed = space.seed.stream("layout").next_u64() as u32;
