@@ -243,7 +243,6 @@ const IGNORED: &str = "\
     dedupe_percentage dedupe_working_set_percentage description directory disable_bw disable_bw_measurement \
     disable_clat disable_lat disable_slat disk_util do_verify error_dump fadvise_hint fallocate \
     filename_format fixedbufs gtod_cpu gtod_reduce hipri hugepage-size invalidate \
-    \
     iomem iomem_align iopsavgtime ioscheduler lat_percentiles lockmem \
     log_avg_msec log_entries log_hist_coarseness log_hist_msec log_max_value log_offset log_unix_epoch mem \
     mem_align name nice nonvectored numa_cpu_nodes numa_mem_policy overwrite per_job_logs percentile_list \
