@@ -17,6 +17,8 @@ from coflash.cli import app
 from coflash.imports import imported
 from coflash.results.fio_json import beside, bin_of, bins_of, fio_json, read_fio_json
 
+CLAT2CSV = shutil.which("fio_jsonplus_clat2csv")
+
 SMALL = {
     "flash.channels": 2,
     "flash.blocks_per_plane": 64,
@@ -59,7 +61,7 @@ def result(job: Path) -> coflash.Result:
 def test_the_input_is_the_job_file(result: coflash.Result, job: Path) -> None:
     assert [entry["file"] for entry in result.workload["inputs"]] == [str(job)]
     assert result.workload["description"] == (
-        "fio: fill: write of 4096 bytes, depth 4, then mixed: randrw of 4096 bytes, each block once, depth 4"
+        "fio: fill: write of 4KiB, depth 4, then mixed: randrw of 4KiB, each block once, depth 4"
     )
 
 
@@ -73,7 +75,8 @@ def test_the_form_is_that_of_fio(result: coflash.Result) -> None:
     times = write["clat_ns"]
     assert times["min"] <= times["percentile"]["50.000000"] <= times["percentile"]["99.900000"] <= times["max"] * 1.01
     assert "bins" not in times
-    assert mixed["sync"]["total_ios"] == mixed["write"]["total_ios"] // 8
+    # As fio 3.33: after the eighth write also between reads, until the next write.
+    assert mixed["sync"]["total_ios"] > mixed["write"]["total_ios"] // 8
     for unit in ("ns", "us", "ms"):
         assert set(fill[f"latency_{unit}"].values()) != {None}
     shares = [share for unit in ("ns", "us", "ms") for share in mixed[f"latency_{unit}"].values()]
@@ -97,14 +100,16 @@ def test_a_run_without_a_job_file_is_one_job() -> None:
     assert job["read"]["io_bytes"] + job["write"]["io_bytes"] == 4_096_000
 
 
-@pytest.mark.skipif(shutil.which("fio_jsonplus_clat2csv") is None, reason="fio is not installed: scripts/clients installs it")
+@pytest.mark.skipif(CLAT2CSV is None, reason="fio is not installed: scripts/clients installs it")
 def test_a_tool_of_fio_reads_it(job: Path, tmp_path: Path) -> None:
     settings = [f"--set={key}={value}" for key, value in SMALL.items()]
     for option in ("--output-format", "--format"):
         out = tmp_path / "out.json"
-        run = CliRunner().invoke(app, ["run", "demo", *settings, "--fio", str(job), option, "fio-json+", "--json", str(out), "-q"])
+        run = CliRunner().invoke(
+            app, ["run", "demo", *settings, "--fio", str(job), option, "fio-json+", "--json", str(out), "-q"]
+        )
         assert run.exit_code == 0, run.output
-        subprocess.run(["fio_jsonplus_clat2csv", str(out), str(tmp_path / "out.csv")], check=True, capture_output=True)
+        subprocess.run([str(CLAT2CSV), str(out), str(tmp_path / "out.csv")], check=True, capture_output=True)
         lines = (tmp_path / "out_job1.csv").read_text().splitlines()
         times = json.loads(out.read_text())["jobs"][1]["read"]["clat_ns"]
         assert len(lines) > len(times["bins"])
@@ -148,7 +153,8 @@ MQSIM = """<?xml version="1.0" encoding="us-ascii"?>
 <Page_No_Per_Block>256</Page_No_Per_Block><Page_Capacity>8192</Page_Capacity></Flash_Parameter_Set>
 </Device_Parameter_Set></Execution_Parameter_Set>"""
 
-FLOWS = """<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Synthetic><Working_Set_Percentage>50</Working_Set_Percentage>
+FLOWS = """<MQSim_IO_Scenarios><IO_Scenario><IO_Flow_Parameter_Set_Synthetic>
+<Working_Set_Percentage>50</Working_Set_Percentage>
 <Synthetic_Generator_Type>QUEUE_DEPTH</Synthetic_Generator_Type><Read_Percentage>30</Read_Percentage>
 <Address_Distribution>RANDOM_HOTCOLD</Address_Distribution><Percentage_of_Hot_Region>20</Percentage_of_Hot_Region>
 <Average_Request_Size>16</Average_Request_Size><Average_No_of_Reqs_in_Queue>16</Average_No_of_Reqs_in_Queue>
@@ -233,7 +239,11 @@ def test_options_of_femu(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("bomb.xml", '<!DOCTYPE x [<!ENTITY a "b">]><Execution_Parameter_Set>&a;</Execution_Parameter_Set>', "nothing expands"),
+        (
+            "bomb.xml",
+            '<!DOCTYPE x [<!ENTITY a "b">]><Execution_Parameter_Set>&a;</Execution_Parameter_Set>',
+            "nothing expands",
+        ),
         ("cut.xml", "<Execution_Parameter_Set><a>", "is no XML"),
         ("less.xml", "<Execution_Parameter_Set><a>1</a></Execution_Parameter_Set>", "is missing"),
         ("wrong.xml", MQSIM.replace(">256<", ">-3<"), "Page_No_Per_Block: '-3' was given"),

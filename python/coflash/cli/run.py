@@ -94,7 +94,9 @@ def run(
             result = simulate(chosen, trace or (), report, warm=warm)
     if out is not None:
         result.save(out)
-    write_json(json, result.to_json() if output_format == "coflash" else fio_text(result, bins=output_format == "fio-json+"))
+    write_json(
+        json, result.to_json() if output_format == "coflash" else fio_text(result, bins=output_format == "fio-json+")
+    )
     if not quiet:
         console = errors() if json == STANDARD_OUTPUT else output()
         notes(result.notes)

@@ -54,11 +54,15 @@ def check(scenario: ScenarioName, assignments: Assignments = None) -> None:
 def import_(
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILE...", help="MQSim's XML files, NVMeVirt's ssd_config.h, a script that starts FEMU."),
+        typer.Argument(
+            metavar="FILE...", help="MQSim's XML files, NVMeVirt's ssd_config.h, a script that starts FEMU."
+        ),
     ],
     profile: Annotated[
         str | None,
-        typer.Option("--profile", metavar="NAME", help="NVMeVirt's drive; the number of a scenario of MQSim's workloads."),
+        typer.Option(
+            "--profile", metavar="NAME", help="NVMeVirt's drive; the number of a scenario of MQSim's workloads."
+        ),
     ] = None,
     output_file: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the scenario to this file.")

@@ -5,6 +5,7 @@ An importer takes what has a counterpart. What has none is listed with its value
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from coflash._core import CoflashError
@@ -14,7 +15,8 @@ from coflash.imports.imported import Imported
 
 __all__ = ["Imported", "imported"]
 
-_SYSTEMS = (mqsim, nvmevirt, femu)
+_Read = Callable[[Mapping[Path, str], str | None], Imported]
+_SYSTEMS: dict[Callable[[str], bool], _Read] = {system.is_known: system.read for system in (mqsim, nvmevirt, femu)}
 
 
 def imported(files: list[Path], profile: str | None = None) -> Imported:
@@ -31,9 +33,9 @@ def imported(files: list[Path], profile: str | None = None) -> Imported:
     for file in files:
         with remote.named(str(file), "read"):
             texts[file] = file.read_text(encoding="utf-8", errors="replace")
-    for system in _SYSTEMS:
-        if all(system.is_known(text) for text in texts.values()):
-            return system.read(texts, profile)
+    for is_known, read in _SYSTEMS.items():
+        if all(is_known(text) for text in texts.values()):
+            return read(texts, profile)
     names = ", ".join(str(file) for file in files)
     msg = f"{names}: of no known system; MQSim's XML, NVMeVirt's ssd_config.h or a script that starts FEMU is allowed"
     raise CoflashError(msg)

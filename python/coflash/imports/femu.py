@@ -1,7 +1,7 @@
 """The options of FEMU's black-box mode, in a script that starts it.
 
-Source: FEMU (Li et al., FAST 2018), the list of its device's properties. Options that a script does not give have FEMU's
-defaults.
+Source: FEMU (Li et al., FAST 2018), the list of its device's properties. Options that a script does not give have
+FEMU's defaults.
 """
 
 from __future__ import annotations
@@ -14,8 +14,10 @@ from typing import Any
 from coflash._core import CoflashError
 from coflash.imports.imported import Imported, Parameters, percent, time_ns
 
-_OPTION = re.compile(r"(?:^|[\s,])(\w+)=([\w.+-]+|\"[^\"$]*\")(?=[\s,;]|$)", re.MULTILINE)
-_KNOWN = frozenset({"secsz", "secs_per_pg", "pgs_per_blk", "blks_per_pl", "luns_per_ch", "nchs", "pg_rd_lat", "pg_wr_lat"})
+_OPTION = re.compile(r'(?:^|[\s,"])(\w+)=([\w.+-]+)(?=[\s,;"]|$)', re.MULTILINE)
+_KNOWN = frozenset(
+    {"secsz", "secs_per_pg", "pgs_per_blk", "blks_per_pl", "luns_per_ch", "nchs", "pg_rd_lat", "pg_wr_lat"}
+)
 _VICTIMS = {
     "greedy": "greedy",
     "random": "random",
@@ -41,7 +43,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     del profile
     file, text = next(iter(texts.items()))
     lines = "\n".join(line.split("#", 1)[0] for line in text.splitlines())
-    given = Parameters(str(file), {name: value.strip('"') for name, value in _OPTION.findall(lines)})
+    given = Parameters(str(file), dict(_OPTION.findall(lines)))
     remarks = ["FEMU cleans lines, which are superblocks over all dies; here each plane is cleaned for itself."]
     sector, sectors = given.whole("secsz", 512), given.whole("secs_per_pg", 8)
     channels, chips, planes = given.whole("nchs", 8), given.whole("luns_per_ch", 8), given.whole("pls_per_lun", 1)
@@ -65,7 +67,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     }
     if exported := given.whole("devsz_mb", 0, least=0) << 20:
         if exported >= physical:
-            msg = f"{file}: devsz_mb: {exported >> 20} MiB was given; less than the flash, {physical >> 20} MiB, is allowed"
+            msg = f"{file}: devsz_mb: {exported >> 20} was given; less than the flash, {physical >> 20}, is allowed"
             raise CoflashError(msg)
         values["ftl.spare"] = {"share": percent(1 - exported / physical), "definition": "spare_of_physical"}
     if cache := given.whole("read_cache_mb", 0, least=0):

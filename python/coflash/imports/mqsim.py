@@ -1,7 +1,7 @@
 """MQSim's ssdconfig.xml and workload files.
 
-Source: MQSim (Tavakkol et al., FAST 2018), its parameter sets and the comments of its sources. A declaration of a document
-type is refused, so that no entity can be defined and expanded.
+Source: MQSim (Tavakkol et al., FAST 2018), its parameter sets and the comments of its sources. A declaration of a
+document type is refused, so that no entity can be defined and expanded.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _root(file: Path, text: str) -> ElementTree.Element:
         msg = f"{file}: a declaration '<!...' was given; in a configuration none is allowed, so that nothing expands"
         raise CoflashError(msg)
     try:
-        return ElementTree.fromstring(text)
+        return ElementTree.fromstring(text)  # noqa: S314 - nothing is declared, so nothing expands
     except ElementTree.ParseError as error:
         msg = f"{file}: is no XML: {error}"
         raise CoflashError(msg) from error
@@ -92,7 +92,9 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         "timing.block_erase": time_ns(given.number("Block_Erase_Latency")),
         # Transfers a second and bytes a transfer.
         "timing.sector_transfer": time_ns(
-            _SECTOR_BYTES * 1e3 / (given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1))
+            _SECTOR_BYTES
+            * 1e3
+            / (given.number("Channel_Transfer_Rate", least=1) * given.whole("Flash_Channel_Width", 1))
         ),
         "timing.channel": "shared",
         "timing.copy_back": given.switch("Use_Copyback_for_GC"),
@@ -111,7 +113,7 @@ def _device(given: Parameters, remarks: list[str]) -> dict[str, Any]:
         values["ftl.wear_gap"] = given.whole("Static_Wearleveling_Threshold", 100)
     if given.text("Caching_Mechanism", "SIMPLE") != "NONE" and given.whole("Data_Cache_Capacity", 0, least=0) > 0:
         values |= {"cache.size": f"{given.whole('Data_Cache_Capacity')}B", "cache.volatile": True}
-    remarks.append("Pages go to dies by their numbers (ftl.chips = \"static\"), whatever Plane_Allocation_Scheme says.")
+    remarks.append('Pages go to dies by their numbers (ftl.chips = "static"), whatever Plane_Allocation_Scheme says.')
     return values
 
 
@@ -123,7 +125,9 @@ def _victim(policy: str, blocks: int, remarks: list[str]) -> Any:
         msg = f"GC_Block_Selection_Policy: '{policy}' was given; RGA, {', '.join(_VICTIMS)} is allowed"
         raise CoflashError(msg)
     if policy in ("RANDOM_P", "RANDOM_PP"):
-        remarks.append(f"GC_Block_Selection_Policy {policy} draws again from blocks with few invalid pages: random does not.")
+        remarks.append(
+            f"GC_Block_Selection_Policy {policy} draws again from blocks with few invalid pages: random does not."
+        )
     return _VICTIMS[policy]
 
 

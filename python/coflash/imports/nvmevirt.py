@@ -16,7 +16,9 @@ from coflash._core import CoflashError
 from coflash.imports.imported import Imported, Parameters, percent, time_ns
 from coflash.lookup import no_such
 
-_BRANCH = re.compile(r"#\s*(?:el)?if\s*\(\s*BASE_SSD\s*==\s*(\w+)\s*\)(.*?)(?=#\s*elif|\n#endif\s*\n/{8}|\Z)", re.DOTALL)
+_BRANCH = re.compile(
+    r"#\s*(?:el)?if\s*\(\s*BASE_SSD\s*==\s*(\w+)\s*\)(.*?)(?=#\s*elif|\n#endif\s*\n/{8}|\Z)", re.DOTALL
+)
 _DEFINE = re.compile(r"^\s*#\s*define\s+(\w+)[ \t]+(.+?)\s*(?://.*|/\*.*)?$", re.MULTILINE)
 _SUFFIX = re.compile(r"\b(\d+)(?:ull|ul|u|l)\b", re.IGNORECASE)
 _SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
@@ -56,11 +58,7 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
 def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
     remarks = ["Its channels stream a page in parts; here a page crosses its channel as a whole."]
     page = given.whole("FLASH_PAGE_SIZE")
-    reads = [
-        time
-        for cell in ("LSB", "CSB", "MSB")
-        if (time := given.number(f"NAND_READ_LATENCY_{cell}", 0)) > 0
-    ]
+    reads = [time for cell in ("LSB", "CSB", "MSB") if (time := given.number(f"NAND_READ_LATENCY_{cell}", 0)) > 0]
     if not reads:
         msg = "NAND_READ_LATENCY_LSB: is missing"
         raise CoflashError(msg)
@@ -87,7 +85,9 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
         remarks.append("The pages of a block follow from the memory that NVMeVirt reserves: set flash.pages_per_block.")
     elif size := given.whole("BLK_SIZE", 0, least=0):
         values["flash.pages_per_block"] = size // page
-        remarks.append("The number of blocks follows from the memory that NVMeVirt reserves: set flash.blocks_per_plane.")
+        remarks.append(
+            "The number of blocks follows from the memory that NVMeVirt reserves: set flash.blocks_per_plane."
+        )
     if spare := given.number("OP_AREA_PERCENT", 0):
         values["ftl.spare"] = {"share": percent(spare), "definition": "over_provisioning"}
     if buffer := given.whole("GLOBAL_WB_SIZE", 0, least=0):

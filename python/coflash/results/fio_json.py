@@ -1,18 +1,19 @@
 """Results in the form of fio's JSON, and fio's JSON as measures.
 
-The form is that of `fio --output-format=json` or `json+` of fio 3. What a simulation does not measure is left out: times of
-processors, of submission, samples of bandwidth. A run without a job file is one job with the name of its scenario.
+The form is that of `fio --output-format=json` or `json+` of fio 3. What a simulation does not measure is left out:
+times of processors, of submission, samples of bandwidth. A run without a job file is one job, named as its scenario.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from coflash._core import CoflashError
-from coflash.measures.measure import Unit
+from coflash.quantity import Unit
 from coflash.results.result import Result
 
 Bins = dict[int, int]
@@ -84,7 +85,15 @@ def _whole(result: Result) -> dict[str, Any]:
             "histogram": list(zip(found.values_ns.tolist(), found.counts.tolist(), strict=True)),
         }
 
-    none = {"requests": 0, "bytes": 0, "mean_ns": None, "stddev_ns": None, "min_ns": None, "max_ns": None, "histogram": []}
+    none: dict[str, Any] = {
+        "requests": 0,
+        "bytes": 0,
+        "mean_ns": None,
+        "stddev_ns": None,
+        "min_ns": None,
+        "max_ns": None,
+        "histogram": [],
+    }
     return {
         "name": result.document["scenario"].get("name") or "coflash",
         "phase": 0,
@@ -153,12 +162,9 @@ def _times(operation: Mapping[str, Any], *, with_bins: bool) -> dict[str, Any]:
 
 def _percentile(bins: Bins, percent: float) -> int:
     """Return the first bin through which the percentage of requests lie."""
-    needed, so_far = percent / 100 * sum(bins.values()), 0
-    for middle, requests in bins.items():
-        so_far += requests
-        if so_far >= needed:
-            break
-    return middle
+    needed = percent / 100 * sum(bins.values())
+    so_far = accumulate(bins.values())
+    return next(middle for middle, requests in zip(bins, so_far, strict=True) if requests >= needed)
 
 
 def _shares(of_operations: Sequence[Bins]) -> Iterator[tuple[str, dict[str, float]]]:
@@ -211,8 +217,8 @@ class Row(NamedTuple):
 
 
 _MEASURES: tuple[tuple[str, Unit, Sequence[str]], ...] = (
-    ("bytes a second", "bytes", ("bw_bytes",)),
-    ("requests a second", "per_second", ("iops",)),
+    ("bandwidth", "bytes/s", ("bw_bytes",)),
+    ("requests a second", "1/s", ("iops",)),
     ("response time, mean", "ns", ("clat_ns", "mean")),
     ("response time, 50 %", "ns", ("clat_ns", "percentile", "50.000000")),
     ("response time, 99 %", "ns", ("clat_ns", "percentile", "99.000000")),

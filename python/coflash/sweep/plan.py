@@ -207,6 +207,10 @@ def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     # Files are identified by their content, not their place. With a trace to replay, those of the scenario are unused.
     names = ["input"] * len(inputs)
     is_own = bool(inputs) and [file.source for file in inputs] == own_files(workload)
-    bare = reading(scenario.with_(workload__trace=[]), names) if is_own else scenario.with_(workload__trace=[], workload__like=[])
+    bare = (
+        reading(scenario.with_(workload__trace=[]), names)
+        if is_own
+        else scenario.with_(workload__trace=[], workload__like=[])
+    )
     content = [bare.hash, *(file.sha256 for file in inputs), __version__]
     return Job(hashlib.sha256("\n".join(content).encode()).hexdigest()[:16], label, bare, inputs)

@@ -165,8 +165,12 @@ fn a_job_file_that_cannot_run_is_refused() {
     let problem = refusal("[j]\nrw=randread\nsize=1t\n", &[]);
     assert!(problem.contains("[j]: size: it is 1TiB") && problem.contains(".fio:1"), "{problem}");
     assert!(refusal("[j]\noffset=1g\n", &[]).contains("offset: it begins at 1GiB"));
-    assert!(refusal(job, &[("replay.mode", "open")]).contains("replay.mode"));
-    assert!(refusal(job, &[("workload.repeat", "2")]).contains("loops"));
+    for (setting, expected) in
+        [(("replay.mode", "open"), "wait for answers"), (("workload.repeat", "2"), "set loops")]
+    {
+        let problem = JobFile::new(job).scenario(&[]).set(&[setting]).expect_err("it is refused").to_string();
+        assert!(problem.starts_with(setting.0) && problem.contains(expected), "{problem}");
+    }
     let gone = Scenario::default().set(&[("workload.fio", "/nowhere/job.fio")]).expect("a scenario");
     assert!(refused(&gone).starts_with("/nowhere/job.fio: No such file"), "{}", refused(&gone));
 }

@@ -2,7 +2,7 @@
 
 use super::value::Amount;
 use crate::synthetic::draw::exponential;
-use coflash_base::{Duration, Op, RandomStream, Time};
+use coflash_base::{Bytes, Duration, Op, RandomStream, Time};
 
 /// The directions of a job, in fio's order.
 pub(super) const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -187,12 +187,13 @@ pub struct Job {
 }
 
 impl Job {
-    /// The job in a few words: `randwrite of 4096 bytes, depth 32`.
+    /// The job in a few words: `churn: randwrite of 4KiB, depth 32`.
     #[must_use]
     pub fn description(&self) -> String {
         let direction = (0..3).find(|&ddir| self.kind.ops[ddir]).unwrap_or(WRITE);
         let Sizes { least, most, .. } = self.sizes[direction];
-        let size = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        let [least, most] = [least, most].map(|count| Bytes { count });
+        let size = if least == most { least.to_string() } else { format!("{least} to {most}") };
         let law = match self.distribution {
             _ if !self.kind.random => "",
             Distribution::Random if self.has_map => ", each block once",
@@ -202,7 +203,7 @@ impl Job {
             Distribution::Normal { .. } => ", normal",
             Distribution::Zoned(_) | Distribution::ZonedAbs(_) => ", zoned",
         };
-        format!("{}: {} of {size} bytes{law}, depth {}", self.name, self.kind.name, self.pace.queue_depth)
+        format!("{}: {} of {size}{law}, depth {}", self.name, self.kind.name, self.pace.queue_depth)
     }
 
     /// The smallest size of all directions.

@@ -213,7 +213,7 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["randseed"], value!(o, text => o.seed = Some(whole(text, 0, u64::MAX)?))),
     (&["fsync"], value!(o, text => o.flush_every = whole(text, 0, 1 << 40)?)),
     (&["fdatasync"], value!(o, text => o.sync_every = whole(text, 0, 1 << 40)?)),
-    (&["end_fsync"], flag!(flush_at_end)),
+    (&["end_fsync", "fsync_on_close"], flag!(flush_at_end)),
     (&["numjobs"], value!(o, text => o.clones = whole(text, 1, 4096)? as u32)),
     (&["stonewall", "wait_for_previous"], flag!(stonewall)),
     (&["new_group"], flag!(new_group)),
@@ -236,230 +236,67 @@ const HONOURED: &[(&[&str], Read)] = &[
 ];
 
 /// Options that change nothing in a simulation: how the host and fio itself work, what data is written, what is logged.
-pub(super) const IGNORED: &[&str] = &[
-    "allow_file_create",
-    "allow_mounted_write",
-    "atomic",
-    "buffer_compress_chunk",
-    "buffer_compress_percentage",
-    "buffer_pattern",
-    "bwavgtime",
-    "clat_percentiles",
-    "clocksource",
-    "continue_on_error",
-    "cpumask",
-    "cpus_allowed",
-    "cpus_allowed_policy",
-    "create_fsync",
-    "create_on_open",
-    "create_serialize",
-    "dedupe_global",
-    "dedupe_mode",
-    "dedupe_percentage",
-    "dedupe_working_set_percentage",
-    "description",
-    "directory",
-    "disable_bw",
-    "disable_bw_measurement",
-    "disable_clat",
-    "disable_lat",
-    "disable_slat",
-    "disk_util",
-    "do_verify",
-    "error_dump",
-    "fadvise_hint",
-    "fallocate",
-    "filename_format",
-    "fixedbufs",
-    "fsync_on_close",
-    "gtod_cpu",
-    "gtod_reduce",
-    "hipri",
-    "hugepage-size",
-    "invalidate",
-    "iodepth_batch",
-    "iodepth_batch_complete",
-    "iodepth_batch_complete_max",
-    "iodepth_batch_complete_min",
-    "iodepth_batch_submit",
-    "iodepth_low",
-    "iomem",
-    "iomem_align",
-    "iopsavgtime",
-    "ioscheduler",
-    "lat_percentiles",
-    "lockmem",
-    "log_avg_msec",
-    "log_entries",
-    "log_hist_coarseness",
-    "log_hist_msec",
-    "log_max_value",
-    "log_offset",
-    "log_unix_epoch",
-    "mem",
-    "mem_align",
-    "name",
-    "nice",
-    "nonvectored",
-    "numa_cpu_nodes",
-    "numa_mem_policy",
-    "overwrite",
-    "per_job_logs",
-    "percentile_list",
-    "pre_read",
-    "prio",
-    "prioclass",
-    "randrepeat_buffers",
-    "refill_buffers",
-    "registerfiles",
-    "scramble_buffers",
-    "serialize_overlap",
-    "significant_figures",
-    "slat_percentiles",
-    "softrandommap",
-    "sqthread_poll",
-    "sqthread_poll_cpu",
-    "stats",
-    "thread",
-    "thinktime_blocks_type",
-    "thinktime_spin",
-    "unified_rw_reporting",
-    "unit_base",
-    "unlink",
-    "userspace_reap",
-    "write_bw_log",
-    "write_hist_log",
-    "write_iolog",
-    "write_iops_log",
-    "write_lat_log",
-    "zero_buffers",
-];
+const IGNORED: &str = "\
+    allow_file_create allow_mounted_write atomic buffer_compress_chunk buffer_compress_percentage \
+    buffer_pattern bwavgtime clat_percentiles clocksource continue_on_error cpumask cpus_allowed \
+    cpus_allowed_policy create_fsync create_on_open create_serialize dedupe_global dedupe_mode \
+    dedupe_percentage dedupe_working_set_percentage description directory disable_bw disable_bw_measurement \
+    disable_clat disable_lat disable_slat disk_util do_verify error_dump fadvise_hint fallocate \
+    filename_format fixedbufs gtod_cpu gtod_reduce hipri hugepage-size invalidate \
+    iomem iomem_align iopsavgtime ioscheduler lat_percentiles lockmem \
+    log_avg_msec log_entries log_hist_coarseness log_hist_msec log_max_value log_offset log_unix_epoch mem \
+    mem_align name nice nonvectored numa_cpu_nodes numa_mem_policy overwrite per_job_logs percentile_list \
+    pre_read prio prioclass randrepeat_buffers refill_buffers registerfiles scramble_buffers \
+    serialize_overlap significant_figures slat_percentiles softrandommap sqthread_poll sqthread_poll_cpu \
+    stats thread thinktime_blocks_type thinktime_spin unified_rw_reporting unit_base unlink userspace_reap \
+    write_bw_log write_hist_log write_iolog write_iops_log write_lat_log zero_buffers";
 
 /// Options of fio that would change the requests and are not simulated, with the reason.
-const REFUSED: &[(&str, &[&str])] = &[
+const REFUSED: &[(&str, &str)] = &[
     (
         "a job works on one range of the device, not on several files: give each its own job with offset and size",
-        &[
-            "nrfiles",
-            "nr_files",
-            "openfiles",
-            "file_service_type",
-            "filesize",
-            "file_append",
-            "fill_device",
-            "fill_fs",
-            "opendir",
-            "lockfile",
-            "unique_filename",
-            "create_only",
-            "unlink_each_loop",
-        ],
+        "nrfiles nr_files openfiles file_service_type filesize file_append fill_device fill_fs opendir \
+         lockfile unique_filename create_only unlink_each_loop",
     ),
     (
         "the device has no zones: random_distribution=zoned is a distribution of places",
-        &[
-            "zonemode",
-            "zonesize",
-            "zonerange",
-            "zoneskip",
-            "zonecapacity",
-            "read_beyond_wp",
-            "max_open_zones",
-            "job_max_open_zones",
-            "ignore_zone_limits",
-            "zone_reset_threshold",
-            "zone_reset_frequency",
-        ],
+        "zonemode zonesize zonerange zoneskip zonecapacity read_beyond_wp max_open_zones job_max_open_zones \
+         ignore_zone_limits zone_reset_threshold zone_reset_frequency",
     ),
     (
         "flash holds no data in a simulation, so nothing can be verified",
-        &[
-            "verify",
-            "verify_only",
-            "verify_offset",
-            "verify_interval",
-            "verify_pattern",
-            "verify_fatal",
-            "verify_dump",
-            "verify_async",
-            "verify_async_cpus",
-            "verify_backlog",
-            "verify_backlog_batch",
-            "verify_state_save",
-            "verify_state_load",
-            "verifysort",
-            "verifysort_nr",
-            "experimental_verify",
-            "trim_percentage",
-            "trim_verify_zero",
-            "trim_backlog",
-            "trim_backlog_batch",
-        ],
+        "verify verify_only verify_offset verify_interval verify_pattern verify_fatal verify_dump \
+         verify_async verify_async_cpus verify_backlog verify_backlog_batch verify_state_save \
+         verify_state_load verifysort verifysort_nr experimental_verify trim_percentage trim_verify_zero \
+         trim_backlog trim_backlog_batch",
     ),
     (
         "a trace is replayed with workload.trace",
-        &[
-            "read_iolog",
-            "read_iolog_chunked",
-            "merge_blktrace_file",
-            "merge_blktrace_scalars",
-            "merge_blktrace_iters",
-            "replay_no_stall",
-            "replay_time_scale",
-            "replay_redirect",
-            "replay_align",
-            "replay_scale",
-            "replay_skip",
-        ],
+        "read_iolog read_iolog_chunked merge_blktrace_file merge_blktrace_scalars merge_blktrace_iters \
+         replay_no_stall replay_time_scale replay_redirect replay_align replay_scale replay_skip",
     ),
     (
         "jobs end by size, requests or time, and begin with their phase",
-        &[
-            "wait_for",
-            "exitall",
-            "exit_what",
-            "exitall_on_error",
-            "flow",
-            "flow_id",
-            "flow_sleep",
-            "flow_watermark",
-            "latency_target",
-            "latency_window",
-            "latency_percentile",
-            "latency_run",
-            "max_latency",
-            "rate_min",
-            "ratemin",
-            "rate_iops_min",
-            "rate_cycle",
-            "ratecycle",
-            "rate_ignore_thinktime",
-            "thinktime_iotime",
-        ],
+        "wait_for exitall exit_what exitall_on_error flow flow_id flow_sleep flow_watermark latency_target \
+         latency_window latency_percentile latency_run max_latency rate_min ratemin rate_iops_min \
+         rate_cycle ratecycle rate_ignore_thinktime thinktime_iotime",
     ),
     (
         "requests have no placement and no priority here",
-        &[
-            "fdp",
-            "fdp_pli",
-            "fdp_pli_select",
-            "plids",
-            "plid_select",
-            "dataplacement",
-            "dp_scheme",
-            "write_hint",
-            "cmdprio",
-            "cmdprio_percentage",
-            "cmdprio_class",
-            "cmdprio_bssplit",
-        ],
+        "fdp fdp_pli fdp_pli_select plids plid_select dataplacement dp_scheme write_hint cmdprio \
+         cmdprio_percentage cmdprio_class cmdprio_bssplit",
     ),
-    ("a flush covers the whole device: use fsync", &["sync_file_range", "write_barrier", "sync"]),
+    (
+        "requests are issued and answered one by one",
+        "iodepth_batch iodepth_batch_submit iodepth_batch_complete iodepth_batch_complete_min \
+         iodepth_batch_complete_max iodepth_low",
+    ),
+    ("a flush covers the whole device: use fsync", "sync_file_range write_barrier sync"),
     (
         "a simulation runs no programs and changes nothing on this machine",
-        &["exec_prerun", "exec_postrun", "cgroup", "profile"],
+        "exec_prerun exec_postrun cgroup profile",
     ),
-    ("rwmixcycle has no effect in fio either: leave it out", &["rwmixcycle"]),
+    ("rwmixcycle has no effect in fio either: leave it out", "rwmixcycle"),
 ];
 
 impl Options {
@@ -481,7 +318,7 @@ impl Options {
             return read(self, line.value.as_deref())
                 .or_else(|problem| line.at.refuse(format!("{name}: {problem}")));
         }
-        if let Some(known) = IGNORED.iter().find(|known| **known == name) {
+        if let Some(known) = IGNORED.split_whitespace().find(|known| *known == name) {
             self.ignored.push(known);
             return Ok(());
         }
@@ -490,7 +327,9 @@ impl Options {
 }
 
 fn refuse_option<T>(at: &Place, name: &str) -> Result<T, WorkloadError> {
-    if let Some((reason, _)) = REFUSED.iter().find(|(_, names)| names.contains(&name)) {
+    if let Some((reason, _)) =
+        REFUSED.iter().find(|(_, names)| names.split_whitespace().any(|known| known == name))
+    {
         return at.refuse(format!("{name}: this option of fio is not simulated: {reason}"));
     }
     let known: Vec<&str> = HONOURED.iter().flat_map(|(names, _)| names.iter().copied()).collect();
