@@ -113,7 +113,7 @@ def _hits_tell(runs: Runs) -> Finding:
     for name in _names(runs):
         hits, waf = _values(runs, name, "none", HITS), _values(runs, name, "none", WAF_HOST)
         found[name] = -_correlation(hits, waf)
-    numbers = "; ".join(f"{WORKLOADS[name]} {value:.2f}" for name, value in found.items())
+    numbers = "; ".join(f"{WORKLOADS[name]} " + f"{value:.2f}".replace("-", "−") for name, value in found.items())
     return Finding(min(found.values()) >= TOGETHER, numbers)
 
 
