@@ -24,6 +24,8 @@ _SHORT_LABEL = 28
 """The length of a label up to which two fit side by side."""
 _LINE_LETTERS, _PANEL_LETTERS = 6, 34
 """The room of a line beside its label in a legend, and of a panel, in letters."""
+_TICKS_MAX = 12
+"""The most places that have a tick each."""
 
 
 def lines_of(runs: Runs, experiment: Experiment, figure: Figure) -> list[Line]:
@@ -122,7 +124,8 @@ def _panel(axes: Axes, figure: Figure, lines: Sequence[Line], beside: Sequence[L
     places = sorted({at for line in lines for at, _ in line.points})
     if figure.axis.logarithmic:
         axes.set_xscale("log", base=2)
-    axes.set_xticks(places, [f"{at:.2g}" if at < 10 else f"{at:g}" for at in places])
+    if len(places) <= _TICKS_MAX:
+        axes.set_xticks(places, [f"{at:.2g}" if at < 10 else f"{at:g}" for at in places])
     axes.minorticks_off()
     axes.set_xlabel(f"{figure.axis.label} ({figure.axis.unit})" if figure.axis.unit else figure.axis.label)
     axes.set_ylabel(f"{figure.measure.label} ({unit})" if unit else figure.measure.label)

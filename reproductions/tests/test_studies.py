@@ -11,7 +11,7 @@ from reproduced import documents, tiny_scale
 import coflash
 from coflash.cli import main
 from coflash_reproduce.reproduction import study
-from coflash_reproduce.studies import caching_less, frozen_spare, removable_weight
+from coflash_reproduce.studies import caching_less, eviction_policies, frozen_spare, removable_weight
 
 
 def test_greedy_gets_stuck_where_the_spare_space_lies_in_cold_blocks(tmp_path: Path) -> None:
@@ -60,3 +60,15 @@ def test_weight_0_fails_where_removable_pages_lie_together(tmp_path: Path) -> No
         done = study("removable-weight", "tiny", out=tmp_path / "out", jobs=1)
     closed_form, harmless, fails, together, _, _ = done.tested
     assert all(one.finding.holds for one in (closed_form, harmless, fails, together))
+
+
+def test_hits_do_not_tell_which_policy_wears_flash_least(tmp_path: Path) -> None:
+    scale = eviction_policies.Scale(64, 60_000, 1, with_trace=False)
+    with tiny_scale(eviction_policies.STUDY, eviction_policies, scale):
+        done = study("eviction-policies", "tiny", out=tmp_path, jobs=1)
+    hits_tell, resist, *_ = done.tested
+    assert not hits_tell.finding.holds
+    assert resist.finding.holds
+    page = done.page.read_text("utf-8")
+    assert all(f"| {name} |" in page for name in eviction_policies.POLICIES)
+    assert page.count("| WAF | WAF, cdm |") == 4

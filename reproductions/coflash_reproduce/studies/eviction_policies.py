@@ -113,14 +113,15 @@ def _hits_tell(runs: Runs) -> Finding:
     for name in _names(runs):
         hits, waf = _values(runs, name, "none", HITS), _values(runs, name, "none", WAF_HOST)
         found[name] = -_correlation(hits, waf)
-    numbers = "; ".join(f"{WORKLOADS[name]} {value:.2f}".replace("-", "−") for name, value in found.items())
+    numbers = "; ".join(f"{WORKLOADS[name]} " + f"{value:.2f}".replace("-", "−") for name, value in found.items())
     return Finding(min(found.values()) >= TOGETHER, numbers)
 
 
 def _resist(runs: Runs) -> Finding:
     hits = _values(runs, SCAN, "none", HITS)
     found = {policy: hits[policy] - hits["lru"] for policy in RESIST_SCANS}
-    numbers = "; ".join(f"{policy} {100 * value:+.1f} points" for policy, value in found.items()).replace("-", "−")
+    points = {policy: f"{100 * value:+.1f}".replace("-", "−") for policy, value in found.items()}
+    numbers = "; ".join(f"{policy} {value} points" for policy, value in points.items())
     return Finding(min(found.values()) > 0, f"LRU {show(hits['lru'], 'share')}; {numbers}")
 
 

@@ -77,3 +77,27 @@ fn where_a_unit_lies_does_not_matter() {
         }
     }
 }
+
+/// Bytes per slot, ghosts included, and per logical page.
+#[test]
+fn the_memory_of_a_policy_is_what_its_file_says() {
+    const SLOTS: u32 = 10_000;
+    const PAGES: u32 = 30_000;
+    let bytes =
+        |name: &str| Cache::new(&EvictionConfig::by_name(name).unwrap(), SLOTS, PAGES as usize).heap_bytes();
+    let claims = [
+        ("fifo", 8.0, 0.0),
+        ("lfu", 36.0, 0.0),
+        ("2q", 9.0 + 0.5 * 13.0, 4.0),
+        ("lirs", 59.0, 4.0),
+        ("arc", 22.0, 4.0),
+        ("w-tinylfu", 9.0, 4.0),
+        ("s3-fifo", 10.0 + 0.9 * 13.0, 4.0),
+        ("sieve", 9.0, 0.0),
+    ];
+    for (name, slot, page) in claims {
+        let beside_lru = bytes(name) as f64 - bytes("lru") as f64;
+        let expected = (slot - 8.0) * f64::from(SLOTS) + page * f64::from(PAGES);
+        assert!((beside_lru - expected).abs() < 200.0, "{name}: {beside_lru} and not {expected}");
+    }
+}

@@ -2,7 +2,7 @@ use super::stack::tests::Plain;
 use super::*;
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
-use coflash_cache::{Orders, SplitCache};
+use coflash_cache::Cache;
 
 #[test]
 fn the_curve_is_the_hit_rate_that_caches_of_each_size_have() {
@@ -47,8 +47,8 @@ fn reads_of_dirty_pages_are_hits_of_the_write_cache() {
 
 /// Caches of one size, with as many pages as the tracker speaks of.
 struct Beside {
-    reads: SplitCache,
-    writes: SplitCache,
+    reads: Cache,
+    writes: Cache,
     most: u32,
     read_hits: f64,
     write_hits: f64,
@@ -56,24 +56,24 @@ struct Beside {
 
 impl Beside {
     fn new(policy: &EvictionConfig, most: u32, disk_pages: usize) -> Self {
-        let cache = || SplitCache::new(policy, most, disk_pages, Orders::Own);
+        let cache = || Cache::new(policy, most, disk_pages);
         Self { reads: cache(), writes: cache(), most, read_hits: 0.0, write_hits: 0.0 }
     }
 
-    fn take(cache: &mut SplitCache, most: u32, lpn: Lpn, dirty: bool) -> f64 {
+    fn take(cache: &mut Cache, most: u32, lpn: Lpn, dirty: bool) -> f64 {
         if let Some(slot) = cache.lookup(lpn) {
             cache.touch(slot);
             return 1.0;
         }
         if cache.len() == most {
-            let victim = cache.victim(dirty).expect("it is full");
+            let victim = cache.victim_for(lpn).expect("it is full");
             cache.remove(victim);
         }
         cache.insert(lpn, dirty);
         0.0
     }
 
-    fn forget(cache: &mut SplitCache, lpn: Lpn) {
+    fn forget(cache: &mut Cache, lpn: Lpn) {
         if let Some(slot) = cache.lookup(lpn) {
             cache.remove(slot);
         }
