@@ -83,7 +83,9 @@ impl Expression {
         let mut parser = Parser { text, at: 0, features, program: Vec::new(), nesting: 0 };
         parser.expression(0).map_err(refuse)?;
         match parser.peek() {
-            None => Ok(Self { text: text.to_owned(), depth: depth(&parser.program), program: parser.program }),
+            None => {
+                Ok(Self { text: text.to_owned(), depth: depth(&parser.program), program: parser.program })
+            }
             Some(_) => Err(refuse(parser.unexpected("an operator"))),
         }
     }
@@ -322,8 +324,8 @@ impl<'a> Parser<'a> {
             return Ok(());
         }
         let found = self.features.iter().position(|feature| *feature == name);
-        let feature = found
-            .ok_or_else(|| format!("\"{name}\" is no feature{}", suggest::hint(name, self.features)))?;
+        let feature =
+            found.ok_or_else(|| format!("\"{name}\" is no feature{}", suggest::hint(name, self.features)))?;
         self.program.push(Op::Feature(feature));
         Ok(())
     }

@@ -47,7 +47,9 @@ impl<F: ?Sized> ExternalConfig<F> {
     pub fn check(&self) -> Result<(), Misfit> {
         let problem = match &self.make {
             Some(_) => return Ok(()),
-            None if self.code.is_empty() => "it must be given: \"module:Class\" for a class of Python".to_owned(),
+            None if self.code.is_empty() => {
+                "it must be given: \"module:Class\" for a class of Python".to_owned()
+            }
             None => format!("\"{}\" was given; code from outside runs where coflash.run finds it", self.code),
         };
         Err(Misfit::new("code", problem))
@@ -63,7 +65,12 @@ impl<F: ?Sized> ExternalConfig<F> {
 impl<F: ?Sized> Clone for ExternalConfig<F> {
     fn clone(&self) -> Self {
         let Self { code, digest, parameters, make } = self;
-        Self { code: code.clone(), digest: digest.clone(), parameters: parameters.clone(), make: make.clone() }
+        Self {
+            code: code.clone(),
+            digest: digest.clone(),
+            parameters: parameters.clone(),
+            make: make.clone(),
+        }
     }
 }
 

@@ -41,8 +41,10 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
         let code = Code::find(py, "gc.victim", config)?;
         config.bind(Arc::new(move |_| Box::new(Victim(code.instance(())))));
     }
-    let caches =
-        [("cache.policy", &mut scenario.cache.policy), ("host_buffer.policy", &mut scenario.host_buffer.policy)];
+    let caches = [
+        ("cache.policy", &mut scenario.cache.policy),
+        ("host_buffer.policy", &mut scenario.host_buffer.policy),
+    ];
     for (key, policy) in caches {
         if let EvictionConfig::External(config) = policy {
             let code = Code::find(py, key, config)?;
@@ -229,7 +231,10 @@ impl ExternalVictim for Victim {
             object.bind(py).call_method1(intern!(py, "pick"), (candidates,))?.extract()
         })?;
         Some(usize::try_from(picked).unwrap_or_else(|_| {
-            self.refused(&format!("{picked} was returned; a place from 0 to {} is allowed", candidates.blocks.len() - 1));
+            self.refused(&format!(
+                "{picked} was returned; a place from 0 to {} is allowed",
+                candidates.blocks.len() - 1
+            ));
             usize::MAX
         }))
     }

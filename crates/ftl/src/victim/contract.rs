@@ -1,9 +1,9 @@
 //! Tests that every registered policy keeps the contract: random lives of blocks, compared with a naive model.
 
 use super::greedy::{GreedyConfig, Tie};
+use super::windowed_greedy::WindowedGreedyConfig;
 use super::{Candidates, Pool, Score, ScoreConfig, ScoreTie};
 use super::{Victim, VictimConfig, d_choices::DChoicesConfig};
-use super::windowed_greedy::WindowedGreedyConfig;
 use crate::block::{Block, History};
 use crate::ids::LocalBlock;
 use crate::weight::{Scale, Weight, Weights};

@@ -130,7 +130,9 @@ impl External {
             return Ok(());
         }
         let picks = self.vain;
-        Err(format!("{picks} picks in a row were blocks without an invalid page, which frees nothing; others have some"))
+        Err(format!(
+            "{picks} picks in a row were blocks without an invalid page, which frees nothing; others have some"
+        ))
     }
 }
 
@@ -178,8 +180,7 @@ mod tests {
         let at = at.into();
         let mut config = ExternalConfig::<MakeVictim>::default();
         config.bind(Arc::new(move |_| Box::new(At(at, Vec::new()))));
-        let mut victim =
-            VictimConfig::External(config).build(Pool { blocks: 4, cost_max: 4, seed: Seed(0) });
+        let mut victim = VictimConfig::External(config).build(Pool { blocks: 4, cost_max: 4, seed: Seed(0) });
         [1, 0, 3].into_iter().for_each(|block| victim.sealed(LocalBlock::new(block), 4));
         victim.cost_changed(LocalBlock::new(1), 4, 2);
         let block = |valid| Block { valid, cost: valid, ..Block::ERASED };
@@ -188,8 +189,7 @@ mod tests {
         let scale = &Scale::new(1, Weights::all(Weight::FULL), 4);
         (8..14)
             .map(|now| {
-                let candidates =
-                    Candidates { blocks: &blocks, histories: &histories, scale, pages: 4, now };
+                let candidates = Candidates { blocks: &blocks, histories: &histories, scale, pages: 4, now };
                 let picked = victim.clone().pick(candidates);
                 assert_eq!(victim.pick(candidates), picked, "a clone picks the same");
                 picked.expect("there are candidates").get()

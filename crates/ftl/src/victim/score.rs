@@ -107,8 +107,10 @@ pub struct ByScore {
 
 impl Policy for ByScore {
     type Config = ScoreConfig;
-    const SUMMARY: &'static str = "The block with the highest score; the default is that of the log-structured file system.";
-    const SOURCE: &'static str = "the expression is the user's; the default: Rosenblum & Ousterhout 1992 (LFS)";
+    const SUMMARY: &'static str =
+        "The block with the highest score; the default is that of the log-structured file system.";
+    const SOURCE: &'static str =
+        "the expression is the user's; the default: Rosenblum & Ousterhout 1992 (LFS)";
 }
 
 impl VictimPolicy for ByScore {
