@@ -105,6 +105,9 @@ impl Instance {
         hook: &'static str,
         called: impl FnOnce(Python<'_>, &Py<PyAny>) -> PyResult<T>,
     ) -> Option<T> {
+        if has_failed() {
+            return None; // in another pool: the run ends
+        }
         let object = self.object.as_ref()?;
         let called = Python::attach(|py| called(py, object));
         let settled = settle(&self.name, hook, called);
