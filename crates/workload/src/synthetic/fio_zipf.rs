@@ -1,5 +1,5 @@
-//! fio's `random_distribution=zipf`, which is no Zipf's law: draws of 32 bits, hashed to places, reach a small part of a large
-//! space (15.5 million of 537 million blocks at an exponent of 1.2), and the rest is never written.
+//! fio's `random_distribution=zipf`, which is no Zipf's law: draws of 32 bits, hashed to places, reach a small part of a
+//! large space (15.5 million of 537 million blocks were counted), and the rest is never written.
 //!
 //! Source: fio 3.33. Cost: one draw and one power; up to 10 million powers to build.
 
