@@ -206,7 +206,8 @@ impl<D: Disk> Session<D> {
 
     /// The runs of a range, in order: bytes, and whether they are a hole. A hole was never written or is trimmed.
     pub fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = (u64, bool)> + '_ {
-        let (device, bytes, end) = (self.engine.level().below().below().below(), self.page_bytes, offset + length);
+        let (device, bytes, end) =
+            (self.engine.level().below().below().below(), self.page_bytes, offset + length);
         let is_hole = move |page: u64| !device.holds(Lpn::from_index(page as usize));
         let mut from = offset;
         std::iter::from_fn(move || {

@@ -36,7 +36,8 @@ pub mod victim;
 mod weight;
 
 pub use config::{
-    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, SlcCacheConfig, Spare, Summary, Trigger, WearLevelling,
+    Chips, FreeMark, FtlConfig, GcConfig, GcMode, Pools, Provisioning, SlcCacheConfig, Spare, Summary,
+    Trigger, WearLevelling,
 };
 pub use counters::{FtlCounters, Programs};
 pub use ftl::{Ftl, Io, SlcCounters};

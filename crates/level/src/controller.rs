@@ -68,9 +68,7 @@ impl ControllerConfig {
             let problem = format!("{} is less than a page of {page_bytes} B", self.write_buffer);
             return Err(Misfit::new("controller.write_buffer", problem));
         }
-        for (key, given) in
-            [("drain_per_s", self.drain_per_s != Bytes::ZERO), ("volatile", self.volatile)]
-        {
+        for (key, given) in [("drain_per_s", self.drain_per_s != Bytes::ZERO), ("volatile", self.volatile)] {
             if given && self.write_buffer == Bytes::ZERO {
                 let problem = "there is no buffer that it is for: set controller.write_buffer";
                 return Err(Misfit::new(&format!("controller.{key}"), problem));

@@ -69,7 +69,15 @@ struct Operation {
 
 impl Operation {
     fn on(server: Option<u32>, phases: Phases, ready: Option<Time>) -> Self {
-        Self { phases, server, ready, follower: Follower::None, is_program: false, is_urgent: false, overtaken: 0 }
+        Self {
+            phases,
+            server,
+            ready,
+            follower: Follower::None,
+            is_program: false,
+            is_urgent: false,
+            overtaken: 0,
+        }
     }
 }
 
@@ -219,7 +227,8 @@ impl Channels {
         die.backlog = die.backlog + phases.total;
         let bus = &mut self.buses[die.channel as usize];
         bus.backlog = bus.backlog + phases.bus;
-        let id = self.enter(Operation { is_urgent: true, ..Operation::on(Some(server as u32), phases, None) });
+        let id =
+            self.enter(Operation { is_urgent: true, ..Operation::on(Some(server as u32), phases, None) });
         match after.op {
             Some(before) => self.follow(before, Follower::Operation(id, after.ns)),
             None => self.join_at(id, Time { ns: after.ns }),
@@ -273,7 +282,8 @@ impl Channels {
             Step::End if may_suspend && at > self.now => {
                 let rest = at.since(self.now);
                 // The total stays: it leaves the backlog at the end.
-                head.phases = Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..head.phases };
+                head.phases =
+                    Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..head.phases };
                 die.engaged = false;
                 self.suspensions += 1;
                 let phases = &mut self.operations[urgent.get() as usize].phases;

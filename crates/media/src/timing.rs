@@ -126,15 +126,22 @@ impl Timing {
     /// # Errors
     /// The first value that is not allowed, with its key in the scenario.
     pub fn check(&self, geometry: &Geometry) -> Result<(), Misfit> {
-        for (key, pages) in [("timing.pages_per_type", self.pages_per_type), ("timing.one_shot_pages", self.one_shot_pages)] {
+        for (key, pages) in
+            [("timing.pages_per_type", self.pages_per_type), ("timing.one_shot_pages", self.one_shot_pages)]
+        {
             if pages == 0 || u64::from(pages) > WORD_LINE_PAGES_MAX {
                 return Err(Misfit::out_of_range(key, pages, "from 1 to 4096"));
             }
         }
         let types = geometry.cell.bits() as usize;
-        for (key, times) in [("timing.page_reads", &self.page_reads), ("timing.page_programs", &self.page_programs)] {
+        for (key, times) in
+            [("timing.page_reads", &self.page_reads), ("timing.page_programs", &self.page_programs)]
+        {
             if ![0, types].contains(&times.len()) {
-                let problem = format!("{} were given; one for each bit of a cell (flash.cell) is allowed: {types}", times.len());
+                let problem = format!(
+                    "{} were given; one for each bit of a cell (flash.cell) is allowed: {types}",
+                    times.len()
+                );
                 return Err(Misfit::new(key, problem));
             }
         }
@@ -144,8 +151,9 @@ impl Timing {
         }
         let (word_line, block) = (self.word_line_pages(), geometry.pages_per_block);
         if u64::from(word_line) > WORD_LINE_PAGES_MAX || !block.is_multiple_of(word_line) {
-            let problem =
-                format!("{block} is no whole number of word lines of {word_line} pages (timing.one_shot_pages, pages_per_type)");
+            let problem = format!(
+                "{block} is no whole number of word lines of {word_line} pages (timing.one_shot_pages, pages_per_type)"
+            );
             return Err(Misfit::new("flash.pages_per_block", problem));
         }
         Ok(())

@@ -113,13 +113,16 @@ fn an_erase_is_suspended_as_often_as_allowed_and_then_ends() {
     let timing = Timing { overtaken_max: 2, ..first(ReadPriority::Suspend) };
     let flash = &mut device(timing);
     // Erase 0–10, read 11–25, erase 25–40, read 41–55, erase 55–130; the third read waits for it.
-    let whens = [erase(flash, at(0)), read(flash, 20, at(10)), read(flash, 20, at(40)), read(flash, 20, at(60))];
+    let whens =
+        [erase(flash, at(0)), read(flash, 20, at(10)), read(flash, 20, at(40)), read(flash, 20, at(60))];
     assert_eq!(ends(flash, whens), [130, 25, 55, 144]);
 }
 
 #[test]
 fn reads_that_never_end_do_not_starve_a_program() {
-    for (priority, expected) in [(ReadPriority::Overtake, 14 + 3 * 14 + 24), (ReadPriority::Suspend, 14 + 3 * 14 + 24)] {
+    for (priority, expected) in
+        [(ReadPriority::Overtake, 14 + 3 * 14 + 24), (ReadPriority::Suspend, 14 + 3 * 14 + 24)]
+    {
         let flash = &mut device(Timing { overtaken_max: 3, ..first(priority) });
         let mut whens = vec![read(flash, 5, at(0)), program(flash, 0, at(0))];
         whens.extend((1..40).map(|n| read(flash, 5, at(n * 7))));
@@ -186,7 +189,8 @@ fn pages_of_a_word_line_have_times_of_their_own() {
         assert_eq!(of(&|flash, page| read(flash, page, at(0))), [9, 9, 12, 12, 17, 17, 9, 9]);
         assert_eq!(of(&|flash, page| program(flash, page, at(0))), [5, 5, 6, 6, 8, 8, 5, 5]);
         // From a page read in 13: 13 + 2 · 4, and the program.
-        let copy = |flash: &mut Timeline, page| ok(flash.copy(Ppn::new(29), Ppn::new(page), DATA, Cause::Gc, at(0)));
+        let copy =
+            |flash: &mut Timeline, page| ok(flash.copy(Ppn::new(29), Ppn::new(page), DATA, Cause::Gc, at(0)));
         assert_eq!(of(&copy), [22, 22, 23, 23, 25, 25, 22, 22]);
     }
 }
@@ -225,7 +229,8 @@ fn a_page_waits_for_room_until_an_earlier_one_is_in_flash() {
 
 #[test]
 fn a_buffer_drains_no_faster_than_it_may() {
-    let flash = &mut device(Timing { channel: Channel::Shared, ..Timing::default() }).with_write_buffer(1, us(100));
+    let flash =
+        &mut device(Timing { channel: Channel::Shared, ..Timing::default() }).with_write_buffer(1, us(100));
     // Programs take 24: without the limit a page would find room every 24 µs.
     let mut buffered = Vec::new();
     for page in 0..4 {

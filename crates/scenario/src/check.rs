@@ -37,13 +37,19 @@ impl Scenario {
         let (key, problem) = if self.controller == ControllerConfig::default() {
             return Ok(());
         } else if self.hybrid.is_some() {
-            ("hybrid", "a flash cache before disks has no controller of its own; with controller none is allowed")
+            (
+                "hybrid",
+                "a flash cache before disks has no controller of its own; with controller none is allowed",
+            )
         } else if self.cache.placement != Placement::InStorage {
             ("cache.placement", "a controller needs whole commands; with it \"in-storage\" is allowed")
         } else if self.host_buffer.exists() {
             ("host_buffer.size", "a controller needs whole commands; with it \"0B\" is allowed")
         } else if !self.restart.at.is_empty() && self.controller.volatile {
-            ("restart.at", "what a volatile controller.write_buffer loses is not known; with it none is allowed")
+            (
+                "restart.at",
+                "what a volatile controller.write_buffer loses is not known; with it none is allowed",
+            )
         } else {
             return Ok(());
         };
@@ -61,13 +67,27 @@ impl Scenario {
         } else if self.hybrid.is_some() {
             ("hybrid", "a flash cache before disks maps pages; with ftl.indirection_unit none is allowed")
         } else if has_cache || self.cache.placement != Placement::InStorage {
-            ("cache.size", "a cache holds pages and no units; with ftl.indirection_unit \"0B\" in storage is allowed")
+            (
+                "cache.size",
+                "a cache holds pages and no units; with ftl.indirection_unit \"0B\" in storage is allowed",
+            )
         } else if self.host_buffer.exists() {
-            ("host_buffer.size", "a host's buffer writes single pages; with ftl.indirection_unit \"0B\" is allowed")
+            (
+                "host_buffer.size",
+                "a host's buffer writes single pages; with ftl.indirection_unit \"0B\" is allowed",
+            )
         } else if self.workload.remap == Remap::Dense {
-            ("workload.remap", "\"dense\" scatters the pages of a unit; with ftl.indirection_unit \"none\" is allowed")
-        } else if self.precondition.random_passes != RandomPasses::default() || self.precondition.fill == Fill::Random {
-            ("precondition", "it writes single pages at random; with ftl.indirection_unit only fills in order are allowed")
+            (
+                "workload.remap",
+                "\"dense\" scatters the pages of a unit; with ftl.indirection_unit \"none\" is allowed",
+            )
+        } else if self.precondition.random_passes != RandomPasses::default()
+            || self.precondition.fill == Fill::Random
+        {
+            (
+                "precondition",
+                "it writes single pages at random; with ftl.indirection_unit only fills in order are allowed",
+            )
         } else {
             return Ok(());
         };

@@ -6,7 +6,8 @@ use coflash_base::{Misfit, Seed};
 use coflash_ftl::Ftl;
 use coflash_hybrid::{Hybrid, HybridConfig, HybridParts};
 use coflash_level::{
-    Announces, CacheLevel, Controller, Cooperates, Device, HostConfig, Linked, Placement, Protecting, Units, WriteBack,
+    Announces, CacheLevel, Controller, Cooperates, Device, HostConfig, Linked, Placement, Protecting, Units,
+    WriteBack,
 };
 use coflash_media::disk::Disks;
 use coflash_media::{CacheTimings, Memory, Timeline, When};
@@ -70,7 +71,7 @@ impl Stack {
             Self::Plain(link) => Some(link.into_below().into_below().into_below().into_below()),
             Self::BufferedPlain(buffer) => {
                 Some(buffer.into_below().into_below().into_below().into_below().into_below())
-            },
+            }
             Self::HostCache(cache) => Some(cache.into_below().into_below()),
             Self::BufferedHostCache(buffer) => Some(buffer.into_below().into_below().into_below()),
             Self::Hybrid(_) | Self::BufferedHybrid(_) => None,

@@ -150,7 +150,9 @@ impl Ftl {
     pub fn invalid_pages(&self) -> impl Iterator<Item = u32> + '_ {
         let full = self.dims.data_pages_per_block;
         self.blocks.ids().map(move |id| match &self.blocks[id] {
-            block if block.state == State::Sealed => self.slc_cache.pages_of(id).unwrap_or(full) - block.valid,
+            block if block.state == State::Sealed => {
+                self.slc_cache.pages_of(id).unwrap_or(full) - block.valid
+            }
             _ => 0,
         })
     }

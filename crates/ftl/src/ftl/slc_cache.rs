@@ -43,22 +43,30 @@ impl SlcCache {
     pub(super) fn new(geometry: &Geometry, config: &FtlConfig, dims: &Dimensions) -> Result<Self, Misfit> {
         let cache = &config.slc_cache;
         let blocks_max = cache.blocks.of(dims.blocks_per_pool);
-        let pages_per_block = if blocks_max == 0 { 0 } else { geometry.pages_per_block / geometry.cell.bits() };
+        let pages_per_block =
+            if blocks_max == 0 { 0 } else { geometry.pages_per_block / geometry.cell.bits() };
         let free_min = cache.while_free.of(dims.blocks_per_pool);
         let refuse = |key: &str, problem: String| Err(Misfit::new(key, problem));
         let groups = &dims.groups;
         if blocks_max > 0 {
             if geometry.cell.bits() == 1 {
-                return refuse("flash.cell", "a pSLC cache needs cells of several bits: \"mlc\", \"tlc\" or \"qlc\"".into());
+                return refuse(
+                    "flash.cell",
+                    "a pSLC cache needs cells of several bits: \"mlc\", \"tlc\" or \"qlc\"".into(),
+                );
             }
             if pages_per_block == 0 {
                 return refuse("flash.pages_per_block", "too few for a block with one bit a cell".into());
             }
             if config.summary != Summary::Off {
-                return refuse("ftl.summary", "an SLC block has no summary; with ftl.slc_cache \"off\" is allowed".into());
+                return refuse(
+                    "ftl.summary",
+                    "an SLC block has no summary; with ftl.slc_cache \"off\" is allowed".into(),
+                );
             }
             if free_min < dims.step_mark_blocks {
-                let problem = format!("{free_min} blocks are fewer than GC keeps free ({})", dims.step_mark_blocks);
+                let problem =
+                    format!("{free_min} blocks are fewer than GC keeps free ({})", dims.step_mark_blocks);
                 return refuse("ftl.slc_cache.while_free", problem);
             }
             if groups.of(WriteStream::Host) == groups.of(WriteStream::Gc) {
@@ -66,7 +74,8 @@ impl SlcCache {
                 return refuse("ftl.shared_streams", problem.into());
             }
         }
-        let (blocks, pools) = if blocks_max == 0 { (0, 0) } else { (geometry.blocks(), dims.pools(geometry)) };
+        let (blocks, pools) =
+            if blocks_max == 0 { (0, 0) } else { (geometry.blocks(), dims.pools(geometry)) };
         Ok(Self {
             pages_per_block,
             blocks_max,
@@ -127,7 +136,8 @@ impl Ftl {
     /// Open a block for a group of streams.
     pub(super) fn open_block_for(&mut self, pool: PoolId, group: GroupId) -> BlockId {
         let groups = &self.dims.groups;
-        let is_for_copies = [WriteStream::Gc, WriteStream::Shadow].iter().any(|&stream| groups.of(stream) == group);
+        let is_for_copies =
+            [WriteStream::Gc, WriteStream::Shadow].iter().any(|&stream| groups.of(stream) == group);
         let free = self.allocator.free_blocks(pool);
         let block = self.open_block(pool);
         let slc = &mut self.slc_cache;

@@ -108,9 +108,18 @@ fn what_a_controller_cannot_be_with_is_refused() {
     for (settings, reason) in [
         (&[("controller.drain_per_s", "1MB")][..], "controller.drain_per_s: there is no buffer"),
         (&[("controller.write_buffer", "1KiB")], "controller.write_buffer: 1KiB is less than a page"),
-        (&[("controller.read_4k", "1us"), ("host_buffer.size", "64KiB")], "host_buffer.size: a controller needs"),
-        (&[("controller.read_4k", "1us"), ("cache.placement", "host")], "cache.placement: a controller needs"),
-        (&[("timing.one_shot_pages", "7")], "flash.pages_per_block: 64 is no whole number of word lines of 7"),
+        (
+            &[("controller.read_4k", "1us"), ("host_buffer.size", "64KiB")],
+            "host_buffer.size: a controller needs",
+        ),
+        (
+            &[("controller.read_4k", "1us"), ("cache.placement", "host")],
+            "cache.placement: a controller needs",
+        ),
+        (
+            &[("timing.one_shot_pages", "7")],
+            "flash.pages_per_block: 64 is no whole number of word lines of 7",
+        ),
         (&[("timing.page_programs", "[\"1us\", \"2us\"]")], "timing.page_programs: 2 were given"),
         (&[("ftl.slc_cache.blocks", "10%")], "flash.cell: a pSLC cache needs"),
         (&[("ftl.indirection_unit", "10KiB")], "ftl.indirection_unit: 10KiB was given"),

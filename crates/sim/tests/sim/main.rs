@@ -1,8 +1,8 @@
 //! Whole runs of scenarios. One program, so that it is linked once.
 
+mod cells;
 mod controller;
 mod device;
-mod cells;
 mod gc_modes;
 mod host;
 mod hybrid;
