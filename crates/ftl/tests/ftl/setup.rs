@@ -44,6 +44,7 @@ impl Setup {
             page_size: Bytes { count: 16 },
             sector_size: Bytes { count: 4 },
             exported: None,
+            ..Geometry::default()
         };
         let gc = GcConfig { low_mark: FreeMark::Blocks(1), ..GcConfig::default() };
         Self { geometry, ftl: FtlConfig::default(), gc, fractional: false, seed: 1 }.with_least_spare()
