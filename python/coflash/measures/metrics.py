@@ -291,6 +291,16 @@ class ProgramsPages(Record):
     """Summaries, checkpoints and journals."""
 
 
+class SlcCache(Record):
+    """The pSLC cache."""
+
+    written_pages: int
+    """Pages programmed into SLC blocks."""
+
+    folded_pages: int
+    """Pages copied from SLC blocks to blocks with all bits."""
+
+
 class Operations(Record):
     """Operations of the flash, whatever caused them."""
 
@@ -305,6 +315,16 @@ class Operations(Record):
 
     transfers_pages: int
     """Pages over the buses of channels; a copy through the controller is two."""
+
+    suspensions: int
+    """How often a read suspended a program or an erase."""
+
+
+class WriteBuffer(Record):
+    """The write buffer of the controller."""
+
+    waits_pages: int
+    """Pages that found the write buffer full, and waited until it had room."""
 
 
 class Cache(Record):
@@ -819,6 +839,9 @@ class Metrics(Record):
     waf_ftl: float | None
     """All programs for each page arriving at the FTL."""
 
+    waf_bytes: float | None
+    """Bytes of all programs for each byte that the host wrote, as drives count: a write of a part of a page costs a page."""
+
     simulated_ns: int
     """Simulated time from the start to the last answer."""
 
@@ -878,7 +901,9 @@ class Metrics(Record):
 
     throughput: Throughput
     programs_pages: ProgramsPages
+    slc_cache: SlcCache
     operations: Operations
+    write_buffer: WriteBuffer
     cache: Cache
     metadata: Metadata
     hybrid: Hybrid
