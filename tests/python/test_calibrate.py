@@ -188,11 +188,11 @@ def test_a_drive_with_latencies_writes_and_reads_as_fast_as_it_should() -> None:
     made = Fit(Measured("timed", ()), model, (), ())
     metrics = run(drive_scenario(made).with_({"workload.synthetic.requests": 300_000})).metrics
     assert metrics.throughput.iops == pytest.approx(model.predict(Point("writes_max_per_s", 1)), rel=0.05)
-    slow = {"writes_per_s": 1000.0, "reads_per_s": 1000.0}
-    assert model.predict(Point("read_p50_us", 1, **slow)) == pytest.approx(80, rel=0.02)
-    assert model.predict(Point("write_p50_us", 1, **slow)) == pytest.approx(10, rel=0.02)
-    busy = {"writes_per_s": 0.9 * model.predict(Point("writes_max_per_s", 1)), "reads_per_s": 1000.0}
-    assert 100 < model.predict(Point("read_p50_us", 1, **busy)) < 80 + 150
+    slow = Point("read_p50_us", 1, writes_per_s=1000.0, reads_per_s=1000.0)
+    assert model.predict(slow) == pytest.approx(80, rel=0.02)
+    assert model.predict(replace(slow, measure="write_p50_us")) == pytest.approx(10, rel=0.02)
+    busy = replace(slow, writes_per_s=0.9 * model.predict(Point("writes_max_per_s", 1)))
+    assert 100 < model.predict(busy) < 80 + 150
 
 
 def test_names_are_no_markup() -> None:

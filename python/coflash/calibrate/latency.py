@@ -14,8 +14,8 @@ from typing import Any
 from coflash.analytic import greedy
 from coflash.calibrate.measured import Point
 from coflash.results.result import Result
-from coflash.runs.run import run
 from coflash.roots import root
+from coflash.runs.run import run
 from coflash.scenario import Scenario
 
 PAGE_BYTES = 4096
