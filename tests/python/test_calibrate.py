@@ -14,13 +14,14 @@ from typer.testing import CliRunner
 
 from coflash import CoflashError
 from coflash.analytic import greedy
-from coflash.calibrate import Measured, Point, fit, read_csv, read_fio
+from coflash.calibrate import Fit, Measured, Point, fit, read_csv, read_fio
 from coflash.calibrate.drive import drive_scenario, drive_toml
 from coflash.calibrate.jobs import SCRIPT, STEPS, steps, write_pack
 from coflash.calibrate.model import PAGES_PER_BLOCK, Device, Model, Parameters, slowdown, waf_between
 from coflash.calibrate.page import markdown
 from coflash.calibrate.pattern import Pattern
 from coflash.cli import app
+from coflash.runs.run import run
 from coflash.scenario import Scenario
 
 KNOWN = Parameters(spare=0.31, floor=1.06, sequential_mib_per_s=1500.0, read_cost=0.4)
@@ -179,6 +180,19 @@ def test_the_scenario_of_a_drive_runs_and_has_its_write_amplification() -> None:
     assert Scenario.from_toml(text) == drive_scenario(found)
     assert "3 points held out" not in text.splitlines()[0]
     assert "write amplification: 2 points held out, error 0.0% on average, 0.0% at worst" in text
+
+
+def test_a_drive_with_latencies_writes_and_reads_as_fast_as_it_should() -> None:
+    parameters = replace(KNOWN, program_us=150.0, read_us=80.0, write_us=10.0, sequential_mib_per_s=400.0)
+    model = Model(parameters)
+    made = Fit(Measured("timed", ()), model, (), ())
+    metrics = run(drive_scenario(made).with_({"workload.synthetic.requests": 300_000})).metrics
+    assert metrics.throughput.iops == pytest.approx(model.predict(Point("writes_max_per_s", 1)), rel=0.05)
+    slow = Point("read_p50_us", 1, writes_per_s=1000.0, reads_per_s=1000.0)
+    assert model.predict(slow) == pytest.approx(80, rel=0.02)
+    assert model.predict(replace(slow, measure="write_p50_us")) == pytest.approx(10, rel=0.02)
+    busy = replace(slow, writes_per_s=0.9 * model.predict(Point("writes_max_per_s", 1)))
+    assert 100 < model.predict(busy) < 80 + 150
 
 
 def test_names_are_no_markup() -> None:

@@ -27,9 +27,8 @@ def drive_scenario(fit: Fit) -> Scenario:
     }
     if not math.isnan(found.program_us):
         service = fit.model.service()
-        victim = {"victim": VICTIMS[found.victim], "low_mark": 1}
-        requests = {"requests": 500_000}
-        keys |= {**service.keys(), "gc": victim, "workload.synthetic": requests, "replay.queue_depth": 448}
+        keys |= {**service.keys(), "gc.victim": VICTIMS[found.victim], "replay.queue_depth": 448}
+        keys["workload.synthetic"] = {"requests": 500_000}
         keys["description"] += f"; {service.part:.0%} of its dies, and of its rates"
         return Scenario.from_dict(keys)
     device = Device(fit.model.alpha(1.0), found.victim)

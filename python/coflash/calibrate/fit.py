@@ -27,6 +27,7 @@ _SUPERBLOCKS = tuple(2.0**power for power in range(28, 34))
 _PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
 """50 to 540 µs: parts of a program between which a die may be read, up to a whole one of TLC."""
 _UNSKEWED = ("uniform", "permuted")
+_BASIC = ("sequential", *_UNSKEWED)
 _HOT_ZIPF = 0.95
 """From this exponent on, the write buffer matters."""
 
@@ -76,15 +77,14 @@ class Fit:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the model is none of this drive: it misses what does not depend on placement or policies."""
-        return any(one.point.pattern.kind in ("sequential", *_UNSKEWED) for one in self.misfits)
+        """Whether the model is none of this drive: it misses what does not depend on placement, policies or rates."""
+        return any(p.point.writes_per_s is None and p.point.pattern.kind in _BASIC for p in self.misfits)
 
     @property
     def misfits(self) -> list[Prediction]:
         """The fitted points that are missed by more than twice their goal."""
-        return [
-            one for one in self.predictions if not one.point.held_out and abs(one.error) > 2 * goal(one.point.measure)
-        ]
+        fitted = {point for stage in self.stages for point in stage.points}
+        return [one for one in self.predictions if one.point in fitted and abs(one.error) > 2 * goal(one.point.measure)]
 
 
 def fit(measured: Measured) -> Fit:

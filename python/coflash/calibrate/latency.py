@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from coflash.analytic import greedy
 from coflash.calibrate.measured import Point
 from coflash.results.result import Result
+from coflash.roots import root
 from coflash.runs.run import run
 from coflash.scenario import Scenario
 
 PAGE_BYTES = 4096
 _BLOCKS_PER_DIE, _PAGES_PER_BLOCK = 64, 48
-_NOT_USABLE_BLOCKS = 3
+_NOT_USABLE_BLOCKS = 2.5
+"""Of a die: two free blocks, and two open ones that are half full, less what a pool of few blocks gains at its ends."""
 _REQUESTS = 100_000
 _DIES_MAX = 64
 """A drive of more dies is simulated by these, at as much less of the rate: no die knows how many others there are."""
@@ -32,6 +35,11 @@ _PERCENTILES = {
     "write_p50_us": "p50",
     "write_p99_us": "p99",
 }
+
+
+def spare(physical_pages: int, pages: int) -> dict[str, str]:
+    """Return `ftl.spare` for so many physical pages; rounded down, for otherwise there would be a block more."""
+    return {"share": f"{(physical_pages - pages) * 10**9 // pages / 1e9:.9f}", "definition": "over_provisioning"}
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,9 @@ class Service:
     def keys(self) -> dict[str, Any]:
         """Return the keys of a scenario of the device, of smaller capacity, filled and written until it is steady."""
         dies, read_us = round(self.dies * self.part), self.array_read_us
-        pages = dies * round((_BLOCKS_PER_DIE - _NOT_USABLE_BLOCKS) * _PAGES_PER_BLOCK / self.alpha)
+        # Small blocks are emptier when GC takes them: with less spare space they write as much as the drive's do.
+        alpha = root(lambda alpha: greedy(alpha, _PAGES_PER_BLOCK) - self.waf, 1 + 1e-6, self.alpha)
+        pages = dies * round((_BLOCKS_PER_DIE - _NOT_USABLE_BLOCKS) * _PAGES_PER_BLOCK / alpha)
         physical = dies * _BLOCKS_PER_DIE * _PAGES_PER_BLOCK
         # A whole number of dies writes a little faster or slower; their programs make up for it.
         program_us = (self.dies * 1e6 / self.writes_max_per_s - (self.waf - 1) * read_us) / self.waf
@@ -90,7 +100,7 @@ class Service:
                 "write_command": f"{round(1000 * self.write_us)}ns",
                 "write_buffer": _BUFFER,
             },
-            "ftl.spare": {"share": f"{physical / pages - 1:.9f}", "definition": "over_provisioning"},
+            "ftl.spare": spare(physical, pages),
             "gc.low_mark": 1,
             "precondition": {"fill": "sequential", "random_passes": 3},
         }

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from coflash.analytic import greedy
-from coflash.calibrate.latency import PAGE_BYTES, Service
+from coflash.calibrate.latency import PAGE_BYTES, Service, spare
 from coflash.calibrate.measured import Point
 from coflash.calibrate.pattern import Pattern
 from coflash.results.result import Result
@@ -167,7 +167,7 @@ class Device:
             "seed": 1,
             "flash": {"channels": 1, "pages_per_block": PAGES_PER_BLOCK, "exported": f"{pages * PAGE_BYTES}B"},
             "timing": {"channel": "private"},
-            "ftl.spare": {"share": f"{physical / pages - 1:.9f}", "definition": "over_provisioning"},
+            "ftl.spare": spare(physical, pages),
             "gc": {"victim": VICTIMS[self.victim], "low_mark": 1},
             "precondition.fill": {"shuffled": "random", "blank": "none"}.get(initial, initial),
         }

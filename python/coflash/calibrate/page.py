@@ -63,8 +63,8 @@ def verdict(fit: Fit) -> str:
     parts = []
     if fit.misfits:
         worst = max(fit.misfits, key=lambda one: abs(one.error))
-        kinds = " and ".join(dict.fromkeys(one.point.pattern.kind for one in fit.misfits))
-        what = "this drive" if fit.is_refused else f"this drive's {kinds} writes"
+        kinds = " and ".join(dict.fromkeys(_kind(one.point) for one in fit.misfits))
+        what = "this drive" if fit.is_refused else f"this drive's {kinds}"
         parts.append(
             f"**The model does not fit {what}**: {_named(worst.point)} was fitted and is still off by "
             f"{_percent(worst.error)}."
@@ -197,6 +197,10 @@ def _draw_errors(axes: Axes, fit: Fit) -> None:
     axes.set_xlabel("error (%)")
     axes.legend(loc="best")
     axes.grid(axis="x")
+
+
+def _kind(point: Point) -> str:
+    return f"{point.pattern.kind} writes" if point.writes_per_s is None else "latencies"
 
 
 def _named(point: Point) -> str:

@@ -22,7 +22,7 @@ WARP = "repository MoatLab/WARP-FAST26-AE, and “Characterizing and Emulating F
 FITTED = ("sequential", "uniform", "zipf 0.8", "zipf 1", "read-only 0.4", "zones 1 x 1GiB", "zones 8 x 8GiB")
 """The patterns whose points at full use are fitted, by any drive that has them; all others are held out."""
 BELOW_KNEE = 0.92
-"""Of a table of latencies two rows are fitted: the lowest rate, and the highest up to this share of the most writes."""
+"""Medians of latency are fitted at two rates: the lowest, and the highest up to this share of the most writes."""
 
 UNSTEADY: Mapping[str, str] = {
     "PM9A3": "read-only 0.6|read-only 0.8|zipf 1",
@@ -209,7 +209,8 @@ class _Document:
                             (f"{side}_p999_us", p999),
                         ):
                             if measure != "write_p999_us":
-                                yield Point(measure, value, writes_per_s=writes, reads_per_s=reads, held_out=held)
+                                aside = held or not measure.endswith("p50_us")  # only medians are fitted
+                                yield Point(measure, value, writes_per_s=writes, reads_per_s=reads, held_out=aside)
 
 
 def _throughput(pattern: str, value: float) -> Point:

@@ -97,7 +97,7 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other]) -> str:
         f"`coflash truth TABLES` made this page (coflash {__version__}) from a document of published measurements of "
         f"{len(fits)} drives, which does not ship with coflash. Each drive is fitted on a few points by "
         "`coflash calibrate`; all others are predicted. The rule which points are fitted is the same for all: "
-        f"at full use the patterns {', '.join(FITTED)}, the onset of GC, and of each table of latencies the "
+        f"at full use the patterns {', '.join(FITTED)}, the onset of GC, and medians of latency at the "
         "lowest rate "
         f"and the highest up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters exist, the write "
         "amplification "
