@@ -1,6 +1,7 @@
-"""Compare the processor time of two versions: build both, and run each row of the benchmark with one and the other in turn.
+"""Compare the processor time of two versions: build both, and run each row of the benchmark in turn.
 
-A rate alone says as much of the machine and its hour as of the program. Of two versions that alternate, the ratio counts.
+A rate alone says as much of the machine and its hour as of the program. The ratio of two versions in turn says which is
+faster.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ FOLDER = ROOT / "target" / "bench-pair"
 
 def build(source: Path, target: Path) -> Path:
     """Build the benchmark of a source tree; return its program."""
-    command = ["cargo", "build", "--release", "--locked", "--quiet", "--package", "coflash-bench", "--target-dir", target]
-    subprocess.run(command, cwd=source, check=True)
+    options = ["--release", "--locked", "--quiet", "--package", "coflash-bench"]
+    subprocess.run(["cargo", "build", *options, "--target-dir", target], cwd=source, check=True)
     return target / "release" / "coflash-bench"
 
 

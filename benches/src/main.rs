@@ -15,9 +15,8 @@ mod rows;
 mod serving;
 mod storing;
 
-use machine::Machine;
+use machine::{Machine, cpu_seconds};
 use rows::{Row, rows};
-use rustix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 use std::process::Command;
 
@@ -49,9 +48,8 @@ fn main() {
     {
         let row = rows().into_iter().find(|row| row.name == *name).expect("a row of the table");
         let measured = (row.run)();
-        let cpu = clock_gettime(ClockId::ProcessCPUTime);
-        let cpu_seconds = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
-        println!("{}", serde_json::to_string(&Measured { cpu_seconds, ..measured }).expect("plain data"));
+        let measured = Measured { cpu_seconds: cpu_seconds(), ..measured };
+        println!("{}", serde_json::to_string(&measured).expect("plain data"));
         return;
     }
     let wanted = |row: &&Row| arguments.is_empty() || arguments.iter().any(|name| row.name.starts_with(name));
