@@ -54,7 +54,7 @@ def child(parent: tuple[float, ...]) -> tuple[float, ...]:
 
 
 population = [COST_BENEFIT, *(child(COST_BENEFIT) for _ in range(8))]
-for generation in range(5):
+for generation in range(3):
     for exponents in population:
         if exponents not in fitness:
             fitness[exponents] = evaluate(policy(exponents))["combined_score"]

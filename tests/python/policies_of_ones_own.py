@@ -30,7 +30,8 @@ class CostBenefit:
     def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
         with np.errstate(divide="ignore"):
             score = (candidates.age + self.offset) * (candidates.pages_per_block - candidates.cost) / candidates.cost
-        return int(np.lexsort((candidates.age, score))[-1])
+        best = np.flatnonzero(score == score.max())
+        return best[candidates.age[best].argmax()]
 
 
 @coflash.policy("cache.policy")
