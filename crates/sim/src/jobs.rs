@@ -368,7 +368,7 @@ impl RunningJob {
                 return None;
             }
             self.wait = Wait::No;
-            self.now = self.now + rest;
+            self.now += rest;
             return self.ready();
         }
         let due = self.begin + self.due[index(request.op)];

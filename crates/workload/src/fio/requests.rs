@@ -284,10 +284,10 @@ impl JobRequests {
     /// Draw the next request; `None` at the end.
     pub fn draw(&mut self) -> Option<Request> {
         while self.end == End::NotYet {
-            if self.goes_on() {
-                if let Some(request) = self.draw_in_pass() {
-                    return Some(request);
-                }
+            if self.goes_on()
+                && let Some(request) = self.draw_in_pass()
+            {
+                return Some(request);
             }
             if !self.turn() {
                 self.end =
