@@ -196,8 +196,10 @@ fn named(name: &str) -> VictimConfig {
     VictimConfig::by_name(name).expect("it is registered")
 }
 
+type BuiltIn = fn() -> VictimConfig;
+
 /// Scores that are the same as another policy, among the blocks with an invalid page if there are any.
-const SCORES: [(&str, ScoreTie, fn() -> VictimConfig); 6] = [
+const SCORES: [(&str, ScoreTie, BuiltIn); 6] = [
     ("-u", ScoreTie::Oldest, || greedy(Tie::Oldest)),
     ("-cost + 1 / (quiet + 2)", ScoreTie::Oldest, || greedy(Tie::Newest)),
     ("freed * (age + 1) / cost", ScoreTie::FirstSealed, || named("cost-benefit")),
