@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from coflash import Scenario, Table, evaluate, sweep
+from coflash.evaluation import SuiteName
 from coflash.report import Study, write_report
 
 # %% [markdown]
@@ -70,7 +71,7 @@ found = policy(best[0])
 
 
 # %%
-def judged(suite: str) -> Table:
+def judged(suite: SuiteName) -> Table:
     """Return the found policy and cost-benefit under each workload of a suite."""
     ours, theirs = (evaluate(one, suite) for one in (found, "cost-benefit"))
     rows = list(zip(ours.rows, theirs.rows, strict=True))

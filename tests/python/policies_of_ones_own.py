@@ -31,7 +31,7 @@ class CostBenefit:
         with np.errstate(divide="ignore"):
             score = (candidates.age + self.offset) * (candidates.pages_per_block - candidates.cost) / candidates.cost
         best = np.flatnonzero(score == score.max())
-        return best[candidates.age[best].argmax()]
+        return int(best[candidates.age[best].argmax()])
 
 
 @coflash.policy("cache.policy")

@@ -45,7 +45,7 @@ coflash_base::measures! {
         waf_host: Option<f64>, "WAF, by host writes", ratio, cost;
         /// All programs for each page arriving at the FTL.
         waf_ftl: Option<f64>, "WAF, by FTL writes", ratio, cost;
-        /// Bytes of all programs for each byte that the host wrote, as drives count: a write of a part of a page costs a page.
+        /// Bytes programmed for each byte that the host wrote, as drives count: a part of a page costs a page.
         waf_bytes: Option<f64>, "WAF, by bytes", ratio, cost, untabled;
         /// Simulated time from the start to the last answer.
         simulated_ns: u64, "simulated time", ns, untabled;

@@ -840,7 +840,7 @@ class Metrics(Record):
     """All programs for each page arriving at the FTL."""
 
     waf_bytes: float | None
-    """Bytes of all programs for each byte that the host wrote, as drives count: a write of a part of a page costs a page."""
+    """Bytes programmed for each byte that the host wrote, as drives count: a part of a page costs a page."""
 
     simulated_ns: int
     """Simulated time from the start to the last answer."""
