@@ -10,8 +10,8 @@
 # The workload is one that was measured: nine writers on a Samsung PM9D3a limited to 960 GiB, 89 % of it in use, four
 # times its capacity written. The drive's write amplification was 2.600, and 1.425 when each class of writers had a
 # reclaim-unit handle of its own (LMCache, pull request 4016, July 2026). How fast each writer was, and in which order
-# it replaced objects, is not published. Here all write equally fast, and replace what was used longest ago; reads follow
-# Zipf's law.
+# it replaced objects, is not published. Here all write equally fast, and replace what was used longest ago; reads
+# follow Zipf's law.
 #
 # Jupyter and VS Code open this file as a notebook; `python examples/kv_cache_endurance.py` runs it.
 

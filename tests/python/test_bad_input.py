@@ -338,7 +338,7 @@ def test_a_device_that_does_not_fit_into_memory_is_refused_with_its_size() -> No
     assert (process.returncode, output) == (2, "")
     (line,) = errors.splitlines()
     assert line.startswith("error: flash: ")
-    for word in ("34.", "GiB of memory", "is available", "flash.blocks_per_plane"):
+    for word in ("35.", "GiB of memory", "is available", "flash.blocks_per_plane"):
         assert word in line
 
 

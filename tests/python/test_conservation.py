@@ -247,13 +247,8 @@ def erases_add_up(result: Result) -> None:
     metrics, erases = result.metrics, result.erase_counts()
     options = result.scenario.to_dict()
     flash, ftl, programs = options["flash"], options["ftl"], metrics.programs_pages
-    blocks = (
-        flash["channels"]
-        * flash["chips_per_channel"]
-        * flash["dies_per_chip"]
-        * flash["planes_per_die"]
-        * flash["blocks_per_plane"]
-    )
+    planes = flash["channels"] * flash["chips_per_channel"] * flash["dies_per_chip"] * flash["planes_per_die"]
+    blocks = planes * flash["blocks_per_plane"]
     assert len(erases) == blocks
     assert int(erases.sum()) == metrics.erases_blocks
     assert metrics.erase_count.max == erases.max()
@@ -267,22 +262,23 @@ def erases_add_up(result: Result) -> None:
 
     # A program uses up a free page, an erase brings back a block of them: the difference is what is free before, less
     # what is free after. Before, all logical pages were mapped, so at most the spare pages were free.
-    data_pages_per_block = flash["pages_per_block"] - (ftl["summary"] != "off")
+    # A superblock has one summary.
+    unit = planes if ftl["pools"] == "device" else 1
+    data_pages_per_unit = unit * flash["pages_per_block"] - (ftl["summary"] != "off")
     data_programs = sum(programs.values()) - programs.metadata
-    spare_pages = blocks * data_pages_per_block
+    spare_pages = blocks // unit * data_pages_per_unit
     if options["precondition"]["fill"] != "none":
         spare_pages -= result.workload["logical_bytes"] // PAGE_BYTES
-    used_up = data_programs - metrics.erases_blocks * data_pages_per_block
+    assert metrics.erases_blocks % unit == 0
+    used_up = data_programs - metrics.erases_blocks // unit * data_pages_per_unit
     assert used_up <= spare_pages
     # Wear levelling seals blocks that are not full, and so may refresh.
     if not moves_for_others:
-        assert -blocks * data_pages_per_block < used_up
+        assert -blocks // unit * data_pages_per_unit < used_up
         if ftl["summary"] == "on" and "hybrid" not in options:
             # One for each sealed block: for all pages programmed, but for those of blocks open before or after.
             pools, streams = blocks // flash["blocks_per_plane"], 4
-            assert (
-                abs(programs.metadata * data_pages_per_block - data_programs) <= pools * streams * data_pages_per_block
-            )
+            assert abs(programs.metadata * data_pages_per_unit - data_programs) <= pools * streams * data_pages_per_unit
 
 
 def the_series_adds_up(result: Result) -> None:

@@ -43,7 +43,7 @@ def explored(folder: Path, example: str, file_system: str, **environment: str) -
 def test_a_file_system_survives_power_cuts(file_system: str, tmp_path: Path, record_property: Record) -> None:
     needs_mounts(f"mkfs.{file_system}", "e2fsck" if file_system == "ext4" else "xfs_repair")
     found = explored(tmp_path / "device", "ext4_power_cuts", file_system, FILES="10" if IS_LONG else "1")
-    record_property("explored", found)
+    record_property("explored", str(found))
     assert found.flushes > 0
     assert found.failed == 0, found.failures
 
@@ -52,7 +52,7 @@ def test_a_file_system_survives_power_cuts(file_system: str, tmp_path: Path, rec
 def test_a_file_system_that_does_not_flush_is_found(tmp_path: Path, record_property: Record) -> None:
     needs_mounts("mkfs.ext4", "e2fsck")
     found = explored(tmp_path / "device", "ext4_power_cuts", "ext4", FILES="10", OPTIONS="barrier=0")
-    record_property("explored", found)
+    record_property("explored", str(found))
     assert found.failed > 0
 
 
@@ -61,7 +61,7 @@ def test_a_file_system_that_does_not_flush_is_found(tmp_path: Path, record_prope
 def test_sqlite_keeps_what_was_committed(mode: str, tmp_path: Path, record_property: Record) -> None:
     needs_mounts("mkfs.ext4", "e2fsck", "debugfs")
     found = explored(tmp_path / "device", "sqlite_on_a_cooperative_ssd", "ext4", MODE=mode)
-    record_property("explored", found)
+    record_property("explored", str(found))
     assert found.flushes > 0
     assert found.failed == 0, found.failures
 
@@ -72,7 +72,7 @@ def test_sqlite_that_does_not_flush_is_found(mode: str, tmp_path: Path, record_p
     needs_mounts("mkfs.ext4", "e2fsck", "debugfs")
     folder, example = tmp_path / "device", "sqlite_on_a_cooperative_ssd"
     found = explored(folder, example, "ext4", MODE=mode, SYNCHRONOUS="off")
-    record_property("explored", found)
+    record_property("explored", str(found))
     assert found.failed > 0
 
 

@@ -64,6 +64,9 @@ impl ControllerConfig {
     /// # Errors
     /// The first value that is not allowed, with its key in the scenario.
     pub fn check(&self, page_bytes: u64) -> Result<(), Misfit> {
+        if let Some(cores) = self.cores.filter(|cores| cores.get() > CORES_MAX) {
+            return Err(Misfit::out_of_range("controller.cores", cores, "from 1 to 4096"));
+        }
         if self.write_buffer != Bytes::ZERO && self.write_buffer.count < page_bytes {
             let problem = format!("{} is less than a page of {page_bytes} B", self.write_buffer);
             return Err(Misfit::new("controller.write_buffer", problem));
@@ -79,6 +82,8 @@ impl ControllerConfig {
 }
 
 const UNIT_BYTES: u64 = 4096;
+/// More than any controller has: a command looks at each.
+const CORES_MAX: u32 = 4096;
 
 /// A controller over a level.
 #[derive(Clone)]

@@ -46,7 +46,7 @@ coflash_base::measures! {
         /// All programs for each page arriving at the FTL.
         waf_ftl: Option<f64>, "WAF, by FTL writes", ratio, cost;
         /// Bytes programmed for each byte that the host wrote, as drives count: a part of a page costs a page.
-        waf_bytes: Option<f64>, "WAF, by bytes", ratio, cost, untabled;
+        waf_media: Option<f64>, "WAF, by bytes", ratio, cost, untabled;
         /// Simulated time from the start to the last answer.
         simulated_ns: u64, "simulated time", ns, untabled;
     }
@@ -198,7 +198,7 @@ pub(crate) fn add_amplification(report: &mut Report, page_bytes: u64) {
         ftl_writes_pages,
         waf_host: ratio(programs, report.count("host_writes_pages")),
         waf_ftl: ratio(programs, ftl_writes_pages),
-        waf_bytes: ratio(programs * page_bytes, report.count("host_writes_bytes")),
+        waf_media: ratio(programs * page_bytes, report.count("host_writes_bytes")),
         simulated_ns: report.end().ns,
     });
     if report.value("host_buffer.written_pages").is_some() {

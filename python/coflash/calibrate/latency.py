@@ -85,7 +85,12 @@ class Service:
         program_us = (self.dies * 1e6 / self.writes_max_per_s - (self.waf - 1) * read_us) / self.waf
         return {
             "seed": 1,
-            "flash": {"channels": dies, "pages_per_block": _PAGES_PER_BLOCK, "exported": f"{pages * PAGE_BYTES}B"},
+            "flash": {
+                "cell": "tlc",
+                "channels": dies,
+                "pages_per_block": _PAGES_PER_BLOCK,
+                "exported": f"{pages * PAGE_BYTES}B",
+            },
             "timing": {
                 "channel": "private",
                 "page_reads": [f"{round(1000 * read_us * part)}ns" for part in _PAGE_TYPES],

@@ -839,7 +839,7 @@ class Metrics(Record):
     waf_ftl: float | None
     """All programs for each page arriving at the FTL."""
 
-    waf_bytes: float | None
+    waf_media: float | None
     """Bytes programmed for each byte that the host wrote, as drives count: a part of a page costs a page."""
 
     simulated_ns: int

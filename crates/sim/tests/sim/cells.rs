@@ -30,7 +30,7 @@ fn waf_on_units_of_64_kib(size: &str, align: &str) -> f64 {
     ];
     let metrics = with(&settings, &[]);
     assert_eq!(metrics.count("gc_copies_pages"), 0);
-    metrics.number("waf_bytes").expect("writes were made")
+    metrics.number("waf_media").expect("writes were made")
 }
 
 #[test]
