@@ -209,7 +209,9 @@ class _Document:
                             (f"{side}_p999_us", p999),
                         ):
                             if measure != "write_p999_us":
-                                aside = held or not measure.endswith("p50_us")  # only medians are fitted
+                                # Only medians are fitted, those of writes at the lowest rate alone.
+                                is_fitted = measure.endswith("p50_us") and (side == "read" or row is below[0])
+                                aside = held or not is_fitted
                                 yield Point(measure, value, writes_per_s=writes, reads_per_s=reads, held_out=aside)
 
 
