@@ -62,6 +62,9 @@ def serve(system: Device | HostBuffer, options: dict[str, Any], requests: Sequen
     rates = {name: count / metrics["simulated_ns"] * 1e9 for name, count in per_second.items()}
     rates["bandwidth"] = rates["read_bandwidth"] + rates["write_bandwidth"]
     metrics |= {f"throughput.{name}": rate for name, rate in rates.items()}
+    programs = sum(device.ftl.counters[f"programs_pages.{cause}"] for cause in CAUSES)
+    written_bytes = counters["host_writes_bytes"]
+    metrics["waf_media"] = programs * page_bytes / written_bytes if written_bytes else None
     if isinstance(system, HostBuffer):
         metrics |= host_buffer_counters(system)
     return metrics | device_counters(device, counters["host_writes_pages"])
