@@ -21,7 +21,7 @@ export PYO3_PYTHON := $(abspath $(BIN)/python)
 # Not that of a shell in which another environment is active.
 unexport VIRTUAL_ENV CONDA_PREFIX PYTHONPATH
 # Cargo would look for make's job server, which its recipes do not have.
-ALONE := env -u MAKEFLAGS
+ALONE := env -u MAKEFLAGS -u MFLAGS
 export PIP_QUIET := 1
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
