@@ -168,24 +168,7 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
         self.below.flush(after, io, parts)
     }
 
-    coflash_base::forward_to_variant! { below_dispatch as Level<M>;
-        fn logical_pages(&self) -> u32;
-        fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
-        fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-        fn next_due(&self) -> Option<Time>;
-        fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
-        fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
-        fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
-        fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-        fn has_idle_work(&self, die: DieId) -> bool;
-        fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-        fn report(&self, report: &mut Report);
-        fn erase_counts(&self) -> Vec<u32>;
-        fn invalid_pages(&self) -> Vec<u32>;
-        fn heap_bytes(&self) -> usize;
-        fn assert_invariants(&self);
-    }
+    crate::forward_level!(below_dispatch without begin, write, flush);
 }
 
 /// A controller that adds time hides nothing: messages pass through it.

@@ -158,8 +158,9 @@ pub trait Level<M: Media> {
     fn assert_invariants(&self);
 }
 
-/// Forward every method of [`Level`] to the variant of an enum. The argument is the macro that matches on the enum. The
-/// caller imports the types that the methods name.
+/// Forward the methods of [`Level`] to the variant of an enum, or to the level below. The argument is the macro that matches
+/// on the enum or names the level. The methods after `without` are those that the caller writes. It imports the types that
+/// the methods name.
 ///
 /// ```ignore
 /// impl<M: Media> Level<M> for Stack {
@@ -170,15 +171,25 @@ pub trait Level<M: Media> {
 macro_rules! forward_level {
     ($dispatch:ident) => {
         coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;
+            fn write<H: GcHook>(&mut self, page: PageWrite, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
+        }
+        $crate::forward_level!($dispatch without begin, write);
+    };
+    ($dispatch:ident without begin, write) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
+            fn flush<H: GcHook>(&mut self, after: M::When, io: &mut Io<'_, M, H>, parts: &mut Vec<M::When>) -> Result<(), M::Error>;
+        }
+        $crate::forward_level!($dispatch without begin, write, flush);
+    };
+    ($dispatch:ident without begin, write, flush) => {
+        coflash_base::forward_to_variant! { $dispatch as $crate::Level<M>;
             fn logical_pages(&self) -> u32;
             fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
             fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn next_due(&self) -> Option<Time>;
-            fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;
             fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
-            fn write<H: GcHook>(&mut self, page: PageWrite, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
             fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
-            fn flush<H: GcHook>(&mut self, after: M::When, io: &mut Io<'_, M, H>, parts: &mut Vec<M::When>) -> Result<(), M::Error>;
             fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
             fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
             fn has_idle_work(&self, die: DieId) -> bool;

@@ -21,7 +21,7 @@ pub struct Units<L> {
 }
 
 impl<L> Units<L> {
-    /// Create units of so many pages over a level.
+    /// Create units of this many pages over a level.
     #[must_use]
     pub fn new(below: L, pages_per_unit: u32) -> Self {
         Self { below, pages_per_unit, written: 0..0 }
@@ -96,25 +96,7 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
         self.write_rest(page, done, io)
     }
 
-    coflash_base::forward_to_variant! { below_dispatch as Level<M>;
-        fn logical_pages(&self) -> u32;
-        fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
-        fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-        fn next_due(&self) -> Option<Time>;
-        fn read<H: GcHook>(&mut self, page: PageRead, after: M::When, io: &mut Io<'_, M, H>) -> Result<Option<M::When>, M::Error>;
-        fn trim<H: GcHook>(&mut self, lpn: Lpn, after: M::When, io: &mut Io<'_, M, H>) -> Result<M::When, M::Error>;
-        fn flush<H: GcHook>(&mut self, after: M::When, io: &mut Io<'_, M, H>, parts: &mut Vec<M::When>) -> Result<(), M::Error>;
-        fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
-        fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-        fn has_idle_work(&self, die: DieId) -> bool;
-        fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
-        fn restart<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error>;
-        fn report(&self, report: &mut Report);
-        fn erase_counts(&self) -> Vec<u32>;
-        fn invalid_pages(&self) -> Vec<u32>;
-        fn heap_bytes(&self) -> usize;
-        fn assert_invariants(&self);
-    }
+    crate::forward_level!(below_dispatch without begin, write);
 }
 
 /// Messages are about pages, which keep their numbers.
