@@ -74,7 +74,7 @@ impl Expression {
     /// and the functions `min`, `max`, `abs`, `sqrt`, `exp`, `log` and `if(condition, then, else)`.
     ///
     /// # Errors
-    /// What is wrong and where; for an unknown name, the nearest one.
+    /// The fault and its place in the text; for an unknown name, the nearest one.
     pub fn parse(text: &str, features: &[&str]) -> Result<Self, String> {
         let refuse = |problem| format!("\"{text}\" was given; {problem}");
         if text.len() > LENGTH_MAX {

@@ -1,8 +1,8 @@
 //! Looking ahead: memory is asked for before it is needed.
 //!
-//! A processor waits a hundred times longer for main memory than for an addition. The map entry of a page is somewhere in
-//! gigabytes, and what it names is somewhere else: two waits, one after the other, if they began with the service of the
-//! page. Where it is known which pages come next, each is looked at twice before its service, and the waits overlap.
+//! A processor waits a hundred times longer for main memory than for an addition. The map entry of a page lies somewhere
+//! in gigabytes, and the block that it names somewhere else: two waits, one after the other, if both began with the
+//! service of the page. Where the next pages are known, each is looked at twice before its service: the waits overlap.
 //!
 //! Prefetches are hints: no value changes, so no result can depend on them.
 

@@ -1,4 +1,4 @@
-//! How many accesses a second one cache serves: 20 M of zipf(1.0) over 1 M pages, a tenth of which fit.
+//! Accesses a second of one cache: 20 M of zipf(1.0) over 1 M pages; a tenth of them fit.
 //!
 //! `cargo bench -p coflash-cache`
 

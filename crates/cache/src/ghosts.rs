@@ -1,4 +1,4 @@
-//! Ghosts: pages that were evicted lately, of which only the number is kept.
+//! Ghost lists: the numbers of pages evicted lately.
 //!
 //! A policy that finds an arriving page among them knows that it was evicted too early.
 

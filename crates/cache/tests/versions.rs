@@ -14,7 +14,7 @@ struct Copied {
     detached: bool,
 }
 
-/// A cache and what it should be.
+/// A cache and its model.
 struct Pair {
     cache: Cache,
     slots: Vec<Option<Copied>>,
@@ -105,7 +105,7 @@ impl Pair {
         }
     }
 
-    /// Asking does not change what is answered.
+    /// The same question twice has the same answer.
     fn victim(&mut self) -> Option<SlotId> {
         let victim = self.cache.victim();
         assert_eq!(self.cache.victim(), victim, "asked twice");

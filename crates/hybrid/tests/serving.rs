@@ -110,7 +110,7 @@ impl Rig {
                 Op::Read => self.level.read(PageRead::host(page), start, &mut io),
                 Op::Write => self.level.write(PageWrite::host(page, coverage), start, &mut io).map(Some),
                 Op::Trim => self.level.trim(page, start, &mut io).map(Some),
-                Op::Flush => unreachable!("what is in flash is safe"),
+                Op::Flush => unreachable!("data in flash are safe"),
             };
             parts.push(done.expect("the disks have every page"));
         }
@@ -199,11 +199,11 @@ fn reads_of_what_is_under_way_wait_for_it() {
     // The others come one and two milliseconds later, and are answered with the first.
     let three = [0, 1000, 2000].map(|us| (us, Op::Read, 0, 1));
     assert_eq!(serve(&three), ([2, 1, 1, 1], vec![FETCH, FETCH - 1_000_000, FETCH - 2_000_000]));
-    // What is not under way is a transfer of its own, served when the disk has done the other: one page of the second
-    // request joins, which is answered with the last of its pages.
+    // The page that is not under way is a transfer of its own, served when the disk has done the other. One page of the
+    // second request joins; the request is answered with the last of its pages.
     let (counts, took) = serve(&[(0, Op::Read, 0, 2), (1000, Op::Read, 1, 2)]);
     assert_eq!((counts, took[1]), ([1, 2, 3, 3], took[0] + FETCH - 1_000_000));
-    // What was written meanwhile is in flash, and what the disk brings is not cached.
+    // Data written meanwhile are in flash, and the page from the disk is not cached.
     let (counts, took) = serve(&[(0, Op::Read, 0, 1), (1000, Op::Write, 0, 1), (2000, Op::Read, 0, 1)]);
     assert_eq!((counts, took), ([0, 1, 1, 0], vec![FETCH, WRITE, READ]));
     // A page that was trimmed meanwhile is asked for again.

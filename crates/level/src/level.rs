@@ -134,7 +134,7 @@ pub trait Level<M: Media> {
     /// A flash operation failed.
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
 
-    /// Lose what is volatile, and go on with the rest: write buffers are empty, messages under way are lost, flash has no
+    /// Lose volatile state, and go on with the rest: write buffers are empty, messages under way are lost, flash has no
     /// marks, and its fast blocks are refreshed. Called between requests, after [`pass_time`](Self::pass_time). Levels
     /// with non-volatile memory are rebuilt from it instead (`Device::recover`).
     ///

@@ -1,4 +1,4 @@
-//! What is left of a device after a power cut.
+//! The durable remains of a device after a power cut.
 
 use crate::{Oob, Ppn};
 

@@ -110,7 +110,7 @@ struct Power {
     durable: Cells,
     /// Stores since the last fence.
     undecided: Vec<Store>,
-    /// What is cut when no steps are left.
+    /// The side that loses power when no steps are left.
     side: Side,
     steps_left: u64,
     steps: u64,

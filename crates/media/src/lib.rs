@@ -14,7 +14,7 @@
 //! | reads that overtake and suspend, room in the write buffer | `channel.rs`, `write_buffer.rs` |
 //! | disks: mechanics, schedulers, arrays | [`disk`] |
 //! | transfers of disks in simulated time | `behind.rs` |
-//! | what is left of a device after a power cut ([`Contents`]) | `contents.rs` |
+//! | the durable remains of a device after a power cut ([`Contents`]) | `contents.rs` |
 //! | bytes, the rules of NAND, power cuts | [`image`] |
 
 mod behind;

@@ -1,4 +1,4 @@
-//! Flash as bytes: what it refuses, what it merges, and the map that its out-of-band data gives.
+//! Flash as bytes: refusals, merged writes, and the map that its out-of-band data gives.
 
 use coflash_base::{Bytes, Lpn};
 use coflash_media::image::{Done, Image, ImageError};
@@ -149,7 +149,7 @@ fn what_is_fenced_survives_and_the_rest_by_halves() {
     image.host_writes(0, &[2; 16]);
     image.access(cache(0), Access::Write { from: Place::Host }, ());
     image.store(0, 8);
-    assert_eq!(slot_bytes(&mut image), [2; 16], "the firmware reads what it stored last");
+    assert_eq!(slot_bytes(&mut image), [2; 16], "the firmware reads its last store");
     image.restart(|store| store == 1);
     assert_eq!(slot_bytes(&mut image), [[1; 8], [2; 8]].concat(), "a store is whole or not there");
     assert_eq!(image.words(), [7]);

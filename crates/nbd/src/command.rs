@@ -47,7 +47,7 @@ pub enum Next {
     NeedsRoom,
 }
 
-/// Reads the requests of a connection. What is refused is answered here.
+/// Reads the requests of a connection. Refused ones are answered here.
 pub struct Requests {
     shape: Shape,
     agreed: Negotiated,
@@ -90,7 +90,7 @@ impl Requests {
     ///
     /// # Errors
     ///
-    /// Ends if the client leaves, or if what it sends is no request.
+    /// Ends if the client leaves, or if its bytes are no request.
     pub fn next(&mut self, input: &mut Input) -> Result<Next, Hangup> {
         loop {
             if let Some((mut request, filled)) = self.partial.take() {

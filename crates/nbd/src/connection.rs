@@ -146,7 +146,7 @@ impl<'a> Connection<'a> {
         self.hangup.unwrap_or(Hangup::Left)
     }
 
-    /// Reads requests from what has arrived. Returns whether it has read them all.
+    /// Reads requests from the bytes that have arrived. Returns whether it has read them all.
     fn parse(&mut self, batch: &mut Vec<Request>) -> bool {
         while self.hangup.is_none() {
             match self.requests.next(&mut self.input) {
@@ -159,7 +159,7 @@ impl<'a> Connection<'a> {
         true
     }
 
-    /// Reads nothing more; what is under way is finished.
+    /// Reads nothing more; requests under way are finished.
     fn hang_up(&mut self, why: Hangup) {
         self.hangup.get_or_insert(why);
         self.requests.cut_off();

@@ -21,7 +21,7 @@ pub enum Errno {
     /// A write past the end of the disk, or to a disk that is full.
     #[error("the write is past the end of the disk, or the disk is full")]
     NoSpace = 28,
-    /// What was asked for would take longer than it may.
+    /// The request would take longer than it may.
     #[error("this cannot be done fast")]
     NotSupported = 95,
     /// The server is ending.

@@ -31,7 +31,7 @@ pub trait Export: Sync {
 
     /// Serve the requests of a batch, in order, and leave `requests` empty.
     ///
-    /// Each request is answered by [`Request::answer`], at once or later and from any thread. What is answered before this
+    /// Each request is answered by [`Request::answer`], at once or later and from any thread. A request answered before this
     /// returns is sent without a further switch of threads. Called from a thread for each connection.
     fn serve(&self, requests: &mut Vec<Request>);
 
@@ -59,14 +59,14 @@ pub enum Command {
         /// Whether to fail with [`Errno::NotSupported`] where this is no faster than writing zeros.
         fast: bool,
     },
-    /// Say in `extents` which parts are holes. One extent at least; what is left out is asked for again.
+    /// Say in `extents` which parts are holes. One extent at least; the client asks again for the rest.
     BlockStatus,
 }
 
 /// A request, which is within the disk and owed an answer. One that is dropped without is answered with [`Errno::Io`].
 #[derive(Debug)]
 pub struct Request {
-    /// What is wanted.
+    /// The wanted operation.
     pub command: Command,
     /// The first byte; 0 for a flush.
     pub offset: u64,
@@ -169,7 +169,7 @@ impl Answers {
         }
     }
 
-    /// Move what is there to `to`, which is empty.
+    /// Move all elements to `to`, which is empty.
     pub fn take(&self, to: &mut Vec<Answer>) {
         mem::swap(to, &mut self.lock().answers);
     }
@@ -187,7 +187,7 @@ impl Answers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // What it guards is whole at any moment.
+        // Its data are whole at any moment.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

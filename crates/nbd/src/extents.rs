@@ -25,7 +25,7 @@ impl Extents {
     /// Bytes that a reply of extents takes at most.
     pub(crate) const MAX_BYTES: usize = MAX_EXTENTS * size_of::<Extent>();
 
-    /// No extents yet of a range of `length` bytes, of which `one` or many are wanted.
+    /// Create an empty list for a range of `length` bytes; `one` extent or many are wanted.
     #[must_use]
     pub fn new(length: u32, one: bool) -> Self {
         Self { list: Vec::new(), left: length, most: if one { 1 } else { MAX_EXTENTS } }
@@ -51,7 +51,7 @@ impl Extents {
         &self.list
     }
 
-    /// At least one extent: a range of which nothing is known may be data.
+    /// At least one extent: an unknown range counts as data.
     pub(crate) fn some(mut self) -> Vec<Extent> {
         if self.list.is_empty() {
             self.push(u64::MAX, false);
@@ -59,7 +59,7 @@ impl Extents {
         self.list
     }
 
-    /// Extents of the whole range: what has no status is data.
+    /// Extents of the whole range: parts without a status count as data.
     pub(crate) fn all(mut self) -> Vec<Extent> {
         self.most = usize::MAX;
         self.push(u64::MAX, false);

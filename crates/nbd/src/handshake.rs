@@ -1,4 +1,4 @@
-//! Negotiation: what the client sends before it chooses an export, and what it is answered.
+//! Negotiation: the client's options before it chooses an export, and the answers.
 
 use crate::export::Shape;
 use crate::hangup::Hangup;
@@ -11,7 +11,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// The most bytes that one read or write may have.
 pub const MAX_LENGTH: u32 = 32 << 20;
-/// The longest data of an option, in bytes. What is longer is passed over.
+/// The longest data of an option, in bytes. Longer ones are passed over.
 pub const MAX_OPTION_LENGTH: u32 = 8 << 10;
 /// Options that a client may send.
 pub const MAX_OPTIONS: u32 = 64;
@@ -96,7 +96,7 @@ impl<'a> Handshake<'a> {
         Self { shape, flags: None, options: 0, agreed: Negotiated::default(), skip: 0 }
     }
 
-    /// Read what has arrived. Returns what was agreed once the client has chosen the export; what then waits is requests.
+    /// Read the bytes that have arrived. Returns the agreement once the client has chosen the export; requests follow it.
     ///
     /// # Errors
     ///
@@ -279,7 +279,7 @@ impl Replies<'_> {
     }
 }
 
-/// What is left of the data of an option.
+/// The unread rest of an option's data.
 struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {

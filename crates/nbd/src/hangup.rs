@@ -20,9 +20,9 @@ pub enum Hangup {
     Magic {
         /// Which message.
         what: &'static str,
-        /// What was sent.
+        /// The bytes sent.
         given: u64,
-        /// What is sent by a client of this protocol.
+        /// The first bytes from a client of this protocol.
         wanted: u64,
     },
     /// The client wants a handshake that is not known here.

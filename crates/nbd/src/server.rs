@@ -27,7 +27,7 @@ pub struct Server {
 pub struct Stopper(Arc<UnixStream>);
 
 impl Stopper {
-    /// End the server: nothing more is read, what is under way is answered, and [`Server::run`] returns.
+    /// End the server: nothing more is read, requests under way are answered, and [`Server::run`] returns.
     pub fn stop(&self) {
         // It fails only if it was done before.
         let _ = self.0.shutdown(Shutdown::Both);
@@ -65,7 +65,7 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the listening socket fails; what is under way is answered then, too.
+    /// If the listening socket fails; requests under way are answered then, too.
     pub fn run(&self, export: &impl Export) -> io::Result<()> {
         let connections = AtomicUsize::new(0);
         thread::scope(|scope| {

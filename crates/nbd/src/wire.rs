@@ -182,7 +182,7 @@ impl Input {
         &self.bytes[self.start - count..self.start]
     }
 
-    /// Pass over bytes of which `left` are left to pass over. Returns whether all are passed.
+    /// Pass over up to `left` bytes, and reduce it. Returns whether all are passed.
     pub(crate) fn skip(&mut self, left: &mut u32) -> bool {
         *left -= u32::try_from(self.take(*left as usize).len()).unwrap_or(0);
         *left == 0

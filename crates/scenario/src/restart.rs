@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Shutdown {
-    /// Nothing: power fails. What is dirty in volatile buffers is lost and counted; older data becomes valid again.
+    /// Nothing: power fails. Dirty pages in volatile buffers are lost and counted; older data become valid again.
     #[default]
     Sudden,
     /// A flush: everything is in flash.

@@ -157,7 +157,7 @@ fn the_blocks_follow_from_the_exported_capacity_and_the_spare_space() {
     assert_eq!(["7%", "28%", "100%"].map(blocks_for), [548, 656, 1024]);
     for share in ["0.1%", "7%", "28%"] {
         let flash = fixed.set(&[("ftl.spare.share", share)]).unwrap();
-        assert_eq!(flash.ftl.logical_pages(&flash.flash), 1 << 18, "exactly what was asked for");
+        assert_eq!(flash.ftl.logical_pages(&flash.flash), 1 << 18, "exactly the given size");
     }
     assert_eq!(Scenario::from_toml(&fixed.to_toml()), Ok(fixed.clone()), "written, it has both keys");
 

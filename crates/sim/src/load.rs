@@ -33,7 +33,7 @@ struct Behind {
     at: Time,
     /// Requests until then.
     requests: u64,
-    /// By what is not answered.
+    /// By unanswered requests.
     late: Duration,
     /// By what dies and channels have to do.
     busy: Duration,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize, Serializer};
 /// The optimum, which is no policy of a device since it needs all accesses ahead.
 const BELADY: &str = "belady";
 
-/// What is simulated, and how.
+/// The simulated caches, and the sampling.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MissRatioOptions {

@@ -82,7 +82,7 @@ impl Lirs {
         self.ghosts.forget(ghost);
     }
 
-    /// Remove what is below the last LIR page: everything if there is none.
+    /// Remove the pages below the last LIR page; all pages if there is none.
     fn prune(&mut self) {
         while let Some(bottom) = self.stack.back() {
             if let Some(ghost) = bottom.get().checked_sub(self.slots) {

@@ -65,8 +65,8 @@ pub trait EvictionPolicy: Policy {
     fn removed(&mut self, slot: SlotId, table: &SlotTable);
 
     /// The slot of the next page to evict; `None` only if no slot is occupied. A removal need not follow. Without
-    /// another hook or a change of flags in between, the answer must stay the same. A policy that remembers what it
-    /// evicted takes the removal of the slot named last for its eviction.
+    /// another hook or a change of flags in between, the answer must stay the same. A policy with ghosts
+    /// takes the removal of the slot named last for its eviction.
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
 
     /// The slot that is likely to be evicted next, where no search is needed to tell: its memory is asked for in time.

@@ -47,7 +47,7 @@ struct Content {
     orphan: bool,
 }
 
-/// A cache and what it should be.
+/// A cache and its model.
 struct Pair {
     cache: Cache,
     content: BTreeMap<u32, Content>,

@@ -26,7 +26,7 @@ impl Ftl {
         self.set_mark(lpn, Memory::Device, false);
     }
 
-    /// Set whether a memory holds a copy of a page. If flash has no copy, what is said of the host's memory is kept for
+    /// Set whether a memory holds a copy of a page. If flash has no copy, the host's mark is kept for
     /// the next one, which may be older data on its way from the device's cache.
     #[inline]
     pub fn set_mark(&mut self, lpn: Lpn, memory: Memory, marked: bool) {

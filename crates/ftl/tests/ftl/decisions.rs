@@ -24,11 +24,11 @@ type Bytes = [u8; PAGE];
 /// Two memories above flash, and what flash should hold.
 struct TwoMemories {
     marks: Vec<Marks>,
-    /// What is in the device's slot of each page; newer than flash where the page is marked so.
+    /// The contents of the device's slot of each page; newer than flash where the page is marked so.
     slots: Vec<Bytes>,
     flash: Vec<Option<Bytes>>,
     weight: Weight,
-    /// What was said of each page, in order.
+    /// The marks of each page, in order.
     decisions: VecDeque<(Lpn, Decision)>,
 }
 
@@ -178,7 +178,7 @@ impl Checked {
                 assert!(!self.begun_fast.contains_key(&block.get()), "{block:?} is for shadows alone");
             }
         }
-        assert!(self.tiers.decisions.is_empty(), "what is asked of is moved");
+        assert!(self.tiers.decisions.is_empty(), "every page asked about is moved");
         for block in 0..self.setup.units().blocks() {
             let begun = self.begun_fast.get(&block);
             let is_fast = self.ftl.is_fast(coflash_media::BlockId::new(block));

@@ -32,7 +32,7 @@ pub(crate) struct Ledger {
     place: Vec<Option<Ppn>>,
     /// What the newest entry of the log asks for: a summary right behind this page.
     summary_due: Option<Ppn>,
-    /// The victim being copied in each pool, what it cost, and when its cleaning began.
+    /// The victim being copied in each pool, its cost, and when its cleaning began.
     cleaning: Vec<Option<(BlockId, u32, u64)>>,
     /// In each pool the worn block that takes over cold data, and the block it takes it from.
     cold: Vec<Option<(u32, BlockId)>>,
@@ -91,7 +91,7 @@ impl Ledger {
                 }
                 Done::Copy(from, to, Oob { lpn, .. }, cause) => {
                     let lpn = lpn.expect("summaries are not copied");
-                    assert_eq!(self.place[lpn.index()], Some(from), "GC copies what is valid");
+                    assert_eq!(self.place[lpn.index()], Some(from), "GC copies valid pages");
                     assert_eq!(self.pool_of(from), self.pool_of(to), "GC stays in its pool");
                     self.begin_cleaning(self.setup.units().block_of(from), cause);
                     self.count(cause);

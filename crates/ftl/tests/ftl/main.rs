@@ -1,4 +1,4 @@
-//! The FTL over flash, from outside: an oracle of what was written, and a ledger of what flash was told.
+//! The FTL over flash, from outside: an oracle of the written data, and a ledger of the commands to flash.
 
 mod amplification;
 mod conservation;

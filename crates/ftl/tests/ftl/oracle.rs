@@ -16,7 +16,7 @@ enum Operation {
     Write(Lpn),
     /// From a cache slot, for any cause but the host's.
     Evict(Lpn),
-    /// So many bytes from such an offset; the rest stays.
+    /// A range of bytes; the rest stays.
     WritePart(Lpn, usize, usize),
     Read(Lpn),
     Trim(Lpn),
@@ -60,7 +60,7 @@ impl GcHook for Memory {
 /// A page as it should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Truth {
-    /// What was last written; none where that was trimmed, or nothing ever was.
+    /// The last write of each page; none where it was trimmed, or never written.
     data: Option<Bytes>,
     /// GC dropped it from flash.
     elsewhere: bool,

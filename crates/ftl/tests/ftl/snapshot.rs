@@ -7,7 +7,7 @@ use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_ftl::{CopyAll, Decision, Ftl, GcHook, Io, Marks, Weight, Weights};
 use coflash_media::{Cause, DieId, Media, Place, Untimed};
 
-/// Drops what is marked, and lets it count half: a weight that changes what blocks cost.
+/// Drops marked pages, and lets them count half: a weight that changes the costs of blocks.
 struct Dropping {
     fractional: bool,
 }
@@ -90,7 +90,7 @@ fn a_restored_device_goes_on_as_the_saved_one() {
             let bytes = saved(&before);
             let mut after = restored(&setup, &bytes).expect("it was just saved");
             after.assert_invariants();
-            assert!(saved(&after) == bytes, "what is saved once more is the same");
+            assert!(saved(&after) == bytes, "a second snapshot is the same");
             for _ in 0..2000 {
                 let mut same = stream.clone();
                 let lpn = act(&mut before, &setup, &mut stream);

@@ -80,7 +80,7 @@ impl Beside {
     }
 }
 
-/// What is asked for: some pages more than others, in runs; a fifth of the requests goes round a stretch of the disk.
+/// Requests for some pages more than for others, in runs; a fifth of them goes round a stretch of the disk.
 struct Requests {
     stream: RandomStream,
     disk_pages: u32,

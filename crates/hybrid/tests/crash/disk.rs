@@ -12,7 +12,7 @@ pub(crate) const SECTORS: usize = 2;
 /// The version of each sector of a page.
 pub(crate) type Data = [u64; SECTORS];
 
-/// What is written to a page: one of its sectors, or all.
+/// The written part of a page: one of its sectors, or all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Written {
     pub(crate) data: Data,
@@ -112,7 +112,7 @@ impl Disk {
         before - self.outgoing.len()
     }
 
-    /// What is on its way to a page, and from where.
+    /// The writes on their way to a page, and their places.
     pub(crate) fn on_the_way(&self, page: Lpn) -> impl Iterator<Item = (Written, Place)> {
         let to_page = self.outgoing.iter().filter(move |((_, to), _)| *to == page);
         // A page of a group may be called off until the disk is asked.

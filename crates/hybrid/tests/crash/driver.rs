@@ -19,7 +19,7 @@ use std::fmt::Debug;
 /// The disks are not left behind by more than that.
 const QUEUE_MAX: usize = 48;
 
-/// What has happened, and its counter.
+/// Events and their counters.
 const COUNTERS: [(&str, &str); 10] = [
     ("groups", "hybrid.destage_groups"),
     ("groups given up", "hybrid.given_up_pages"),
@@ -34,8 +34,8 @@ const COUNTERS: [(&str, &str); 10] = [
 ];
 
 /// Versions of a sector: counted through all writes, so that the newer is the larger. It may read as any that is neither
-/// older than what was answered nor newer than what was issued; or, if power failed during a trim, as what that would have
-/// left.
+/// older than the last one answered nor newer than the last one issued; or, if power failed during a trim, as after that
+/// trim.
 #[derive(Clone, Copy, Debug, Default)]
 struct Versions {
     answered: u64,
@@ -59,7 +59,7 @@ struct Part {
 
 #[derive(Clone, Copy, Debug)]
 enum Kind {
-    /// A read by the disk of what was answered before, or newer.
+    /// A read by the disk of data answered before, or newer.
     Read(Data),
     Write(Written),
 }
@@ -95,7 +95,7 @@ impl Driver {
         self
     }
 
-    /// The level, and what it acts through at present.
+    /// The level, and its surroundings at present.
     fn act<T>(&mut self, act: impl FnOnce(&mut Hybrid<When>, &mut Io<'_, Fragile, CopyAll>) -> T) -> T {
         let start = When::At(self.media.ends.now());
         act(&mut self.level, &mut Io { media: &mut self.media, hook: CopyAll, start })
@@ -181,7 +181,7 @@ impl Driver {
             && (first..first + pages).any(|page| self.media.disk.is_held_back(Lpn::new(page)))
         {
             let event = self.media.possible().into_iter().find(|event| !matches!(event, Event::Disk(_)));
-            self.happens(event.expect("what is held back waits for flash"));
+            self.happens(event.expect("a held-back request waits for flash"));
         }
         self.request(Op::Write, (first, pages), |driver, lpn| {
             let written = driver.next_write(lpn, part.filter(|_| lpn.get() == first));
@@ -200,7 +200,7 @@ impl Driver {
                 versions[sector].issued = self.version;
                 self.version
             } else if self.setup.hybrid.partial_writes == PartialWrites::Whole {
-                // Whoever writes it knows the rest.
+                // The writer knows the rest.
                 versions[sector].issued
             } else {
                 // Nobody may use it.
@@ -227,7 +227,7 @@ impl Driver {
     }
 
     /// What a trim promises: once it is answered, flash does not have the page, neither now nor after a power failure. It reads
-    /// as what the disk has, and as what is on its way there already.
+    /// as the disk has it, or as a write on its way there will leave it.
     pub(crate) fn trim(&mut self, first: u32, pages: u32) {
         let pages = (first, pages);
         let range = || (pages.0..pages.0 + pages.1).map(Lpn::new);
@@ -248,7 +248,7 @@ impl Driver {
                 Kind::Read(_) => true,
             });
             for sector in 0..SECTORS {
-                // After a power failure the disk may have what is newer, was never answered, and is now overwritten.
+                // After a power failure the disk may have newer data that was never answered and is now overwritten.
                 let written = to_come.iter().filter(|(written, _)| written.writes(sector));
                 let versions = written.map(|(written, _)| written.data[sector]);
                 let may_be = || versions.clone().chain([self.media.disk.at(page)[sector]]);
@@ -348,7 +348,7 @@ impl Driver {
         assert!(self.media.is_dead() || self.parts.is_empty(), "these are never answered: {:?}", self.parts);
     }
 
-    /// Everything happens that is to happen, but that nobody is told of what was read.
+    /// All pending events happen, but the ends of reads are told to nobody.
     pub(crate) fn work_off_untold(&mut self) {
         let is_untold = |event: &Event| matches!(event, Event::Tell { direction: Some(Direction::Read), .. });
         while let Some(event) = self.media.possible().into_iter().find(|event| !is_untold(event)) {
@@ -411,7 +411,7 @@ impl Driver {
         for page in (0..self.setup.disk_pages).rev() {
             other.read(page, 1);
             other.work_off(stream);
-            // What was not answered and did not survive is gone for good.
+            // A write that was not answered and did not survive is gone for good.
             self.pages[page as usize] = other.last_read.map(|version| Versions::between(version, version));
         }
         if stream.random_range(0..2_u32) == 0 {

@@ -1,6 +1,6 @@
 //! The level under power cuts: at every step of programs, erases and disk writes, with fetches, groups and overwrites at any
-//! stage. Recovery reads flash and disk only. After it every page reads back as what was last written and answered, or as
-//! something newer that was on its way; what it reads as then stays; and the level works on.
+//! stage. Recovery reads flash and disk only. After it every page reads back as last written and answered, or as
+//! something newer that was on its way; it stays so; and the level works on.
 
 mod disk;
 mod driver;
@@ -32,7 +32,7 @@ impl<T: Debug> Drop for Named<T> {
     }
 }
 
-/// Runs random operations, cuts power after some steps, recovers and checks; again and again. What has happened, how often.
+/// Runs random operations, cuts power after some steps, recovers and checks; again and again. Returns how often each event happened.
 fn storm(
     setup: &Setup,
     seed: u64,
@@ -69,7 +69,7 @@ fn no_cut_loses_a_dirty_page_or_brings_an_old_one_back() {
         }
     }
     assert_eq!(sums.len(), 17);
-    assert!(sums.values().all(|&count| count > 100), "what is to be tested happens: {sums:?}");
+    assert!(sums.values().all(|&count| count > 100), "every tested event happens: {sums:?}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn a_checkpoint_midway_does_not_bring_back_what_is_gone() {
     }
 }
 
-/// The part follows to the disk: what flash has of the page is older than what is on its way there.
+/// The part follows to the disk: the page in flash is older than the write on its way there.
 #[test]
 fn a_part_is_not_written_over_what_is_overwritten_past_the_cache() {
     for (number, setup) in (0..).zip(Setup::all()) {

@@ -56,17 +56,17 @@ pub(crate) struct Fragile {
     to_tell: Vec<(When, u32, Option<Direction>)>,
     telling: Option<u32>,
     gives_way: Option<u32>,
-    /// What the host writes, what it has read from flash, and what was read into the buffer.
+    /// Data that the host writes, has read from flash, and has read into the buffer.
     host_writes: Written,
     pub(crate) host_reads: Option<Data>,
     buffer: Data,
-    /// What was programmed of the host's page.
+    /// The programmed part of the host's page.
     programmed: Option<Data>,
     /// For the page that is programmed next.
     label: Option<(SlotId, Label)>,
     words: Vec<u64>,
     fetched: Option<Data>,
-    /// What is journalled now was trimmed.
+    /// Whether the journal entry being written is a trim.
     pub(crate) trims: bool,
     /// The page of the journal that is durable only with the next program.
     late: Option<Ppn>,
@@ -77,7 +77,7 @@ pub(crate) struct Fragile {
 impl Fragile {
     pub(crate) fn new(geometry: &Geometry, disk_pages: u32, sabotage: Sabotage, moments: Moments) -> Self {
         let mut flash = Image::new(geometry, 0).with_power_switch(0);
-        // What is programmed is put together here.
+        // The data to program are put together here.
         flash.host_writes(0, &[]);
         Self {
             flash,
@@ -108,7 +108,7 @@ impl Fragile {
         self.flash.is_dead()
     }
 
-    /// Power is back; what was in memory is gone.
+    /// Power is back; memory is empty.
     pub(crate) fn restart(&mut self) {
         self.flash.restart(|_| true);
         self.flash.log.clear();

@@ -2,7 +2,7 @@
 
 use coflash_base::{Duration, Time};
 
-/// What is known of the ends of operations.
+/// Knowledge of the ends of operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Moments {
     /// An operation ends as soon as it is issued.
@@ -71,7 +71,7 @@ impl Ends {
         self.now < self.issued
     }
 
-    /// Something else happens: what was returned before may not be handed on any more.
+    /// Something else happens: moments returned before may not be handed on any more.
     pub(crate) fn turn(&mut self) {
         self.epoch += 1;
     }

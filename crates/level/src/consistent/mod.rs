@@ -40,9 +40,9 @@
 //! The two are the answers that a side acts on: to GC's question and to the revocation. *Dirtied* must not be overtaken
 //! by the next write of its page, or it would invalidate the new data: [`crate::Linked`] withdraws it or waits.
 //!
-//! | loses power | what is gone | what [`Consistent::connect`] does |
+//! | loses power | gone | done by [`Consistent::connect`] |
 //! |---|---|---|
-//! | the host | S1, S2, S4; what it had not sent | marks are cleared; pages in S3 are invalidated, absent ones trimmed |
+//! | the host | S1, S2, S4; messages not yet sent | marks are cleared; pages in S3 are invalidated, absent ones trimmed |
 //! | the device | marks, invalidations and trims; older versions may be mapped again | the same; pages in S1 are marked again; a granted one is in S3, since its page may be erased |
 //! | both | both | both |
 

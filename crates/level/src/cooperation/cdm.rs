@@ -11,9 +11,9 @@
 //! ```
 //!
 //! CDM saves in two ways: an overwritten page is known to be invalid at once, and a page that is cached clean need not be
-//! copied. Two schemes have one of them each. A third is what the paper argues against (section 3.A): the flash copy is
-//! invalidated as soon as the page is cached. A fourth also knows what is dirty in a write buffer of the host, and treats
-//! that as `hgc` does: these pages go to blocks of their own, programmed fast.
+//! copied. Two schemes have one of them each. The paper argues against a third (section 3.A): the flash copy is
+//! invalidated as soon as the page is cached. A fourth also knows the dirty pages of a write buffer in the host, and
+//! treats them as `hgc` does: they go to blocks of their own, programmed fast.
 //!
 //! | | flash copy of an overwritten page | of a clean page | pages dirty in the host's buffer |
 //! |---|---|---|---|

@@ -152,7 +152,7 @@ impl Wire {
         self.to_host.lose_all();
     }
 
-    /// Forget what was said.
+    /// Forget all messages.
     pub(super) fn disconnect(&mut self) {
         self.lose_messages();
         for slot in self.said.ids() {

@@ -68,7 +68,7 @@ impl Metadata {
         media.fence();
     }
 
-    /// Make durable what was stored, if anything was.
+    /// Make all stores durable, if there were any.
     #[inline(always)]
     pub(crate) fn settle<M: Nvm>(&mut self, media: &mut M) {
         if self.unfenced {

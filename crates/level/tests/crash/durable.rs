@@ -86,7 +86,7 @@ impl Tap<Image> for Saboteur {
     }
 }
 
-/// A page of which something was under way: as it was and as it was to be.
+/// A page with a write or trim under way: as it was and as it was to be.
 #[derive(Clone, Copy, Debug)]
 struct UnderWay {
     page: usize,
@@ -107,7 +107,7 @@ impl UnderWay {
     }
 }
 
-/// A device, and what it should read as.
+/// A device and its model.
 #[derive(Clone)]
 struct Subject {
     setup: Setup,
@@ -173,7 +173,7 @@ impl Subject {
         }
     }
 
-    /// Comes back after a cut (the media has been restarted) and checks every page; tells what is wrong.
+    /// Comes back after a cut (the media has been restarted) and checks every page; returns the fault.
     fn recover(&mut self) -> Result<(), String> {
         self.device.rig.media.tap.late_fence = false;
         if !power::recover(&mut self.device, &self.setup)? {

@@ -39,7 +39,7 @@ fn cut_everywhere(ready: &Subject, sequence: &[Operation]) -> Result<u64, String
             let describe =
                 |problem| format!("{sequence:?}, cut after step {step}, survivors {subset}: {problem}");
             back.recover().map_err(describe)?;
-            // It works on, and what it then commits survives another cut.
+            // It works on, and its next commit survives another cut.
             back.apply_all(&[Operation::Write(lpn(0)), Operation::Flush, Operation::Read(lpn(1))]);
             back.image().restart(|_| false);
             back.recover().map_err(describe)?;
@@ -60,7 +60,7 @@ fn sequences(ready: &Subject, length: u32) -> Result<u64, String> {
     Ok(states)
 }
 
-/// Every sequence, none of which may go wrong.
+/// Every sequence; none may go wrong.
 fn states(ready: &Subject, length: u32) -> u64 {
     sequences(ready, length).unwrap_or_else(|problem| panic!("{problem}"))
 }
@@ -165,7 +165,7 @@ fn every_short_sequence_from_states_that_take_long_to_reach() {
     assert!(count > 100_000, "{count} states are too few");
 }
 
-/// Epochs run out at every possible place: while what was committed in the last one is renumbered, and after a cut
+/// Epochs run out at every possible place: while the pages of the last commit are renumbered, and after a cut
 /// there.
 #[test]
 fn every_short_sequence_when_epochs_run_out() {

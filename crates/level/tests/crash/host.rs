@@ -22,9 +22,9 @@ struct Subject {
     setup: Setup,
     sabotage: Sabotage,
     stack: Checked<CacheLevel<Cable>, Tapped<Image, Commits>>,
-    /// As of each commit, the last of which may be under way; the first is the last known to be complete.
+    /// As of each commit. The last may be under way; the first is the last known to be complete.
     commits: Vec<Vec<Page>>,
-    /// What has lost power and is not back yet.
+    /// The sides that have lost power and are not back yet.
     down: Option<Side>,
 }
 
@@ -98,7 +98,7 @@ impl Subject {
         }
     }
 
-    /// What is on its way to the device arrives although the host has no power.
+    /// Messages on their way to the device arrive although the host has no power.
     fn deliver(&mut self) {
         let now = self.stack.now + Duration { ns: 1_000_000_000 };
         let io = &mut Io { media: &mut self.stack.rig.media, hook: CopyAll, start: () };
@@ -106,7 +106,7 @@ impl Subject {
         coflash_level::Level::pass_time(link, now, io).expect("it moves no page");
     }
 
-    /// What is on its way in either direction is lost.
+    /// Messages on their way in either direction are lost.
     fn lose_messages(&mut self) {
         let flash = std::mem::replace(self.stack.level.flash_mut(), self.setup.flash());
         self.stack.rig.level.below_mut().link.restart_device(flash);
@@ -125,7 +125,7 @@ impl Subject {
         }
     }
 
-    /// Those come back that have lost power, and every page is checked; tells what is wrong.
+    /// The sides without power come back, and every page is checked; returns the fault.
     fn recover(&mut self) -> Result<(), String> {
         let side = self.down.expect("something has lost power");
         match self.come_back(side) {

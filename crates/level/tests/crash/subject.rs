@@ -17,7 +17,7 @@ pub(crate) enum Sabotage {
     None,
     /// The fence before an erase has no effect: pages are erased before their copies are protected.
     EraseBeforeProtect,
-    /// The commit's one word overtakes what it commits.
+    /// The commit's one word overtakes the stores before it.
     CommitOvertakes,
     /// No fence has an effect.
     NoFences,
@@ -163,12 +163,12 @@ impl Whereabouts {
     }
 }
 
-/// A device, what it should read as now, and what it may read as after a cut.
+/// A device, its model now, and the models that it may equal after a cut.
 #[derive(Clone)]
 pub(crate) struct Subject {
     setup: Setup,
     pub(crate) device: Checked<Device, Tapped<Image, Commits>>,
-    /// The pages as of each commit, the last of which may be under way; the first is the last known to be complete.
+    /// The pages as of each commit. The last may be under way; the first is the last known to be complete.
     commits: Vec<Vec<Page>>,
 }
 
@@ -264,12 +264,12 @@ impl Subject {
         self.image().restart(|_| stream.random());
     }
 
-    /// Comes back after a cut (the media has been restarted) and checks every page; tells what is wrong.
+    /// Comes back after a cut (the media has been restarted) and checks every page; returns the fault.
     pub(crate) fn recover(&mut self) -> Result<(), String> {
         if !power::recover(&mut self.device, &self.setup)? {
             return Ok(());
         }
-        // A look at a copy, so that reading does not change what is looked at.
+        // On a copy: reads change the device.
         let mut probe = self.device.clone();
         let found = (0..self.pages()).map(|page| probe.look(lpn(page)).expect("there is power")).collect();
         if !self.commits.contains(&found) {

@@ -1,9 +1,9 @@
 //! A volatile write buffer under power cuts: after a completed flush every page written before it survives, twins
-//! included, whatever GC, refresh and eviction have made of it. What was written since may survive or not, each page by
+//! included, whatever GC, refresh and eviction have made of it. Later writes may survive or not, each page by
 //! itself.
 //!
 //! The host writes what it holds dirty before it flushes. Where it does not ([`Operation::Barrier`]), the device still
-//! keeps what it was given, but for twins that it has let go before.
+//! keeps the data it was given, but for twins that it has let go before.
 
 use crate::power;
 use crate::subject::BLANK;
@@ -43,7 +43,7 @@ fn draw(scheme: &str, stream: &mut RandomStream) -> Setup {
     setup
 }
 
-/// What the host may do. It writes pages out of a buffer of its own, of which the device knows what it is told.
+/// An action of the host. It writes pages out of a buffer of its own; the device knows that buffer by announcements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
     Read(u32),
@@ -54,13 +54,13 @@ enum Operation {
     Dirty(u32),
     /// The host writes all that is dirty in it, then flushes the device.
     Flush,
-    /// The host flushes the device, and keeps what is dirty.
+    /// The host flushes the device, and keeps its dirty pages.
     Barrier,
     /// Host and device restart.
     Restart,
 }
 
-/// What a page may read as after a cut: what was promised, or anything written since.
+/// The values that a page may have after a cut: the promised one, or any written since.
 #[derive(Clone, Debug)]
 struct Truth {
     may: Vec<Page>,
@@ -73,7 +73,7 @@ struct Subject {
     setup: Setup,
     device: Checked<Device>,
     truth: Vec<Truth>,
-    /// What was found to be wrong after a restart with power.
+    /// Faults found after a restart with power.
     problem: Option<String>,
 }
 
@@ -180,7 +180,7 @@ impl Subject {
         Ok(())
     }
 
-    /// Whether the device has let go of what it was given of a page, because the host holds newer data.
+    /// Whether the device has let go of the page it was given, because the host holds newer data.
     fn is_let_go(&self, page: u32) -> bool {
         let (cache, lpn) = (self.device.level.cache(), lpn(page));
         let in_buffer = cache.lookup(lpn).is_some_and(|slot| cache.is_dirty(slot));

@@ -121,7 +121,7 @@ impl Scene {
         self.device.report()
     }
 
-    /// What it takes for an event to happen that is not a request for X.
+    /// The requests that make an event happen that is not a request for X.
     fn prepare(&mut self, event: Event) {
         if event == Gc {
             self.device.use_up_free_blocks(1);

@@ -100,7 +100,7 @@ fn nothing_is_lost_when_flash_refuses_to_be_changed() {
     assert!(failures > 100_000, "{failures} operations failed");
 }
 
-/// How many operations fail, none of which is a read.
+/// The number of failing operations; reads never fail.
 fn refused_after(changes: u32, setup: &Setup, stream: &mut RandomStream) -> u32 {
     let media = Tapped { inner: setup.image(), tap: ReadOnlyAfter(changes) };
     let mut stack = Checked::new(Stack::new(setup), media, setup.geometry.dies());

@@ -47,7 +47,7 @@ use Host::{Clean, Dirty, No, Orphan};
 
 type Row = (State, Event, State, &'static str);
 
-/// What is the same however pages are protected.
+/// The part that is the same however pages are protected.
 const BOTH: &[Row] = &[
     ((No, Unmapped), Read, (No, Unmapped), ""),
     ((No, Unmapped), Write, (Dirty, Unmapped), ""),
@@ -160,7 +160,7 @@ impl Scene {
         Self(stack)
     }
 
-    /// What it takes for GC to happen.
+    /// The requests that make GC happen.
     fn prepare(&mut self, event: Event) {
         if event == Gc {
             self.0.use_up_free_blocks(1);
@@ -241,7 +241,7 @@ fn check(rows: &[Row], protecting: Protecting) {
         let before = scene.0.report();
         scene.apply(event);
         assert_eq!(scene.state(), to, "{what}: the state after");
-        assert_eq!(risen(COUNTED, &before, &scene.0.report()), counted, "{what}: what was counted");
+        assert_eq!(risen(COUNTED, &before, &scene.0.report()), counted, "{what}: counters");
         scene.apply(Arrive);
         scene.0.assert_as_in_one_device();
     }

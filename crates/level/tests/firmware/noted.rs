@@ -1,4 +1,4 @@
-//! A listener that puts into words what was done to memory and flash.
+//! A listener that describes every operation on memory and flash.
 
 use crate::support::{Call, Tap, Then, lpn, name};
 use coflash_base::Lpn;
@@ -6,7 +6,7 @@ use coflash_level::nvm::{Epoch, Label, Layout};
 use coflash_media::image::{Image, ImageError};
 use coflash_media::{Access, Place};
 
-/// Words of memory, and in words what was done to them, to slots and to flash.
+/// Words of memory, and a description of the operations on them, on slots and on flash.
 pub(crate) struct Noted {
     pub(crate) words: Vec<u64>,
     pub(crate) layout: Layout,

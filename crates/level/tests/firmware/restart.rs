@@ -40,7 +40,7 @@ fn restart(setup: &Setup, storm: &mut Checked<Stack>, versions: &mut Versions) -
         *may = vec![found];
         storm.model[page as usize] = found;
     }
-    // Commands have crossed since: what was said before the restart has not arrived with them.
+    // Commands have crossed since: messages from before the restart have not arrived with them.
     storm.assert_invariants();
     lost
 }

@@ -51,6 +51,6 @@ fn free_messages_sent_at_once_give_what_one_controller_gives() {
                 drops += compare(&setup);
             }
         }
-        assert!(drops > 250, "{drops} drops: what is compared is cooperation");
+        assert!(drops > 250, "{drops} drops: cooperation is compared");
     }
 }

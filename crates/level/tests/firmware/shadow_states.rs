@@ -58,7 +58,7 @@ const SEEN: [(State, [State; 5]); 5] = [
     (S111, [S001, S011, S011, S101, S111]),
 ];
 
-/// What comes of every event in every state: the state as each column's schemes see it then, and what it costs. In S000
+/// Every event in every state: the next state as each column's schemes see it, and the cost. In S000
 /// the page is nowhere. The device's buffer holds X in S101 and S111, and other events cannot happen: a page that is
 /// not in the buffer is not evicted from it; without a flash page there is nothing for GC.
 #[rustfmt::skip]
@@ -215,7 +215,7 @@ fn every_event_in_every_state_under_every_scheme() {
     }
 }
 
-/// What GC took from the buffer is clean there, and leaves for nothing; what it did not take is written, unless the
+/// Pages that GC took from the buffer are clean there, and leave for nothing; the others are written, unless the
 /// device may let go of it.
 #[test]
 fn an_eviction_after_gc_costs_what_gc_has_left_to_do() {

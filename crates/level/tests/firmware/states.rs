@@ -88,7 +88,7 @@ const PROGRAMS_X: &str = "read Y host, read Z host, program X evict";
 const ERASES: &str = "erase gc, read Y host";
 const COPIES_X: &str = "copy X gc, erase gc, read Y host";
 
-/// What is the same with and without cooperation. Y and Z are read misses that are cached: each counts as `read_misses
+/// The part that is the same with and without cooperation. Y and Z are read misses that are cached: each counts as `read_misses
 /// nvm_writes flash_reads`.
 const COMMON: &[Row] = &[
     (Nowhere, Read, Nowhere, "", "read_misses"),
@@ -146,7 +146,7 @@ const CDM: &[Row] = &[
     ),
 ];
 
-/// NVM-basic: the same cache, but flash keeps and copies what it holds until the dirty copy is written.
+/// NVM-basic: the same cache, but flash keeps and copies its version until the dirty copy is written.
 const NONE: &[Row] = &[
     (Flash, Write, Stale, "", "write_misses nvm_writes"),
     (Flash, Part, Stale, "read X host", "write_misses nvm_writes*2 merged flash_reads"),
@@ -171,7 +171,7 @@ fn overwrites() -> Vec<Row> {
     same.copied().chain([COPIES_CLEAN]).collect()
 }
 
-/// The second half: GC drops what is cached clean, and flash keeps what is overwritten as without cooperation.
+/// The second half: GC drops pages that are cached clean, and flash keeps overwritten ones as without cooperation.
 fn removable() -> Vec<Row> {
     let dropped = CDM.iter().filter(|row| row.0 == Orphan || matches!(row, (Clean, Gc, ..)));
     dropped.chain(NONE.iter().filter(|row| !matches!(row, (Clean, Gc, ..)))).copied().collect()
@@ -280,7 +280,7 @@ impl Scene {
         self.0.assert_invariants();
     }
 
-    /// What it takes for an event to happen that is not a request for X.
+    /// The requests that make an event happen that is not a request for X.
     fn prepare(&mut self, event: Event) {
         if event == Gc {
             self.0.use_up_free_blocks(1);

@@ -16,7 +16,7 @@ const WRITES: u32 = 150_000;
 
 const NONE: &str = "\"none\"";
 
-/// A full device with a warm cache, of which every counter is taken as zero.
+/// A full device with a warm cache; all counters start from here.
 struct Uniform {
     rig: Rig<Device, Untimed>,
     stream: RandomStream,
@@ -112,7 +112,7 @@ fn read_modify_write_is_counted() {
         let (hits, misses) = (risen("cache.write_hits"), risen("cache.write_misses"));
         assert_eq!(hits + misses, u64::from(PARTS));
         let reads = [risen("flash_reads_pages"), risen("cache.merged_pages")];
-        assert_eq!(reads, [misses; 2], "what is not cached is mapped, and read before it is modified");
+        assert_eq!(reads, [misses; 2], "a missing page is mapped, and read before it is modified");
         assert_eq!(risen("cache.nvm_writes_pages"), hits + 2 * misses, "filled, then written");
         assert_eq!(risen("cache.nvm_reads_pages"), misses, "each miss evicts a dirty page");
         assert_eq!(risen("programs_pages.host"), 0, "nothing past the cache");

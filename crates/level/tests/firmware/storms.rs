@@ -1,4 +1,4 @@
-//! Random operations on every shape of stack, under every scheme and eviction policy, against an array of what was last
+//! Random operations on every shape of stack, under every scheme and eviction policy, against an array of the data last
 //! written; and the accounts of all caches, which must close.
 
 use crate::sole_copies::sole_copies;
@@ -124,7 +124,7 @@ fn assert_conserved(setup: &Setup, storm: &Checked<Stack>) {
         assert!((writes..=most).contains(&ended), "versions in the cache: {ended}, from {writes} to {most}");
     }
     assert_eq!(count("programs_pages.host"), past, "programs past the cache");
-    assert_eq!(count("programs_pages.evict"), written, "programs of what was cached");
+    assert_eq!(count("programs_pages.evict"), written, "programs of cached pages");
     let is_orphan = |cache: &Cache| cache.occupied().filter(|&slot| cache.is_orphan(slot)).count() as u64;
     let open = storm.level.caches().into_iter().map(|(_, cache)| is_orphan(cache)).sum::<u64>();
     let left = count("drop_rewrites_pages") + open;
@@ -235,7 +235,7 @@ fn setups_of(placement: Placement, buffered: bool, times: u64) -> impl Iterator<
     })
 }
 
-/// Storms of one shape; every one of these counts must reach what is given.
+/// Storms of one shape; every one of these counts must reach its minimum.
 fn storms(placement: Placement, buffered: bool, times: u64, reached: &[(&str, u64)]) {
     let mut sums = vec![0; reached.len()];
     for (seed, setup) in setups_of(placement, buffered, times) {

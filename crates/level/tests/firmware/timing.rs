@@ -342,7 +342,7 @@ fn a_part_on_a_shared_channel() {
     }
 }
 
-/// What has left a volatile cache in the background is not durable before it is in flash, though the cache is clean.
+/// A page that has left a volatile cache in the background is not durable before it is in flash, though the cache is clean.
 #[test]
 fn a_flush_waits_for_an_eviction_under_way() {
     for (channel, eviction) in

@@ -1,4 +1,4 @@
-//! Levels over flash that keeps bytes, against the stupidest correct model: an array of what was last written.
+//! Levels over flash that keeps bytes, against the simplest correct model: an array of the data last written.
 
 use super::lpn;
 use super::media::Bytes;
@@ -111,7 +111,7 @@ impl Checked<Device> {
 }
 
 impl<M: Bytes + Moments> Checked<Device, M> {
-    /// The device comes back with what is durable. What the model says stays as it is.
+    /// The device comes back with its durable state. The model stays as it is.
     pub(crate) fn restart(&mut self, setup: &Setup) -> Result<(), RecoveryError<M::Error>> {
         let image = self.rig.media.image();
         let contents = image.contents();
@@ -149,7 +149,7 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
         self.model.len() as u32
     }
 
-    /// Does one operation. What is read must be what was last written, unless power is gone.
+    /// Does one operation. A read must return the data last written, unless power is gone.
     pub(crate) fn apply(&mut self, operation: Operation) -> Result<(), M::Error> {
         self.stamp += 1;
         if self.pace > Duration::ZERO {
@@ -188,7 +188,7 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
 
     /// The bytes that the host reads.
     pub(crate) fn look(&mut self, page: Lpn) -> Result<Page, M::Error> {
-        // Flash is not asked for a page that is nowhere: the host finds what it put there before.
+        // Flash is not asked for a page that is nowhere: the host finds its own earlier data.
         self.media.image_mut().host_writes(0, &[0; PAGE_BYTES]);
         self.rig.read(page)?;
         Ok(self.media.image().host_reads().try_into().expect("a page"))
@@ -272,7 +272,7 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
             }
             let (found, expected) =
                 (below.unwrap_or_else(|| vec![0; PAGE_BYTES]), self.model[page.get() as usize]);
-            // What is trimmed may lie there until the trim is committed.
+            // A trimmed page may lie there until the trim is committed.
             assert!(
                 found == expected || expected == [0; PAGE_BYTES],
                 "{page:?} as it lies: {found:?}, not {expected:?}"

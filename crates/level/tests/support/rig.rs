@@ -54,7 +54,7 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
         act(&mut self.level, &mut Io { media: &mut self.media, hook: CopyAll, start })
     }
 
-    /// Passes time, and does what is due on the way.
+    /// Passes time, and does the work that falls due on the way.
     pub(crate) fn pass(&mut self, by: Duration) -> Result<(), M::Error> {
         let until = self.now + by;
         while let Some(due) = self.level.next_due().filter(|&due| due < until) {
@@ -115,7 +115,7 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
         self.request(Op::Flush, &[])
     }
 
-    /// Host and device lose what is volatile.
+    /// Host and device lose volatile state.
     pub(crate) fn restart(&mut self) -> Result<(), M::Error> {
         let now = self.now;
         self.act(|level, io| level.pass_time(now, io).and_then(|()| level.restart(now, io)))

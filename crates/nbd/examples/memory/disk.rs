@@ -4,7 +4,7 @@ use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
 use std::ops::Range;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What is unmapped reads as zeros.
+/// Unmapped ranges read as zeros.
 const PAGE_BYTES: usize = 4096;
 
 struct Disk {

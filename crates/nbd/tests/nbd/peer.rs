@@ -67,7 +67,7 @@ impl Peer {
         all.remove(0)
     }
 
-    /// The replies to what has been answered.
+    /// The replies so far.
     pub(crate) fn replies(&mut self) -> Vec<u8> {
         let (mut answers, mut bytes) = (Vec::new(), Vec::new());
         self.answers.take(&mut answers);

@@ -189,7 +189,7 @@ fn answers_may_come_later_from_another_thread_and_in_any_order() {
             drop(requests);
             assert_eq!(simple(&mut client), (5, round));
         }
-        // What is under way when the client leaves is finished before the connection ends.
+        // Requests under way when the client leaves are finished before the connection ends.
         client.write_all(&command(0, FLUSH, 7, 0, 0)).unwrap();
         let requests = held.recv().unwrap();
         client.shutdown(Shutdown::Write).unwrap();

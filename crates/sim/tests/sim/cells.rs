@@ -96,7 +96,7 @@ fn a_fill_beyond_the_cache_folds_and_each_step_takes_its_time() {
     let count = |name| metrics.count(name);
     let (slc, folded) = (count("slc_cache.written_pages"), count("slc_cache.folded_pages"));
     assert!(slc == 1440 && folded > 1000, "{slc} written, {folded} folded");
-    assert_eq!(count("programs_pages.gc"), folded, "what is written in order is copied only to be folded");
+    assert_eq!(count("programs_pages.gc"), folded, "pages written in order are copied only to be folded");
     assert_eq!(count("programs_pages.host"), pages);
     let host = slc * 100_000 + (pages - slc) * 1_000_000;
     let folding = folded * (20_000 + 1_000_000) + count("erases_blocks") * 3_000_000;

@@ -1,4 +1,4 @@
-//! GC in idle time and in steps, from outside: what it is for, what it costs, and that it is the same everywhere.
+//! GC in idle time and in steps, from outside: its use, its cost, and that it is the same everywhere.
 
 use crate::{Settings, measured};
 use coflash_sim::{Metrics, Scenario};

@@ -1,4 +1,4 @@
-//! The cache in the host, from outside: what is the same as in the device, and what the link adds.
+//! The cache in the host, from outside: results that equal those in the device, and the cost of the link.
 
 use crate::{Settings, measured, refused, without};
 use coflash_sim::{Metrics, Scenario};
@@ -60,7 +60,7 @@ fn over_a_link_that_costs_nothing_the_place_does_not_matter() {
     }
 }
 
-/// What cannot be told across the link in time is refused by its key.
+/// Settings that need an answer faster than the link are refused by their keys.
 #[test]
 fn ages_stay_in_the_device_and_bounds_need_requests() {
     let by_age = [IN_HOST, ("cooperation", "cdm"), ("cooperation.removable_weight", "by-age")];

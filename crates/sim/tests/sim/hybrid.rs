@@ -74,7 +74,7 @@ fn assert_accounted_for(metrics: &Metrics, reads: u64, writes: u64, what: &str) 
     assert_eq!(read, reads, "{what}");
     let passed = of("hybrid.bypassed_writes_pages");
     assert_eq!(of("cache.write_hits") + of("cache.write_misses") + passed, writes, "{what}");
-    // What is overwritten while its group waits for the disk is not written there.
+    // A page overwritten while its group waits for the disk is not written there.
     let written = of("hybrid.disk_writes_pages");
     assert!((passed + 1..=of("hybrid.destages_pages") + passed).contains(&written), "{what}: {written}");
     let programs = of("programs_pages.host") + of("programs_pages.destage");
@@ -179,7 +179,7 @@ fn idle_time_and_steps_make_responses_no_worse() {
     }
 }
 
-/// What the write buffer in the host answers never crosses the link; what it writes back is the tier's.
+/// Requests answered by the write buffer in the host never cross the link; its write-backs reach the tier.
 #[test]
 fn a_write_buffer_in_the_host_answers_without_the_link() {
     for channel in CHANNELS {
@@ -230,7 +230,7 @@ fn a_request_takes_what_its_operations_take() {
     assert_eq!(hit.number("hybrid.disk_utilisation"), Some(miss as f64 / 1_000_125_000.0));
     let last = ["at_ns", "clean_pages"].map(|name| last_size(&hit, name));
     assert_eq!(last, [1_000_125_000, 1], "where it ended");
-    // 32 pages and more go past the cache, in one transfer; what is read once more is so too.
+    // 32 pages and more go past the cache, in one transfer; a second read does so too.
     let long = trace("0,R,0,131072\n1000000,R,0,131072\n");
     near(max(&long), 4_500_000 + 32 * 56_888);
     assert_eq!(long.count("hybrid.bypassed_reads_pages"), 64);

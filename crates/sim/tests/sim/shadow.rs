@@ -136,7 +136,7 @@ fn every_page_written_is_accounted_for_in_either_buffer() {
     assert!(seen.iter().all(|&pages| pages > 0), "absorbed, dropped, still dirty: {seen:?}");
 }
 
-/// What it costs to restart, by what precedes it.
+/// The cost of a restart, sudden or orderly.
 fn restarted(at: &str, shutdown: &str) -> Metrics {
     measure(&[("cooperation", "sgc"), ("restart.at", at), ("restart.shutdown", shutdown)])
 }
@@ -159,7 +159,7 @@ fn a_restart_loses_what_is_dirty_and_refreshes_what_was_programmed_fast() {
     assert!(of("restart.busy_max_ns") * 2 >= of("restart.die_time_ns"), "two dies");
 }
 
-/// What was dirty in the host is in flash when an orderly restart comes, so that its shadows are out of date: less is
+/// The host's dirty pages are in flash when an orderly restart comes, so that its shadows are out of date: less is
 /// left to refresh.
 #[test]
 fn an_orderly_restart_loses_nothing_and_has_less_to_refresh() {

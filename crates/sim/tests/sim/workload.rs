@@ -1,4 +1,4 @@
-//! Workloads of a scenario, from its keys to what was replayed.
+//! Workloads of a scenario, from its keys to the replayed requests.
 
 use crate::{measured, refused};
 use coflash_sim::{NoObserver, Scenario, ScenarioError, run};

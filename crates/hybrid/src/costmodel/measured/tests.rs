@@ -53,7 +53,7 @@ fn where_nothing_was_measured_cleaning_costs_what_equation_3_says() {
     }
 }
 
-/// c = u′ / (1 − u′) at a u, so that what is measured is that u.
+/// c = u′ / (1 − u′) at a u: the measured copies give that u.
 fn copies(u: f64) -> f64 {
     victim_utilisation(u) / (1.0 - victim_utilisation(u))
 }
@@ -120,7 +120,7 @@ fn under_load_disks_and_bursts_of_gc_are_waited_for() {
     let partition = Partition { caching: 0.5, read: 0.5 };
     let of = |measured: &Measured, gc_ns| measured.response_ns(&flash, &demand(), partition, gc_ns);
     let (idle, busy) = (of(&measured(0.0), 0.0), of(&measured(200.0), 0.0));
-    // ρ of the disk is 200/s × what it does for a page request, and nothing else waits.
+    // ρ of the disk is 200/s × its time for a page request, and nothing else waits.
     let (read_hits, write_hits) = (0.9 * (1.0 - 0.8_f64.powi(4)), 0.8 * (1.0 - 0.8_f64.powi(4)));
     let disk_ns = 0.4 * (1.0 - read_hits) * 4e6 + 0.6 * (1.0 - write_hits) * 2e6;
     let rho = 200.0 * disk_ns / 1e9;
@@ -132,7 +132,7 @@ fn under_load_disks_and_bursts_of_gc_are_waited_for() {
     let fetches_ns = 0.4 * (1.0 - read_hits) * 4e6;
     assert_near(background(200.0) - background(0.0), fetches_ns / (1.0 - rho) - fetches_ns);
     assert_near(idle - background(0.0), disk_ns - fetches_ns);
-    // Waiting for GC grows with the square of what it takes, the rest in proportion.
+    // Waiting for GC grows with the square of its time, the rest in proportion.
     let gc = |gc_ns| of(&measured(200.0), gc_ns) - busy;
     assert!(gc(200e3) > 2.5 * gc(100e3) && gc(200e3) < 6.0 * gc(100e3));
     // No load is too much to be compared.
