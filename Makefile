@@ -7,7 +7,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 BUILD_TOOLS := $(VENV)/.build-tools
 DEV_TOOLS := $(VENV)/.dev-tools
-CORE := $(VENV)/.core
+# The compiled core: the one that is tested shares its crates with Rust's own tests, the fast one is for simulating.
+CORE := $(VENV)/.core-dev
+FAST_CORE := $(VENV)/.core-release
 OUT ?= results/demo
 CUTS ?= 1000000
 KILLS ?= 250
@@ -27,18 +29,17 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-checks python-tests
+.PHONY: help demo test storm strangers mutants bench bench-pair golden generate notebooks wheel docs format clean prerequisites rust-checks rustdoc python-lints python-checks python-tests
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: $(CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
+demo: $(FAST_CORE) ## Set up, and compare CDM with its baseline on a real OLTP trace; writes a report (OUT=results/demo)
 	$(BIN)/coflash demo --out $(OUT)
 
-# The first two side by side: what one waits for or does on one core, the other uses.
+# Rust's and Python's side by side: what one waits for or does on one core, the other uses.
 test: ## Set up, and run all that is checked
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line rust-checks python-checks
-	@$(MAKE) --no-print-directory python-tests
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=line rust-checks python-tests
 
 storm: prerequisites ## Cut power a million times under every scheme and OP-FCL, and of containers (CUTS=1000000)
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
@@ -46,7 +47,7 @@ storm: prerequisites ## Cut power a million times under every scheme and OP-FCL,
 
 # A process is killed 250 times a scheme, hundreds of states of file systems and of SQLite are checked, a million power cuts
 # of containers.
-strangers: $(DEV_TOOLS) $(CORE) ## Have kernels, file systems, SQLite, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
+strangers: $(DEV_TOOLS) $(FAST_CORE) ## Have kernels, file systems, SQLite, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
 	@scripts/clients
 	COFLASH_STORM_CUTS=$(CUTS) $(ALONE) cargo test --release --locked -p coflash-store
 	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose tests/python/test_kills.py tests/python/test_file_systems.py
@@ -107,13 +108,15 @@ rustdoc: $(BUILD_TOOLS)
 	$(ALONE) RUSTDOCFLAGS="--deny rustdoc::broken_intra_doc_links --allow rustdoc::private_intra_doc_links" \
 		cargo doc --locked --workspace --no-deps --quiet
 
-python-checks: $(DEV_TOOLS) $(CORE)
+python-lints: $(DEV_TOOLS)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo --no-cache
 	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
 	scripts/node/check $(VENV)/node
+
+python-checks: python-lints $(CORE)
 	$(BIN)/python -m mypy.stubtest coflash._core
 	$(BIN)/python scripts/reference.py --check
 	$(BIN)/python scripts/golden.py --check
@@ -121,7 +124,7 @@ python-checks: $(DEV_TOOLS) $(CORE)
 	$(BIN)/zensical build --strict
 
 # The tests of a module stay together: its runs are done once.
-python-tests: $(DEV_TOOLS) $(CORE)
+python-tests: python-checks
 	@scripts/clients
 	$(BIN)/pytest --numprocesses=2 --dist=loadscope
 
@@ -140,7 +143,8 @@ $(DEV_TOOLS): $(BUILD_TOOLS)
 	$(BIN)/python -m pip install --group dev
 	@touch $@
 
-# Without --release, maturin builds the core unoptimised.
-$(CORE): $(BUILD_TOOLS) $(CORE_SOURCES)
-	$(ALONE) $(BIN)/maturin develop --release --locked
+# One core is installed at a time; the crates of both are kept.
+$(VENV)/.core-%: $(BUILD_TOOLS) $(CORE_SOURCES)
+	@rm -f $(VENV)/.core-*
+	$(ALONE) $(BIN)/maturin develop --profile $* --locked
 	@touch $@

@@ -15,7 +15,7 @@ use crate::recorder::{FORMAT, Recorder, private_file};
 use coflash_base::{Bytes, Seed, Time};
 use coflash_level::Device;
 use coflash_media::Contents;
-use coflash_scenario::{Scenario, ScenarioError, leaves};
+use coflash_scenario::{Scenario, ScenarioError};
 use coflash_store::{Disks, FileDisk, Format, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, DirBuilder, File};
@@ -129,7 +129,7 @@ impl Folder {
         let kept = Scenario::from_toml(&format.scenario)?;
         let Some(given) = given else { return Ok(kept) };
         let given = servable(given, size.or(kept.flash.exported))?;
-        let (before, now) = (leaves(&kept), leaves(&given));
+        let (before, now) = (kept.leaves(), given.leaves());
         let is_fixed = |key: &&String| {
             FIXED.iter().any(|fixed| key.starts_with(fixed) || **key == fixed.trim_end_matches(".name"))
         };

@@ -109,7 +109,7 @@ impl Scenario {
     /// The scenario as a TOML document, defaults included.
     #[must_use]
     pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a scenario is plain data")
+        to_toml(self)
     }
 
     /// The scenario as JSON, defaults included, without the keys that have no value.
@@ -117,6 +117,19 @@ impl Scenario {
     pub fn to_json(&self) -> Value {
         without_nulls(self)
     }
+
+    /// The values of the scenario by their dotted keys, in key order.
+    #[must_use]
+    pub fn leaves(&self) -> BTreeMap<String, Value> {
+        leaves(self)
+    }
+}
+
+/// Plain data as a TOML document, without the keys that have no value. By way of JSON: a serialiser of each type for either
+/// format would be a quarter of this crate.
+#[must_use]
+pub fn to_toml(data: &impl Serialize) -> String {
+    toml::to_string(&without_nulls(data)).expect("plain data")
 }
 
 /// The values of plain data by their dotted keys, in key order.

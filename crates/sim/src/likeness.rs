@@ -9,11 +9,12 @@ use crate::open_workload::{OpenWorkload, Supply};
 use crate::run::on_erased_flash;
 use coflash_base::Seed;
 use coflash_base::measure::ratio;
-use coflash_scenario::{Scenario, ScenarioError};
+use coflash_scenario::{Scenario, ScenarioError, to_toml};
 use coflash_trace::like::{Comparison, FitOptions, Profile, fit_source};
 use coflash_workload::synthetic::{Synthetic, SyntheticConfig};
 use coflash_workload::{BATCH_REQUESTS, Op, Repeat, Request, Source, WorkloadError};
 use serde::Serialize;
+use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -56,13 +57,7 @@ impl FittedWorkload {
     /// The workload as a scenario file; all other keys have their defaults.
     #[must_use]
     pub fn to_toml(&self, seed: u64) -> String {
-        #[derive(Serialize)]
-        struct File<'a> {
-            seed: u64,
-            workload: BTreeMap<&'static str, &'a SyntheticConfig>,
-        }
-        let workload = BTreeMap::from([("synthetic", &self.workload)]);
-        toml::to_string(&File { seed, workload }).expect("a workload is plain data")
+        to_toml(&json!({ "seed": seed, "workload": { "synthetic": self.workload } }))
     }
 
     /// A scenario with this workload and defaults for all other keys.

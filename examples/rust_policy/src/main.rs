@@ -1,6 +1,6 @@
 //! A victim policy of one's own, in a crate of one's own: coflash is a library.
 //!
-//! `cargo run --manifest-path examples/rust_policy/Cargo.toml` compares it with two of coflash's.
+//! `cargo run --release --package rust-policy` compares it with two of coflash's.
 
 use coflash_base::ExternalConfig;
 use coflash_ftl::VictimConfig;
@@ -25,7 +25,8 @@ impl ExternalVictim for CostAgeTimes {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+/// The names of three victim policies, and the write amplification of each on the same workload.
+fn compare() -> Result<Vec<(&'static str, f64)>, Box<dyn Error>> {
     let scenario = Scenario::load("demo")?.set(&[
         ("flash.blocks_per_plane", "64"),
         ("precondition.random_passes", "1"),
@@ -36,12 +37,28 @@ fn main() -> Result<(), Box<dyn Error>> {
     let own: ExternalConfig<MakeVictim> =
         ExternalConfig::new("cost-age-times", Arc::new(|_pool| Box::new(CostAgeTimes)));
     let named = |name| VictimConfig::by_name(name).expect("it is one of coflash's");
+    let mut found = Vec::new();
     for victim in [named("greedy"), named("cost-benefit"), VictimConfig::External(own)] {
         let mut scenario = scenario.clone();
         scenario.gc.victim = victim;
         let result = run(&scenario, &mut NoObserver)?;
-        let waf = result.metrics().number("waf_host").unwrap_or(f64::NAN);
-        println!("{:12} write amplification {waf:.3}", scenario.gc.victim.name());
+        found.push((scenario.gc.victim.name(), result.metrics().number("waf_host").unwrap_or(f64::NAN)));
+    }
+    Ok(found)
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    for (name, waf) in compare()? {
+        println!("{name:12} write amplification {waf:.3}");
     }
     Ok(())
+}
+
+#[test]
+fn each_policy_amplifies_in_its_own_way() {
+    let found = compare().unwrap();
+    assert_eq!(found.iter().map(|of| of.0).collect::<Vec<_>>(), ["greedy", "cost-benefit", "external"]);
+    let wafs: Vec<f64> = found.iter().map(|of| of.1).collect();
+    assert!(wafs.iter().all(|&waf| waf > 1.0), "{wafs:?}");
+    assert!(wafs[0] != wafs[1] && wafs[1] != wafs[2] && wafs[2] != wafs[0], "{wafs:?}");
 }
