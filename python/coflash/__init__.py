@@ -14,7 +14,7 @@ from typing import Any
 from coflash import costmodel, device, trace
 from coflash._core import Candidates, CoflashError, __version__
 from coflash.evaluation import Evaluation, evaluate
-from coflash.external import EvictionPolicy, VictimPolicy, policy
+from coflash.external import EvictionPolicy, PlacementPolicy, VictimPolicy, policy
 from coflash.keys import ScenarioKey, keys
 from coflash.measures.metrics import Metrics
 from coflash.measures.record import SoFar
@@ -38,6 +38,7 @@ __all__ = [
     "Histogram",
     "Metrics",
     "Parameter",
+    "PlacementPolicy",
     "Policy",
     "PolicyFamily",
     "Result",

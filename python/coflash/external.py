@@ -1,7 +1,8 @@
 """Policies of one's own, in Python: classes whose hooks the simulator calls.
 
 A victim policy is called once for each block that GC cleans, with arrays of all candidates. An eviction policy is
-called for each page that a cache serves, which makes a run many times slower.
+called for each page that a cache serves, and a placement policy for each page that flash is written with, which makes a
+run many times slower.
 """
 
 from __future__ import annotations
@@ -64,15 +65,61 @@ class EvictionPolicy(Protocol):
         ...
 
 
+class PlacementPolicy(Protocol):
+    """A placement policy: the key `ftl.placement`. Pages of one class share blocks. `cleaned` may be left out.
+
+    The class is called with the number of logical pages of the device; parameters are keyword arguments. Time is counted
+    in pages that the host and caches have written.
+    """
+
+    classes: int
+    """The number of classes, from 1 to 16: an attribute of the class. With `gc_classes` GC copies into the last ones of
+    them only."""
+
+    def __init__(self, pages: int, /) -> None: ...
+
+    def user_write(self, page: int, replaces: int | None, is_evicted: bool, now: int, /) -> SupportsIndex:
+        """Choose the class of a page that is written.
+
+        Args:
+            page: The logical page.
+            replaces: The class of the block with the copy that it replaces, if there is one.
+            is_evicted: Whether a cache in the device writes it, not the host.
+            now: The time.
+
+        Returns:
+            A class, from 0.
+        """
+        ...
+
+    def gc_write(self, page: int, source: int, now: int, /) -> SupportsIndex:
+        """Choose the class of a page that GC copies.
+
+        Args:
+            page: The logical page.
+            source: The class of the block that is being cleaned.
+            now: The time.
+
+        Returns:
+            A class, one of those that GC copies into.
+        """
+        ...
+
+
 @dataclass(frozen=True)
 class _Family:
     keys: tuple[str, ...]
-    needed: tuple[str, ...]
+    hooks: tuple[str, ...]
+    """The methods that a class needs."""
+    numbers: tuple[str, ...] = ()
+    """The attributes that a class needs: whole numbers."""
+    numbers_if_given: tuple[str, ...] = ()
 
 
 _FAMILIES = (
     _Family(("gc.victim",), ("pick",)),
     _Family(("cache.policy", "host_buffer.policy"), ("insert", "remove", "evict")),
+    _Family(("ftl.placement",), ("user_write", "gc_write"), ("classes",), ("gc_classes",)),
 )
 _KEYS = tuple(key for family in _FAMILIES for key in family.keys)
 _registered: dict[tuple[str, str], type] = {}
@@ -91,16 +138,21 @@ def policy(key: str) -> Callable[[_Class], _Class]:
 
     Args:
         key: `"gc.victim"` for a [`VictimPolicy`][coflash.VictimPolicy]; `"cache.policy"` or `"host_buffer.policy"` for
-            an [`EvictionPolicy`][coflash.EvictionPolicy].
+            an [`EvictionPolicy`][coflash.EvictionPolicy]; `"ftl.placement"` for a
+            [`PlacementPolicy`][coflash.PlacementPolicy].
 
     Raises:
-        CoflashError: There is no such key, or the class lacks a hook.
+        CoflashError: There is no such key, or the class lacks a hook or a number.
     """
     family = _family(key)
 
     def decorate(cls: _Class) -> _Class:
-        if missing := [name for name in family.needed if not callable(getattr(cls, name, None))]:
-            msg = f"{key}: {cls.__qualname__} has no method {missing[0]}; it needs {', '.join(family.needed)}"
+        if missing := [name for name in family.hooks if not callable(getattr(cls, name, None))]:
+            msg = f"{key}: {cls.__qualname__} has no method {missing[0]}; it needs {', '.join(family.hooks)}"
+            raise CoflashError(msg)
+        given = [*family.numbers, *(name for name in family.numbers_if_given if hasattr(cls, name))]
+        if wrong := [name for name in given if type(getattr(cls, name, None)) is not int or getattr(cls, name) < 1]:
+            msg = f"{key}: {cls.__qualname__}.{wrong[0]}: a whole number from 1 is allowed, such as {wrong[0]} = 2"
             raise CoflashError(msg)
         cls.__coflash_key__ = key  # type: ignore[attr-defined]
         return cls

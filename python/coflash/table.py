@@ -106,11 +106,24 @@ class Table:
         Raises:
             OSError: There is no such file, or it is no Parquet file.
         """
+        return cls.of_parquet(path, "select * from file")
+
+    @classmethod
+    def of_parquet(cls, path: Path, query: str) -> Table:
+        """Ask a Parquet file, of which only what is asked for is in memory.
+
+        Args:
+            path: The file.
+            query: The query in SQL; the table is named `file`.
+
+        Raises:
+            OSError: There is no such file, it is no Parquet file, or has not the columns of the query.
+        """
         path.stat()  # of a missing file the database says something else
         with _files() as database:
             # Names of folders are no columns, whatever they look like.
-            query = "select * from read_parquet(?, hive_partitioning = false)"
-            return cls.from_masked(database.execute(query, [str(path)]).fetchnumpy())
+            file = "with file as (from read_parquet(?, hive_partitioning = false))"
+            return cls.from_masked(database.execute(f"{file} {query}", [str(path)]).fetchnumpy())
 
     @classmethod
     def from_masked(cls, columns: Mapping[str, NDArray[Any]]) -> Table:

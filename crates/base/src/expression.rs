@@ -1,16 +1,15 @@
 //! Expressions over named features, such as `(1 - u) / (1 + u) * age`, for scores in a scenario.
 //!
-//! An expression is compiled to a program for a stack of columns: each operation works on [`LANES`] values at once, so that
+//! An expression is compiled to a program for a stack of columns: each operation works on several values at once, so that
 //! its interpretation costs little, and nothing is allocated. The parser is our own: kept crates evaluate one value at a
 //! time, through a tree or a map of names. Results are the same on any machine: exp, log and powers are those of libm.
 
 use crate::suggest;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use std::borrow::Cow;
 use std::fmt;
-
-/// The number of values that an operation works on.
-pub const LANES: usize = 64;
-/// A column of values.
-pub type Lanes = [f64; LANES];
+use std::marker::PhantomData;
 
 /// The most that an expression may have: enough for any formula, and no parser recurses without end.
 const LENGTH_MAX: usize = 2000;
@@ -96,16 +95,20 @@ impl Expression {
         self.program.contains(&Op::Feature(feature))
     }
 
-    /// Create the columns that an evaluation works in.
+    /// Create the columns that an evaluation of up to `LANES` values at once works in.
     #[must_use]
-    pub fn columns(&self) -> Vec<Lanes> {
+    pub fn columns<const LANES: usize>(&self) -> Vec<[f64; LANES]> {
         vec![[0.0; LANES]; self.depth]
     }
 
-    /// Evaluate the expression for up to [`LANES`] values; the result is in the first of the columns.
+    /// Evaluate the expression for up to `LANES` values; the result is in the first of the columns.
     /// `load` writes the values of the feature with this index.
     #[inline]
-    pub fn evaluate(&self, columns: &mut [Lanes], mut load: impl FnMut(usize, &mut Lanes)) {
+    pub fn evaluate<const LANES: usize>(
+        &self,
+        columns: &mut [[f64; LANES]],
+        mut load: impl FnMut(usize, &mut [f64; LANES]),
+    ) {
         let mut top = 0;
         for &op in &self.program {
             match op {
@@ -138,6 +141,70 @@ impl Expression {
     }
 }
 
+/// The features of a kind of expressions.
+pub trait Features {
+    /// Their names.
+    fn names() -> Vec<&'static str>;
+}
+
+/// An expression over the features `F`: a text in a scenario, compiled when it is read.
+pub struct Over<F>(Expression, PhantomData<fn(F)>);
+
+impl<F: Features> Over<F> {
+    /// Compile an expression.
+    ///
+    /// # Errors
+    /// See [`Expression::parse`].
+    pub fn parse(text: &str) -> Result<Self, String> {
+        Expression::parse(text, &F::names()).map(|expression| Self(expression, PhantomData))
+    }
+
+    /// The expression.
+    #[must_use]
+    pub fn expression(&self) -> &Expression {
+        &self.0
+    }
+}
+
+impl<F> Clone for Over<F> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone(), PhantomData)
+    }
+}
+
+impl<F> PartialEq for Over<F> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
+
+impl<F> fmt::Debug for Over<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.0.text)
+    }
+}
+
+impl<F> Serialize for Over<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&self.0)
+    }
+}
+
+impl<'de, F: Features> Deserialize<'de> for Over<F> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
+    }
+}
+
+impl<F> JsonSchema for Over<F> {
+    fn schema_name() -> Cow<'static, str> {
+        "Expression".into()
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
 impl Op {
     /// The number of values that it takes from the stack. It leaves one.
     fn arguments(self) -> usize {
@@ -151,14 +218,14 @@ impl Op {
 }
 
 #[inline(always)]
-fn each(column: &mut Lanes, operation: impl Fn(f64) -> f64) {
+fn each<const LANES: usize>(column: &mut [f64; LANES], operation: impl Fn(f64) -> f64) {
     for value in column {
         *value = operation(*value);
     }
 }
 
 #[inline(always)]
-fn pairs(columns: &mut [Lanes], top: usize, operation: impl Fn(f64, f64) -> f64) {
+fn pairs<const LANES: usize>(columns: &mut [[f64; LANES]], top: usize, operation: impl Fn(f64, f64) -> f64) {
     let (left, right) = columns[top - 2..top].split_at_mut(1);
     for (left, right) in left[0].iter_mut().zip(&right[0]) {
         *left = operation(*left, *right);
@@ -343,9 +410,9 @@ mod tests {
 
     fn value(text: &str) -> f64 {
         let expression = Expression::parse(text, &FEATURES).unwrap();
-        let mut columns = expression.columns();
-        expression.evaluate(&mut columns, |feature, lanes| *lanes = [[0.25, 8.0, 3.0][feature]; LANES]);
-        columns[0][LANES - 1]
+        let mut columns = expression.columns::<3>();
+        expression.evaluate(&mut columns, |feature, lanes| *lanes = [[0.25, 8.0, 3.0][feature]; 3]);
+        columns[0][2]
     }
 
     #[test]
@@ -409,12 +476,12 @@ mod tests {
     fn each_lane_has_its_own_value() {
         let expression = Expression::parse("if(age > 2, age * 2, u)", &FEATURES).unwrap();
         assert!(expression.uses(0) && expression.uses(1) && !expression.uses(2));
-        let mut columns = expression.columns();
+        let mut columns = expression.columns::<5>();
         expression.evaluate(&mut columns, |feature, lanes| {
             for (lane, value) in lanes.iter_mut().enumerate() {
                 *value = if feature == 1 { lane as f64 } else { 0.5 };
             }
         });
-        assert_eq!(columns[0][..5], [0.5, 0.5, 0.5, 6.0, 8.0]);
+        assert_eq!(columns[0], [0.5, 0.5, 0.5, 6.0, 8.0]);
     }
 }

@@ -13,6 +13,7 @@
 //! | free blocks that GC needs to make progress | `dimensions.rs` |
 //! | write streams | `stream.rs` |
 //! | placement policies | [`placement`], one file a policy; their state in `ftl/placer.rs` |
+//! | recorders of decisions ([`RecordsDecisions`]) | `recorder.rs`, `ftl/recording.rs` |
 //! | pools, active blocks, free blocks | `ftl/allocator.rs` |
 //! | removable pages and shadows: marks on valid pages | `marks.rs`, `ftl/marking.rs` |
 //! | the cost weights of marked pages, by age class | `weight.rs`, `ftl/ages.rs` |
@@ -31,6 +32,7 @@ mod ids;
 mod marks;
 mod page;
 pub mod placement;
+mod recorder;
 mod refresh_config;
 mod requirements;
 mod stream;
@@ -48,6 +50,7 @@ pub use ids::LocalBlock;
 pub use marks::Marks;
 pub use page::{Coverage, PageRead, PageWrite};
 pub use placement::{Placement, PlacementConfig};
+pub use recorder::{Candidate, DecisionRecorder, RecordsDecisions};
 pub use refresh_config::RefreshConfig;
 pub use requirements::Requirements;
 pub use stream::{StreamGroups, WriteStream};

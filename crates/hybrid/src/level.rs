@@ -119,6 +119,11 @@ impl<W: Copy> Hybrid<W> {
         self.tier.flash_pages()
     }
 
+    /// The FTL, for what does not change what it holds.
+    pub fn flash_mut(&mut self) -> &mut Ftl {
+        self.tier.ftl_mut()
+    }
+
     /// The present limits of the caches.
     #[must_use]
     pub fn limits(&self) -> Limits {

@@ -12,6 +12,7 @@
 //! | dies with private channels, and dies that share channels | `timeline.rs`, `channel.rs` |
 //! | moments whose time is not known yet | `moment.rs`, `channel.rs` |
 //! | reads that overtake and suspend, room in the write buffer | `channel.rs`, `write_buffer.rs` |
+//! | recorders of flash operations ([`RecordsOperations`]) | `recorder.rs` |
 //! | disks: mechanics, schedulers, arrays | [`disk`] |
 //! | transfers of disks in simulated time | `behind.rs` |
 //! | the durable remains of a device after a power cut ([`Contents`]) | `contents.rs` |
@@ -26,6 +27,7 @@ mod geometry;
 pub mod image;
 mod moment;
 mod operation;
+mod recorder;
 mod simulated;
 mod timeline;
 mod timing;
@@ -38,6 +40,7 @@ pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
 pub use geometry::{BlockId, Cell, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
 pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};
+pub use recorder::{FlashOperation, OperationKind, OperationRecorder, RecordsOperations};
 pub use simulated::SimulatedMedia;
 pub use timeline::{BufferedPages, Busy, DieTime, DiskTime, FlashOperations, Suspensions, Timeline};
 pub use timing::{CacheTiming, CacheTimings, Channel, Planes, ReadPriority, Timing};

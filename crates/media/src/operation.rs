@@ -33,6 +33,13 @@ impl Cause {
         (Self::Destage, "destage"),
         (Self::Metadata, "metadata"),
     ];
+
+    /// Its name in results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        let (_, name) = Self::ALL[self as usize];
+        name
+    }
 }
 
 /// The memory of a cache.

@@ -7,6 +7,7 @@
 //! operation. Levels see no difference.
 
 mod measures;
+mod recording;
 #[cfg(test)]
 mod tests;
 
@@ -18,8 +19,9 @@ use crate::disk::Disks;
 use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
-    Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, Geometry, Memory,
-    Mode, Nvm, Oob, Place, Planes, Ppn, ReadPriority, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, FlashOperation,
+    Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn, ReadPriority,
+    SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
@@ -76,6 +78,7 @@ pub struct Timeline {
     has_events: bool,
     /// Moments that a level has caused to come and that are not reported yet.
     unreported: Vec<Finished>,
+    recorder: Option<OperationRecorder>,
 }
 
 /// Dies (or planes) and the times until which they are busy.
@@ -195,6 +198,7 @@ impl Timeline {
             behind: None,
             has_events: false,
             unreported: Vec::new(),
+            recorder: None,
         };
         if timing.channel == Channel::Shared || timing.read_priority != ReadPriority::None {
             timeline.by_events(WriteBuffer::default())
@@ -357,7 +361,9 @@ impl Flash for Timeline {
         self.operations.transfers_pages += 1;
         let phases = *self.read_costs(page);
         let read = self.servers.issue_read(self.server_of(page), &phases, cause, after);
-        Ok(read.plus(self.costs.ecc_decode))
+        let done = read.plus(self.costs.ecc_decode);
+        self.record(FlashOperation::new(OperationKind::Read, page, cause), after, done);
+        Ok(done)
     }
 
     #[inline]
@@ -382,6 +388,8 @@ impl Flash for Timeline {
         self.operations.transfers_pages += 1;
         let done = self.servers.issue(self.server_of(page), &phases, cause, after);
         self.servers.note_program(done);
+        let operation = FlashOperation::new(OperationKind::Program, page, cause);
+        self.record(FlashOperation { lpn: oob.lpn, ..operation }, after, done);
         Ok(done)
     }
 
@@ -392,17 +400,21 @@ impl Flash for Timeline {
         let (source, target) = (self.server_of(from), self.server_of(to));
         self.operations.reads_pages += 1;
         self.operations.programs_pages += 1;
-        if self.stripe_planes > 1 && source != target {
+        let done = if self.stripe_planes > 1 && source != target {
             self.operations.transfers_pages += 2;
             let read = self.servers.issue(source, &read, cause, after).plus(self.costs.ecc_decode);
-            return Ok(self.servers.issue(target, &into.program, cause, read));
-        }
-        let mut phases = if self.share_plane(from, to) { into.copy } else { into.copy_across };
-        if self.costs.by_place.len() > 1 || !self.slc_blocks.is_empty() {
-            phases = Phases::new(read.array, phases.bus, phases.finish);
-        }
-        self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
-        Ok(self.servers.issue(target, &phases, cause, after))
+            self.servers.issue(target, &into.program, cause, read)
+        } else {
+            let mut phases = if self.share_plane(from, to) { into.copy } else { into.copy_across };
+            if self.costs.by_place.len() > 1 || !self.slc_blocks.is_empty() {
+                phases = Phases::new(read.array, phases.bus, phases.finish);
+            }
+            self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
+            self.servers.issue(target, &phases, cause, after)
+        };
+        let operation = FlashOperation::new(OperationKind::Copy, to, cause);
+        self.record(FlashOperation { from: Some(from), lpn: oob.lpn, ..operation }, after, done);
+        Ok(done)
     }
 
     #[inline]
@@ -411,11 +423,14 @@ impl Flash for Timeline {
         if !self.slc_blocks.is_empty() {
             self.set_slc(block.get() as usize, false);
         }
-        if self.stripe_planes > 1 {
-            return Ok(self.erase_superblock(cause, after));
-        }
-        let server = self.server_of(self.geometry.page(block, 0));
-        Ok(self.servers.issue(server, &self.costs.erase, cause, after))
+        let first = self.first_page(block);
+        let done = if self.stripe_planes > 1 {
+            self.erase_superblock(cause, after)
+        } else {
+            self.servers.issue(self.server_of(first), &self.costs.erase, cause, after)
+        };
+        self.record(FlashOperation::new(OperationKind::Erase, first, cause), after, done);
+        Ok(done)
     }
 
     fn await_programs(&mut self, parts: &mut Vec<When>) {

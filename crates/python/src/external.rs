@@ -1,4 +1,4 @@
-//! Policies written in Python: victim choice once per cleaned block, eviction once per page.
+//! Policies written in Python: victim choice once per cleaned block, eviction and placement once per page.
 //!
 //! Hooks cannot return errors through the simulator. The first exception of a thread's run is kept here, the policy is not
 //! called again, and the observer ends the run.
@@ -6,7 +6,8 @@
 use crate::refused;
 use coflash_base::{ExternalConfig, Lpn};
 use coflash_cache::{EvictionConfig, ExternalEviction};
-use coflash_ftl::VictimConfig;
+use coflash_ftl::placement::{Cleaned, ExternalPlacement, GcWrite, MakePlacement, UserWrite};
+use coflash_ftl::{PlacementConfig, VictimConfig, WriteStream};
 use coflash_ftl::victim::{Columns, ExternalVictim};
 use coflash_scenario::Scenario;
 use numpy::ndarray::ArrayView1;
@@ -41,6 +42,15 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
         let code = Code::find(py, "gc.victim", config)?;
         config.bind(Arc::new(move |_| Box::new(Victim(code.instance(())))));
     }
+    if let PlacementConfig::External(config) = &mut scenario.ftl.placement {
+        let code = Code::find(py, "ftl.placement", config)?;
+        let class = code.class.bind(py);
+        config.bind(Arc::new(MakePlacement {
+            classes: class.getattr("classes")?.extract().unwrap_or(u32::MAX),
+            gc_classes: class.getattr_opt("gc_classes")?.map(|classes| classes.extract().unwrap_or(u32::MAX)),
+            make: Box::new(move |shape| Box::new(Placement::of(code.instance((shape.pages,))))),
+        }));
+    }
     let caches = [
         ("cache.policy", &mut scenario.cache.policy),
         ("host_buffer.policy", &mut scenario.host_buffer.policy),
@@ -57,7 +67,8 @@ pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
 /// Whether hooks are called for every page, so that the run had better keep the interpreter.
 pub(crate) fn is_called_per_page(scenario: &Scenario) -> bool {
     let policies = [&scenario.cache.policy, &scenario.host_buffer.policy];
-    policies.iter().any(|policy| matches!(policy, EvictionConfig::External(_)))
+    matches!(scenario.ftl.placement, PlacementConfig::External(_))
+        || policies.iter().any(|policy| matches!(policy, EvictionConfig::External(_)))
 }
 
 /// The class of a policy.
@@ -304,5 +315,54 @@ impl ExternalEviction for Eviction {
 
     fn refused(&mut self, problem: &str) {
         self.instance.refuse("evict", problem);
+    }
+}
+
+/// A placement policy, and its hooks as bound methods.
+struct Placement {
+    instance: Instance,
+    user_write: Option<Py<PyAny>>,
+    gc_write: Option<Py<PyAny>>,
+    cleaned: Option<Py<PyAny>>,
+}
+
+impl Placement {
+    fn of(instance: Instance) -> Self {
+        Self {
+            user_write: instance.hook("user_write"),
+            gc_write: instance.hook("gc_write"),
+            cleaned: instance.hook("cleaned"),
+            instance,
+        }
+    }
+}
+
+impl Clone for Placement {
+    fn clone(&self) -> Self {
+        Self::of(self.instance.clone())
+    }
+}
+
+impl ExternalPlacement for Placement {
+    fn user_write(&mut self, UserWrite { lpn, stream, now, replaces }: UserWrite) -> Option<u32> {
+        let hook = self.user_write.as_ref()?;
+        let arguments = (lpn.get(), replaces.map(|class| class.get()), stream == WriteStream::Evict, now);
+        self.instance.call("user_write", |py, _| hook.bind(py).call1(arguments)?.extract())
+    }
+
+    fn gc_write(&mut self, GcWrite { lpn, now, from, .. }: GcWrite) -> Option<u32> {
+        let hook = self.gc_write.as_ref()?;
+        let arguments = (lpn.get(), from.get(), now);
+        self.instance.call("gc_write", |py, _| hook.bind(py).call1(arguments)?.extract())
+    }
+
+    fn cleaned(&mut self, Cleaned { class, opened_at, now, valid }: Cleaned) {
+        let Some(hook) = &self.cleaned else { return };
+        let arguments = (class.get(), opened_at, valid, now);
+        self.instance.call("cleaned", |py, _| hook.bind(py).call1(arguments).map(drop));
+    }
+
+    fn refused(&mut self, hook: &'static str, problem: &str) {
+        self.instance.refuse(hook, problem);
     }
 }

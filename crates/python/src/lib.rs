@@ -10,7 +10,7 @@ mod observer;
 use coflash_base::measure::SectionInfo;
 use coflash_base::{PolicyInfo, Quantity, suggest};
 use coflash_scenario::{BUILT_IN, ReplayMode, settings};
-use coflash_sim::{FittedWorkload, Generated, MissRatioOptions, RunError, RunResult};
+use coflash_sim::{FittedWorkload, Generated, MissRatioOptions, Records, RunError, RunResult};
 use coflash_trace::TraceOptions;
 use coflash_trace::info::InfoOptions;
 use coflash_trace::like::FitOptions;
@@ -277,17 +277,16 @@ fn run(
     progress: Option<Py<PyAny>>,
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
+    operations: Option<PathBuf>,
+    decisions: Option<PathBuf>,
 ) -> PyResult<PyRunResult> {
     let mut scenario = external::bound(py, &scenario.0)?;
     if !trace.is_empty() {
         scenario.workload.trace = trace;
     }
     let mut observer = PythonObserver::new(progress, measured);
-    let warm = warm.map(|warm| &warm.0);
-    let mut simulate = || match warm {
-        Some(warm) => coflash_sim::run_from(warm, &scenario, &mut observer),
-        None => coflash_sim::run(&scenario, &mut observer),
-    };
+    let (warm, records) = (warm.map(|warm| &warm.0), Records { operations, decisions });
+    let mut simulate = || coflash_sim::run_recorded(&scenario, warm, &records, &mut observer);
     external::take_failure();
     // Release the interpreter during the simulation; observer and policies acquire it when they need it.
     let result = if external::is_called_per_page(&scenario) { simulate() } else { py.detach(&mut simulate) };

@@ -64,6 +64,15 @@ impl Stack {
         }
     }
 
+    /// See [`hybrid`](Self::hybrid).
+    pub fn hybrid_mut(&mut self) -> Option<&mut Hybrid<When>> {
+        match self {
+            Self::Hybrid(link) => Some(link.below_mut()),
+            Self::BufferedHybrid(buffer) => Some(buffer.below_mut().below_mut()),
+            _ => None,
+        }
+    }
+
     /// Take the flash from the bottom of the stack; `None` for a flash cache, whose flash has its own state.
     #[must_use]
     pub fn into_flash(self) -> Option<Ftl> {

@@ -10,6 +10,7 @@
 //! | service of requests, idle time, completions ([`Engine`]) | `engine.rs` |
 //! | closed loops side by side: the jobs of a job file | `jobs.rs` |
 //! | the data of requests, where a media holds bytes ([`Payload`]) | `payload.rs` |
+//! | records of operations and decisions as Parquet files | `record.rs` |
 //! | metrics of a result | `metrics.rs`; the counters of the levels are in their own crates |
 //! | throughput, endurance, energy | `device.rs` |
 //! | whether the device keeps up with the host | `load.rs` |
@@ -36,6 +37,7 @@ mod observer;
 mod open_workload;
 mod payload;
 mod precondition;
+mod record;
 mod result;
 mod run;
 mod series;
@@ -55,8 +57,9 @@ pub use metrics::{Metrics, lists, sections};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};
 pub use observer::{Cancelled, NoObserver, Observer, Phase, SoFar};
 pub use payload::{PartOfPage, Payload};
+pub use record::Records;
 pub use result::{RunResult, Simulator, Workload};
-pub use run::{run, run_from, run_on};
+pub use run::{run, run_from, run_on, run_recorded};
 pub use series::Series;
 pub use warm::{WarmDevice, WarmError, WarmFileError, warm, warm_key};
 

@@ -6,6 +6,7 @@ use crate::generate::Generated;
 use crate::input::Inputs;
 use crate::observer::Observer;
 use crate::open_workload::{OpenWorkload, Supply};
+use crate::record::RunRecording;
 use crate::run::on_erased_flash;
 use coflash_base::Seed;
 use coflash_base::measure::ratio;
@@ -251,7 +252,7 @@ fn replay_both(
                     logical_bytes: u64::from(logical_pages) * PAGE_BYTES,
                 })
             };
-            let result = on_erased_flash(&scenario, open, observer)?;
+            let result = on_erased_flash(&scenario, &RunRecording::NONE, open, observer)?;
             let number = |path: &str| result.metrics().number(path);
             let hits = |kind: &str| {
                 let count = |what: &str| number(&format!("cache.{kind}_{what}")).unwrap_or(0.0) as u64;

@@ -6,6 +6,7 @@ use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::precondition::precondition;
+use crate::record::{RunRecording, Records};
 use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
 use coflash_base::{Seed, Time};
@@ -24,23 +25,7 @@ use std::convert::Infallible;
 /// # Errors
 /// An invalid scenario, an error of the workload, or a cancellation.
 pub fn run(scenario: &Scenario, observer: &mut dyn Observer) -> Result<RunResult, RunError> {
-    scenario.check()?;
-    memory::check(scenario)?;
-    if let Some(config) = &scenario.hybrid {
-        return run_hybrid(scenario, config, observer);
-    }
-    on_erased_flash(scenario, OpenWorkload::new, observer)
-}
-
-/// Run a scenario of flash with a workload that `open` opens for its logical pages.
-pub(crate) fn on_erased_flash<'a>(
-    scenario: &'a Scenario,
-    open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
-    observer: &mut dyn Observer,
-) -> Result<RunResult, RunError> {
-    on_flash(scenario, scenario.erased_flash()?, open, observer, |flash, observer| {
-        precondition(flash, &scenario.precondition, Seed(scenario.seed), observer)
-    })
+    run_recorded(scenario, None, &Records::default(), observer)
 }
 
 /// Run a scenario on a warm device, with the same result as [`run`].
@@ -52,13 +37,47 @@ pub fn run_from(
     scenario: &Scenario,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
+    run_recorded(scenario, Some(warm), &Records::default(), observer)
+}
+
+/// Run a scenario, on a warm device if one is given, and record it.
+///
+/// # Errors
+/// See [`run_from`]; a file that cannot be written.
+pub fn run_recorded(
+    scenario: &Scenario,
+    warm: Option<&WarmDevice>,
+    records: &Records,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
     scenario.check()?;
-    let flash = warm.device(scenario)?;
-    // The warm device is ignored: a flash cache is empty at first.
-    if let Some(config) = &scenario.hybrid {
-        return run_hybrid(scenario, config, observer);
-    }
-    on_flash(scenario, flash, OpenWorkload::new, observer, |_, _| Ok(()))
+    let flash = match warm {
+        Some(warm) => Some(warm.device(scenario)?),
+        None => memory::check(scenario).map(|()| None)?,
+    };
+    let recording = RunRecording::begin(records, scenario)?;
+    let result = match (&scenario.hybrid, flash) {
+        // A warm device is ignored: a flash cache is empty at first.
+        (Some(config), _) => run_hybrid(scenario, config, &recording, observer),
+        (None, Some(flash)) => {
+            on_flash(scenario, flash, &recording, OpenWorkload::new, observer, |_, _| Ok(()))
+        }
+        (None, None) => on_erased_flash(scenario, &recording, OpenWorkload::new, observer),
+    }?;
+    recording.finish()?;
+    Ok(result)
+}
+
+/// Run a scenario of flash with a workload that `open` opens for its logical pages.
+pub(crate) fn on_erased_flash<'a>(
+    scenario: &'a Scenario,
+    recording: &RunRecording,
+    open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
+    observer: &mut dyn Observer,
+) -> Result<RunResult, RunError> {
+    on_flash(scenario, scenario.erased_flash()?, recording, open, observer, |flash, observer| {
+        precondition(flash, &scenario.precondition, Seed(scenario.seed), observer)
+    })
 }
 
 /// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a time after
@@ -82,6 +101,7 @@ pub fn run_on(
 fn on_flash<'a>(
     scenario: &'a Scenario,
     flash: Ftl,
+    recording: &RunRecording,
     open: impl FnOnce(&'a Scenario, u32, &mut dyn Observer) -> Result<OpenWorkload<'a>, RunError>,
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
@@ -90,19 +110,24 @@ fn on_flash<'a>(
     let workload = open(scenario, flash.logical_pages(), observer)?;
     let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
     warm_up(&mut flash, observer)?;
-    measure(scenario, scenario.stack_over(flash)?, scenario.timeline(), workload, None, observer)
+    recording.hears_of(&mut flash);
+    let media = recording.over(scenario.timeline());
+    measure(scenario, scenario.stack_over(flash)?, media, workload, None, observer)
 }
 
 /// Run a scenario of a flash cache in front of disks.
 fn run_hybrid(
     scenario: &Scenario,
     config: &HybridConfig,
+    recording: &RunRecording,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
     let disks = scenario.disks(config)?;
-    let stack = scenario.hybrid_stack(config, &disks)?;
+    let mut stack = scenario.hybrid_stack(config, &disks)?;
+    recording.hears_of(stack.hybrid_mut().expect("it has just been put there").flash_mut());
     let workload = OpenWorkload::new(scenario, disks.pages() as u32, observer)?;
-    measure(scenario, stack, scenario.timeline().with_disks(disks), workload, None, observer)
+    let media = recording.over(scenario.timeline().with_disks(disks));
+    measure(scenario, stack, media, workload, None, observer)
 }
 
 /// Replay the workload and go on until a time after it, if one is given; collect the result.

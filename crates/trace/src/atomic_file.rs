@@ -73,6 +73,16 @@ impl Write for &AtomicFile {
     }
 }
 
+impl Write for AtomicFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some((temporary, _)) = &self.rename {

@@ -20,6 +20,7 @@
 //! | accesses to a sample of the pages | `accesses.rs` |
 //! | statistics: sizes, popularity, reuse, footprint | `info/` |
 //! | a synthetic workload fitted to a trace | `like/` |
+//! | tables as Parquet files | `table.rs` |
 //! | slice, merge, remap, convert | `tools/` |
 
 pub mod accesses;
@@ -42,6 +43,7 @@ mod options;
 mod reader;
 mod record;
 mod source;
+pub mod table;
 mod text;
 pub mod tools;
 mod window;

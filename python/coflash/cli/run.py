@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
@@ -58,6 +59,16 @@ def run(
         typer.Option("--warm", metavar="FILE", help="Start from this warm device, which 'coflash warm' wrote."),
     ] = None,
     json: JsonFile = None,
+    operations: Annotated[
+        Path | None,
+        typer.Option("--operations", metavar="FILE", help="Write each flash operation to this Parquet file."),
+    ] = None,
+    decisions: Annotated[
+        Path | None,
+        typer.Option(
+            "--decisions", metavar="FILE", help="Write each decision of GC, with its candidates, to this Parquet file."
+        ),
+    ] = None,
     quiet: Quiet = False,
     output_format: Annotated[
         Literal["coflash", "fio-json", "fio-json+"],
@@ -84,14 +95,15 @@ def run(
         remote.Tree(out).check()
     elif out is not None:
         atomic_write.check_folder(remote.path_of(out), FILES)
+    simulated = partial(simulate, chosen, trace or (), warm=warm, operations=operations, decisions=decisions)
     if quiet:
-        result = simulate(chosen, trace or (), warm=warm)
+        result = simulated()
     elif live:
         with displayed(chosen.name, errors()) as view:
-            result = simulate(chosen, trace or (), view.progress, view.measured, warm)
+            result = simulated(progress=view.progress, measured=view.measured)
     else:
         with shown(chosen.name, errors()) as report:
-            result = simulate(chosen, trace or (), report, warm=warm)
+            result = simulated(progress=report)
     if out is not None:
         result.save(out)
     write_json(

@@ -23,6 +23,9 @@ def run(
     progress: Progress | bool = False,
     measured: Callable[[SoFar], None] | None = None,
     warm: Warm | str | os.PathLike[str] | None = None,
+    *,
+    operations: str | os.PathLike[str] | None = None,
+    decisions: str | os.PathLike[str] | None = None,
 ) -> Result:
     """Simulate a scenario. The same scenario and trace give the same result, bit for bit.
 
@@ -35,9 +38,11 @@ def run(
         measured: Called as often during the replay, with the measures so far: write amplification, response times,
             simulated time.
         warm: A warm device, or the file of one, to start from instead of preconditioning; the result is the same.
+        operations: A Parquet file to write, with a row for each flash operation: see `docs/records.md`.
+        decisions: A Parquet file to write, with a row for each candidate of each decision of GC.
 
     Raises:
-        CoflashError: The scenario, the trace or the warm device cannot be used.
+        CoflashError: The scenario, the trace or the warm device cannot be used, or a file cannot be written.
         KeyboardInterrupt: Control-C was pressed.
     """
     scenario = Scenario.of(scenario)
@@ -57,7 +62,8 @@ def run(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        core = _core.run(scenario.core, [] if is_own else files, progress or None, tell, device)
+        records = [None if file is None else os.fspath(file) for file in (operations, decisions)]
+        core = _core.run(scenario.core, [] if is_own else files, progress or None, tell, device, *records)
     return credited(Result.from_core(core), files, local, sources)
 
 

@@ -186,6 +186,7 @@ impl Ftl {
         }
         let block =
             self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?;
+        self.record_pick(pool, block, io.media.known(io.start));
         self.placer.cleaned(block, self.blocks[block].valid);
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
     }

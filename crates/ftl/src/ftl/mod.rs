@@ -11,6 +11,7 @@ mod map;
 mod marking;
 mod pages;
 mod placer;
+mod recording;
 mod recovery;
 mod refresh;
 mod slc_cache;
@@ -26,6 +27,7 @@ use crate::hook::GcHook;
 use crate::ids::{GroupId, PoolId};
 use crate::marks::Marks;
 use crate::page::{Coverage, PageRead, PageWrite};
+use crate::recorder::DecisionRecorder;
 use crate::requirements::Requirements;
 use crate::stream::WriteStream;
 use allocator::{Active, Allocator, Taken};
@@ -78,6 +80,7 @@ pub struct Ftl {
     has_failed: bool,
     counters: FtlCounters,
     programs: Programs,
+    recorder: Option<DecisionRecorder>,
 }
 
 impl Ftl {
@@ -111,6 +114,7 @@ impl Ftl {
             has_failed: false,
             counters: FtlCounters::default(),
             programs: Programs::default(),
+            recorder: None,
             geometry: geometry.clone(),
             summary: config.summary,
             dims,
@@ -434,6 +438,7 @@ impl Ftl {
         self.blocks[block].state = State::Open;
         self.refresh.opened(block, self.histories[block].erases);
         self.placer.opened(block, group);
+        self.record_opened(block, group);
         block
     }
 

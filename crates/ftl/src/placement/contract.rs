@@ -155,6 +155,12 @@ fn what_is_not_allowed_is_refused_with_its_key() {
             r#"{"name":"fdp","shares":["1%","1%","1%"]}"#,
             "ftl.placement.shares: shares for 3 handles were given; there are 2",
         ),
+        (r#"{"name":"score","classes":0}"#, "ftl.placement.classes: 0 was given; from 1 to 16 is allowed"),
+        (
+            r#"{"name":"score","classes":3,"gc_classes":4}"#,
+            "ftl.placement.gc_classes: 4 was given; from 1 to 3 is allowed",
+        ),
+        (r#"{"name":"external"}"#, "ftl.placement.code: it must be given: \"module:Class\" for a class of Python"),
         (r#"{"name":"fdp","shares":["90%","11%"]}"#, "ftl.placement.shares: they add up to more than 100%"),
     ] {
         assert_eq!(refused(json), error);
@@ -182,6 +188,54 @@ fn sepbit_separates_by_age() {
     let copies = [(1020, 0), (1020, 1), (1058, 1), (1059, 3), (1178, 4), (1179, 1)]
         .map(|(now, from)| copy(now, from).get());
     assert_eq!(copies, [2, 3, 3, 4, 4, 5]);
+}
+
+/// A score decides as a policy of the family does, on what the FTL would tell both.
+#[test]
+fn scores_decide_as_other_policies() {
+    let life = "if(gc, if(class < 1, 2, 3 + (age >= 4 * life) + (age >= 16 * life)), age >= life)";
+    for (same, score, gc_classes) in [("sepgc", "gc", 1), ("sepbit", life, 4)] {
+        let same = PlacementConfig::by_name(same).unwrap();
+        let Classes::Own { count: classes, .. } = same.classes().unwrap() else { unreachable!() };
+        let score = serde_json::json!({ "name": "score", "score": score, "classes": classes, "gc_classes": gc_classes });
+        let score: PlacementConfig = serde_json::from_value(score).unwrap();
+        assert_eq!(score.classes(), same.classes());
+        for seed in 0..20 {
+            let stream = &mut Seed(seed).stream("scores");
+            let (mut one, mut other) = (Checked::new(&score), Checked::new(&same));
+            for step in 0..5000 {
+                let expected = other.act(&mut stream.clone());
+                assert_eq!(one.act(stream), expected, "{same:?}, seed {seed}, step {step}");
+            }
+        }
+    }
+}
+
+/// A class that is none of the policy's is the nearest one, and no number is the first.
+#[test]
+fn a_score_is_a_class() {
+    let chosen = |score: &str| {
+        let config = serde_json::json!({ "name": "score", "score": score, "classes": 4, "gc_classes": 2 });
+        let config: PlacementConfig = serde_json::from_value(config).unwrap();
+        let (mut placement, lpn) = (config.build(shape()), Lpn::new(50));
+        let mut write = |replaces| {
+            let class = placement.user_write(UserWrite { lpn, stream: WriteStream::Evict, now: 7, replaces });
+            class.get()
+        };
+        let written = [write(None), write(Some(Class::new(3)))];
+        let from = Class::new(2);
+        let copied = placement.gc_write(GcWrite { lpn, stream: WriteStream::Shadow, now: 9, from }).get();
+        (written, copied)
+    };
+    assert_eq!(chosen("2.9"), ([2, 2], 2));
+    assert_eq!(chosen("-1"), ([0, 0], 2));
+    assert_eq!(chosen("log(-1)"), ([0, 0], 2));
+    assert_eq!(chosen("99"), ([3, 3], 3));
+    assert_eq!(chosen("class"), ([0, 3], 2));
+    assert_eq!(chosen("writes + 2 * gc"), ([0, 1], 3));
+    assert_eq!(chosen("3 * (age > 1)"), ([3, 0], 3));
+    assert_eq!(chosen("4 * share + evicted"), ([2, 2], 2));
+    assert_eq!(chosen("copies + 3 * gc"), ([0, 0], 3));
 }
 
 /// DAC moves a page up with each overwrite and down with each copy.

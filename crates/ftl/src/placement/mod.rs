@@ -8,11 +8,14 @@ use coflash_base::{Lpn, Misfit, id_type};
 mod contract;
 mod dac;
 mod eti;
+mod external;
 mod fadac;
 mod fdp;
+mod life;
 mod multi_log;
 mod nearest;
 mod none;
+mod score;
 mod sepbit;
 mod sepgc;
 mod sfs;
@@ -20,12 +23,15 @@ mod state;
 mod times;
 mod warcip;
 
+pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::{FdpConfig, Isolation};
+pub use score::PlacementScoreConfig;
 pub use state::Column;
 
 coflash_base::policy_family! { ($)
     /// The choice of the open block for each written page.
-    pub family Placement, config PlacementConfig, dispatch placement_dispatch, build placement_build {
+    pub family Placement, config PlacementConfig, dispatch placement_dispatch, build placement_build,
+        external "external" => External(external::External) {
         "none" => Streams(none::Streams),
         "sepgc" => SepGc(sepgc::SepGc),
         "dac" => Dac(dac::Dac),
@@ -36,6 +42,7 @@ coflash_base::policy_family! { ($)
         "warcip" => Warcip(warcip::Warcip),
         "sepbit" => SepBit(sepbit::SepBit),
         "fdp" => Fdp(fdp::Fdp),
+        "score" => Score(score::ByScore),
     }
 }
 
@@ -177,6 +184,16 @@ impl Placement {
         pub(crate) fn state(&mut self) -> Vec<Column<'_>>;
         pub(crate) fn heap_bytes(&self) -> usize;
     }
+}
+
+/// Classes of a policy that GC copies into the last `gc` of, or into all.
+fn own_classes(count: u32, gc: Option<u32>) -> Result<Classes, Misfit> {
+    check_count("classes", count, 1)?;
+    let gc = gc.unwrap_or(count);
+    if !(1..=count).contains(&gc) {
+        return Err(Misfit::out_of_range("gc_classes", gc, &format!("from 1 to {count}")));
+    }
+    Ok(Classes::Own { count, gc: count - gc..count })
 }
 
 /// The refusal of a number of classes.

@@ -9,6 +9,7 @@
 //! reduction in log-structured storage", FAST 2022; at hand were the repository of its simulator and its description. Settled: the
 //! ages are exact, where the original keeps a queue of recent writes in their place to save memory.
 
+use super::life::Life;
 use super::times::Times;
 use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Misfit, Policy};
@@ -29,8 +30,6 @@ impl Default for SepBitConfig {
     }
 }
 
-/// The blocks over which ℓ is a mean.
-const BLOCKS: u64 = 16;
 /// The factor between the ages of two classes.
 const AGE_FACTOR: u64 = 4;
 
@@ -39,10 +38,8 @@ const AGE_FACTOR: u64 = 4;
 pub struct SepBit {
     classes: u32,
     written: Times,
-    /// ℓ, in pages written; then the blocks of class 0 cleaned since it was last set, and the sum of their lives.
-    life: u64,
-    blocks: u64,
-    lives: u64,
+    /// ℓ.
+    life: Life,
 }
 
 impl Policy for SepBit {
@@ -61,17 +58,11 @@ impl PlacementPolicy for SepBit {
     }
 
     fn new(config: &SepBitConfig, shape: Shape) -> Self {
-        Self {
-            classes: config.classes,
-            written: Times::new(shape.pages),
-            life: u64::MAX,
-            blocks: 0,
-            lives: 0,
-        }
+        Self { classes: config.classes, written: Times::new(shape.pages), life: Life::default() }
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
-        let is_short = page.replaces.is_some() && self.written.age(page.lpn, page.now) < self.life;
+        let is_short = page.replaces.is_some() && self.written.age(page.lpn, page.now) < self.life.mean();
         self.written.set(page.lpn, page.now);
         Class::new(u32::from(!is_short))
     }
@@ -81,7 +72,7 @@ impl PlacementPolicy for SepBit {
             return Class::new(2);
         }
         let age = self.written.age(page.lpn, page.now);
-        let mut bound = self.life.saturating_mul(AGE_FACTOR);
+        let mut bound = self.life.mean().saturating_mul(AGE_FACTOR);
         let mut class = 3;
         while class + 1 < self.classes && age >= bound {
             bound = bound.saturating_mul(AGE_FACTOR);
@@ -91,21 +82,11 @@ impl PlacementPolicy for SepBit {
     }
 
     fn cleaned(&mut self, block: Cleaned) {
-        if block.class.get() != 0 {
-            return;
-        }
-        self.blocks += 1;
-        self.lives = self.lives.saturating_add(block.now.saturating_sub(block.opened_at));
-        if self.blocks >= BLOCKS {
-            self.life = self.lives / self.blocks;
-            (self.blocks, self.lives) = (0, 0);
-        }
+        self.life.cleaned(block);
     }
 
     fn state(&mut self) -> Vec<Column<'_>> {
-        let Self { written, life, blocks, lives, .. } = self;
-        let scalars = [life, blocks, lives].map(|number| Column::U64(std::slice::from_mut(number)));
-        std::iter::once(written.column()).chain(scalars).collect()
+        std::iter::once(self.written.column()).chain(self.life.columns()).collect()
     }
 
     fn heap_bytes(&self) -> usize {

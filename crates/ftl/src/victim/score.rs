@@ -1,17 +1,19 @@
 //! Score: the block with the highest value of an expression over features of the candidates.
 //!
 //! A score that is not a number counts as the lowest. A block without an invalid page is picked only if there is no other:
-//! cleaning it frees nothing, so that GC would never end with a score that prefers such blocks. Candidates are in the order in which their costs changed, so a
-//! cost change moves a block in constant time. The expression is evaluated for [`LANES`] candidates at a time:
+//! cleaning it frees nothing, so that GC would never end with a score that prefers such blocks. Candidates are in the order
+//! in which their costs changed, so a cost change moves a block in constant time. The expression is evaluated for [`LANES`] candidates at a time:
 //! O(candidates) per pick, and nothing is allocated.
 
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
-use coflash_base::expression::{Expression, LANES, Lanes};
+use coflash_base::expression::{Expression, Features, Over};
 use coflash_base::{List, Policy};
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
-use std::borrow::Cow;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The number of candidates that the expression is evaluated for at once.
+const LANES: usize = 64;
 
 /// What a feature is of a candidate, given the number of candidates whose cost changed later.
 type Feature = fn(Candidates<'_>, LocalBlock, u32) -> f64;
@@ -39,40 +41,18 @@ pub enum ScoreTie {
     FirstSealed,
 }
 
-/// A compiled score; its text in a scenario.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Score(Expression);
+/// The features of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct OfBlock;
 
-impl Score {
-    /// Compile a score.
-    ///
-    /// # Errors
-    /// What is wrong with the expression; for an unknown feature, the nearest one.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        Expression::parse(text, &FEATURES.map(|(name, _)| name)).map(Self)
+impl Features for OfBlock {
+    fn names() -> Vec<&'static str> {
+        FEATURES.map(|(name, _)| name).to_vec()
     }
 }
 
-impl Serialize for Score {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&self.0)
-    }
-}
-
-impl<'de> Deserialize<'de> for Score {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(deserializer)?).map_err(de::Error::custom)
-    }
-}
-
-impl JsonSchema for Score {
-    fn schema_name() -> Cow<'static, str> {
-        "Score".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
-    }
-}
+/// A score of blocks.
+pub type Score = Over<OfBlock>;
 
 /// Parameters of `score`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -102,7 +82,7 @@ pub struct ByScore {
     tie: ScoreTie,
     /// The candidates, those whose cost changed longest ago first.
     quiet: List<LocalBlock>,
-    columns: Vec<Lanes>,
+    columns: Vec<[f64; LANES]>,
 }
 
 impl Policy for ByScore {
@@ -115,7 +95,7 @@ impl Policy for ByScore {
 
 impl VictimPolicy for ByScore {
     fn new(config: &ScoreConfig, pool: Pool) -> Self {
-        let Score(score) = config.score.clone();
+        let score = config.score.expression().clone();
         Self { columns: score.columns(), score, tie: config.tie, quiet: List::new(pool.blocks) }
     }
 
@@ -176,6 +156,6 @@ impl VictimPolicy for ByScore {
     }
 
     fn heap_bytes(&self) -> usize {
-        self.quiet.heap_bytes() + self.columns.capacity() * size_of::<Lanes>()
+        self.quiet.heap_bytes() + self.columns.capacity() * size_of::<[f64; LANES]>()
     }
 }

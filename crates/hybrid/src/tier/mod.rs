@@ -184,6 +184,11 @@ impl Tier {
         &self.ftl
     }
 
+    /// See [`ftl`](Self::ftl).
+    pub(crate) fn ftl_mut(&mut self) -> &mut Ftl {
+        &mut self.ftl
+    }
+
     /// The cached pages.
     pub(crate) fn cache(&self) -> &SplitCache {
         &self.replacer.cache

@@ -11,7 +11,7 @@ use crate::memory;
 use crate::observer::Observer;
 use crate::precondition::precondition;
 use coflash_base::Seed;
-use coflash_ftl::{Ftl, VictimConfig};
+use coflash_ftl::Ftl;
 use coflash_scenario::Scenario;
 use recipe::Recipe;
 use std::path::Path;
@@ -58,11 +58,11 @@ impl WarmDevice {
     /// Write the device to a file, atomically.
     ///
     /// # Errors
-    /// An error of the file system, or a victim policy from outside, whose state no file can hold.
+    /// An error of the file system, or a policy from outside, whose state no file can hold.
     pub fn save(&self, path: &Path) -> Result<(), WarmError> {
-        if let VictimConfig::External(external) = self.0.recipe.victim() {
+        if let Some(code) = self.0.recipe.external() {
             let file = path.display().to_string();
-            return Err(WarmError::External { file, policy: external.code.clone() });
+            return Err(WarmError::External { file, policy: code.to_owned() });
         }
         file::write_whole(path, |out| file::write(out, &self.0.recipe, &self.0.ftl))
             .map_err(|problem| WarmError::Io { file: path.display().to_string(), problem })

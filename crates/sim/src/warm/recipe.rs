@@ -1,7 +1,7 @@
 //! The keys of a scenario that determine its warm device.
 
 use coflash_base::{Misfit, Seed};
-use coflash_ftl::{Ftl, FtlConfig, GcConfig, Requirements, VictimConfig};
+use coflash_ftl::{Ftl, FtlConfig, GcConfig, PlacementConfig, Requirements, VictimConfig};
 use coflash_media::Geometry;
 use coflash_scenario::{PreconditionConfig, Scenario, digest, leaves};
 use serde::{Deserialize, Serialize};
@@ -57,8 +57,13 @@ impl Recipe {
         }
     }
 
-    pub(super) fn victim(&self) -> &VictimConfig {
-        &self.gc.victim
+    /// The code of a policy from outside, whose state no file can hold.
+    pub(super) fn external(&self) -> Option<&str> {
+        match (&self.gc.victim, &self.ftl.placement) {
+            (VictimConfig::External(external), _) => Some(&external.code),
+            (_, PlacementConfig::External(external)) => Some(&external.code),
+            _ => None,
+        }
     }
 
     /// The digest of the recipe.

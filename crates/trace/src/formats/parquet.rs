@@ -35,8 +35,6 @@ pub(crate) const SCHEMA: &str = "message trace {
     required int64 length (INTEGER(64, false));
 }";
 
-/// The key of the version of coflash that wrote the file.
-pub(crate) const VERSION_KEY: &str = "coflash.version";
 /// The key of the layout.
 pub(crate) const LAYOUT_KEY: &str = "coflash.trace";
 /// This layout.
@@ -60,8 +58,8 @@ const OPS: [(Op, &str); 4] =
     [(Op::Read, "read"), (Op::Write, "write"), (Op::Trim, "trim"), (Op::Flush, "flush")];
 
 /// The number of an operation.
-pub(crate) fn op_code(op: Op) -> i32 {
-    OPS.iter().position(|(known, _)| *known == op).map_or(0, |code| code as i32)
+pub(crate) fn op_code(op: Op) -> u64 {
+    OPS.iter().position(|(known, _)| *known == op).map_or(0, |code| code as u64)
 }
 
 /// The operation of a number.

@@ -1,0 +1,48 @@
+//! What a recorder hears of the FTL.
+
+use super::Ftl;
+use crate::block::State;
+use crate::ids::{GroupId, PoolId};
+use crate::recorder::{Candidate, DecisionRecorder};
+use coflash_base::Time;
+use coflash_media::BlockId;
+
+impl Ftl {
+    /// Tell a recorder of each decision of GC from now on. It hears of the open blocks at once.
+    pub fn record_in(&mut self, recorder: DecisionRecorder) {
+        self.recorder = Some(recorder);
+        for pool in self.pools() {
+            for (group, active) in self.dims.groups.ids().zip(self.allocator.actives(pool)) {
+                active.block.into_iter().for_each(|block| self.record_opened(block, group));
+            }
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn record_opened(&self, block: BlockId, group: GroupId) {
+        if let Some(recorder) = &self.recorder {
+            recorder.lock().expect("no holder has panicked").opened(block, group.get());
+        }
+    }
+
+    /// Record the pick of a block, which is in the state of a victim.
+    pub(super) fn record_pick(&self, pool: PoolId, picked: BlockId, time: Option<Time>) {
+        let Some(recorder) = &self.recorder else { return };
+        let blocks = self.dims.blocks_of(pool);
+        let candidates = blocks.filter(|&id| id == picked || self.blocks[id].state == State::Sealed);
+        let mut candidates = candidates.map(|id| {
+            let (block, history) = (&self.blocks[id], &self.histories[id]);
+            Candidate {
+                block: id,
+                pages: self.slc_cache.pages_of(id).unwrap_or(self.dims.data_pages_per_block),
+                valid: block.valid,
+                removable: block.marked,
+                cost: f64::from(block.cost) / f64::from(self.collector.scale().valid),
+                age: self.sequence - history.sealed_at,
+                erases: history.erases,
+            }
+        });
+        let mut recorder = recorder.lock().expect("no holder has panicked");
+        recorder.picked(pool.get(), picked, time, &mut candidates);
+    }
+}

@@ -1,0 +1,103 @@
+//! Placement policies from outside coflash: in Python, or in a crate that uses this one.
+
+use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, own_classes};
+use coflash_base::{ExternalConfig, Misfit, Policy};
+use std::ops::Range;
+
+/// A placement policy from outside. One instance serves the device.
+///
+/// Clones must choose the same classes from then on: a warm device is cloned with its policies.
+pub trait ExternalPlacement: dyn_clone::DynClone + Send + Sync {
+    /// Choose the class of a page that is written, from 0. `None` if the policy has failed: then, and from then on, pages go
+    /// to the first class that is allowed.
+    fn user_write(&mut self, page: UserWrite) -> Option<u32>;
+
+    /// Choose the class of a page that is copied, one of those that GC copies into. `None` as above.
+    fn gc_write(&mut self, page: GcWrite) -> Option<u32>;
+
+    /// Learn from a victim, before its pages are copied.
+    fn cleaned(&mut self, block: Cleaned) {
+        let _ = block;
+    }
+
+    /// The last answer of a hook cannot be used; it counts as a failure.
+    fn refused(&mut self, hook: &'static str, problem: &str) {
+        panic!("{hook}: {problem}");
+    }
+}
+
+dyn_clone::clone_trait_object!(ExternalPlacement);
+
+/// Creates the policy of a device.
+pub struct MakePlacement {
+    /// The number of classes, from 1 to 16.
+    pub classes: u32,
+    /// The number of classes that GC copies into, the last ones; all if `None`.
+    pub gc_classes: Option<u32>,
+    /// Creates it.
+    pub make: Box<dyn Fn(Shape) -> Box<dyn ExternalPlacement> + Send + Sync>,
+}
+
+/// A policy from outside, and its classes.
+#[derive(Clone)]
+pub struct External {
+    policy: Box<dyn ExternalPlacement>,
+    user: Range<u32>,
+    gc: Range<u32>,
+    has_failed: bool,
+}
+
+impl Policy for External {
+    type Config = ExternalConfig<MakePlacement>;
+    const SUMMARY: &'static str = "The choice of code that is no part of coflash.";
+    const SOURCE: &'static str = "the user's";
+}
+
+impl PlacementPolicy for External {
+    const BYTES_PER_PAGE: u32 = 0;
+
+    fn classes(config: &ExternalConfig<MakePlacement>) -> Result<Classes, Misfit> {
+        config.check()?;
+        let &MakePlacement { classes, gc_classes, .. } = config.make();
+        own_classes(classes, gc_classes)
+    }
+
+    fn new(config: &ExternalConfig<MakePlacement>, shape: Shape) -> Self {
+        let &MakePlacement { classes, gc_classes, ref make } = config.make();
+        let gc = classes - gc_classes.unwrap_or(classes)..classes;
+        Self { policy: make(shape), user: 0..classes, gc, has_failed: false }
+    }
+
+    fn user_write(&mut self, page: UserWrite) -> Class {
+        let chosen = if self.has_failed { None } else { self.policy.user_write(page) };
+        self.checked(chosen, self.user.clone(), "user_write")
+    }
+
+    fn gc_write(&mut self, page: GcWrite) -> Class {
+        let chosen = if self.has_failed { None } else { self.policy.gc_write(page) };
+        self.checked(chosen, self.gc.clone(), "gc_write")
+    }
+
+    fn cleaned(&mut self, block: Cleaned) {
+        if !self.has_failed {
+            self.policy.cleaned(block);
+        }
+    }
+}
+
+impl External {
+    /// The class that was chosen, or the first one that is allowed.
+    fn checked(&mut self, chosen: Option<u32>, allowed: Range<u32>, hook: &'static str) -> Class {
+        match chosen {
+            Some(class) if allowed.contains(&class) => return Class::new(class),
+            Some(class) => {
+                let Range { start, end } = allowed;
+                let problem = format!("{class} was returned; a class from {start} to {} is allowed", end - 1);
+                self.policy.refused(hook, &problem);
+            }
+            None => {}
+        }
+        self.has_failed = true;
+        Class::new(allowed.start)
+    }
+}

@@ -1,0 +1,47 @@
+//! How long blocks of short-lived pages live.
+
+use super::{Cleaned, Column};
+
+/// The blocks over which the life is a mean.
+const BLOCKS: u64 = 16;
+
+/// The mean life of the 16 blocks of class 0 cleaned last, from their first page to their cleaning, in pages written. It is
+/// set once for each 16 blocks.
+#[derive(Clone)]
+pub(super) struct Life {
+    mean: u64,
+    /// The blocks cleaned since the mean was set, and the sum of their lives.
+    blocks: u64,
+    sum: u64,
+}
+
+impl Default for Life {
+    fn default() -> Self {
+        Self { mean: u64::MAX, blocks: 0, sum: 0 }
+    }
+}
+
+impl Life {
+    /// The mean; the greatest number before there are 16 blocks.
+    pub(super) fn mean(&self) -> u64 {
+        self.mean
+    }
+
+    /// Learn from a victim.
+    pub(super) fn cleaned(&mut self, block: Cleaned) {
+        if block.class.get() != 0 {
+            return;
+        }
+        self.blocks += 1;
+        self.sum = self.sum.saturating_add(block.now.saturating_sub(block.opened_at));
+        if self.blocks >= BLOCKS {
+            self.mean = self.sum / self.blocks;
+            (self.blocks, self.sum) = (0, 0);
+        }
+    }
+
+    pub(super) fn columns(&mut self) -> [Column<'_>; 3] {
+        let Self { mean, blocks, sum } = self;
+        [mean, blocks, sum].map(|number| Column::U64(std::slice::from_mut(number)))
+    }
+}

@@ -1,0 +1,219 @@
+//! Tables as Parquet files: written in groups of rows, so that memory is bounded.
+
+use bytes::Bytes;
+use parquet::basic::{Compression, Encoding, Type, ZstdLevel};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnDescriptor, ColumnPath};
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+
+/// The key of the version of coflash that wrote a file.
+pub(crate) const VERSION_KEY: &str = "coflash.version";
+
+/// The unit of encoding and compression.
+const PAGE_BYTES: usize = 1 << 20;
+
+/// The layout of a table.
+#[derive(Clone, Copy, Debug)]
+pub struct Layout {
+    /// The columns, in Parquet's notation: `message name { required int64 time_ns (INTEGER(64, false)); }`. Their types are
+    /// int32, int64, double, boolean and binary.
+    pub schema: &'static str,
+    /// The columns that rise, or nearly so: differences are kept.
+    pub rising: &'static [&'static str],
+    /// The columns with few distinct values.
+    pub repetitive: &'static [&'static str],
+    /// The rows of a row group, which are held in memory.
+    pub group_rows: usize,
+}
+
+/// A value of a table.
+#[derive(Clone, Copy, Debug)]
+pub enum Value {
+    /// A number without a sign, in a column of int32 or int64.
+    Number(u64),
+    /// A number, in a column of double.
+    Real(f64),
+    /// True or false, in a column of boolean.
+    Flag(bool),
+    /// A text, in a column of binary.
+    Text(&'static str),
+    /// No value, in a column that is optional.
+    Missing,
+}
+
+/// The rows of a column that are not written yet.
+#[derive(Debug)]
+struct Column {
+    values: Values,
+    /// For each row whether it has a value; `None` for a column that is required.
+    present: Option<Vec<i16>>,
+}
+
+#[derive(Debug)]
+enum Values {
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Double(Vec<f64>),
+    Boolean(Vec<bool>),
+    Text(Vec<ByteArray>),
+}
+
+/// A table that is being written.
+pub struct TableWriter<W: Write + Send> {
+    writer: SerializedFileWriter<BufWriter<W>>,
+    columns: Vec<Column>,
+    rows: usize,
+    group_rows: usize,
+}
+
+fn failed(error: ParquetError) -> io::Error {
+    io::Error::other(error.to_string())
+}
+
+impl<W: Write + Send> TableWriter<W> {
+    /// Begin a table. `about` are further entries of the file's metadata.
+    ///
+    /// # Errors
+    /// An error of the output. Panics if the schema is wrong.
+    pub fn new(output: W, layout: &Layout, about: &[(&str, String)]) -> io::Result<Self> {
+        let version = (VERSION_KEY, env!("CARGO_PKG_VERSION").to_owned());
+        let about = std::iter::once(&version).chain(about);
+        let about = about.map(|(key, value)| KeyValue::new((*key).to_owned(), value.clone())).collect();
+        let path = |name: &&str| ColumnPath::new(vec![(*name).to_owned()]);
+        let mut properties = WriterProperties::builder()
+            .set_created_by(format!("coflash {}", env!("CARGO_PKG_VERSION")))
+            .set_key_value_metadata(Some(about))
+            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1).map_err(failed)?))
+            .set_statistics_enabled(EnabledStatistics::Chunk)
+            .set_data_page_size_limit(PAGE_BYTES)
+            .set_data_page_row_count_limit(layout.group_rows)
+            .set_dictionary_enabled(false);
+        for name in layout.rising {
+            properties = properties.set_column_encoding(path(name), Encoding::DELTA_BINARY_PACKED);
+        }
+        for name in layout.repetitive {
+            properties = properties.set_column_dictionary_enabled(path(name), true);
+        }
+        let schema = Arc::new(parse_message_type(layout.schema).expect("the schema is right"));
+        let output = BufWriter::with_capacity(PAGE_BYTES, output);
+        let writer = SerializedFileWriter::new(output, schema, Arc::new(properties.build())).map_err(failed)?;
+        let columns = writer.schema_descr().columns().iter().map(|column| Column::of(column)).collect();
+        Ok(Self { writer, columns, rows: 0, group_rows: layout.group_rows })
+    }
+
+    /// Add a row, in the order of the columns.
+    ///
+    /// # Errors
+    /// An error of the output. Panics if a value is not of the type of its column.
+    #[inline]
+    pub fn push<const N: usize>(&mut self, row: [Value; N]) -> io::Result<()> {
+        debug_assert_eq!(self.columns.len(), N, "a value for each column");
+        for (column, value) in self.columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+        self.rows += 1;
+        if self.rows == self.group_rows { self.write_group() } else { Ok(()) }
+    }
+
+    fn write_group(&mut self) -> io::Result<()> {
+        if self.rows == 0 {
+            return Ok(());
+        }
+        self.rows = 0;
+        let mut write = || -> Result<(), ParquetError> {
+            let mut group = self.writer.next_row_group()?;
+            for column in &mut self.columns {
+                let mut writer = group.next_column()?.expect("a column of the schema");
+                column.write(&mut writer)?;
+                writer.close()?;
+            }
+            group.close().map(drop)
+        };
+        write().map_err(failed)
+    }
+
+    /// Add an entry to the file's metadata.
+    pub fn describe(&mut self, key: &str, value: String) {
+        self.writer.append_key_value_metadata(KeyValue::new(key.to_owned(), value));
+    }
+
+    /// Write the rest, and return the output.
+    ///
+    /// # Errors
+    /// An error of the output.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.write_group()?;
+        // Closes and flushes.
+        self.writer.into_inner().map_err(failed)?.into_inner().map_err(io::IntoInnerError::into_error)
+    }
+}
+
+impl<W: Write + Send> std::fmt::Debug for TableWriter<W> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a table of {} columns", self.columns.len())
+    }
+}
+
+impl Column {
+    fn of(about: &ColumnDescriptor) -> Self {
+        let values = match about.physical_type() {
+            Type::INT32 => Values::Int32(Vec::new()),
+            Type::INT64 => Values::Int64(Vec::new()),
+            Type::DOUBLE => Values::Double(Vec::new()),
+            Type::BOOLEAN => Values::Boolean(Vec::new()),
+            Type::BYTE_ARRAY => Values::Text(Vec::new()),
+            other => panic!("a column of {other} cannot be written"),
+        };
+        Self { values, present: (about.max_def_level() > 0).then(Vec::new) }
+    }
+
+    #[inline]
+    fn push(&mut self, value: Value) {
+        if let Some(present) = &mut self.present {
+            let is_missing = matches!(value, Value::Missing);
+            present.push(i16::from(!is_missing));
+            if is_missing {
+                return;
+            }
+        }
+        match (&mut self.values, value) {
+            // Columns are unsigned, so the bits of a number beyond the signed range are valid.
+            (Values::Int32(values), Value::Number(number)) => values.push(number as i32),
+            (Values::Int64(values), Value::Number(number)) => values.push(number as i64),
+            (Values::Double(values), Value::Real(number)) => values.push(number),
+            (Values::Boolean(values), Value::Flag(flag)) => values.push(flag),
+            (Values::Text(values), Value::Text(text)) => {
+                values.push(Bytes::from_static(text.as_bytes()).into());
+            }
+            (_, value) => panic!("{value:?} is not of the type of its column"),
+        }
+    }
+
+    fn write(&mut self, writer: &mut SerializedColumnWriter<'_>) -> Result<(), ParquetError> {
+        fn batch<T: DataType>(
+            writer: &mut SerializedColumnWriter<'_>,
+            values: &mut Vec<T::T>,
+            present: Option<&[i16]>,
+        ) -> Result<(), ParquetError> {
+            writer.typed::<T>().write_batch(values, present, None)?;
+            values.clear();
+            Ok(())
+        }
+        let present = self.present.as_deref();
+        match &mut self.values {
+            Values::Int32(values) => batch::<Int32Type>(writer, values, present)?,
+            Values::Int64(values) => batch::<Int64Type>(writer, values, present)?,
+            Values::Double(values) => batch::<DoubleType>(writer, values, present)?,
+            Values::Boolean(values) => batch::<BoolType>(writer, values, present)?,
+            Values::Text(values) => batch::<ByteArrayType>(writer, values, present)?,
+        }
+        self.present.iter_mut().for_each(Vec::clear);
+        Ok(())
+    }
+}
