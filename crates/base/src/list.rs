@@ -45,20 +45,31 @@ impl<I: Index + Debug> Rings<I> {
         self.0[id].next != id
     }
 
-    #[inline]
-    fn link(&mut self, prev: I, id: I, next: I) {
-        debug_assert!(!self.contains(id), "{id:?} is in a list already");
+    #[inline(always)]
+    fn set(&mut self, prev: I, id: I, next: I) {
         self.0[id] = Links { prev, next };
         self.0[prev].next = id;
         self.0[next].prev = id;
     }
 
-    #[inline]
-    fn unlink(&mut self, id: I) {
+    /// Link the neighbours of `id` to each other.
+    #[inline(always)]
+    fn pass_over(&mut self, id: I) {
         debug_assert!(self.contains(id), "{id:?} is in no list");
         let Links { prev, next } = self.0[id];
         self.0[prev].next = next;
         self.0[next].prev = prev;
+    }
+
+    #[inline]
+    fn link(&mut self, prev: I, id: I, next: I) {
+        debug_assert!(!self.contains(id), "{id:?} is in a list already");
+        self.set(prev, id, next);
+    }
+
+    #[inline]
+    fn unlink(&mut self, id: I) {
+        self.pass_over(id);
         self.0[id] = Links { prev: id, next: id };
     }
 
@@ -143,8 +154,9 @@ impl<I: Index + Debug> List<I> {
     /// Move an id of the list to its front.
     #[inline]
     pub fn move_to_front(&mut self, id: I) {
-        self.remove(id);
-        self.push_front(id);
+        self.rings.pass_over(id);
+        let first = self.rings.0[self.sentinel].next;
+        self.rings.set(self.sentinel, id, first);
     }
 
     /// The ids from the front to the back.
@@ -221,6 +233,15 @@ impl<I: Index + Debug> Lists<I> {
         self.rings.unlink(id);
     }
 
+    /// Move an id from its list to the back of one, the same or another.
+    #[inline(always)]
+    pub fn move_to_back(&mut self, list: u32, id: I) {
+        let sentinel = self.sentinel(list);
+        self.rings.pass_over(id);
+        let last = self.rings.0[sentinel].prev;
+        self.rings.set(last, id, sentinel);
+    }
+
     /// The ids of a list from the front to the back.
     pub fn iter(&self, list: u32) -> impl Iterator<Item = I> {
         self.rings.iter(self.sentinel(list))
@@ -283,5 +304,10 @@ mod tests {
         assert!(!lists.contains(SlotId::new(0)));
         lists.push_front(0, SlotId::new(0));
         assert_eq!((order(&lists, 0), order(&lists, 2)), (vec![0, 3, 2], vec![1]));
+        lists.move_to_back(0, SlotId::new(3));
+        lists.move_to_back(0, SlotId::new(3));
+        lists.move_to_back(2, SlotId::new(0));
+        lists.move_to_back(1, SlotId::new(2));
+        assert_eq!([0, 1, 2].map(|list| order(&lists, list)), [vec![3], vec![2], vec![1, 0]]);
     }
 }

@@ -16,9 +16,16 @@ pub enum Ahead {
 }
 
 impl Ahead {
-    /// The looks, each with the number of pages or requests that it comes before the service. Main memory takes about
-    /// 100 ns, a page 20 to 50 ns.
-    pub const LOOKS: [(usize, Self); 2] = [(8, Self::Far), (4, Self::Near)];
+    /// The number of pages or requests that the look comes before the service. Main memory takes about 100 ns, a page 20 to
+    /// 50 ns.
+    #[inline(always)]
+    #[must_use]
+    pub const fn distance(self) -> usize {
+        match self {
+            Self::Far => 8,
+            Self::Near => 4,
+        }
+    }
 }
 
 /// Ask for the memory of an item of a table. Without effect beyond the table, and on processors other than x86-64 and

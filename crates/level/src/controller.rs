@@ -140,7 +140,7 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
         self.below.begin(command, &mut Io { media: &mut *io.media, hook: &mut io.hook, start })
     }
 
-    #[inline]
+    #[inline(always)]
     fn write<H: GcHook>(
         &mut self,
         page: PageWrite,

@@ -81,7 +81,7 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
         self.below.begin(command, io)
     }
 
-    #[inline]
+    #[inline(always)]
     fn write<H: GcHook>(
         &mut self,
         page: PageWrite,

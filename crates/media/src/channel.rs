@@ -9,7 +9,7 @@
 //! suspended operation is back in the queue with the rest of its array time.
 
 use crate::moment::{Finished, OpId, Tag, When};
-use crate::tournament::Tournament;
+use crate::tournament::{NONE, Tournament};
 use crate::write_buffer::WriteBuffer;
 use crate::{ReadPriority, Timing};
 use coflash_base::{Duration, Time};
@@ -62,6 +62,8 @@ struct Operation {
     /// first one.
     ready: Option<Time>,
     follower: Follower,
+    /// How often it is done, one after another, before it ends.
+    times: u32,
     is_program: bool,
     /// Whether it goes before operations that are not.
     is_urgent: bool,
@@ -76,6 +78,7 @@ impl Operation {
             server,
             ready,
             follower: Follower::None,
+            times: 1,
             is_program: false,
             is_urgent: false,
             overtaken: 0,
@@ -214,16 +217,32 @@ impl Channels {
             + self.buffer.heap_bytes()
     }
 
+    #[inline(always)]
     pub(crate) fn issue(&mut self, server: usize, phases: Phases, after: When) -> OpId {
-        let id = self.enter(Operation::on(Some(server as u32), phases, after.known()));
+        self.issue_times(server, phases, 1, after)
+    }
+
+    /// Issue operations that are alike, to be done one after another.
+    pub(crate) fn issue_run(&mut self, server: usize, phases: Phases, count: u32, after: When) {
+        if self.priority == ReadPriority::None {
+            self.issue_times(server, phases, count, after);
+        } else {
+            // A read goes between any two.
+            (0..count).for_each(|_| drop(self.issue(server, phases, after)));
+        }
+    }
+
+    fn issue_times(&mut self, server: usize, phases: Phases, times: u32, after: When) -> OpId {
+        let operation = Operation { times, ..Operation::on(Some(server as u32), phases, after.known()) };
+        let id = self.enter(operation);
         if let Some(before) = after.op {
             self.follow(before, Follower::Operation(id, after.ns));
         }
         let die = &mut self.servers[server];
         die.queue.push_back(id);
-        die.backlog = die.backlog + phases.total;
+        die.backlog = die.backlog + phases.total * u64::from(times);
         let bus = &mut self.buses[die.channel as usize];
-        bus.backlog = bus.backlog + phases.bus;
+        bus.backlog = bus.backlog + phases.bus * u64::from(times);
         self.engage(server as u32);
         id
     }
@@ -290,7 +309,7 @@ impl Channels {
             _ if head.is_urgent => {}
             Step::Start => {
                 die.engaged = false;
-                self.events.set(server, None);
+                self.events.set(server, NONE);
             }
             Step::End if may_suspend && at > self.now => {
                 let rest = at.since(self.now);
@@ -298,7 +317,7 @@ impl Channels {
                 head.phases =
                     Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..head.phases };
                 die.engaged = false;
-                self.events.set(server, None);
+                self.events.set(server, NONE);
                 self.suspensions += 1;
                 let phases = &mut self.operations[urgent.get() as usize].phases;
                 phases.array = phases.array + self.suspend_overhead;
@@ -412,8 +431,8 @@ impl Channels {
     /// Advance time to `until`, but stops after an event that reports something. Returns whether `until` was reached.
     pub(crate) fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let before = finished.len();
-        while self.next_event().is_some_and(|at| at <= until) {
-            self.step(finished);
+        let until_key = key(until, u64::MAX);
+        while self.next_key() <= until_key && self.step(finished) {
             if finished.len() > before {
                 return false;
             }
@@ -429,18 +448,23 @@ impl Channels {
 
     #[inline]
     pub(crate) fn next_event(&self) -> Option<Time> {
-        let apart = self.events_apart.peek().map(|Reverse((key, _))| *key);
-        let of_die = self.events.first().map(|(_, key)| key);
-        [of_die, apart].into_iter().flatten().min().map(time_of)
+        Some(self.next_key()).filter(|&key| key != NONE).map(time_of)
+    }
+
+    /// The key of the next event, or [`NONE`].
+    #[inline(always)]
+    fn next_key(&self) -> u128 {
+        let (_, of_die) = self.events.first();
+        self.events_apart.peek().map_or(of_die, |&Reverse((apart, _))| apart.min(of_die))
     }
 
     pub(crate) fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        let of_die = self.events.first();
-        if let Some(&Reverse((key, event))) = self.events_apart.peek()
-            && of_die.is_none_or(|(_, earlier)| key < earlier)
+        let (server, key) = self.events.first();
+        if let Some(&Reverse((apart, event))) = self.events_apart.peek()
+            && apart < key
         {
             self.events_apart.pop();
-            self.now = time_of(key);
+            self.now = time_of(apart);
             match event {
                 Apart::Join(operation) => self.join(operation),
                 Apart::Room => {
@@ -451,9 +475,9 @@ impl Channels {
             }
             return true;
         }
-        let Some((server, key)) = of_die else {
+        if key == NONE {
             return false;
-        };
+        }
         self.now = time_of(key);
         let die = &self.servers[server as usize];
         let id = *die.queue.front().expect("an engaged die has an operation");
@@ -468,8 +492,8 @@ impl Channels {
             Step::End => self.end(id, server, finished),
         }
         // Most events are replaced by the next one of the same die.
-        if self.events.first().is_some_and(|(_, first)| first == key) {
-            self.events.set(server, None);
+        if self.events.first() == (server, key) {
+            self.events.set(server, NONE);
         }
         true
     }
@@ -507,15 +531,21 @@ impl Channels {
     }
 
     fn end(&mut self, id: OpId, server: u32, finished: &mut Vec<Finished>) {
-        let Operation { phases, follower, .. } = self.operations[id.get() as usize];
-        self.go_on(follower, self.now, finished);
-        self.ended_at = self.now;
+        let operation = &mut self.operations[id.get() as usize];
+        operation.times -= 1;
+        let Operation { phases, follower, times, .. } = *operation;
         let die = &mut self.servers[server as usize];
-        die.queue.pop_front();
-        die.engaged = false;
         die.backlog.ns = die.backlog.ns.saturating_sub(phases.total.ns);
         let bus = &mut self.buses[die.channel as usize];
         bus.backlog.ns = bus.backlog.ns.saturating_sub(phases.bus.ns);
+        self.ended_at = self.now;
+        if times > 0 {
+            return self.start(server, phases);
+        }
+        self.go_on(follower, self.now, finished);
+        let die = &mut self.servers[server as usize];
+        die.queue.pop_front();
+        die.engaged = false;
         self.vacant.push(id);
         self.engage(server);
     }
@@ -574,7 +604,7 @@ impl Channels {
         self.scheduled += 1;
         let at = self.now + span;
         self.servers[server as usize].event = (at, step);
-        self.events.set(server, Some(key(at, self.scheduled)));
+        self.events.set(server, key(at, self.scheduled));
     }
 
     fn schedule_apart(&mut self, at: Time, event: Apart) {

@@ -5,10 +5,10 @@
 //! may be handed on once, before time passes, so that operations form chains. The start of a request may be used any
 //! number of times.
 //!
-//! No method has a default: a media that forgets a fence would compile and lose data.
+//! No method has a default that does nothing: a media that forgets a fence would compile and lose data.
 
 use crate::disk::Direction;
-use crate::{Access, BlockId, Cause, DieId, Oob, Place, Ppn, Slot};
+use crate::{Access, BlockId, Cause, DieId, Oob, Place, Ppn, Run, Slot};
 use coflash_base::{Duration, Time};
 
 /// Moments of time, such as the ends of operations.
@@ -73,6 +73,26 @@ pub trait Flash: Clock {
         cause: Cause,
         after: Self::When,
     ) -> Result<Self::When, Self::Error>;
+
+    /// Copy the pages of a run one after another, as by [`copy`](Self::copy), up to the first failure. `oob` is that of each
+    /// page, given its number in the run. Returns how many pages were copied.
+    #[inline]
+    fn copy_run(
+        &mut self,
+        run: Run,
+        oob: impl Fn(u32, Ppn) -> Oob,
+        cause: Cause,
+        after: Self::When,
+    ) -> (u32, Result<(), Self::Error>) {
+        let mut copied = 0;
+        for (from, to) in run.copies() {
+            if let Err(error) = self.copy(from, to, oob(copied, from), cause, after) {
+                return (copied, Err(error));
+            }
+            copied += 1;
+        }
+        (copied, Ok(()))
+    }
 
     /// Erase a block.
     ///

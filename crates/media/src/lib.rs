@@ -39,7 +39,7 @@ pub use contents::Contents;
 pub use contract::{Backed, Clock, Flash, HostPage, Media, Nvm, Transfer};
 pub use geometry::{BlockId, Cell, DieId, Geometry, Ppn};
 pub use moment::{Finished, Tag, When};
-pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Slot};
+pub use operation::{Access, Cause, Memory, Mode, Oob, Place, Run, Slot};
 pub use recorder::{FlashOperation, OperationKind, OperationRecorder, RecordsOperations};
 pub use simulated::SimulatedMedia;
 pub use timeline::{BufferedPages, Busy, DieTime, DiskTime, FlashOperations, Suspensions, Timeline};

@@ -1,5 +1,6 @@
 //! Attributes of operations on flash and cache memory: causes, sources and destinations, out-of-band data.
 
+use crate::Ppn;
 use coflash_base::Lpn;
 
 /// The cause of a flash operation. Every program is counted under its cause.
@@ -124,4 +125,28 @@ pub struct Oob {
     pub sequence: u64,
     /// The program mode: after a restart nothing else tells which data must be refreshed soon.
     pub mode: Mode,
+}
+
+/// Pages of a block that are copied to successive pages of another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// The page of the lowest bit of `pages`.
+    pub first: Ppn,
+    /// The pages to copy: a bit for each page from `first` on, at least one of them set.
+    pub pages: u64,
+    /// The erased page that takes the first of them.
+    pub to: Ppn,
+}
+
+impl Run {
+    /// Each page, with the one that it is copied to.
+    #[inline(always)]
+    pub fn copies(self) -> impl Iterator<Item = (Ppn, Ppn)> {
+        let mut rest = self.pages;
+        (self.to.get()..).map_while(move |to| {
+            let from = (rest != 0).then(|| Ppn::new(self.first.get() + rest.trailing_zeros()));
+            rest &= rest.wrapping_sub(1);
+            from.map(|from| (from, Ppn::new(to)))
+        })
+    }
 }

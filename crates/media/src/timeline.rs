@@ -20,7 +20,7 @@ use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, FlashOperation,
-    Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn, ReadPriority,
+    Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn, ReadPriority, Run,
     SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
@@ -118,6 +118,19 @@ impl Servers {
             let free_at = &mut self.free_at[server];
             *free_at = Time { ns: free_at.ns.max(after.ns) } + phases.total;
             When::at(*free_at)
+        }
+    }
+
+    /// As `issue`, for operations one after another whose ends matter to nobody.
+    #[inline(always)]
+    fn issue_run(&mut self, server: usize, phases: &Phases, count: u32, cause: Cause, after: When) {
+        let times = |span: Duration| span * u64::from(count);
+        let all = Phases { bus: times(phases.bus), total: times(phases.total), ..*phases };
+        if self.by_events {
+            self.count(&all, cause);
+            self.channels.issue_run(server, *phases, count, after);
+        } else {
+            self.issue(server, &all, cause, after);
         }
     }
 
@@ -295,6 +308,19 @@ impl Timeline {
         &self.costs.by_place[if places == 1 { 0 } else { row() % places }]
     }
 
+    /// The costs of a copy between pages of a server, where pages do not differ.
+    #[inline(always)]
+    fn copy_costs(&self, from: Ppn, to: Ppn, mode: Mode) -> Phases {
+        let into = &self.costs_of(to).into[mode as usize];
+        if self.share_plane(from, to) { into.copy } else { into.copy_across }
+    }
+
+    /// Whether the costs of an operation depend on its page.
+    #[inline(always)]
+    fn pages_differ(&self) -> bool {
+        self.costs.by_place.len() > 1 || !self.slc_blocks.is_empty()
+    }
+
     #[inline(always)]
     fn read_costs(&self, page: Ppn) -> &Phases {
         if !self.slc_blocks.is_empty() && self.slc_blocks[self.erase_unit(page)] {
@@ -366,7 +392,7 @@ impl Flash for Timeline {
         Ok(done)
     }
 
-    #[inline]
+    #[inline(always)]
     fn program(
         &mut self,
         page: Ppn,
@@ -395,19 +421,18 @@ impl Flash for Timeline {
 
     #[inline]
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, cause: Cause, after: When) -> Result<When, Infallible> {
-        let into = self.costs_of(to).into[oob.mode as usize];
-        let read = *self.read_costs(from);
         let (source, target) = (self.server_of(from), self.server_of(to));
         self.operations.reads_pages += 1;
         self.operations.programs_pages += 1;
         let done = if self.stripe_planes > 1 && source != target {
+            let (read, into) = (*self.read_costs(from), self.costs_of(to).into[oob.mode as usize]);
             self.operations.transfers_pages += 2;
             let read = self.servers.issue(source, &read, cause, after).plus(self.costs.ecc_decode);
             self.servers.issue(target, &into.program, cause, read)
         } else {
-            let mut phases = if self.share_plane(from, to) { into.copy } else { into.copy_across };
-            if self.costs.by_place.len() > 1 || !self.slc_blocks.is_empty() {
-                phases = Phases::new(read.array, phases.bus, phases.finish);
+            let mut phases = self.copy_costs(from, to, oob.mode);
+            if self.pages_differ() {
+                phases = Phases::new(self.read_costs(from).array, phases.bus, phases.finish);
             }
             self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 };
             self.servers.issue(target, &phases, cause, after)
@@ -415,6 +440,31 @@ impl Flash for Timeline {
         let operation = FlashOperation::new(OperationKind::Copy, to, cause);
         self.record(FlashOperation { from: Some(from), lpn: oob.lpn, ..operation }, after, done);
         Ok(done)
+    }
+
+    /// Between two blocks that are not striped, and with pages that are alike, every copy takes the same. A recorder
+    /// hears of each.
+    fn copy_run(
+        &mut self,
+        run: Run,
+        oob: impl Fn(u32, Ppn) -> Oob,
+        cause: Cause,
+        after: When,
+    ) -> (u32, Result<(), Infallible>) {
+        let pages = run.pages.count_ones();
+        if self.stripe_planes > 1 || self.pages_differ() || self.recorder.is_some() {
+            for (number, (from, to)) in (0..).zip(run.copies()) {
+                let Ok(_) = self.copy(from, to, oob(number, from), cause, after);
+            }
+            return (pages, Ok(()));
+        }
+        let phases = self.copy_costs(run.first, run.to, oob(0, run.first).mode);
+        let count = u64::from(pages);
+        self.operations.reads_pages += count;
+        self.operations.programs_pages += count;
+        self.operations.transfers_pages += if phases.bus == Duration::ZERO { 0 } else { 2 * count };
+        self.servers.issue_run(self.server_of(run.to), &phases, pages, cause, after);
+        (pages, Ok(()))
     }
 
     #[inline]

@@ -10,14 +10,15 @@ struct Entry {
     player: u32,
 }
 
-/// A key that never wins: the player has none.
-const NONE: u128 = u128::MAX;
+/// The key of a player that has none: it never wins.
+pub(crate) const NONE: u128 = u128::MAX;
 
 /// The keys of some players, and who has the least. Memory: 64 bytes a player, for the next power of two of players.
 #[derive(Clone, Debug)]
 pub(crate) struct Tournament {
-    /// Node 1 is the root, nodes `2 n` and `2 n + 1` are the children of node `n`. The leaves are the players.
-    nodes: Vec<Entry>,
+    /// Pair 0 is the final: its second entry is the winner. The winner of pair `n` plays in pair `n / 2`, as the first or
+    /// the second. The last half of the pairs are the players.
+    pairs: Vec<[Entry; 2]>,
 }
 
 impl Tournament {
@@ -25,31 +26,34 @@ impl Tournament {
     pub(crate) fn new(players: u32) -> Self {
         let leaves = players.next_power_of_two() as usize;
         let none = |node| Entry { key: NONE, player: (node % leaves) as u32 };
-        Self { nodes: (0..2 * leaves).map(none).collect() }
+        Self { pairs: (0..leaves).map(|pair| [2 * pair, 2 * pair + 1].map(none)).collect() }
     }
 
-    /// Give a player another key, below `u128::MAX`; `None` takes its key away.
+    /// Give a player another key; [`NONE`] takes its key away.
     #[inline]
-    pub(crate) fn set(&mut self, player: u32, key: Option<u128>) {
-        let mut node = self.nodes.len() / 2 + player as usize;
-        self.nodes[node] = Entry { key: key.unwrap_or(NONE), player };
+    pub(crate) fn set(&mut self, player: u32, key: u128) {
+        let mut winner = Entry { key, player };
+        let mut node = self.pairs.len() + player as usize;
         while node > 1 {
-            let [one, other] = [self.nodes[node & !1], self.nodes[node | 1]];
+            let pair = &mut self.pairs[node / 2];
+            pair[node % 2] = winner;
+            let other = pair[1 - node % 2];
+            winner = if other.key < winner.key { other } else { winner };
             node /= 2;
-            self.nodes[node] = if other.key < one.key { other } else { one };
         }
+        self.pairs[0][1] = winner;
     }
 
-    /// The player with the least key, and its key.
-    #[inline]
-    pub(crate) fn first(&self) -> Option<(u32, u128)> {
-        let Entry { key, player } = self.nodes[1];
-        (key != NONE).then_some((player, key))
+    /// The player with the least key, and its key; [`NONE`] if nobody has one.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> (u32, u128) {
+        let Entry { key, player } = self.pairs[0][1];
+        (player, key)
     }
 
     /// The heap memory in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Entry>()
+        self.pairs.capacity() * size_of::<[Entry; 2]>()
     }
 }
 
@@ -61,18 +65,19 @@ mod tests {
     #[test]
     fn the_least_key_wins_whatever_the_order_of_changes() {
         for players in [1, 2, 3, 8, 13] {
-            let (mut tournament, mut model) = (Tournament::new(players), vec![None; players as usize]);
+            let (mut tournament, mut model) = (Tournament::new(players), vec![NONE; players as usize]);
             let mut draws = Seed(u64::from(players)).stream("tournament");
-            assert_eq!(tournament.first(), None);
+            assert_eq!(tournament.first().1, NONE);
             for order in 0..2000_u128 {
                 let player = draws.random_range(0..players);
                 let time = draws.random_range(0..8_u128);
-                let key = draws.random_range(0..4).ne(&0).then_some(time << 64 | order);
+                let key = if draws.random_range(0..4) == 0 { NONE } else { time << 64 | order };
                 tournament.set(player, key);
                 model[player as usize] = key;
-                let least = (0..players).filter_map(|player| Some((player, model[player as usize]?)));
-                let least = least.min_by_key(|&(_, key)| key);
-                assert_eq!(tournament.first(), least, "{players} players, change {order}");
+                let least = (0..players).map(|player| (player, model[player as usize])).min_by_key(|&(_, key)| key);
+                let (first, key) = tournament.first();
+                assert_eq!(Some(key), least.map(|(_, key)| key), "{players} players, change {order}");
+                assert!(key == NONE || model[first as usize] == key, "{players} players, change {order}");
             }
         }
     }

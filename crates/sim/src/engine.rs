@@ -112,7 +112,7 @@ impl Parts {
 }
 
 /// Pages of a request that are looked at ahead: more would push each other out of the processor's nearest cache.
-const LOOK_PAGES: usize = 8;
+const LOOK_PAGES: u64 = 8;
 
 /// Tables up to this size stay in a processor's own cache, so that looking ahead would only cost.
 const CACHED_BYTES: usize = 1 << 20;
@@ -187,12 +187,23 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     /// Ask for the memory that the requests to come will need. The first of them is the one to be issued next.
     #[inline(always)]
     pub(crate) fn look_ahead(&self, requests: &[Request]) {
-        if !self.looks_ahead {
+        if self.looks_ahead {
+            self.look_at(requests, Ahead::Far);
+            self.look_at(requests, Ahead::Near);
+        }
+    }
+
+    #[inline(always)]
+    fn look_at(&self, requests: &[Request], ahead: Ahead) {
+        let distance = ahead.distance();
+        let Some([before, request]) = requests.get(distance - 1..=distance) else { return };
+        // A processor asks by itself for what lies behind what it has.
+        if request.offset == before.offset + before.length {
             return;
         }
-        for (distance, ahead) in Ahead::LOOKS {
-            let pages = requests.get(distance).map_or(0..0, |request| self.pages(request));
-            for lpn in pages.take(LOOK_PAGES).filter_map(|page| self.address.peek(page)) {
+        let pages = self.pages(request);
+        for page in pages.start..pages.end.min(pages.start + LOOK_PAGES) {
+            if let Some(lpn) = self.address.peek(page) {
                 self.level.look_ahead(lpn, ahead);
             }
         }
@@ -275,7 +286,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         self.advance_levels(until, &mut answered)
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance_levels(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
         while let Some(due) = self.level.next_due().filter(|&due| due < until) {
             self.advance_media(due, answered)?;
@@ -284,7 +295,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         self.advance_media(until, answered)
     }
 
-    #[inline]
+    #[inline(always)]
     fn advance_media(&mut self, until: Time, answered: &mut impl FnMut(Answer)) -> Result<(), M::Error> {
         if self.gc == GcMode::Background {
             self.advance_idly(until, answered)?;

@@ -20,11 +20,13 @@ const STEADY_PASSES_MAX: u64 = 20;
 fn write(ftl: &mut Ftl, pages: &[Lpn]) {
     let mut io = Io { media: &mut Untimed, hook: CopyAll, start: () };
     for (index, &lpn) in pages.iter().enumerate() {
-        for (distance, ahead) in Ahead::LOOKS {
-            if let Some(&lpn) = pages.get(index + distance) {
+        let look = |ahead: Ahead| {
+            if let Some(&lpn) = pages.get(index + ahead.distance()) {
                 ftl.look_ahead(lpn, ahead);
             }
-        }
+        };
+        look(Ahead::Far);
+        look(Ahead::Near);
         let Ok(()) = ftl.write(PageWrite::host(lpn, Coverage::Full), (), &mut io);
     }
 }

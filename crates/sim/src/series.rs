@@ -134,7 +134,10 @@ impl Recorder {
     /// Count the completion of a request that arrived at `arrival`, in this window or an earlier one.
     #[inline]
     pub(crate) fn respond(&mut self, arrival: Time, response: Duration) {
-        let window = &mut self.windows[(arrival.ns / self.window_ns) as usize];
+        let last = self.windows.len() - 1;
+        // A division takes as long as the rest.
+        let is_last = arrival.ns >= self.ends_at.ns - self.window_ns;
+        let window = &mut self.windows[if is_last { last } else { (arrival.ns / self.window_ns) as usize }];
         window.requests += 1;
         window.response_ns_sum += u128::from(response.ns);
         window.response_ns_max = window.response_ns_max.max(response.ns);

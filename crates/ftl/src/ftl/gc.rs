@@ -18,7 +18,7 @@ use crate::ids::PoolId;
 use crate::marks::Marks;
 use crate::stream::WriteStream;
 use crate::weight::{AgeClass, Weights};
-use coflash_media::{BlockId, Cause, DieId, Media, Mode, Oob, Place, Ppn};
+use coflash_media::{BlockId, Cause, DieId, Media, Mode, Oob, Place, Ppn, Run};
 
 impl Ftl {
     /// Clean blocks of the die's pools in turn while a pool has too few free blocks.
@@ -245,7 +245,6 @@ impl Ftl {
 
     /// Copy pages to GC's active block until it is full. `run` is a bitmap of pages from `first` on. Returns the
     /// pages that were copied.
-    #[inline(always)]
     fn copy_run<M: Media, H>(
         &mut self,
         cause: Cause,
@@ -256,22 +255,23 @@ impl Ftl {
     ) -> Result<u64, M::Error> {
         let group = self.dims.groups.of(WriteStream::Gc);
         let (block, begin) = self.active(pool, group);
-        let (room, first_to) = (self.dims.data_pages_per_block - begin, self.geometry.page(block, begin));
-        let (mut rest, mut copied, mut ended) = (run, 0, Ok(()));
-        while rest != 0 && copied < room && ended.is_ok() {
-            let from = Ppn::new(first.get() + rest.trailing_zeros());
-            let to = Ppn::new(first_to.get() + copied);
-            let lpn = self.pages.owner[from].expect("a valid page has an owner");
-            let oob = Oob { lpn: Some(lpn), sequence: self.sequence, mode: Mode::Normal };
-            self.sequence += 1;
-            ended = io.media.copy(from, to, oob, cause, io.start).map(|_| ());
-            if ended.is_ok() {
-                copied += 1;
-                self.pages.map.set(lpn, to);
-                self.pages.owner[to] = Some(lpn);
-                rest &= rest - 1;
-            }
+        let room = self.dims.data_pages_per_block - begin;
+        let mut run = Run { first, pages: run, to: self.geometry.page(block, begin) };
+        while run.pages.count_ones() > room {
+            run.pages &= !(1 << run.pages.ilog2());
         }
+        let (owner, sequence) = (&self.pages.owner, self.sequence);
+        let oob = |number: u32, from| {
+            let sequence = sequence + u64::from(number);
+            Oob { lpn: owner[from], sequence, mode: Mode::Normal }
+        };
+        let (copied, ended) = io.media.copy_run(run, oob, cause, io.start);
+        for (from, to) in run.copies().take(copied as usize) {
+            let lpn = self.pages.owner[from].expect("a valid page has an owner");
+            self.pages.map.set(lpn, to);
+            self.pages.owner[to] = Some(lpn);
+        }
+        self.sequence += u64::from(copied);
         // Counts are added once for all pages.
         self.pages.valid.set_run(block, begin, copied);
         *self.programs.of_mut(cause) += u64::from(copied);
@@ -286,7 +286,7 @@ impl Ftl {
         if self.seal_if_full(pool, group, to) && self.summary == Summary::On {
             self.write_summary(to.page, io.start, io.media)?;
         }
-        Ok(run & !rest)
+        Ok(run.pages)
     }
 
     /// Erase a block whose pages are copied or dropped.

@@ -60,9 +60,9 @@ impl VictimPolicy for Greedy {
     }
 
     #[inline(always)]
-    fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32) {
-        self.removed(block, old);
-        self.sealed(block, new);
+    fn cost_changed(&mut self, block: LocalBlock, _: u32, new: u32) {
+        self.buckets.move_to_back(new, block);
+        self.lowest = self.lowest.min(new);
     }
 
     #[inline(always)]

@@ -218,7 +218,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         self.below.look_ahead(lpn, ahead);
     }
 
-    #[inline]
+    #[inline(always)]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         if !self.wire.is_used() {
             return self.below.pass_time(now, io);
@@ -232,6 +232,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
         Ok(())
     }
 
+    #[inline(always)]
     fn next_due(&self) -> Option<Time> {
         self.below.next_due()
     }

@@ -97,7 +97,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     }
 
     /// Write the oldest dirty pages below while they are too old, or too many pages are dirty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn clean_aged<M: Media>(
         &mut self,
         now: Time,

@@ -331,7 +331,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
     }
 
     /// Handle the messages that have arrived, and write the dirty pages that are due.
-    #[inline]
+    #[inline(always)]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let start = io.start;
         let (below, mut inner) = self.descend(&mut *io.media, start);
@@ -342,6 +342,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.clean_aged(now, start, io.media)
     }
 
+    #[inline(always)]
     fn next_due(&self) -> Option<Time> {
         let own = self.ageing.as_ref().and_then(Ageing::next_due);
         [own, self.below.next_due()].into_iter().flatten().min()

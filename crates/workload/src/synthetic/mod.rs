@@ -270,8 +270,8 @@ impl SyntheticConfig {
         Ok(space.count / align.count)
     }
 
-    /// The distribution over the indices of [`OPS`].
-    fn ops(&self) -> Result<AliasTable, WorkloadError> {
+    /// The weights of [`OPS`], which sum to one.
+    fn weights_of_ops(&self) -> Result<[u64; 4], WorkloadError> {
         let shares = [
             ("read_share", self.read_share),
             ("trim_share", self.trim_share),
@@ -289,11 +289,11 @@ impl SyntheticConfig {
             };
             rest = left;
         }
-        Ok(AliasTable::new(&[self.read_share.ppb, self.trim_share.ppb, self.flush_share.ppb, rest]))
+        Ok([self.read_share.ppb, self.trim_share.ppb, self.flush_share.ppb, rest])
     }
 }
 
-/// The operations, in the order of the weights of [`SyntheticConfig::ops`].
+/// The operations, in the order of the weights of [`SyntheticConfig::weights_of_ops`].
 const OPS: [Op; 4] = [Op::Read, Op::Trim, Op::Flush, Op::Write];
 
 /// The requests of a [`SyntheticConfig`].
@@ -301,6 +301,8 @@ const OPS: [Op; 4] = [Op::Read, Op::Trim, Op::Flush, Op::Write];
 pub struct Synthetic {
     generator: Generator,
     ops: AliasTable,
+    /// The operation of all requests: nothing is drawn then.
+    only: Option<Op>,
     size: Size,
     arrival: Arrival,
     align: u64,
@@ -332,7 +334,8 @@ impl Synthetic {
         if config.requests == 0 {
             return refuse("requests", "0 was given; at least 1 is allowed".to_owned());
         }
-        let ops = config.ops()?;
+        let weights = config.weights_of_ops()?;
+        let only = weights.iter().position(|&weight| weight == Share::ONE.ppb).map(|index| OPS[index]);
         let space_units = config.space_units(default_space_bytes)?;
         let align = config.align.count;
         let size = config.size.build(align)?;
@@ -347,7 +350,8 @@ impl Synthetic {
         }
         Ok(Self {
             generator: config.generator.build(Space { units: space_units, align: config.align, seed })?,
-            ops,
+            ops: AliasTable::new(&weights),
+            only,
             size,
             arrival: config.arrival.build(config.requests)?,
             align,
@@ -369,7 +373,7 @@ impl Synthetic {
         let gap = with_arrival!(&mut self.arrival, arrival => arrival.gap_ns(&mut streams.gap));
         // The mean is checked against the range of the clock, the sum of all gaps is not.
         self.now = Time { ns: self.now.ns.saturating_add(gap) };
-        let op = OPS[self.ops.draw(&mut streams.op)];
+        let op = self.only.unwrap_or_else(|| OPS[self.ops.draw(&mut streams.op)]);
         if op == Op::Flush {
             return Request { arrival: self.now, offset: 0, length: 0, op };
         }
