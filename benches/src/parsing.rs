@@ -1,6 +1,8 @@
 //! The pace of readers: from memory, on one thread, without a simulation.
 
 use crate::Measured;
+use crate::machine::cpu_seconds;
+use coflash_trace::info::{InfoOptions, summarise};
 use coflash_trace::tools::write;
 use coflash_trace::{TraceOptions, TraceSource, from_reader, open};
 use coflash_workload::Source;
@@ -24,6 +26,27 @@ pub(crate) fn generated(format: &str) -> Measured {
 /// A file, compressed or not.
 pub(crate) fn file(path: &str) -> Measured {
     from_memory(path, std::fs::read(path).expect("the trace that ships"), &TraceOptions::default())
+}
+
+/// The statistics of a generated trace, or of a file if the name is that of none; and what they cost beside reading.
+pub(crate) fn inspected(name: &str) -> Measured {
+    let data = match name {
+        file if file.contains('/') => std::fs::read(file).expect("the trace that ships"),
+        format => binary(format).unwrap_or_else(|| text(format).into_bytes()),
+    };
+    let options = TraceOptions::default();
+    let input = || from_reader(name, Box::new(Cursor::new(data.clone())), &options).expect("a trace");
+    let begin = cpu_seconds();
+    read(0, input);
+    let reading = cpu_seconds() - begin;
+    let (mut source, start, begin) = (input(), Instant::now(), cpu_seconds());
+    let info = summarise(&mut source, InfoOptions::default()).expect("a trace");
+    let cost = (cpu_seconds() - begin) / reading;
+    Measured {
+        requests_per_second: info.requests as f64 / start.elapsed().as_secs_f64(),
+        note: format!("{cost:.2} × the processor time of reading; {} pages followed", info.sampling.pages),
+        ..Measured::default()
+    }
 }
 
 fn from_memory(name: &str, data: Vec<u8>, options: &TraceOptions) -> Measured {

@@ -34,6 +34,9 @@ const FIO_JOBS: &[&str] = &[
     "rw=randwrite\nrandom_distribution=zipf:1.2",
 ];
 
+/// Formats whose statistics are taken: the usual text, one that is dear to read, one that is cheap.
+const INSPECTED: &[&str] = &["msr", "blkparse", "blktrace"];
+
 /// A row for each member of a family.
 fn family(of: &str, names: &[&'static str], run: fn(&str) -> Measured) -> Vec<Row> {
     names.iter().map(|&name| row(format!("{of} {}", name.replace('\n', " ")), move || run(name))).collect()
@@ -76,6 +79,8 @@ pub(crate) fn rows() -> Vec<Row> {
     rows.extend(family("eviction", EvictionConfig::NAMES, eviction));
     rows.extend(family("reading", &formats::names(), parsing::generated));
     rows.push(row("reading the shipped trace (zst)", || parsing::file(TRACE)));
+    rows.extend(family("trace info", INSPECTED, parsing::inspected));
+    rows.push(row("trace info, the shipped trace", || parsing::inspected(TRACE)));
     rows.extend(family("generator", GeneratorConfig::NAMES, generating::generator));
     rows.extend(family("size", SizeConfig::NAMES, generating::size));
     rows.extend(family("arrival", ArrivalConfig::NAMES, generating::arrival));

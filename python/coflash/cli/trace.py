@@ -31,7 +31,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
 _SAMPLE = (
     "The maximum of pages tracked for popularity and miss ratios, which are estimates for larger footprints: "
-    "auto (1,048,576), exact (no maximum), or a number."
+    "auto (16,384), exact (no maximum), or a number."
 )
 _POLICIES = (
     "Also simulate caches with these eviction policies, a list such as lru,sieve,s3-fifo; belady is the optimum. The "

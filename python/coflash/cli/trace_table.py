@@ -18,14 +18,16 @@ def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tu
     yield from _facts({name: value for name, value in found.to_dict().items() if name not in _APART}, page_bytes)
     for name, spread in (("read", found.popularity.read), ("write", found.popularity.write)):
         if spread is not None:
+            errors = spread.hottest_share_error or {}
             shares = (
-                f"{key.split('_')[1]} % of pages {show(share, 'share')}" for key, share in spread.hottest_share.items()
+                f"{key.split('_')[1]} % of pages {_estimate(share, errors.get(key))}"
+                for key, share in spread.hottest_share.items()
             )
             yield f"{name} hottest", " · ".join(shares)
     if found.reuse is not None:
         yield "first accesses", show(found.reuse.first_share, "share")
         curve = found.reuse.curve
-        yield "LRU miss ratio", _misses(curve.cache_pages, curve.miss_ratio, page_bytes)
+        yield "LRU miss ratio", _misses(curve.cache_pages, curve.miss_ratio, page_bytes, curve.miss_ratio_error)
         yield "", _followed(found.sampling)
     if curves is not None:
         for policy, ratios in curves.miss_ratio.items():
@@ -49,23 +51,29 @@ def _facts(facts: Mapping[str, Any], page_bytes: int, prefix: str = "") -> Itera
             yield prefix + label, _shown(value, unit)
 
 
-def _misses(sizes: list[int], ratios: list[float], page_bytes: int) -> str:
+def _misses(sizes: list[int], ratios: list[float], page_bytes: int, errors: list[float] | None = None) -> str:
     """Show miss ratios at every fourth power of two between the smallest and the largest cache size."""
     if not sizes:
         return "100 % at any size"
     first, last = (sizes[0] - 1).bit_length(), (sizes[-1] - 1).bit_length()
     texts = []
     for power in sorted({last, *range(first + (last - first) % 2, last, 2)})[-8:]:
-        ratio = max((row for row, size in enumerate(sizes) if size <= 2**power), default=None)
-        missed = 1.0 if ratio is None else ratios[ratio]
-        texts.append(f"{show(2**power * page_bytes, 'bytes')} {show(missed, 'share')}")
+        row = max((row for row, size in enumerate(sizes) if size <= 2**power), default=None)
+        missed = _estimate(1.0) if row is None else _estimate(ratios[row], errors[row] if errors else None)
+        texts.append(f"{show(2**power * page_bytes, 'bytes')} {missed}")
     return " · ".join(texts)
+
+
+def _estimate(share: float, error: float | None = None) -> str:
+    """Show a share, with its standard error if it is an estimate."""
+    return show(share, "share") if error is None else f"{show(share, 'share')} ± {100 * error:.1f}"
 
 
 def _followed(sampling: Sampling) -> str:
     if sampling.method == "exact":
         return "exact: every page was followed"
-    return f"sampled: {sampling.pages:,} pages followed, {sampling.share * 100:.3g} % of all"
+    followed = f"{sampling.pages:,} pages followed, {sampling.share * 100:.3g} % of all"
+    return f"sampled: {followed}; ± is a standard error in percentage points, --sample exact follows every page"
 
 
 def _shown(value: Any, unit: Unit | None) -> str:

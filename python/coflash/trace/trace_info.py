@@ -79,6 +79,8 @@ class Spread(Record):
     """How accesses of one kind are spread over the pages that have any of them."""
 
     hottest_share: Hottest
+    hottest_share_error: Hottest | None
+    """The standard errors of these estimates; None where they are exact."""
     curve: PopularityCurve
 
 
@@ -104,6 +106,8 @@ class MissRatioCurve(Record):
     miss_ratio: list[float]
     read_miss_ratio: list[float] | None
     write_miss_ratio: list[float] | None
+    miss_ratio_error: list[float] | None
+    """The standard error of `miss_ratio`; None where it is exact."""
 
 
 class MissRatioCurves(Record):

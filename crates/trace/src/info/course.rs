@@ -29,22 +29,23 @@ type Window = [[u64; 2]; 2];
 
 /// The counters of a time series.
 pub(super) struct Windows {
-    window_ns: u64,
+    /// The binary logarithm of the length of a window in nanoseconds.
+    window_bits: u32,
     windows: Vec<Window>,
 }
 
 impl Windows {
     pub(super) fn new() -> Self {
-        Self { window_ns: 1, windows: Vec::with_capacity(WINDOWS_MAX) }
+        Self { window_bits: 0, windows: Vec::with_capacity(WINDOWS_MAX) }
     }
 
     /// Add a read or a write that arrives `after_ns` after the first request; arrivals never decrease.
     #[inline]
     pub(super) fn add(&mut self, request: &Request, after_ns: u64) {
-        while after_ns / self.window_ns >= WINDOWS_MAX as u64 {
+        while after_ns >> self.window_bits >= WINDOWS_MAX as u64 {
             self.halve();
         }
-        let window = (after_ns / self.window_ns) as usize;
+        let window = (after_ns >> self.window_bits) as usize;
         if window >= self.windows.len() {
             self.windows.resize(window + 1, Window::default());
         }
@@ -60,13 +61,13 @@ impl Windows {
             [0, 1].map(|op| [0, 1].map(|what| pair.iter().map(|window| &window[op][what]).fold(0, add)))
         };
         self.windows = self.windows.chunks(2).map(sum).collect();
-        self.window_ns *= 2;
+        self.window_bits += 1;
     }
 
     pub(super) fn finish(self) -> Course {
         let column = |op: usize, what: usize| self.windows.iter().map(|window| window[op][what]).collect();
         Course {
-            window_ns: self.window_ns,
+            window_ns: 1 << self.window_bits,
             read_requests: column(0, 0),
             write_requests: column(1, 0),
             read_bytes: column(0, 1),

@@ -2,8 +2,8 @@
 //!
 //! Cost: one look-up per 32,768 pages of a request, one word per 64 pages.
 
+use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 const CHUNK_WORDS: usize = 512;
 const CHUNK_PAGES: u64 = CHUNK_WORDS as u64 * 64;
@@ -23,7 +23,8 @@ pub struct WorkingSets {
 /// The sets of pages read and written.
 #[derive(Default)]
 pub(super) struct Footprint {
-    chunks: BTreeMap<u64, Box<Chunk>>,
+    /// By the number of the chunk. What is read from the table does not depend on its order.
+    chunks: FxHashMap<u64, Box<Chunk>>,
     written_pages: u64,
     too_scattered: bool,
 }

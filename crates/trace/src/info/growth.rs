@@ -51,13 +51,16 @@ impl Points {
         Self { points: vec![Point::default()], every: 1, until_next: 1 }
     }
 
-    /// Add a write; `point` has the counts after it.
+    /// Count a write. Returns whether its point is to be added.
     #[inline]
-    pub(super) fn add(&mut self, point: Point) {
+    pub(super) fn is_due(&mut self) -> bool {
         self.until_next -= 1;
-        if self.until_next > 0 {
-            return;
-        }
+        self.until_next == 0
+    }
+
+    /// Add the point of a write, with the counts after it.
+    #[cold]
+    pub(super) fn add(&mut self, point: Point) {
         self.points.push(point);
         if self.points.len() > POINTS_MAX {
             let mut place = 0..;
@@ -99,7 +102,9 @@ mod tests {
                 distinct_pages: n / 2,
             };
             for write in 1..=writes {
-                points.add(at(write));
+                if points.is_due() {
+                    points.add(at(write));
+                }
             }
             let growth = points.finish(at(writes));
             let requests = &growth.requests;

@@ -3,8 +3,8 @@
 //! Memory is independent of the length of the workload. Sizes and gaps are in histograms (about 3 MiB), time series in
 //! a few hundred points. Footprint and working sets take two bits per page, in chunks of 32,768 pages for accessed
 //! regions only; with more than 65,536 chunks (512 MiB of memory, 8 TiB of accessed address space at 4 KiB pages) they
-//! are omitted. Popularity and reuse track individual pages: all of them up to 2^20 pages (4 GiB at 4 KiB pages),
-//! otherwise a sample of this number, in about 80 MiB.
+//! are omitted. Popularity and reuse track individual pages: all of them up to 2^14 pages (64 MiB at 4 KiB pages),
+//! otherwise a sample of this number, in about a MiB; both say how far they may be off.
 
 mod bins;
 mod course;
@@ -130,7 +130,7 @@ impl Sample {
 
 impl Default for Sample {
     fn default() -> Self {
-        Self(1 << 20)
+        Self(1 << 14)
     }
 }
 
@@ -231,7 +231,8 @@ pub(crate) const TRACKED_PER_REQUEST_MAX: u64 = 1 << 16;
 
 /// The counters of one pass.
 struct Counters {
-    page_bytes: u64,
+    /// The binary logarithm of the size of a page.
+    page_bits: u32,
     ops: [OpCounters; 4],
     first_ns: Option<u64>,
     latest_ns: u64,
@@ -241,8 +242,6 @@ struct Counters {
     aligned: u64,
     footprint: Footprint,
     pages: Pages,
-    /// Reads and writes of pages, tracked or not.
-    accesses: [u64; 2],
     followed_in_part: u64,
     written_pages: u64,
     growth: Points,
@@ -261,7 +260,7 @@ impl Counters {
     fn new(page_bytes: u64, sample: Sample) -> Self {
         let op = || OpCounters { sizes: Summary::new(), requests: 0, sequential: 0, latest_end: None };
         Self {
-            page_bytes,
+            page_bits: page_bytes.ilog2(),
             ops: [op(), op(), op(), op()],
             first_ns: None,
             latest_ns: 0,
@@ -271,7 +270,6 @@ impl Counters {
             aligned: 0,
             footprint: Footprint::default(),
             pages: Pages::new(sample.0),
-            accesses: [0; 2],
             followed_in_part: 0,
             written_pages: 0,
             growth: Points::new(),
@@ -297,8 +295,7 @@ impl Counters {
         op.latest_end = Some(end);
         self.address_min = self.address_min.min(start);
         self.address_end = self.address_end.max(end);
-        let within_page = self.page_bytes - 1;
-        self.aligned += u64::from((start | end) & within_page == 0);
+        self.aligned += u64::from((start | end).trailing_zeros() >= self.page_bits);
         if request.op != Op::Trim {
             self.touch(request);
         }
@@ -306,21 +303,21 @@ impl Counters {
 
     /// Count the pages of a read or a write.
     fn touch(&mut self, request: &Request) {
-        let first = request.offset / self.page_bytes;
-        let last = (request.offset + request.length - 1) / self.page_bytes;
+        let first = request.offset >> self.page_bits;
+        let last = (request.offset + request.length - 1) >> self.page_bits;
         let writes = request.op == Op::Write;
         self.footprint.touch(first, last, writes);
         let last_followed = last.min(first + TRACKED_PER_REQUEST_MAX - 1);
         self.followed_in_part += u64::from(last_followed < last);
-        self.accesses[usize::from(writes)] += last_followed - first + 1;
         (first..=last_followed).for_each(|page| {
             self.pages.access(page, usize::from(writes));
         });
         self.course.add(request, self.span_ns());
         if writes {
             self.written_pages = self.written_pages.saturating_add(last - first + 1);
-            let now = self.written();
-            self.growth.add(now);
+            if self.growth.is_due() {
+                self.growth.add(self.written());
+            }
         }
     }
 
@@ -371,12 +368,12 @@ impl Counters {
             address_min: (ranged > 0).then_some(self.address_min),
             address_end: (ranged > 0).then_some(self.address_end),
             aligned_share: share(self.aligned, ranged),
-            page_bytes: self.page_bytes,
+            page_bytes: 1 << self.page_bits,
             footprint_pages: working_set.map(|sets| sets.all_pages()),
             working_set,
             sampling: self.pages.sampling(),
-            popularity: Popularity::of(self.pages.accesses()),
-            reuse: self.pages.reuses().finish(self.accesses),
+            popularity: self.pages.popularity(),
+            reuse: self.pages.reuse(),
             write_growth: working_set.map(|_| self.growth.finish(written)),
             course: self.course.finish(),
             remarks,

@@ -10,16 +10,18 @@
 //! queue. The paper scales counts down when the threshold falls; here each access is weighted by the pages it stands
 //! for, which is the same.
 //!
+//! Pages fall into random groups, by other bits of the hash. The differences between the groups tell how far estimates
+//! from the sample may be off. Source: Wolter, "Introduction to variance estimation" (2nd edition, 2007), chapters 2
+//! (random groups) and 4 (jackknife).
+//!
 //! Cost: a hash per access to a page; a look-up and a few words of a tree for tracked pages. Memory: at most about 80
 //! bytes per page of the bound, none for accesses.
 
-#![allow(clippy::disallowed_types, reason = "what is read from the table does not depend on its order")]
-
-use super::reuse::Reuses;
+use super::popularity::Popularity;
+use super::reuse::{Reuse, Reuses};
 use coflash_workload::recency::Recency;
+use rustc_hash::FxHashMap;
 use serde::Serialize;
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
 
 /// Hash 64 bits without collisions (the finaliser of SplitMix64). All sampling of pages uses this hash.
 #[inline]
@@ -30,20 +32,13 @@ pub(crate) fn mix(page: u64) -> u64 {
     x ^ (x >> 31)
 }
 
-/// A second hash of a page's hash, since the upper bits of all tracked pages are equal.
-#[derive(Default)]
-struct Spread(u64);
+/// Random groups of pages.
+pub(super) const GROUPS: usize = 16;
 
-impl Hasher for Spread {
-    fn finish(&self) -> u64 {
-        self.0
-    }
-    fn write(&mut self, _: &[u8]) {
-        unreachable!("hashes of pages are numbers");
-    }
-    fn write_u64(&mut self, hash: u64) {
-        self.0 = hash.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    }
+/// The group of a page with this hash, by its lowest bits; the highest ones decide whether it is tracked.
+#[inline]
+fn group_of(hash: u64) -> usize {
+    hash as usize % GROUPS
 }
 
 /// A tracked page.
@@ -109,7 +104,8 @@ pub enum Method {
 
 /// The tracked pages.
 pub(crate) struct Pages {
-    followed: HashMap<u64, Page, BuildHasherDefault<Spread>>,
+    /// By hash. What is read from the table does not depend on its order.
+    followed: FxHashMap<u64, Page>,
     followed_max: usize,
     /// The threshold of the hash.
     limit: u64,
@@ -117,23 +113,27 @@ pub(crate) struct Pages {
     weight: f64,
     recency: Recency,
     reuses: Reuses,
+    /// Reads and writes of pages, tracked or not.
+    accesses: [u64; 2],
 }
 
 impl Pages {
     pub(crate) fn new(followed_max: usize) -> Self {
         Self {
-            followed: HashMap::default(),
+            followed: FxHashMap::default(),
             followed_max,
             limit: u64::MAX,
             weight: 1.0,
             recency: Recency::default(),
             reuses: Reuses::default(),
+            accesses: [0; 2],
         }
     }
 
     /// Count a read (`op` 0) or a write (`op` 1) of a page; `None` if the page is not tracked.
     #[inline]
     pub(crate) fn access(&mut self, page: u64, op: usize) -> Option<Access> {
+        self.accesses[op] += 1;
         let hash = mix(page);
         (hash <= self.limit).then(|| self.follow(hash, op))
     }
@@ -153,14 +153,14 @@ impl Pages {
         let weight = self.weight;
         if let Some(page) = self.followed.get_mut(&hash) {
             let before = page.before(&self.recency, weight);
-            self.reuses.again(op, before.others, weight);
+            self.reuses.again(op, group_of(hash), before.others, weight);
             self.recency.remove(page.slot);
             page.slot = self.recency.push();
             page.accesses[op] = page.accesses[op].saturating_add(1);
             page.last_op = op as u8;
             return Access { weight, before: Some(before) };
         }
-        self.reuses.first(op, weight);
+        self.reuses.first(op, group_of(hash), weight);
         let mut page = Page { slot: self.recency.push(), accesses: [0; 2], last_op: op as u8 };
         page.accesses[op] = 1;
         self.followed.insert(hash, page);
@@ -202,12 +202,14 @@ impl Pages {
         (self.followed.len() as f64 / self.share() + 0.5) as u64
     }
 
-    pub(super) fn reuses(&self) -> &Reuses {
-        &self.reuses
+    /// The reuse of pages; `None` without accesses.
+    pub(super) fn reuse(&self) -> Option<Reuse> {
+        self.reuses.finish(self.accesses, self.share())
     }
 
-    /// The reads and writes of each tracked page, unordered.
-    pub(crate) fn accesses(&self) -> impl Iterator<Item = [u32; 2]> {
-        self.followed.values().map(|page| page.accesses)
+    /// The popularity of pages.
+    pub(crate) fn popularity(&self) -> Popularity {
+        let pages = self.followed.iter().map(|(&hash, page)| (group_of(hash), page.accesses));
+        Popularity::of(pages, self.accesses, self.share())
     }
 }

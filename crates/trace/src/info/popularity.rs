@@ -1,10 +1,14 @@
 //! Popularity: the share of accesses to the hottest pages.
 //!
 //! The hottest pages are determined among the pages read, the pages written, and all pages. If pages are sampled, they
-//! are the hottest of the sample.
+//! are the hottest of the sample. Their accesses depend on which very hot pages are in the sample, those to the others
+//! hardly do: so the latter are scaled up, and what is left of all accesses are those to the hottest. How far a share may
+//! be off is told by leaving out one random group of pages after the other (jackknife).
 
 use super::bins::{bin_of, end_of};
+use super::pages::GROUPS;
 use serde::Serialize;
+use std::array;
 
 /// The popularity by reads, by writes and by both; `None` without such accesses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,6 +26,8 @@ pub struct Popularity {
 pub struct Spread {
     /// The share of the hottest pages.
     pub hottest_share: Hottest,
+    /// Their standard errors; `None` if they are exact.
+    pub hottest_share_error: Option<Hottest>,
     /// The shares of all numbers of hottest pages.
     pub curve: PopularityCurve,
 }
@@ -45,45 +51,101 @@ pub struct PopularityCurve {
     pub accesses_share: Vec<f64>,
 }
 
+/// A page: its group, and its accesses.
+type Counted = (u64, usize);
+
 impl Popularity {
-    /// Compute the popularity from the reads and writes of each page.
-    pub(crate) fn of(pages: impl Iterator<Item = [u32; 2]>) -> Self {
-        let (reads, writes): (Vec<u64>, Vec<u64>) =
-            pages.map(|[reads, writes]| (u64::from(reads), u64::from(writes))).unzip();
-        let all = reads.iter().zip(&writes).map(|(reads, writes)| reads + writes).collect();
-        Self { read: Spread::of(reads), write: Spread::of(writes), all: Spread::of(all) }
+    /// Compute the popularity from the group, the reads and the writes of each tracked page, the numbers of all reads and
+    /// writes, and the share of pages that is tracked.
+    pub(super) fn of(
+        pages: impl Iterator<Item = (usize, [u32; 2])>,
+        [reads, writes]: [u64; 2],
+        share: f64,
+    ) -> Self {
+        let pages: Vec<(usize, [u64; 2])> = pages.map(|(group, ops)| (group, ops.map(u64::from))).collect();
+        let spread = |count: fn([u64; 2]) -> u64, accesses| {
+            let counted = pages.iter().map(|&(group, ops)| (count(ops), group));
+            Spread::of(counted.filter(|page| page.0 > 0).collect(), accesses, share)
+        };
+        Self {
+            read: spread(|ops| ops[0], reads),
+            write: spread(|ops| ops[1], writes),
+            all: spread(|ops| ops[0] + ops[1], reads + writes),
+        }
     }
 }
 
 impl Spread {
-    fn of(mut counts: Vec<u64>) -> Option<Self> {
-        counts.retain(|&count| count > 0);
-        counts.sort_unstable_by(|a, b| b.cmp(a));
-        // Running sums: the accesses to the hottest pages.
-        let mut sum = 0;
-        for count in &mut counts {
-            sum += *count;
-            *count = sum;
-        }
-        let pages = counts.len();
-        if pages == 0 {
+    fn of(mut pages: Vec<Counted>, accesses: u64, share: f64) -> Option<Self> {
+        pages.sort_unstable_by(|a, b| b.cmp(a));
+        let all = Ranked::of(pages.iter(), accesses as f64, share);
+        let count = all.through.len();
+        if count == 0 {
             return None;
         }
-        let share_of = |hottest: usize| counts[hottest - 1] as f64 / sum as f64;
-        let percent = |hundredths: usize| share_of(((pages * hundredths + 50) / 100).max(1));
-        let ranks = || (1..=bin_of(pages as u64)).map(|bin| (end_of(bin) as usize).min(pages));
+        let ranks = || (1..=bin_of(count as u64)).map(|bin| (end_of(bin) as usize).min(count));
         Some(Self {
-            hottest_share: Hottest {
-                of_1_percent: percent(1),
-                of_5_percent: percent(5),
-                of_10_percent: percent(10),
-                of_20_percent: percent(20),
-            },
+            hottest_share: Hottest::of(all.hottest()),
+            hottest_share_error: (share < 1.0).then(|| errors(&pages, accesses as f64, share)),
             curve: PopularityCurve {
-                pages_share: ranks().map(|rank| rank as f64 / pages as f64).collect(),
-                accesses_share: ranks().map(share_of).collect(),
+                pages_share: ranks().map(|rank| rank as f64 / count as f64).collect(),
+                accesses_share: ranks().map(|rank| all.share_of(rank)).collect(),
             },
         })
+    }
+}
+
+/// The standard errors of the shares of the hottest pages.
+fn errors(pages: &[Counted], accesses: f64, share: f64) -> Hottest {
+    let groups = GROUPS as f64;
+    let others_share = share * (groups - 1.0) / groups;
+    let without: [[f64; 4]; GROUPS] = array::from_fn(|left_out| {
+        let others = pages.iter().filter(|(_, group)| *group != left_out);
+        Ranked::of(others, accesses, others_share).hottest()
+    });
+    Hottest::of(array::from_fn(|percent| {
+        let mean = without.iter().map(|shares| shares[percent]).sum::<f64>() / groups;
+        let squares = without.iter().map(|shares| (shares[percent] - mean).powi(2)).sum::<f64>();
+        ((1.0 - share) * squares * (groups - 1.0) / groups).sqrt()
+    }))
+}
+
+/// Pages of a sample in the order of their accesses, most first.
+struct Ranked {
+    /// The accesses to each page and those before it.
+    through: Vec<u64>,
+    /// All accesses, to whatever page.
+    accesses: f64,
+    /// The share of pages that is in the sample.
+    share: f64,
+}
+
+impl Ranked {
+    fn of<'a>(pages: impl Iterator<Item = &'a Counted>, accesses: f64, share: f64) -> Self {
+        let mut sum = 0;
+        let through = pages.map(|&(count, _)| {
+            sum += count;
+            sum
+        });
+        Self { through: through.collect(), accesses, share }
+    }
+
+    /// The share of accesses to the pages up to a rank, from 1.
+    fn share_of(&self, rank: usize) -> f64 {
+        let Some(&sum) = self.through.last() else { return 0.0 };
+        let others = (sum - self.through[rank - 1]) as f64 / self.share;
+        ((self.accesses - others) / self.accesses).max(0.0)
+    }
+
+    /// The shares of the hottest 1, 5, 10 and 20 % of the pages.
+    fn hottest(&self) -> [f64; 4] {
+        [1, 5, 10, 20].map(|percent| self.share_of(((self.through.len() * percent + 50) / 100).max(1)))
+    }
+}
+
+impl Hottest {
+    fn of([of_1_percent, of_5_percent, of_10_percent, of_20_percent]: [f64; 4]) -> Self {
+        Self { of_1_percent, of_5_percent, of_10_percent, of_20_percent }
     }
 }
 
@@ -101,7 +163,7 @@ mod tests {
             2 => [21, 1],
             _ => [u32::from(page % 2 == 0), 1],
         });
-        let popularity = Popularity::of(pages);
+        let popularity = Popularity::of(pages.map(|ops| (0, ops)), [99, 1000], 1.0);
         let write = popularity.write.unwrap().hottest_share;
         assert_eq!((write.of_1_percent, write.of_5_percent, write.of_20_percent), (0.901, 0.905, 0.92));
         let read = popularity.read.unwrap();
@@ -117,8 +179,9 @@ mod tests {
 
     #[test]
     fn nothing_has_no_popularity() {
-        let none = Popularity::of(std::iter::empty());
+        let none = Popularity::of(std::iter::empty(), [0; 2], 1.0);
         assert_eq!((none.read, none.write, none.all), (None, None, None));
-        assert_eq!(Popularity::of(std::iter::once([3, 0])).all.unwrap().hottest_share.of_1_percent, 1.0);
+        let one = Popularity::of(std::iter::once((0, [3, 0])), [3, 0], 1.0).all.unwrap();
+        assert_eq!((one.hottest_share.of_1_percent, one.hottest_share_error), (1.0, None));
     }
 }

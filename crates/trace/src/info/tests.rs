@@ -92,12 +92,13 @@ fn an_invalid_sample_is_refused() {
         assert!(error.starts_with(&format!("\"{text}\" was given; auto, exact, or a number")), "{error}");
     }
     let parsed = ["auto", "exact", "8_192"].map(|text| text.parse::<Sample>().unwrap().0);
-    assert_eq!(parsed, [1 << 20, 1 << 30, 8192]);
+    assert_eq!(parsed, [1 << 14, 1 << 30, 8192]);
 }
 
 #[test]
 fn a_request_as_large_as_a_device_is_tracked_in_part_with_a_remark() {
-    let info = summary(&[(0, 0, 1 << 50, Op::Write), (0, 0, 4096, Op::Read)]);
+    let request = |length, op| Request { arrival: Time { ns: 0 }, offset: 0, length, op };
+    let info = info(&[request(1 << 50, Op::Write), request(4096, Op::Read)], "exact");
     assert_eq!(info.footprint_pages, None);
     assert_eq!(info.write_growth, None);
     assert_eq!(info.sampling, Sampling { method: Method::Exact, share: 1.0, pages: 65_536 });
@@ -205,8 +206,8 @@ fn errors(exact: &WorkloadInfo, sampled: &WorkloadInfo) -> (f64, f64) {
 }
 
 #[test]
-fn a_sample_of_8192_pages_tells_the_curve() {
-    let mut means = Vec::new();
+fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
+    let (mut means, mut off) = (Vec::new(), [Vec::new(), Vec::new()]);
     for (exponent, seed) in
         [0.8, 1.0].into_iter().flat_map(|exponent| (1..=6).map(move |seed| (exponent, seed)))
     {
@@ -228,9 +229,38 @@ fn a_sample_of_8192_pages_tells_the_curve() {
         let (mean, greatest) = errors(&exact, &sampled);
         assert!(mean < 0.02 && greatest < 0.05, "exponent {exponent}, seed {seed}: {mean}, {greatest}");
         means.push(mean);
+        // Estimates less what is exact, in standard errors.
+        let [(_, exact_ratios), (told, estimated)] = [&exact, &sampled].map(by_size);
+        off[0].extend((0..told.len()).map(|size| (estimated[size] - exact_ratios[size]) / told[size]));
+        let [(_, exact_shares), (told, estimated)] = [&exact, &sampled].map(hottest);
+        off[1].extend((0..told.len()).map(|percent| (estimated[percent] - exact_shares[percent]) / told[percent]));
     }
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     assert!(mean < 0.006, "{means:?}");
+    for (off, what) in off.iter().zip(["miss ratios", "hottest pages"]) {
+        let within_two = off.iter().filter(|errors| errors.abs() <= 2.0).count() as f64 / off.len() as f64;
+        let typical = (off.iter().map(|errors| errors * errors).sum::<f64>() / off.len() as f64).sqrt();
+        println!("{what}: {within_two} {typical} {off:.2?}");
+        assert!(within_two >= 0.9 && (0.5..1.5).contains(&typical), "{what}: {within_two}, {typical}, {off:.2?}");
+    }
+}
+
+/// The standard errors of miss ratios, and the ratios, at cache sizes from 256 pages on.
+fn by_size(info: &WorkloadInfo) -> (Vec<f64>, Vec<f64>) {
+    let curve = &info.reuse.as_ref().unwrap().curve;
+    let error = |size: u64| {
+        let row = curve.cache_pages.partition_point(|&pages| pages <= size).saturating_sub(1);
+        curve.miss_ratio_error.as_ref().map_or(0.0, |errors| errors[row])
+    };
+    (8..16).map(|power| (error(1 << power), curve.at(1 << power))).unzip()
+}
+
+/// The standard errors of the shares of the hottest pages, and the shares.
+fn hottest(info: &WorkloadInfo) -> (Vec<f64>, Vec<f64>) {
+    let all = info.popularity.all.as_ref().unwrap();
+    let shares = |of: Hottest| [of.of_1_percent, of.of_5_percent, of.of_10_percent, of.of_20_percent];
+    let errors = all.hottest_share_error.map_or([0.0; 4], shares);
+    (errors.to_vec(), shares(all.hottest_share).to_vec())
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::accesses::Starts;
 use super::clustering::Clustering;
-use crate::info::{Pages, Popularity};
+use crate::info::Pages;
 use coflash_base::{Bytes, Duration, Share};
 use coflash_workload::synthetic::lru_stack::LruStackConfig;
 use coflash_workload::synthetic::quantiles::{Quantile, QuantilesConfig};
@@ -238,7 +238,7 @@ impl Counters {
         let [reads, writes, trims, flushes] =
             [Op::Read, Op::Write, Op::Trim, Op::Flush].map(|op| self.of(op));
         let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
-        let hottest = Popularity::of(self.pages.accesses()).all.map(|all| all.hottest_share);
+        let hottest = self.pages.popularity().all.map(|all| all.hottest_share);
         let [read_size_bytes, write_size_bytes, _] = self.sizes.each_ref().map(SizeCounts::sizes);
         Profile {
             requests: self.requests(),

@@ -6,8 +6,9 @@
 
 use coflash_base::Bytes;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// The rule for new addresses of pages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,8 +45,17 @@ const CHUNK_PAGES: u64 = 1024;
 type Chunk = Box<[Option<u32>; CHUNK_PAGES as usize]>;
 
 enum Map {
-    Dense { chunks: BTreeMap<u64, Chunk>, used: u32 },
+    Dense(Dense),
     Modulo { bytes: u64 },
+}
+
+/// Pages in the order of their first use.
+#[derive(Default)]
+struct Dense {
+    /// Looked up, never listed: a trim goes through `keys`, which are in order.
+    chunks: FxHashMap<u64, Chunk>,
+    keys: BTreeSet<u64>,
+    used: u32,
 }
 
 /// A source with remapped addresses.
@@ -69,7 +79,7 @@ impl<S: Source> Remapped<S> {
             return Err(WorkloadError::tool("remap", problem));
         }
         let map = match (remap.to, remap.size) {
-            (RemapTo::Dense, None) => Map::Dense { chunks: BTreeMap::new(), used: 0 },
+            (RemapTo::Dense, None) => Map::Dense(Dense::default()),
             (RemapTo::Dense, Some(_)) => {
                 return Err(WorkloadError::tool("remap", "a size was given, which goes with modulo only"));
             }
@@ -94,9 +104,9 @@ impl<S: Source> Remapped<S> {
         let left = request.length - self.done_bytes;
         let (place, bytes) = match &mut self.map {
             Map::Modulo { bytes } => (Some(at % *bytes), left.min(*bytes - at % *bytes)),
-            Map::Dense { chunks, used } => {
+            Map::Dense(dense) => {
                 let pages = (at / self.page_bytes, (at + left - 1) / self.page_bytes);
-                let (first, count) = dense(chunks, used, pages, request.op == Op::Trim)?;
+                let (first, count) = dense.place(pages, request.op == Op::Trim)?;
                 let within = at % self.page_bytes;
                 let bytes = left.min((count * self.page_bytes) - within);
                 (first.map(|first| u64::from(first) * self.page_bytes + within), bytes)
@@ -113,57 +123,61 @@ impl<S: Source> Remapped<S> {
     }
 }
 
-/// The new number of the first page, and the number of pages that stay contiguous after it. Assigns numbers to new
-/// pages, unless the request is a trim.
-fn dense(
-    chunks: &mut BTreeMap<u64, Chunk>,
-    used: &mut u32,
-    (page, last): (u64, u64),
-    is_trim: bool,
-) -> Result<(Option<u32>, u64), WorkloadError> {
-    let mut start = None;
-    let mut count = 0;
-    while page + count <= last {
-        let at = page + count;
-        let (key, slot) = (at / CHUNK_PAGES, (at % CHUNK_PAGES) as usize);
-        let mut number = match chunks.get(&key) {
-            Some(chunk) => chunk[slot],
-            None if is_trim => {
-                // A trim may span the whole address space: skip to the next used page.
-                if count > 0 && start != Some(None) {
+impl Dense {
+    /// The new number of the first page, and the number of pages that stay contiguous after it. Assigns numbers to new
+    /// pages, unless the request is a trim.
+    fn place(
+        &mut self,
+        (page, last): (u64, u64),
+        is_trim: bool,
+    ) -> Result<(Option<u32>, u64), WorkloadError> {
+        let mut start = None;
+        let mut count = 0;
+        while page + count <= last {
+            let at = page + count;
+            let (key, slot) = (at / CHUNK_PAGES, (at % CHUNK_PAGES) as usize);
+            let mut number = match self.chunks.get(&key) {
+                Some(chunk) => chunk[slot],
+                None if is_trim => {
+                    // A trim may span the whole address space: skip to the next used page.
+                    if count > 0 && start != Some(None) {
+                        break;
+                    }
+                    start = Some(None);
+                    let next = self.keys.range(key..).next().map_or(last + 1, |next| next * CHUNK_PAGES);
+                    count = next.min(last + 1) - page;
+                    continue;
+                }
+                None => None,
+            };
+            if number.is_none() && !is_trim {
+                // A new page continues the run only if the run ends with the highest number.
+                if count > 0 && start != Some(Some(self.used - count as u32)) {
                     break;
                 }
-                start = Some(None);
-                let next = chunks.range(key..).next().map_or(last + 1, |(next, _)| next * CHUNK_PAGES);
-                count = next.min(last + 1) - page;
-                continue;
+                let chunk = self.chunks.entry(key).or_insert_with(|| {
+                    self.keys.insert(key);
+                    Box::new([None; CHUNK_PAGES as usize])
+                });
+                number = Some(self.used);
+                chunk[slot] = number;
+                self.used = self.used.checked_add(1).ok_or_else(|| {
+                    WorkloadError::tool(
+                        "remap",
+                        "more than 2^32 pages are used: give larger pages, or modulo a size",
+                    )
+                })?;
             }
-            None => None,
-        };
-        if number.is_none() && !is_trim {
-            // A new page continues the run only if the run ends with the highest number.
-            if count > 0 && start != Some(Some(*used - count as u32)) {
-                break;
+            match start {
+                None => start = Some(number),
+                Some(None) if number.is_none() => {}
+                Some(Some(first)) if number.is_some_and(|n| u64::from(n) == u64::from(first) + count) => {}
+                Some(_) => break,
             }
-            let chunk = chunks.entry(key).or_insert_with(|| Box::new([None; CHUNK_PAGES as usize]));
-            number = Some(*used);
-            chunk[slot] = number;
-            *used = used.checked_add(1).ok_or_else(|| {
-                WorkloadError::tool(
-                    "remap",
-                    "more than 2^32 pages are used: give larger pages, or modulo a size",
-                )
-            })?;
+            count += 1;
         }
-        match start {
-            None => start = Some(number),
-            Some(None) if number.is_none() => {}
-            Some(Some(first)) if number.is_some_and(|n| u64::from(n) == u64::from(first) + count) => {}
-            Some(_) => break,
-        }
-        count += 1;
+        Ok((start.flatten(), count))
     }
-    Ok((start.flatten(), count))
 }
 
 impl<S: Source> Source for Remapped<S> {
@@ -199,7 +213,7 @@ impl<S: Source> Source for Remapped<S> {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = self.source.remarks();
-        if let Map::Dense { used, .. } = self.map {
+        if let Map::Dense(Dense { used, .. }) = self.map {
             let size = Bytes { count: u64::from(used) * self.page_bytes };
             remarks.push(format!("{used} pages are used: the trace fits a device of {size}"));
         }

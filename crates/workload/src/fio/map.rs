@@ -3,6 +3,8 @@
 //! A tree of words: a bit is set once its block, or all blocks below it, were visited. Cost: one bit a block and a 63rd
 //! more; a look at a few words a draw, however full the map is.
 
+use coflash_base::prefetch::prefetch;
+
 /// A set of blocks.
 #[derive(Clone, Debug)]
 pub(super) struct VisitedMap {
@@ -32,6 +34,12 @@ impl VisitedMap {
 
     pub(super) fn clear(&mut self) {
         *self = Self::new(self.blocks);
+    }
+
+    /// Ask for the memory of a block.
+    #[inline]
+    pub(super) fn look_ahead(&self, block: u64) {
+        prefetch(&self.levels[0], (block / 64) as usize);
     }
 
     #[inline]

@@ -14,6 +14,7 @@ use super::value::Amount;
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use coflash_base::seed::Rng;
 use coflash_base::{Bytes, Seed, Time};
+use std::array;
 
 /// The requests of a [`Job`]; all arrive at time 0, since its pace depends on answers.
 #[derive(Clone, Debug)]
@@ -28,6 +29,8 @@ pub struct JobRequests {
     seeds: Seeds,
     draws: Draws,
     places: Places,
+    /// By direction: the blocks of the range.
+    blocks: [u64; 3],
     zones: [Vec<Zone>; 3],
     /// By direction: where the latest request ended and began, relative to the device.
     last_end: [u64; 3],
@@ -62,6 +65,8 @@ struct Draws {
     mix: Rand32,
     zone: Rand32,
     place: Rand,
+    /// The same numbers, [`AHEAD`] draws before.
+    place_ahead: Rand,
     /// Whether a request is random or sequential.
     order: [Rand32; 3],
 }
@@ -71,15 +76,22 @@ impl Draws {
         let size = |purpose| Rand::new(seeds.of(purpose), is_long);
         let trims = if trims_like_writes { Use::WriteSize } else { Use::TrimSize };
         let order = Rand32::new(seeds.of(Use::Sequential));
+        let place = Rand::new(seeds.of(Use::Place), is_long);
+        let mut place_ahead = place.clone();
+        (0..AHEAD).for_each(|_| _ = place_ahead.draw());
         Self {
             sizes: [size(Use::ReadSize), size(Use::WriteSize), size(trims)],
             mix: Rand32::new(seeds.of(Use::Mix)),
             zone: Rand32::new(seeds.of(Use::Zone)),
-            place: Rand::new(seeds.of(Use::Place), is_long),
+            place,
+            place_ahead,
             order: [order.clone(), order.clone(), order],
         }
     }
 }
+
+/// Draws between the look at a block in the map of visited blocks and its visit: main memory takes as long.
+const AHEAD: usize = 12;
 
 /// Where random requests go.
 #[derive(Clone, Debug)]
@@ -257,6 +269,10 @@ impl JobRequests {
                 return refuse(problem);
             }
         }
+        let blocks = array::from_fn(|ddir| {
+            let unit = job.align[ddir];
+            (room - job.sizes[ddir].least.saturating_sub(unit)) / unit
+        });
         Ok(Self {
             offset,
             room,
@@ -265,6 +281,7 @@ impl JobRequests {
             seeds,
             draws,
             places,
+            blocks,
             zones,
             last_end: [offset; 3],
             last_begin: [None; 3],
@@ -502,11 +519,8 @@ impl JobRequests {
 
     #[inline]
     fn random_block(&mut self, ddir: usize) -> Option<u64> {
-        let unit = self.job.align[ddir];
-        let least = self.job.sizes[ddir].least;
-        let blocks = (self.room - least.saturating_sub(unit)) / unit;
         let (begin, count) = match &self.zones[ddir][..] {
-            [] => (0, blocks),
+            [] => (0, self.blocks[ddir]),
             zones => {
                 let draw = self.draws.zone.percent();
                 let zone = zones.iter().find(|zone| draw <= zone.draws_until).expect("zones cover all draws");
@@ -519,7 +533,10 @@ impl JobRequests {
             Places::Uniform(map) => {
                 let block = self.draws.place.below(count);
                 match map {
-                    Some(map) => map.free_near(block),
+                    Some(map) => {
+                        map.look_ahead(self.draws.place_ahead.below(count));
+                        map.free_near(block)
+                    }
                     None => Some(block + begin),
                 }
             }
