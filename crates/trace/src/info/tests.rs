@@ -20,7 +20,8 @@ impl Source for Once {
 }
 
 fn summary(requests: &[(u64, u64, u64, Op)]) -> WorkloadInfo {
-    let request = |&(ns, offset, length, op)| Request { arrival: Time { ns }, offset, length, op };
+    let request =
+        |&(ns, offset, length, op)| Request { arrival: Time { ns }, offset, length, op, placement: None };
     summarise(&mut Once(requests.iter().map(request).collect()), Bytes { count: 4096 }).unwrap()
 }
 
@@ -164,7 +165,7 @@ proptest! {
                 // Half of them lie close together.
                 let offset = if op % 2 == 0 { offset % (near * 4096) } else { offset };
                 let op = [Op::Read, Op::Write, Op::Trim][usize::from(op / 4)];
-                Request { arrival: Time { ns: 0 }, offset, length, op }
+                Request { arrival: Time { ns: 0 }, offset, length, op, placement: None }
             })
             .collect();
         let info = info(&requests, "auto");
@@ -236,8 +237,13 @@ fn a_sample_of_8192_pages_tells_the_curve() {
 #[test]
 fn counts_before_the_sampling_have_the_same_weight() {
     // 60 pages in cycles, then ten thousand once: at the end one in 170 is tracked.
-    let page =
-        |page: u64| Request { arrival: Time { ns: 0 }, offset: page * 4096, length: 4096, op: Op::Read };
+    let page = |page: u64| Request {
+        arrival: Time { ns: 0 },
+        offset: page * 4096,
+        length: 4096,
+        op: Op::Read,
+        placement: None,
+    };
     let around = (0..60_000).map(|turn| page(turn % 60));
     let requests: Vec<Request> = around.chain((0..10_000).map(|n| page(1000 + n))).collect();
     let sampled = info(&requests, "64");
