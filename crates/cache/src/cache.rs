@@ -6,7 +6,7 @@
 use crate::evict::{Eviction, EvictionConfig};
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{Ahead, IdVec, Lpn};
+use coflash_base::{Ahead, IdVec, Lpn, PlacementId};
 use std::ops::Deref;
 
 /// A cache of logical pages. It dereferences to its [`SlotTable`], and changes only through the methods here.
@@ -42,6 +42,17 @@ impl Cache {
             index: IdVec::filled(None, indexed),
             policy: config.build(Shape { slots, pages: logical_pages as u32 }),
         }
+    }
+
+    /// Keep the placement hint of each written page, for its way to flash. For an empty cache; a byte per slot.
+    pub fn keep_placements(&mut self) {
+        self.table.keep_placements();
+    }
+
+    /// Note the placement hint of a write, if hints are kept.
+    #[inline]
+    pub fn set_placement(&mut self, slot: SlotId, placement: Option<PlacementId>) {
+        self.table.set_placement(slot, placement);
     }
 
     /// The slot of a page, if it is cached. A lookup is not a use of the page: on a hit call [`touch`](Self::touch),

@@ -1,8 +1,8 @@
 //! The slots of a cache: the logical page in each, the flags of the copy, and the free slots.
 //!
-//! Nine bytes per slot in three arrays. A hit reads none of them.
+//! Nine bytes per slot in three arrays; one more where placement hints are kept. A hit reads none of them.
 
-use coflash_base::{IdVec, Lpn, id_type};
+use coflash_base::{IdVec, Lpn, PlacementId, id_type};
 
 id_type!(
     /// A page-sized slot of a cache.
@@ -26,6 +26,8 @@ pub struct SlotTable {
     pages: IdVec<SlotId, Option<Lpn>>,
     /// The flags of each slot; zero if it is free.
     flags: IdVec<SlotId, u8>,
+    /// The placement hint of each copy; empty where none are kept.
+    placements: IdVec<SlotId, Option<PlacementId>>,
     /// A stack of free slots: the slot freed last is still in the processor's cache.
     free: Vec<SlotId>,
     dirty: u32,
@@ -36,6 +38,7 @@ impl SlotTable {
         Self {
             pages: IdVec::filled(None, slots as usize),
             flags: IdVec::filled(0, slots as usize),
+            placements: IdVec::filled(None, 0),
             free: (0..slots).rev().map(SlotId::new).collect(),
             dirty: 0,
         }
@@ -135,6 +138,13 @@ impl SlotTable {
         self.flags[slot] & DETACHED != 0
     }
 
+    /// The placement hint with which the copy was written; none if it was read, or if hints are not kept.
+    #[inline]
+    #[must_use]
+    pub fn placement(&self, slot: SlotId) -> Option<PlacementId> {
+        if self.placements.is_empty() { None } else { self.placements[slot] }
+    }
+
     /// The occupied slots in order. It visits all slots, so it is for flushes, not for single pages.
     pub fn occupied(&self) -> impl Iterator<Item = SlotId> {
         self.pages.ids().zip(self.pages.iter()).filter_map(|(slot, page)| page.is_some().then_some(slot))
@@ -144,8 +154,7 @@ impl SlotTable {
     #[inline]
     pub(crate) fn occupy(&mut self, lpn: Lpn, dirty: bool) -> SlotId {
         let Some(slot) = self.free.pop() else { panic!("no free slot for {lpn:?}: remove a victim first") };
-        self.pages[slot] = Some(lpn);
-        self.set_flags(slot, if dirty { DIRTY } else { 0 });
+        self.fill(slot, lpn, dirty);
         slot
     }
 
@@ -156,8 +165,14 @@ impl SlotTable {
         };
         // The order of the other slots must stay: it decides which are used next.
         self.free.remove(at);
+        self.fill(slot, lpn, dirty);
+    }
+
+    #[inline]
+    fn fill(&mut self, slot: SlotId, lpn: Lpn, dirty: bool) {
         self.pages[slot] = Some(lpn);
         self.set_flags(slot, if dirty { DIRTY } else { 0 });
+        self.set_placement(slot, None);
     }
 
     /// Free `slot`. Panics if it is free already.
@@ -167,6 +182,17 @@ impl SlotTable {
         self.set_flags(slot, 0);
         self.pages[slot] = None;
         self.free.push(slot);
+    }
+
+    pub(crate) fn keep_placements(&mut self) {
+        self.placements = IdVec::filled(None, self.pages.len());
+    }
+
+    #[inline]
+    pub(crate) fn set_placement(&mut self, slot: SlotId, placement: Option<PlacementId>) {
+        if !self.placements.is_empty() {
+            self.placements[slot] = placement;
+        }
     }
 
     #[inline]
@@ -201,7 +227,8 @@ impl SlotTable {
     /// The heap memory in bytes.
     #[must_use]
     pub fn heap_bytes(&self) -> usize {
-        self.pages.heap_bytes() + self.flags.heap_bytes() + self.free.capacity() * size_of::<SlotId>()
+        let free = self.free.capacity() * size_of::<SlotId>();
+        self.pages.heap_bytes() + self.flags.heap_bytes() + self.placements.heap_bytes() + free
     }
 
     /// Recount everything and panic on a mismatch. For tests: it visits all slots.

@@ -182,7 +182,7 @@ pub(crate) fn format_of(scenario: &Scenario, device: &Device) -> Format {
     let (page_bytes, pages) = (scenario.flash.page_size.count, u64::from(device.below().logical_pages()));
     let random = || u128::from(RandomState::new().hash_one(0));
     Format {
-        geometry: scenario.ftl.pools.erase_units(&scenario.flash),
+        geometry: scenario.ftl.erase_units(&scenario.flash),
         logical_bytes: pages * page_bytes,
         slots: scenario.cache.size.pages(page_bytes, pages) as u32,
         volatile: scenario.cache.volatile,

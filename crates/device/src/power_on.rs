@@ -54,6 +54,12 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     if device.controller.write_buffer != Bytes::ZERO {
         return refuse("controller.write_buffer", "a write buffer cannot be served: \"0B\" is allowed");
     }
+    if device.ftl.placement.needs_future() {
+        return refuse(
+            "ftl.placement",
+            "what a client will write is not known ahead: a policy that is no oracle is allowed",
+        );
+    }
     if device.ftl.slc_cache != SlcCacheConfig::default() {
         return refuse("ftl.slc_cache", "a pSLC cache cannot be served: the default is allowed");
     }

@@ -31,7 +31,7 @@ impl Recorder {
     }
 
     pub(crate) fn record(&mut self, request: &Request) {
-        let Request { arrival, offset, length, op } = request;
+        let Request { arrival, offset, length, op, .. } = request;
         let op = match op {
             Op::Read => "read",
             Op::Write => "write",

@@ -308,7 +308,7 @@ impl<D: Disk> Session<D> {
     ) -> Answer {
         self.count(op);
         self.under_power(now, |session| {
-            let request = Request { arrival: session.now, offset, length, op };
+            let request = Request { arrival: session.now, offset, length, op, placement: None };
             let served = session.engine.issue(&request, session.now, payload);
             if !session.is_off() {
                 session.recorder.record(&request);

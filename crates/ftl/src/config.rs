@@ -4,7 +4,7 @@ use crate::placement::PlacementConfig;
 use crate::refresh_config::RefreshConfig;
 use crate::stream::{StreamGroups, WriteStream};
 use crate::victim::VictimConfig;
-use coflash_base::{Bytes, Share};
+use coflash_base::{Bytes, Misfit, Share};
 use coflash_media::Geometry;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -94,30 +94,12 @@ pub enum Pools {
 }
 
 impl Pools {
-    /// The number of blocks of a pool; of superblocks with [`Pools::Device`].
+    /// The number of blocks of a pool, of flash as the FTL erases it ([`FtlConfig::erase_units`]).
     #[must_use]
-    pub fn blocks(self, geometry: &Geometry) -> u32 {
+    pub fn blocks(self, erase_units: &Geometry) -> u32 {
         match self {
-            Self::Plane | Self::Device => geometry.blocks_per_plane,
-            Self::Die => geometry.blocks_per_die(),
-        }
-    }
-
-    /// The number of blocks that are filled and erased together.
-    #[must_use]
-    pub fn blocks_per_erase(self, geometry: &Geometry) -> u32 {
-        match self {
-            Self::Plane | Self::Die => 1,
-            Self::Device => geometry.planes(),
-        }
-    }
-
-    /// The flash as the FTL fills and erases it: its own blocks, or superblocks.
-    #[must_use]
-    pub fn erase_units(self, geometry: &Geometry) -> Geometry {
-        match self {
-            Self::Plane | Self::Die => geometry.clone(),
-            Self::Device => geometry.superblocks(),
+            Self::Plane | Self::Device => erase_units.blocks_per_plane,
+            Self::Die => erase_units.blocks_per_die(),
         }
     }
 }
@@ -312,6 +294,9 @@ pub struct FtlConfig {
     pub chips: Chips,
     /// The allocation pools. Each has a free list, active blocks and a GC of its own.
     pub pools: Pools,
+    /// Size of a reclaim unit with device-wide pools: what is filled and erased together. Whole superblocks, of which each has a
+    /// block of every plane. Default: a superblock.
+    pub reclaim_unit: Option<Bytes>,
     /// The placement policy: which open block takes a page.
     pub placement: PlacementConfig,
     /// Without a placement policy, streams that share an active block: a list of lists of "host", "evict", "gc" and "shadow". A stream that is not
@@ -341,6 +326,7 @@ impl Default for FtlConfig {
             spare: Spare::default(),
             chips: Chips::default(),
             pools: Pools::default(),
+            reclaim_unit: None,
             placement: PlacementConfig::default(),
             shared_streams: vec![vec![WriteStream::Host, WriteStream::Evict]],
             summary: Summary::default(),
@@ -372,7 +358,61 @@ impl FtlConfig {
         let per_die = geometry.exported_pages_per_die()?;
         let per_stripe = u64::from(geometry.planes_per_die) * self.data_pages_per_block(geometry);
         let blocks = self.spare.data_pages(per_die).div_ceil(per_stripe.max(1));
-        Some(u32::try_from(blocks).unwrap_or(u32::MAX))
+        let whole = blocks.next_multiple_of(self.superblocks_per_unit(geometry).into());
+        Some(u32::try_from(whole).unwrap_or(u32::MAX))
+    }
+
+    /// The number of superblocks of a reclaim unit, at least 1.
+    #[must_use]
+    pub fn superblocks_per_unit(&self, flash: &Geometry) -> u32 {
+        let units = self.reclaim_unit.map_or(1, |unit| unit.count / flash.superblock_bytes().max(1));
+        u32::try_from(units).unwrap_or(u32::MAX).max(1)
+    }
+
+    /// The number of blocks that are filled and erased together.
+    #[must_use]
+    pub fn blocks_per_erase(&self, flash: &Geometry) -> u32 {
+        match self.pools {
+            Pools::Plane | Pools::Die => 1,
+            Pools::Device => flash.planes() * self.superblocks_per_unit(flash),
+        }
+    }
+
+    /// The flash as the FTL fills and erases it: its own blocks, or units of superblocks.
+    #[must_use]
+    pub fn erase_units(&self, flash: &Geometry) -> Geometry {
+        match self.pools {
+            Pools::Plane | Pools::Die => flash.clone(),
+            Pools::Device => flash.superblocks(self.superblocks_per_unit(flash)),
+        }
+    }
+
+    /// Check the size of reclaim units.
+    ///
+    /// # Errors
+    /// One that pools do not have, or that flash cannot be cut into.
+    pub fn check_reclaim_unit(&self, flash: &Geometry) -> Result<(), Misfit> {
+        let Some(unit) = self.reclaim_unit else { return Ok(()) };
+        let (superblock, blocks) = (Bytes { count: flash.superblock_bytes() }, flash.blocks_per_plane);
+        if self.pools != Pools::Device {
+            let problem = format!(
+                "{unit} was given; with ftl.pools = \"device\" only are there units of several blocks"
+            );
+            return Err(Misfit::new("ftl.reclaim_unit", problem));
+        }
+        if unit.count == 0 || !unit.count.is_multiple_of(superblock.count) {
+            let problem = format!("{unit} was given; whole superblocks of {superblock} are allowed");
+            return Err(Misfit::new("ftl.reclaim_unit", problem));
+        }
+        let superblocks = unit.count / superblock.count;
+        if !u64::from(blocks).is_multiple_of(superblocks) {
+            let problem = format!(
+                "{unit} was given, {superblocks} superblocks of {superblock}: the {blocks} of the device \
+                 (flash.blocks_per_plane) are not a multiple of that"
+            );
+            return Err(Misfit::new("ftl.reclaim_unit", problem));
+        }
+        Ok(())
     }
 
     fn data_pages_per_block(&self, geometry: &Geometry) -> u64 {

@@ -61,6 +61,14 @@ coflash_base::measures! {
         user_pages: u64, "pages written", pages, untabled;
         /// Pages that GC and refresh copied to blocks of the class.
         copied_pages: u64, "pages copied", pages, untabled;
+        /// Bytes that the host and caches wrote to blocks of the class: for a handle, the host bytes of FDP's statistics.
+        host_bytes: u64, "bytes written", bytes, untabled;
+        /// Bytes that were programmed in blocks of the class: the media bytes.
+        media_bytes: u64, "bytes programmed", bytes, untabled;
+        /// Bytes of the class's blocks that were erased.
+        erased_bytes: u64, "bytes erased", bytes, untabled;
+        /// Units that were closed before they were full, by a refresh: FDP's event of a unit that is not fully written.
+        closed_early_units: u64, "units closed early", untabled;
     }
 }
 

@@ -91,7 +91,7 @@ impl Dimensions {
             data_pages_per_block,
             pools_per_die,
             blocks_per_pool,
-            blocks_per_erase: ftl.pools.blocks_per_erase(flash),
+            blocks_per_erase: ftl.blocks_per_erase(flash),
             dies_per_block: if ftl.pools == Pools::Device { flash.dies() } else { 1 },
             low_mark_blocks,
             step_mark_blocks,

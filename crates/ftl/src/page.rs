@@ -1,7 +1,7 @@
 //! Page reads and writes as values: a new property of reads or writes is one field here.
 
 use crate::stream::WriteStream;
-use coflash_base::Lpn;
+use coflash_base::{Lpn, PlacementId};
 use coflash_media::{Cause, Place};
 
 /// How much of a page a write covers.
@@ -44,8 +44,10 @@ pub struct PageWrite {
     pub from: Place,
     /// The reason.
     pub cause: Cause,
-    /// The placement hint: its write stream.
+    /// Its write stream.
     pub stream: WriteStream,
+    /// The placement hint of the host.
+    pub placement: Option<PlacementId>,
 }
 
 impl PageWrite {
@@ -53,6 +55,13 @@ impl PageWrite {
     #[inline(always)]
     #[must_use]
     pub fn host(lpn: Lpn, coverage: Coverage) -> Self {
-        Self { lpn, coverage, from: Place::Host, cause: Cause::Host, stream: WriteStream::Host }
+        Self {
+            lpn,
+            coverage,
+            from: Place::Host,
+            cause: Cause::Host,
+            stream: WriteStream::Host,
+            placement: None,
+        }
     }
 }

@@ -57,7 +57,14 @@ impl<M: Media> Store<'_, M> {
         cause: Cause,
         after: M::When,
     ) -> Result<M::When, M::Error> {
-        let page = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream: WriteStream::of(cause) };
+        let page = PageWrite {
+            lpn,
+            coverage: Coverage::Full,
+            from,
+            cause,
+            stream: WriteStream::of(cause),
+            placement: None,
+        };
         let (ftl, mut io) = self.descend();
         ftl.write(page, after, &mut io)
     }

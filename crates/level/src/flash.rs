@@ -95,8 +95,9 @@ impl<M: Media> Level<M> for Ftl {
     fn report(&self, report: &mut Report) {
         report.add(self.counters());
         report.add(self.programs());
-        if !self.placement_classes().is_empty() {
-            report.add_list(&PlacementClass::INFO, self.placement_classes().iter());
+        let classes: Vec<_> = self.placement_classes().collect();
+        if !classes.is_empty() {
+            report.add_list(&PlacementClass::INFO, classes.iter());
         }
         if let Some(counters) = self.slc_counters() {
             report.add(counters);

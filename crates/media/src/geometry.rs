@@ -180,18 +180,26 @@ impl Geometry {
         self.dies() * self.planes_per_die
     }
 
-    /// The same flash as one die of superblocks: its block `n` is block `n` of every plane, which are erased together. Its
-    /// pages go round the dies, then the planes of each, then on to the next page.
+    /// The same flash as one die of units of `blocks` superblocks, which are filled and erased together. A superblock has a block
+    /// of every plane. Its pages go round the dies, then the planes of each, then on to the next page. `blocks` divides
+    /// `blocks_per_plane`.
     #[must_use]
-    pub fn superblocks(&self) -> Self {
+    pub fn superblocks(&self, blocks: u32) -> Self {
         Self {
             channels: 1,
             chips_per_channel: 1,
             dies_per_chip: 1,
             planes_per_die: 1,
-            pages_per_block: self.pages_per_block * self.planes(),
+            blocks_per_plane: self.blocks_per_plane / blocks,
+            pages_per_block: self.pages_per_block * self.planes() * blocks,
             ..self.clone()
         }
+    }
+
+    /// The size of a superblock: a block of every plane, in bytes.
+    #[must_use]
+    pub fn superblock_bytes(&self) -> u64 {
+        u64::from(self.planes()) * u64::from(self.pages_per_block) * self.page_size.count
     }
 
     /// The capacity of the device in bytes.
@@ -264,8 +272,10 @@ mod tests {
     fn superblocks_have_the_pages_of_all_planes() {
         let geometry =
             Geometry { channels: 3, planes_per_die: 2, blocks_per_plane: 7, ..Geometry::default() };
-        let superblocks = geometry.superblocks();
+        let superblocks = geometry.superblocks(1);
         assert_eq!((superblocks.dies(), superblocks.blocks()), (1, 7));
+        let one = geometry.superblocks(7);
+        assert_eq!((one.blocks(), one.pages()), (1, geometry.pages()));
         assert_eq!((superblocks.pages_per_block, superblocks.pages()), (6 * 64, geometry.pages()));
     }
 

@@ -20,8 +20,8 @@ use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, FlashOperation,
-    Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn, ReadPriority, Run,
-    SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn, ReadPriority,
+    Run, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
@@ -66,6 +66,8 @@ pub struct Timeline {
     pages_per_server: u32,
     /// The number of planes over which the pages of a block are striped; 1 if each block is in one plane.
     stripe_planes: u32,
+    /// The blocks of each of these planes that are erased together.
+    stripe_blocks: u32,
     timing: Timing,
     costs: Costs,
     caches: CacheTimings,
@@ -196,6 +198,7 @@ impl Timeline {
             planes: timing.planes,
             pages_per_server,
             stripe_planes: 1,
+            stripe_blocks: 1,
             timing: timing.clone(),
             costs,
             caches,
@@ -222,8 +225,8 @@ impl Timeline {
 
     /// Stripe each block over all planes: pages and blocks are those of [`Geometry::superblocks`].
     #[must_use]
-    pub fn with_superblocks(self) -> Self {
-        Self { stripe_planes: self.geometry.planes(), ..self }
+    pub fn with_superblocks(self, blocks: u32) -> Self {
+        Self { stripe_planes: self.geometry.planes(), stripe_blocks: blocks, ..self }
     }
 
     /// Add the write buffer of a controller: room for so many pages, of which one leaves in `page_drain` at the fastest.
@@ -332,7 +335,7 @@ impl Timeline {
     /// The index of the block of a page, or of its superblock.
     #[inline(always)]
     fn erase_unit(&self, page: Ppn) -> usize {
-        (page.get() / (self.geometry.pages_per_block * self.stripe_planes)) as usize
+        (page.get() / (self.geometry.pages_per_block * self.stripe_planes * self.stripe_blocks)) as usize
     }
 
     /// Note whether a block has one bit a cell.
@@ -469,12 +472,12 @@ impl Flash for Timeline {
 
     #[inline]
     fn erase(&mut self, block: BlockId, cause: Cause, after: When) -> Result<When, Infallible> {
-        self.operations.erases_blocks += u64::from(self.stripe_planes);
+        self.operations.erases_blocks += u64::from(self.stripe_planes * self.stripe_blocks);
         if !self.slc_blocks.is_empty() {
             self.set_slc(block.get() as usize, false);
         }
         let first = self.first_page(block);
-        let done = if self.stripe_planes > 1 {
+        let done = if self.stripe_planes * self.stripe_blocks > 1 {
             self.erase_superblock(cause, after)
         } else {
             self.servers.issue(self.server_of(first), &self.costs.erase, cause, after)
@@ -682,10 +685,11 @@ impl SimulatedMedia for Timeline {
 }
 
 impl Timeline {
-    /// Erase a block of every plane. `after` may be handed on once, so each erase begins when the first die may.
+    /// Erase the blocks of a unit, the first one of every plane first. `after` may be handed on once, so each erase begins when the first die may.
     fn erase_superblock(&mut self, cause: Cause, after: When) -> When {
         let mut done = None;
-        for plane in 0..self.stripe_planes {
+        for block in 0..self.stripe_blocks * self.stripe_planes {
+            let plane = block % self.stripe_planes;
             let erased = self.servers.issue(self.server_of_plane(plane), &self.costs.erase, cause, after);
             done = Some(match done {
                 None => erased,

@@ -9,6 +9,7 @@ use coflash_base::Misfit;
 use coflash_cache::EvictionConfig;
 use coflash_hybrid::HybridConfig;
 use coflash_level::{ControllerConfig, Placement};
+use coflash_workload::no_handle;
 
 impl Scenario {
     /// Check the scenario for contradictions.
@@ -23,6 +24,7 @@ impl Scenario {
         self.flash.check().map_err(|misfit| misfit.within("flash"))?;
         self.timing.check(&self.flash)?;
         self.check_controller()?;
+        self.ftl.check_reclaim_unit(&self.flash)?;
         self.check_unit()?;
         self.link.check()?;
         self.host.check()?;
@@ -30,6 +32,7 @@ impl Scenario {
         self.check_replay()?;
         self.check_workload()?;
         self.check_precondition()?;
+        self.check_future()?;
         self.check_restart()?;
         self.check_external()?;
         self.hybrid.as_ref().map_or(Ok(()), |hybrid| self.check_hybrid(hybrid))
@@ -144,6 +147,12 @@ impl Scenario {
                 ));
             }
         }
+        if let (Some(handles), true) = (self.ftl.placement.handles(), workload.trace.is_empty())
+            && let Some(placement) = workload.generated().highest_placement()
+            && placement.get() >= handles
+        {
+            return Err(Misfit::new("workload", no_handle(placement, handles)));
+        }
         let given = workload.given();
         if workload.trace.is_empty() && workload.fio.is_none() && given.len() > 1 {
             let problem = format!("{} were given; one of them is allowed", given.join(" and "));
@@ -165,7 +174,7 @@ impl Scenario {
         if fill != Fill::Sequential {
             return Err(Misfit::new("precondition.until_free", "it goes with fill = \"sequential\" only"));
         }
-        let pool_blocks = self.ftl.pools.blocks(&self.flash);
+        let pool_blocks = self.ftl.pools.blocks(&self.ftl.erase_units(&self.flash));
         if mark.of(pool_blocks) < self.gc.low_mark.of(pool_blocks) {
             let problem = format!(
                 "{mark} is less than gc.low_mark ({}): GC never lets it come to that",
@@ -174,6 +183,34 @@ impl Scenario {
             return Err(Misfit::new("precondition.until_free", problem));
         }
         Ok(())
+    }
+
+    /// An oracle is told of the host's writes, so they must come to flash as they are.
+    fn check_future(&self) -> Result<(), Misfit> {
+        if !self.ftl.placement.needs_future() {
+            return Ok(());
+        }
+        let has_cache = self.cache.size.pages(self.page_bytes(), 1 << 31) > 0;
+        let (key, problem) = if self.workload.trace.is_empty() && self.workload.fio.is_some() {
+            (
+                "workload.fio",
+                "the order of its requests depends on answers; a trace or generated requests are allowed",
+            )
+        } else if has_cache {
+            ("cache.size", "a cache changes what is written to flash; \"0B\" is allowed")
+        } else if self.host_buffer.exists() {
+            ("host_buffer.size", "a buffer changes what is written to flash; \"0B\" is allowed")
+        } else if self.hybrid.is_some() {
+            ("hybrid", "a flash cache before disks decides what is written to flash; none is allowed")
+        } else if self.pages_per_unit() > 1 {
+            (
+                "ftl.indirection_unit",
+                "pages of a unit are written that the host does not write; a page is allowed",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(Misfit::new(key, format!("with ftl.placement \"{}\" {problem}", self.ftl.placement.name())))
     }
 
     /// A policy from outside names pages, and this cache may hold two versions of one.

@@ -141,7 +141,10 @@ impl Scenario {
         let cache = self.cache.timing();
         let caches = CacheTimings { host: cache, device: cache, host_buffer: self.host_buffer.timing() };
         let timeline = Timeline::new(&self.flash, &self.timing, caches);
-        let timeline = if self.ftl.pools == Pools::Device { timeline.with_superblocks() } else { timeline };
+        let timeline = match self.ftl.pools {
+            Pools::Device => timeline.with_superblocks(self.ftl.superblocks_per_unit(&self.flash)),
+            Pools::Plane | Pools::Die => timeline,
+        };
         match self.controller.buffer(self.page_bytes()) {
             Some((pages, page_drain)) => timeline.with_write_buffer(pages, page_drain),
             None => timeline,

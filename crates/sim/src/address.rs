@@ -2,10 +2,23 @@
 
 use coflash_base::{Index, Lpn};
 use coflash_scenario::Remap;
+use coflash_workload::{Op, Request};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Pages that one chunk of the dense table covers.
 const CHUNK_PAGES: u64 = 1024;
+
+/// The pages of a request, as the workload numbers them: those that it touches, or trims completely. `page_of` is the page of a byte.
+#[inline(always)]
+pub(crate) fn pages_of(request: &Request, page_bytes: u64, page_of: impl Fn(u64) -> u64) -> Range<u64> {
+    let end = request.offset + request.length;
+    match request.op {
+        Op::Read | Op::Write => page_of(request.offset)..page_of(end - 1) + 1,
+        Op::Trim => page_of(request.offset + (page_bytes - 1))..page_of(end),
+        Op::Flush => 0..0,
+    }
+}
 
 /// The map of the workload's pages to the device.
 #[derive(Clone, Debug)]

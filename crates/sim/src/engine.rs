@@ -2,7 +2,7 @@
 //! completes with its last page. In simulation requests carry no data; where the media holds bytes, they have a
 //! [`Payload`].
 
-use crate::address::AddressMap;
+use crate::address::{AddressMap, pages_of};
 use crate::device::add_device;
 use crate::latency::Latency;
 use crate::load::{End, cleaning, load};
@@ -418,7 +418,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
                 let coverage = if whole { Coverage::Full } else { Coverage::Partial };
                 payload.give(part, &mut self.media);
                 let io = &mut Self::io(&mut self.media, start);
-                Some(self.level.write(PageWrite::host(lpn, coverage), start, io)?)
+                let write = PageWrite { placement: request.placement, ..PageWrite::host(lpn, coverage) };
+                Some(self.level.write(write, start, io)?)
             };
             if let Some(done) = done {
                 self.take(done, parts);
@@ -456,16 +457,11 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         outcome
     }
 
-    /// The pages of a request, as the workload numbers them: those that it touches, or trims completely.
+    /// The pages of a request, as the workload numbers them.
     #[inline(always)]
     fn pages(&self, request: &Request) -> Range<u64> {
         let page_of = |byte| self.page_shift.map_or_else(|| byte / self.page_bytes, |shift| byte >> shift);
-        let end = request.offset + request.length;
-        match request.op {
-            Op::Read | Op::Write => page_of(request.offset)..page_of(end - 1) + 1,
-            Op::Trim => page_of(request.offset + (self.page_bytes - 1))..page_of(end),
-            Op::Flush => 0..0,
-        }
+        pages_of(request, self.page_bytes, page_of)
     }
 
     /// Find the logical pages of a request. All or nothing: one that does not fit must have no effect.
@@ -641,7 +637,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             busy_until: self.media.busy_until(),
             requests: all.count(),
         };
-        let blocks = scenario.ftl.pools.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
+        let blocks = scenario.ftl.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
         let cleaning = cleaning(&scenario.flash, &scenario.timing, blocks);
         let (load, behind) = load(scenario.replay_mode(), self.meters.series.windows(), end, cleaning);
         let Meters { read, write, .. } = &self.meters;

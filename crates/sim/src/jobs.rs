@@ -139,8 +139,13 @@ impl OpReport {
 }
 
 impl Jobs {
-    /// Read a job file and lay out its jobs on a device of `device_bytes`.
-    pub(crate) fn open(file: &str, device_bytes: u64, seed: Seed) -> Result<Self, WorkloadError> {
+    /// Read a job file and lay out its jobs on a device of `device_bytes`, with so many handles for hints if it takes any.
+    pub(crate) fn open(
+        file: &str,
+        device_bytes: u64,
+        handles: Option<u32>,
+        seed: Seed,
+    ) -> Result<Self, WorkloadError> {
         let mut read = |path: &std::path::Path| {
             let text = std::fs::read_to_string(path);
             text.map_err(|error| {
@@ -148,7 +153,8 @@ impl Jobs {
                 std::io::Error::new(error.kind(), format!("{error}{near}"))
             })
         };
-        let file = JobFile::read(file, &mut read)?;
+        let mut file = JobFile::read(file, &mut read)?;
+        file.jobs.iter_mut().try_for_each(|job| job.bind_placements(handles))?;
         let seed = seed.child("workload");
         let running = |(number, job): (usize, &Job)| {
             let seed = seed.child(&number.to_string());

@@ -23,6 +23,7 @@ mod describe;
 mod device;
 mod engine;
 mod error;
+mod future;
 mod generate;
 mod input;
 mod inspect;

@@ -27,7 +27,7 @@ pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
 /// An upper estimate of the heap memory of a scenario's device, before its construction.
 fn device_bytes(scenario: &Scenario) -> u64 {
     let ftl = &scenario.ftl;
-    let flash = &ftl.pools.erase_units(&scenario.flash);
+    let flash = &ftl.erase_units(&scenario.flash);
     let [pages, blocks, dies] = [flash.pages(), flash.blocks(), flash.dies()].map(u64::from);
     let logical_pages = u64::from(ftl.logical_pages(&scenario.flash));
     let slots = scenario.cache.size.pages(flash.page_size.count, logical_pages).min(logical_pages);

@@ -53,7 +53,7 @@ pub(crate) fn open_workload(
     let workload = &scenario.workload;
     if workload.trace.is_empty() {
         if let Some(file) = &workload.fio {
-            let jobs = Jobs::open(file, logical_bytes, seed)?;
+            let jobs = Jobs::open(file, logical_bytes, scenario.ftl.placement.handles(), seed)?;
             let description = jobs.description();
             return Ok((Supply::Jobs(jobs), description));
         }

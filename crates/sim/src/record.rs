@@ -190,7 +190,8 @@ impl RunRecording {
         if *records == Records::default() {
             return Ok(Self::NONE);
         }
-        let file = |path: &Option<PathBuf>, layout| path.as_ref().map(|path| File::create(path, layout)).transpose();
+        let file =
+            |path: &Option<PathBuf>, layout| path.as_ref().map(|path| File::create(path, layout)).transpose();
         let geometry: Geometry = scenario.ftl.pools.erase_units(&scenario.flash);
         Ok(Self(Some(Arc::new(Mutex::new(Recorder {
             operations: file(&records.operations, &OPERATIONS)?,

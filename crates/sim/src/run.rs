@@ -2,11 +2,12 @@
 
 use crate::engine::{Engine, ServiceError};
 use crate::error::RunError;
+use crate::future::future;
 use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::precondition::precondition;
-use crate::record::{RunRecording, Records};
+use crate::record::{Records, RunRecording};
 use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
 use coflash_base::{Seed, Time};
@@ -14,8 +15,8 @@ use coflash_ftl::Ftl;
 use coflash_hybrid::HybridConfig;
 use coflash_level::Level;
 use coflash_media::{SimulatedMedia, Timeline};
-use coflash_scenario::{Remap, ReplayMode, Scenario, Stack, for_stack};
-use coflash_workload::{BATCH_REQUESTS, Request, Source};
+use coflash_scenario::{Remap, ReplayMode, Scenario, ScenarioError, Stack, for_stack};
+use coflash_workload::{BATCH_REQUESTS, Request, Source, no_handle};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::convert::Infallible;
@@ -109,7 +110,12 @@ fn on_flash<'a>(
     // Errors of the workload or of the levels must be reported before the long warm-up.
     let workload = open(scenario, flash.logical_pages(), observer)?;
     let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
+    let oracle = scenario.ftl.placement.needs_future();
+    let future = oracle.then(|| future(scenario, flash.logical_pages(), observer)).transpose()?;
     warm_up(&mut flash, observer)?;
+    if let Some(future) = future {
+        flash.foresee(future);
+    }
     recording.hears_of(&mut flash);
     let media = recording.over(scenario.timeline());
     measure(scenario, scenario.stack_over(flash)?, media, workload, None, observer)
@@ -178,6 +184,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     observer: &mut dyn Observer,
 ) -> Result<(), RunError> {
     let mut issuer = Issuer::new(scenario);
+    let handles = scenario.ftl.placement.handles();
     let memory_bytes = memory::available_bytes().unwrap_or(u64::MAX);
     let look_bytes = LOOK_PAGES * scenario.flash.page_size.count;
     let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);
@@ -189,6 +196,9 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         batch.truncate(usize::try_from(left).unwrap_or(usize::MAX));
         if batch.is_empty() {
             break;
+        }
+        if let Some(handles) = handles {
+            check_hints(&batch, handles)?;
         }
         if batch.last().is_some_and(|last| issuer.arrival(last) > Time::LAST) {
             return Err(out_of_time());
@@ -220,6 +230,15 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         }
     }
     drain(engine, until, &mut || observer.progress(Phase::Replay, source.progress(), served))
+}
+
+/// Refuse hints that name no handle.
+fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
+    let highest = batch.iter().filter_map(|request| request.placement).max();
+    match highest.filter(|placement| placement.get() >= handles) {
+        None => Ok(()),
+        Some(placement) => Err(ScenarioError::new("workload", no_handle(placement, handles)).into()),
+    }
 }
 
 /// Complete all requests, and go on until a time after them if one is given; `look` reports progress.

@@ -163,6 +163,7 @@ mod tests {
             op: if page % 2 == 1 { Op::Write } else { Op::Read },
             offset: page * 4096,
             length: 4096,
+            placement: None,
         };
         Requests(pages.map(request).collect())
     }

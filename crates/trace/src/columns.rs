@@ -11,6 +11,7 @@
 //! | `op=OP`                  | no column: every row is this operation                                               |
 //! | `device`                 | a device; adjacent columns together form its name; `device:number` for a whole       |
 //! |                          | number                                                                               |
+//! | `placement`              | a placement identifier (an FDP handle or a stream); empty or `-` is none             |
 //! | `number`                 | a whole number, ignored                                                              |
 //! | `word:W\|W/W=skip`       | one of these words; `=skip` skips the row                                            |
 //! | `skip`                   | anything                                                                             |
@@ -63,6 +64,8 @@ pub(crate) enum Column {
     Device {
         number: bool,
     },
+    /// A placement identifier, or none.
+    Placement,
     Number,
     /// Whether the row is kept.
     Word(Words<bool>),
@@ -78,6 +81,7 @@ impl Column {
             Self::Size { .. } => "size",
             Self::Op(_) | Self::UsualOp | Self::Flags => "op",
             Self::Device { .. } => "device",
+            Self::Placement => "placement",
             Self::Number => "number",
             Self::Word(_) => "word",
             Self::Skip => "skip",
@@ -127,7 +131,7 @@ impl<T: Copy> Words<T> {
 }
 
 const EXAMPLE: &str = "time:us,op,offset:sectors,size:bytes";
-const ROLES: [&str; 8] = ["time", "op", "offset", "size", "device", "number", "word", "skip"];
+const ROLES: [&str; 9] = ["time", "op", "offset", "size", "device", "placement", "number", "word", "skip"];
 const MEANINGS: [(&str, Option<Op>); 5] = [
     ("read", Some(Op::Read)),
     ("write", Some(Op::Write)),
@@ -162,7 +166,9 @@ impl Columns {
                 None => columns.push(column(entry)?),
             }
         }
-        for (role, needed) in [("time", false), ("op", false), ("offset", true), ("size", true)] {
+        for (role, needed) in
+            [("time", false), ("op", false), ("offset", true), ("size", true), ("placement", false)]
+        {
             let constants = if role == "op" { op.len() } else { 0 };
             let count = constants + columns.iter().filter(|column| column.role() == role).count();
             if count > 1 || (needed && count == 0) {
@@ -259,9 +265,10 @@ fn column(text: &str) -> Result<Column, String> {
         ("word", None) => Err("word has no words, as in word:D/C=skip".to_owned()),
         ("device", None) => Ok(Column::Device { number: false }),
         ("device", Some("number")) => Ok(Column::Device { number: true }),
+        ("placement", None) => Ok(Column::Placement),
         ("number", None) => Ok(Column::Number),
         ("skip", None) => Ok(Column::Skip),
-        ("device" | "number" | "skip", Some(_)) => Err(format!("{role} has no unit")),
+        ("device" | "placement" | "number" | "skip", Some(_)) => Err(format!("{role} has no unit")),
         (role, _) => Err(format!("\"{role}\" is not a role{}", hint(role, &ROLES))),
     }
 }

@@ -47,7 +47,7 @@ pub struct TraceOptions {
     /// Columns of a text trace in any other format, such as `"time:us,op,offset:sectors,size:bytes"`. Roles: `time` in
     /// `s`, `ms`, `us`, `ns` or `filetime`; `offset` and `size` in `bytes`, `sectors`, `pages` or steps such as
     /// `4KiB`; `op`, if necessary with its words (`op:28|88=read/2a|8a=write/35=skip`), or `op=write` for all rows;
-    /// `device`, also of several columns; `number`, `word:D/C=skip` and `skip` for other columns.
+    /// `device`, also of several columns; `placement`, the placement hint of a write; `number`, `word:D/C=skip` and `skip` for other columns.
     pub columns: Option<Columns>,
     /// Number of lines, blank ones excluded, before the first record of a trace read by `columns`.
     pub header_lines: u64,

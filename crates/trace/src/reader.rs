@@ -238,7 +238,7 @@ impl Rules {
         fields: &FieldNames,
         devices: &mut Devices,
     ) -> Result<Request, FieldError> {
-        let &Record { length, op, .. } = record;
+        let &Record { length, op, placement, .. } = record;
         // The time in the file, without removed steps.
         let given_ns = record.time_ns.saturating_sub(self.jumped_ns);
         let late_ns = self.latest_ns.saturating_sub(given_ns);
@@ -262,7 +262,7 @@ impl Rules {
         self.jumps += u64::from(jump_ns > 0);
         self.late += u64::from(late_ns > 0);
         self.late_ns_max = self.late_ns_max.max(late_ns);
-        Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op })
+        Ok(Request { arrival: Time { ns: arrival_ns }, offset, length, op, placement })
     }
 }
 

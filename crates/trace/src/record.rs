@@ -1,6 +1,6 @@
 //! A record of a trace, the conventions of its format, and the errors of its fields.
 
-use coflash_base::Duration;
+use coflash_base::{Duration, PlacementId};
 use coflash_workload::Op;
 
 /// The description of a format, for the documentation, the command line and error messages.
@@ -67,6 +67,7 @@ pub(crate) struct Record {
     /// A number from `Devices::number`, or 0 for formats of a single device.
     pub(crate) device: u32,
     pub(crate) op: Op,
+    pub(crate) placement: Option<PlacementId>,
 }
 
 /// A malformed field. The reader adds file and line.

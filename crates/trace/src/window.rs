@@ -139,7 +139,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn waiting(time_ns: u64, line: u64) -> HeldRecord {
-        HeldRecord { record: Record { time_ns, device: 0, offset: 0, length: 1, op: Op::Read }, line }
+        let record = Record { time_ns, device: 0, offset: 0, length: 1, op: Op::Read, placement: None };
+        HeldRecord { record, line }
     }
 
     /// The released records, as times and lines, for the input `times`.

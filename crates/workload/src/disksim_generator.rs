@@ -150,7 +150,7 @@ impl DiskSimGenerator {
             Pattern::SequentialWrite | Pattern::RandomWrite => Op::Write,
         };
         let arrival = Time { ns: (self.clock_ms * 1e6).round() as u64 };
-        Request { arrival, offset: start * block, length: length * block, op }
+        Request { arrival, offset: start * block, length: length * block, op, placement: None }
     }
 
     /// A start and a size in blocks, redrawn until the request is not empty and fits.

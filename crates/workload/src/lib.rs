@@ -32,4 +32,4 @@ pub mod synthetic;
 pub use parts::{Part, PartSource};
 pub use read_ahead::ReadAhead;
 pub use repeat::Repeat;
-pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
+pub use request::{BATCH_REQUESTS, Op, Request, Source, WorkloadError, no_handle};

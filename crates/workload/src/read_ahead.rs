@@ -174,7 +174,7 @@ mod tests {
             self.asked.fetch_add(1, Ordering::Relaxed);
             if self.next < self.stop {
                 let arrival = Time { ns: self.next };
-                batch.push(Request { arrival, offset: 0, length: 1, op: Op::Read });
+                batch.push(Request { arrival, offset: 0, length: 1, op: Op::Read, placement: None });
                 self.next += 1;
                 return Ok(());
             }

@@ -135,7 +135,8 @@ mod tests {
     fn an_empty_workload_stays_empty_and_an_error_of_a_later_round_is_reported() {
         assert_eq!(all(Repeat::new(Brief(None), 1000, || Ok(Brief(None)))), []);
 
-        let request = Request { arrival: Time { ns: 5 }, offset: 0, length: 512, op: Op::Read };
+        let request =
+            Request { arrival: Time { ns: 5 }, offset: 0, length: 512, op: Op::Read, placement: None };
         let gone = || Err(WorkloadError::Trace { file: "x".to_owned(), problem: "gone".to_owned() });
         let mut source = Repeat::new(Brief(Some(request)), 2, gone);
         let mut batch = Vec::new();
@@ -146,8 +147,15 @@ mod tests {
 
     #[test]
     fn time_saturates() {
-        let late =
-            || Brief(Some(Request { arrival: Time { ns: 1 << 63 }, offset: 0, length: 1, op: Op::Read }));
+        let late = || {
+            Brief(Some(Request {
+                arrival: Time { ns: 1 << 63 },
+                offset: 0,
+                length: 1,
+                op: Op::Read,
+                placement: None,
+            }))
+        };
         let found = all(Repeat::new(late(), 3, || Ok(late())));
         assert_eq!(found.iter().map(|request| request.arrival.ns).max(), Some(u64::MAX));
     }

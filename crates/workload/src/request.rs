@@ -1,7 +1,7 @@
 //! Requests and the trait of their sources.
 
 pub use coflash_base::Op;
-use coflash_base::Time;
+use coflash_base::{PlacementId, Time};
 
 /// One request of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,18 @@ pub struct Request {
     pub length: u64,
     /// Operation.
     pub op: Op,
+    /// Placement hint of a write; a policy that takes none ignores it.
+    pub placement: Option<PlacementId>,
+}
+
+/// The problem of a placement hint beyond the handles of `ftl.placement`.
+#[must_use]
+pub fn no_handle(placement: PlacementId, handles: u32) -> String {
+    let number = placement.get();
+    match handles {
+        1 => format!("placement {number} was given; ftl.placement has the handle 0 only"),
+        _ => format!("placement {number} was given; ftl.placement has the handles 0 to {}", handles - 1),
+    }
 }
 
 /// Upper bound of requests in one batch: large enough to hide the cost of a batch, small enough for a second-level

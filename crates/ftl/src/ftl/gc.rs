@@ -184,8 +184,15 @@ impl Ftl {
         if !self.can_gain(pool) {
             return None;
         }
-        let block =
-            self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?;
+        let block = match self.victim_by_class(pool) {
+            Some(block) => {
+                self.seize(pool, block);
+                block
+            }
+            None => {
+                self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?
+            }
+        };
         self.record_pick(pool, block, io.media.known(io.start));
         self.placer.cleaned(block, self.blocks[block].valid);
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })
@@ -412,6 +419,7 @@ impl Ftl {
             self.pages.clear_marks(block);
         }
         self.refresh.erased(block);
+        self.placer.erased(block);
         self.slc_cache.erased(pool, block);
         self.allocator.remove_valid(pool, known.valid);
         (known.valid, known.marked) = (0, 0);

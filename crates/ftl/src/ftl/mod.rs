@@ -27,6 +27,7 @@ use crate::hook::GcHook;
 use crate::ids::{GroupId, PoolId};
 use crate::marks::Marks;
 use crate::page::{Coverage, PageRead, PageWrite};
+use crate::placement::Future;
 use crate::recorder::DecisionRecorder;
 use crate::requirements::Requirements;
 use crate::stream::WriteStream;
@@ -97,7 +98,8 @@ impl Ftl {
     ) -> Result<Self, Misfit> {
         gc.victim.check().map_err(|misfit| misfit.within("gc.victim"))?;
         let flash = geometry;
-        let geometry = &config.pools.erase_units(flash);
+        config.check_reclaim_unit(flash)?;
+        let geometry = &config.erase_units(flash);
         let dims = Dimensions::new(flash, geometry, config, gc, requirements)?;
         Ok(Self {
             pages: Pages::new(geometry, dims.logical_pages, requirements.age_classes),
@@ -106,7 +108,7 @@ impl Ftl {
             histories: IdVec::filled(History::default(), geometry.blocks() as usize),
             allocator: Allocator::new(geometry, &dims, config.chips, config.wear_levelling),
             collector: Collector::new(geometry, &dims, gc, requirements, seed),
-            placer: Placer::new(&config.placement, &dims, geometry.blocks()),
+            placer: Placer::new(&config.placement, &dims, geometry),
             wear: Wear::new(config, dims.pools(geometry)),
             refresh: Refresh::new(&config.refresh, geometry.blocks()),
             slc_cache: SlcCache::new(geometry, config, &dims)?,
@@ -153,10 +155,20 @@ impl Ftl {
         &self.programs
     }
 
-    /// The pages of each class of the placement policy; none without one.
-    #[must_use]
-    pub fn placement_classes(&self) -> &[PlacementClass] {
+    /// The counters of each class of the placement policy; none without one.
+    pub fn placement_classes(&self) -> impl Iterator<Item = PlacementClass> + '_ {
         self.placer.counts()
+    }
+
+    /// Whether the placement policy takes the hints of writes.
+    #[must_use]
+    pub fn takes_hints(&self) -> bool {
+        self.placer.takes_hints()
+    }
+
+    /// Tell an oracle among the placement policies of all writes to come.
+    pub fn foresee(&mut self, future: Future) {
+        self.placer.foresee(future);
     }
 
     /// Set all counters to zero, but not the erase counts.
@@ -287,7 +299,7 @@ impl Ftl {
     #[inline]
     fn write_whole<M: Media, H: GcHook>(
         &mut self,
-        PageWrite { lpn, from, cause, stream, .. }: PageWrite,
+        PageWrite { lpn, from, cause, stream, placement, .. }: PageWrite,
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
@@ -300,7 +312,7 @@ impl Ftl {
         let die = self.allocator.choose_die(lpn, dims, overwritten_in, |die| media.backlog(die, start));
         self.collect(die, io)?;
         let old = self.pages.map.get(lpn);
-        let group = self.group_of_write(lpn, stream, old);
+        let group = self.group_of_write(lpn, stream, placement, old);
         if let Some(old) = old {
             self.invalidate_page(old);
         }

@@ -2,13 +2,16 @@
 
 use super::Ftl;
 use super::column::{read, write};
+use crate::block::State;
 use crate::counters::PlacementClass;
 use crate::dimensions::Dimensions;
-use crate::ids::GroupId;
-use crate::placement::{Class, Cleaned, GcWrite, Placement, PlacementConfig, Shape, UserWrite};
+use crate::ids::{GroupId, PoolId};
+use crate::placement::{
+    CLASSES_MAX, Class, Cleaned, Future, GcWrite, Placement, PlacementConfig, Shape, UserWrite, VictimOf,
+};
 use crate::stream::WriteStream;
-use coflash_base::{IdVec, Index, Lpn};
-use coflash_media::{BlockId, Ppn};
+use coflash_base::{IdVec, Index, Lpn, PlacementId};
+use coflash_media::{BlockId, Geometry, Ppn};
 use std::io::{self, Read, Write};
 
 /// What a policy is told of a block.
@@ -30,26 +33,37 @@ pub(super) struct Placer {
     now: u64,
     /// Empty without a policy.
     blocks: IdVec<BlockId, Placed>,
-    /// The pages of each class.
+    /// What was counted of each class; bytes follow from pages.
     counts: IdVec<Class, PlacementClass>,
+    page_bytes: u64,
+    block_bytes: u64,
+    takes_hints: bool,
+    chooses_victims: bool,
 }
 
 impl Placer {
-    pub(super) fn new(config: &PlacementConfig, dims: &Dimensions, blocks: u32) -> Self {
+    pub(super) fn new(config: &PlacementConfig, dims: &Dimensions, geometry: &Geometry) -> Self {
         let shape = Shape {
             pages: dims.logical_pages,
             pages_per_block: dims.data_pages_per_block,
+            pools: dims.pools(geometry),
+            blocks_per_pool: dims.blocks_per_pool - dims.step_mark_blocks,
             groups: dims.groups,
         };
         let policy = config.build(shape);
         let first = Placed { class: Class::new(0), opened_at: 0 };
-        let blocks = if dims.classes > 0 { blocks } else { 0 };
+        let blocks = if dims.classes > 0 { geometry.blocks() } else { 0 };
+        let page_bytes = geometry.page_size.count;
         Self {
             policy,
             classes: dims.classes,
             now: 0,
             blocks: IdVec::filled(first, blocks as usize),
             counts: IdVec::filled(PlacementClass::default(), dims.classes as usize),
+            page_bytes,
+            block_bytes: page_bytes * u64::from(geometry.pages_per_block),
+            takes_hints: config.handles().is_some(),
+            chooses_victims: config.chooses_victims(),
         }
     }
 
@@ -59,18 +73,39 @@ impl Placer {
         self.classes > 0
     }
 
-    /// The pages of each class; none without a policy.
-    pub(super) fn counts(&self) -> &[PlacementClass] {
-        &self.counts
+    /// Whether the policy takes the hints of writes.
+    pub(super) fn takes_hints(&self) -> bool {
+        self.takes_hints
+    }
+
+    /// Tell an oracle of all writes to come.
+    pub(super) fn foresee(&mut self, future: Future) {
+        self.policy.foresee(future, self.now);
+    }
+
+    /// What was counted of each class; nothing without a policy.
+    pub(super) fn counts(&self) -> impl Iterator<Item = PlacementClass> + '_ {
+        self.counts.iter().map(|class| PlacementClass {
+            host_bytes: class.user_pages * self.page_bytes,
+            media_bytes: (class.user_pages + class.copied_pages) * self.page_bytes,
+            ..*class
+        })
     }
 
     pub(super) fn reset_counts(&mut self) {
         self.counts.fill(PlacementClass::default());
     }
 
-    fn user_group(&mut self, lpn: Lpn, stream: WriteStream, replaces: Option<BlockId>) -> GroupId {
+    fn user_group(
+        &mut self,
+        lpn: Lpn,
+        stream: WriteStream,
+        placement: Option<PlacementId>,
+        replaces: Option<BlockId>,
+    ) -> GroupId {
         let replaces = replaces.map(|block| self.blocks[block].class);
-        let class = self.policy.user_write(UserWrite { lpn, stream, now: self.now, replaces });
+        let write = UserWrite { lpn, stream, now: self.now, replaces, placement };
+        let class = self.policy.user_write(write);
         self.now += 1;
         self.counts[class].user_pages += 1;
         GroupId::new(class.get())
@@ -96,6 +131,20 @@ impl Placer {
     pub(super) fn took_over(&mut self, block: BlockId, from: BlockId) {
         if self.has_policy() {
             self.blocks[block] = self.blocks[from];
+        }
+    }
+
+    /// Count a block that is closed before it is full.
+    pub(super) fn closed_early(&mut self, block: BlockId) {
+        if self.has_policy() {
+            self.counts[self.blocks[block].class].closed_early_units += 1;
+        }
+    }
+
+    /// Count an erased block.
+    pub(super) fn erased(&mut self, block: BlockId) {
+        if self.has_policy() {
+            self.counts[self.blocks[block].class].erased_bytes += self.block_bytes;
         }
     }
 
@@ -153,11 +202,43 @@ impl Placer {
 impl Ftl {
     /// The group of a page that is written, whose old copy is `old`.
     #[inline(always)]
-    pub(super) fn group_of_write(&mut self, lpn: Lpn, stream: WriteStream, old: Option<Ppn>) -> GroupId {
+    pub(super) fn group_of_write(
+        &mut self,
+        lpn: Lpn,
+        stream: WriteStream,
+        placement: Option<PlacementId>,
+        old: Option<Ppn>,
+    ) -> GroupId {
         if !self.placer.has_policy() {
             return self.dims.groups.of(stream);
         }
-        self.placer.user_group(lpn, stream, old.map(|page| self.geometry.block_of(page)))
+        let replaces = old.map(|page| self.geometry.block_of(page));
+        self.placer.user_group(lpn, stream, placement, replaces)
+    }
+
+    /// The victim that the placement policy chooses by its class, if it does.
+    pub(super) fn victim_by_class(&mut self, pool: PoolId) -> Option<BlockId> {
+        if !self.placer.chooses_victims {
+            return None;
+        }
+        let is_sealed = |&block: &BlockId| self.blocks[block].state == State::Sealed;
+        let mut sealed = [0; CLASSES_MAX as usize];
+        for block in self.dims.blocks_of(pool).filter(is_sealed) {
+            sealed[self.placer.blocks[block].class.index()] += 1;
+        }
+        let chosen = self.placer.policy.victim(&sealed)?;
+        let (VictimOf::Oldest(class) | VictimOf::Emptiest(class)) = chosen;
+        let is_candidate = |&block: &BlockId| {
+            let known = &self.blocks[block];
+            known.state == State::Sealed
+                && known.valid < self.dims.data_pages_per_block
+                && self.placer.blocks[block].class == class
+        };
+        let candidates = self.dims.blocks_of(pool).filter(is_candidate);
+        match chosen {
+            VictimOf::Oldest(_) => candidates.min_by_key(|&block| self.histories[block].sealed_at),
+            VictimOf::Emptiest(_) => candidates.min_by_key(|&block| self.blocks[block].cost),
+        }
     }
 
     /// The group of a page that is copied. Shadows that a cooperation scheme separates have theirs.

@@ -241,6 +241,7 @@ impl Ftl {
         match self.blocks[block].state {
             State::Open => {
                 self.allocator.close(pool, block);
+                self.placer.closed_early(block);
                 self.blocks[block].state = State::Victim;
             }
             State::Sealed => self.seize(pool, block),

@@ -2,18 +2,19 @@
 
 use super::{
     CLASSES_MAX, Class, Classes, Cleaned, GcWrite, Isolation, Placement, PlacementConfig, Shape, UserWrite,
+    VictimOf,
 };
-use crate::placement::FdpConfig;
+use crate::placement::{FdpConfig, Future};
 use crate::requirements::Requirements;
 use crate::stream::{Groups, WriteStream};
 use coflash_base::seed::{RandomStream, Rng, RngExt, Seed};
-use coflash_base::{IdVec, Lpn, Share};
+use coflash_base::{IdVec, Index, Lpn, PlacementId, Share};
 
 const PAGES: u32 = 200;
 
 fn shape() -> Shape {
     let groups = Groups::new(&Vec::new(), Requirements::NONE).expect("streams");
-    Shape { pages: PAGES, pages_per_block: 8, groups }
+    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks_per_pool: 32, groups }
 }
 
 /// A policy, and what the FTL would know of each page.
@@ -43,6 +44,7 @@ impl Checked {
             Classes::Streams => (3, 0..3),
             Classes::Own { count, gc } => (*count, gc.clone()),
         };
+        let hint = PlacementId::new(stream.random_range(0..300));
         let class = match (stream.random_range(0..8), self.place[lpn]) {
             (0, _) => {
                 self.place[lpn] = None;
@@ -51,6 +53,10 @@ impl Checked {
             (1, _) => {
                 let class = Class::new(stream.random_range(0..count));
                 let valid = stream.random_range(0..8);
+                let sealed: Vec<u32> = (0..CLASSES_MAX).map(|_| stream.random_range(0..20)).collect();
+                if let Some(VictimOf::Oldest(of) | VictimOf::Emptiest(of)) = self.placement.victim(&sealed) {
+                    assert!(of.get() < count && sealed[of.index()] > 0, "a victim of {of:?}, of {sealed:?}");
+                }
                 self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid });
                 return None;
             }
@@ -61,7 +67,13 @@ impl Checked {
             }
             (_, replaces) => {
                 self.now += 1;
-                self.placement.user_write(UserWrite { lpn, stream: WriteStream::Host, now, replaces })
+                self.placement.user_write(UserWrite {
+                    lpn,
+                    stream: WriteStream::Host,
+                    now,
+                    replaces,
+                    placement: hint,
+                })
             }
         };
         assert!(class.get() < count, "{class:?} of {count}");
@@ -160,7 +172,10 @@ fn what_is_not_allowed_is_refused_with_its_key() {
             r#"{"name":"score","classes":3,"gc_classes":4}"#,
             "ftl.placement.gc_classes: 4 was given; from 1 to 3 is allowed",
         ),
-        (r#"{"name":"external"}"#, "ftl.placement.code: it must be given: \"module:Class\" for a class of Python"),
+        (
+            r#"{"name":"external"}"#,
+            "ftl.placement.code: it must be given: \"module:Class\" for a class of Python",
+        ),
         (r#"{"name":"fdp","shares":["90%","11%"]}"#, "ftl.placement.shares: they add up to more than 100%"),
     ] {
         assert_eq!(refused(json), error);
@@ -173,7 +188,8 @@ fn sepbit_separates_by_age() {
     let mut sepbit = PlacementConfig::by_name("sepbit").unwrap().build(shape());
     let lpn = Lpn::new(3);
     let write = |sepbit: &mut Placement, now, replaces| {
-        let class = sepbit.user_write(UserWrite { lpn, stream: WriteStream::Host, now, replaces });
+        let class =
+            sepbit.user_write(UserWrite { lpn, stream: WriteStream::Host, now, replaces, placement: None });
         class.get()
     };
     assert_eq!(write(&mut sepbit, 0, None), 1, "what is new has no age");
@@ -244,7 +260,7 @@ fn dac_goes_up_and_down() {
     let mut dac = PlacementConfig::by_name("dac").unwrap().build(shape());
     let lpn = Lpn::new(3);
     let write = |dac: &mut Placement, replaces| {
-        dac.user_write(UserWrite { lpn, stream: WriteStream::Host, now: 0, replaces }).get()
+        dac.user_write(UserWrite { lpn, stream: WriteStream::Host, now: 0, replaces, placement: None }).get()
     };
     let some = Some(Class::new(0));
     let up = [None, some, some, some, some, some, some].map(|replaces| write(&mut dac, replaces));
@@ -255,12 +271,47 @@ fn dac_goes_up_and_down() {
     assert_eq!(write(&mut dac, None), 0, "a trimmed page is new");
 }
 
+/// The classes of the oracle, by hand: a class is a block of 8 writes.
+#[test]
+fn future_knowledge_separates_by_the_time_left() {
+    let mut future = Future::new(PAGES);
+    let [a, b, c] = [0, 1, 2].map(Lpn::new);
+    // a is written at 0 and 20 and trimmed then; b is written at 1; c, which is there already, at 19.
+    [a, b].iter().for_each(|&lpn| future.write(lpn));
+    (3..20).for_each(|lpn| future.write(Lpn::new(lpn)));
+    [c, a].iter().for_each(|&lpn| future.write(lpn));
+    future.trim(a);
+    let mut oracle = PlacementConfig::by_name("future-knowledge").unwrap().build(shape());
+    let copy = |oracle: &mut Placement, lpn, now| {
+        oracle.gc_write(GcWrite { lpn, stream: WriteStream::Gc, now, from: Class::new(0) }).get()
+    };
+    assert_eq!(copy(&mut oracle, a, 5), 5, "without a future everything lives on");
+    oracle.foresee(future, 100);
+    let write = |oracle: &mut Placement, lpn, now| {
+        let page = UserWrite { lpn, stream: WriteStream::Host, now, replaces: None, placement: None };
+        oracle.user_write(page).get()
+    };
+    assert_eq!(
+        [write(&mut oracle, a, 100), write(&mut oracle, b, 101)],
+        [20 / 8, 5],
+        "b is not written again"
+    );
+    assert_eq!([copy(&mut oracle, a, 105), copy(&mut oracle, a, 119), copy(&mut oracle, c, 103)], [1, 0, 2]);
+    assert_eq!([write(&mut oracle, c, 119), write(&mut oracle, a, 120)], [5, 0], "trimmed at once");
+}
+
 /// ETI finds the extent that is written again and again.
 #[test]
 fn eti_finds_hot_extents() {
     let mut eti = PlacementConfig::by_name("eti").unwrap().build(shape());
     let mut request = |first: u32, pages: u32| -> Vec<u32> {
-        let write = |lpn| UserWrite { lpn: Lpn::new(lpn), stream: WriteStream::Host, now: 0, replaces: None };
+        let write = |lpn| UserWrite {
+            lpn: Lpn::new(lpn),
+            stream: WriteStream::Host,
+            now: 0,
+            replaces: None,
+            placement: None,
+        };
         (first..first + pages).map(|lpn| eti.user_write(write(lpn)).get()).collect()
     };
     for _ in 0..4 {
@@ -281,9 +332,29 @@ fn handles_have_their_shares_of_the_address_space() {
     })
     .build(shape());
     let mut handle = |lpn| {
-        let (lpn, stream) = (Lpn::new(lpn), WriteStream::Gc);
-        fdp.gc_write(GcWrite { lpn, stream, now: 0, from: Class::new(0) }).get() - 4
+        let (lpn, stream) = (Lpn::new(lpn), WriteStream::Host);
+        fdp.user_write(UserWrite { lpn, stream, now: 0, replaces: None, placement: None }).get()
     };
     let found = [0, 19, 20, 79, 80, 139, 140, 199].map(&mut handle);
     assert_eq!(found, [0, 0, 1, 1, 2, 2, 3, 3]);
+}
+
+/// The hint says more than the address, and GC keeps to the handle of the unit.
+#[test]
+fn a_hint_is_the_handle_and_a_copy_stays_with_it() {
+    for isolation in [Isolation::Initially, Isolation::Persistently] {
+        let mut fdp =
+            PlacementConfig::Fdp(FdpConfig { handles: 4, isolation, shares: Vec::new() }).build(shape());
+        let lpn = Lpn::new(0);
+        for hint in 0..4 {
+            let placement = PlacementId::new(hint.into());
+            let write = UserWrite { lpn, stream: WriteStream::Host, now: 0, replaces: None, placement };
+            assert_eq!(fdp.user_write(write).get(), hint);
+            for from in [hint, 4 + hint] {
+                let copy = GcWrite { lpn, stream: WriteStream::Gc, now: 0, from: Class::new(from) };
+                let apart = if isolation == Isolation::Persistently { hint } else { 0 };
+                assert_eq!(fdp.gc_write(copy).get(), 4 + apart, "{isolation:?}, {hint} from {from}");
+            }
+        }
+    }
 }

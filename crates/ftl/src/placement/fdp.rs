@@ -1,8 +1,10 @@
-//! Flexible data placement: the host says with which data a page goes, by the handle of a reclaim unit. Here its handle follows
-//! from its address: each handle has a share of the exported capacity, as tenants side by side have.
+//! Flexible data placement: the host says with which data a page goes, by the handle of a reclaim unit. The handle of a write is
+//! its hint. A write without one has the handle of its address: each handle has a share of the exported capacity, as
+//! tenants side by side have. What GC copies goes by the unit that it comes from, since a device knows no more.
 //!
-//! Source: NVM Express, TP4146 "Flexible Data Placement" (2022). Reclaim units are the blocks of the pools: superblocks with
+//! Source: NVM Express, TP4146 "Flexible Data Placement" (2022). Reclaim units are the blocks of the pools: `ftl.reclaim_unit` with
 //! `ftl.pools = "device"`. Copies of initially isolated handles share units; those of persistently isolated handles do not.
+//! Settled: a write without a hint goes by address, where NVMe has it go to handle 0 (`shares = ["100%"]`).
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Lpn, Misfit, Policy, Share};
@@ -28,8 +30,8 @@ pub struct FdpConfig {
     pub handles: u32,
     /// What GC may mix: `initially` lets copies of all handles share reclaim units, `persistently` does not.
     pub isolation: Isolation,
-    /// The share of the exported capacity of each handle, in the order of addresses; what is left goes to the last one. By
-    /// default all are equal.
+    /// Of writes without a hint: the share of the exported capacity of each handle, in the order of addresses; what is left goes to
+    /// the last one. By default all are equal. With "100%" they all go to handle 0, as in NVMe.
     pub shares: Vec<Share>,
 }
 
@@ -59,8 +61,7 @@ impl Fdp {
 
 impl Policy for Fdp {
     type Config = FdpConfig;
-    const SUMMARY: &'static str =
-        "Reclaim-unit handles: each has a part of the address space, and units of its own.";
+    const SUMMARY: &'static str = "Reclaim-unit handles: the hint of a write, or its address, says which, and each has units of its own.";
     const SOURCE: &'static str = "NVM Express TP4146 (FDP)";
 }
 
@@ -89,6 +90,10 @@ impl PlacementPolicy for Fdp {
         Ok(Classes::Own { count, gc: handles..count })
     }
 
+    fn handles(config: &FdpConfig) -> Option<u32> {
+        Some(config.handles)
+    }
+
     fn new(config: &FdpConfig, shape: Shape) -> Self {
         let (handles, pages) = (config.handles as usize, u64::from(shape.pages));
         let mut end = 0;
@@ -103,13 +108,15 @@ impl PlacementPolicy for Fdp {
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
-        Class::new(self.handle(page.lpn))
+        // A hint beyond the handles is refused before it comes here; the policy stands it.
+        let hint = page.placement.map(|hint| hint.get().min(self.handles() - 1));
+        Class::new(hint.unwrap_or_else(|| self.handle(page.lpn)))
     }
 
     fn gc_write(&mut self, page: GcWrite) -> Class {
         Class::new(match self.isolation {
             Isolation::Initially => self.handles(),
-            Isolation::Persistently => self.handles() + self.handle(page.lpn),
+            Isolation::Persistently => self.handles() + page.from.get() % self.handles(),
         })
     }
 

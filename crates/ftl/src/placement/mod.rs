@@ -2,7 +2,7 @@
 //! together if the policy is right. Each policy is one file and one line in the list below.
 
 use crate::stream::{Groups, WriteStream};
-use coflash_base::{Lpn, Misfit, id_type};
+use coflash_base::{Lpn, Misfit, PlacementId, id_type};
 
 #[cfg(test)]
 mod contract;
@@ -11,7 +11,9 @@ mod eti;
 mod external;
 mod fadac;
 mod fdp;
+mod future_knowledge;
 mod life;
+mod midas;
 mod multi_log;
 mod nearest;
 mod none;
@@ -25,6 +27,7 @@ mod warcip;
 
 pub use external::{ExternalPlacement, MakePlacement};
 pub use fdp::{FdpConfig, Isolation};
+pub use future_knowledge::{Future, FutureKnowledgeConfig};
 pub use score::PlacementScoreConfig;
 pub use state::Column;
 
@@ -41,8 +44,10 @@ coflash_base::policy_family! { ($)
         "fadac" => Fadac(fadac::Fadac),
         "warcip" => Warcip(warcip::Warcip),
         "sepbit" => SepBit(sepbit::SepBit),
+        "midas" => Midas(midas::Midas),
         "fdp" => Fdp(fdp::Fdp),
         "score" => Score(score::ByScore),
+        "future-knowledge" => FutureKnowledge(future_knowledge::FutureKnowledge),
     }
 }
 
@@ -75,6 +80,10 @@ pub struct Shape {
     pub pages: u32,
     /// The number of data pages of a block.
     pub pages_per_block: u32,
+    /// The number of pools, each with an open block of every class.
+    pub pools: u32,
+    /// The number of blocks of a pool above the mark at which GC works.
+    pub blocks_per_pool: u32,
     /// The groups of write streams.
     pub(crate) groups: Groups,
 }
@@ -90,6 +99,8 @@ pub struct UserWrite {
     pub now: u64,
     /// The class of the block with the copy that it replaces, if there is one.
     pub replaces: Option<Class>,
+    /// The hint of the host.
+    pub placement: Option<PlacementId>,
 }
 
 /// A valid page that GC or refresh copies.
@@ -118,6 +129,15 @@ pub struct Cleaned {
     pub valid: u32,
 }
 
+/// The choice of a victim by its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VictimOf {
+    /// The block of the class that was sealed first.
+    Oldest(Class),
+    /// The block of the class with the least to copy.
+    Emptiest(Class),
+}
+
 /// The contract of a placement policy. One instance serves the device. A policy must stand any [state](Self::state) that was
 /// read from a file: it may then decide badly, but only for classes that it has.
 pub trait PlacementPolicy: coflash_base::Policy {
@@ -129,6 +149,23 @@ pub trait PlacementPolicy: coflash_base::Policy {
     /// # Errors
     /// A parameter that is not allowed, with its key.
     fn classes(config: &Self::Config) -> Result<Classes, Misfit>;
+
+    /// The number of handles that hints of writes may name; `None` if the policy ignores hints.
+    fn handles(config: &Self::Config) -> Option<u32> {
+        let _ = config;
+        None
+    }
+
+    /// Whether the policy is an oracle, which must be told of all writes to come.
+    fn needs_future(config: &Self::Config) -> bool {
+        let _ = config;
+        false
+    }
+
+    /// Learn of all writes to come, from `now` on. Called once for an oracle, before the first of them.
+    fn foresee(&mut self, future: Future, now: u64) {
+        let _ = (future, now);
+    }
 
     /// Create a policy for an erased device. `config` is one for which [`classes`](Self::classes) succeeds.
     fn new(config: &Self::Config, shape: Shape) -> Self;
@@ -142,6 +179,19 @@ pub trait PlacementPolicy: coflash_base::Policy {
     /// Learn from a victim, before its pages are copied.
     fn cleaned(&mut self, block: Cleaned) {
         let _ = block;
+    }
+
+    /// Whether the policy chooses victims by their class, before `gc.victim` is asked.
+    #[must_use]
+    fn chooses_victims() -> bool {
+        false
+    }
+
+    /// Choose a victim, given the number of sealed blocks of each class in a pool. If there is none with an invalid page, or the
+    /// policy leaves it open, `gc.victim` chooses.
+    fn victim(&mut self, sealed: &[u32]) -> Option<VictimOf> {
+        let _ = sealed;
+        None
     }
 
     /// All that the policy knows, for files of warm devices.
@@ -165,6 +215,24 @@ impl PlacementConfig {
         classes.map_err(|misfit| misfit.within("ftl.placement"))
     }
 
+    /// The number of handles that hints of writes may name; `None` if the policy ignores hints.
+    #[must_use]
+    pub fn handles(&self) -> Option<u32> {
+        placement_build!(self, type P, config => <P as PlacementPolicy>::handles(config))
+    }
+
+    /// Whether the policy is an oracle, which must be told of all writes to come.
+    #[must_use]
+    pub fn needs_future(&self) -> bool {
+        placement_build!(self, type P, config => <P as PlacementPolicy>::needs_future(config))
+    }
+
+    /// Whether the policy chooses victims by their class, before `gc.victim` is asked.
+    #[must_use]
+    pub fn chooses_victims(&self) -> bool {
+        placement_build!(self, type P, _ => <P as PlacementPolicy>::chooses_victims())
+    }
+
     /// The memory that the policy takes for each logical page, in bytes.
     #[must_use]
     pub fn bytes_per_page(&self) -> u32 {
@@ -181,6 +249,8 @@ impl Placement {
         pub(crate) fn user_write(&mut self, page: UserWrite) -> Class;
         pub(crate) fn gc_write(&mut self, page: GcWrite) -> Class;
         pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
+        pub(crate) fn victim(&mut self, sealed: &[u32]) -> Option<VictimOf>;
+        pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
         pub(crate) fn state(&mut self) -> Vec<Column<'_>>;
         pub(crate) fn heap_bytes(&self) -> usize;
     }

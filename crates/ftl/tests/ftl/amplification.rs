@@ -5,7 +5,7 @@
 use crate::setup::{Setup, page_write};
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use coflash_base::{Lpn, Share};
-use coflash_ftl::placement::Classes;
+use coflash_ftl::placement::{Classes, Future};
 use coflash_ftl::{CopyAll, Ftl, Io, PlacementConfig, Pools, Provisioning, Spare, WriteStream};
 use coflash_media::{Cause, Geometry, Place, Untimed};
 
@@ -99,6 +99,11 @@ fn amplification(setup: &Setup, pattern: Pattern) -> f64 {
     }
     let drawn = Pages::new(pattern, pages);
     let mut stream = Seed(setup.seed).stream("amplification");
+    if setup.ftl.placement.needs_future() {
+        let (mut future, mut ahead) = (Future::new(pages), stream.clone());
+        (0..12 * pages).for_each(|_| future.write(drawn.draw(&mut ahead)));
+        ftl.foresee(future);
+    }
     for _ in 0..8 * pages {
         write(&mut ftl, drawn.draw(&mut stream));
     }
@@ -106,7 +111,7 @@ fn amplification(setup: &Setup, pattern: Pattern) -> f64 {
     for _ in 0..4 * pages {
         write(&mut ftl, drawn.draw(&mut stream));
     }
-    let classes = ftl.placement_classes().iter();
+    let classes = ftl.placement_classes();
     let by_class: u64 = classes.map(|class| class.user_pages + class.copied_pages).sum();
     assert!(by_class == 0 || by_class == ftl.programs().all(), "pages by class add up");
     ftl.programs().all() as f64 / f64::from(4 * pages)

@@ -24,7 +24,7 @@ pub(crate) const SLOT: Slot = Slot { memory: Memory::Device, number: 0 };
 
 /// A whole page in the stream of its cause.
 pub(crate) fn page_write(lpn: Lpn, from: Place, cause: Cause) -> PageWrite {
-    PageWrite { lpn, coverage: Coverage::Full, from, cause, stream: WriteStream::of(cause) }
+    PageWrite { lpn, coverage: Coverage::Full, from, cause, stream: WriteStream::of(cause), placement: None }
 }
 
 /// One of several, all alike.
@@ -145,12 +145,12 @@ impl Setup {
 
     /// The flash in blocks, or superblocks, as the FTL erases it.
     pub(crate) fn units(&self) -> Geometry {
-        self.ftl.pools.erase_units(&self.geometry)
+        self.ftl.erase_units(&self.geometry)
     }
 
     /// Blocks that are erased together.
     pub(crate) fn blocks_per_erase(&self) -> u32 {
-        self.ftl.pools.blocks_per_erase(&self.geometry)
+        self.ftl.blocks_per_erase(&self.geometry)
     }
 
     /// The classes of the placement policy.

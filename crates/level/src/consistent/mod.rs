@@ -83,11 +83,15 @@ impl<L: Cooperates> Consistent<L> {
     pub fn over(below: L, config: &CacheConfig, setting: &Setting, scheme: CdmConsistent) -> Self {
         let Setting { slots, logical_pages, .. } = *setting;
         let layout = Layout { slots, deletions: scheme.deletions_max(), logical_pages };
+        let mut cache = Cache::new(&config.policy, setting.slots, setting.logical_pages as usize);
+        if below.with_flash(Ftl::takes_hints) {
+            cache.keep_placements();
+        }
         Self {
             below,
             memory: setting.memory,
             metadata: Metadata::new(layout),
-            cache: Cache::new(&config.policy, setting.slots, setting.logical_pages as usize),
+            cache,
             scheme,
             read_allocate: config.read_allocate,
             counters: CacheCounters { capacity_pages: setting.slots, ..CacheCounters::default() },
@@ -253,6 +257,7 @@ impl<L: Cooperates> Consistent<L> {
                     self.counters.nvm_writes_pages += 1;
                     self.counters.absorbed_pages += 1;
                     self.touch(slot);
+                    self.cache.set_placement(slot, page.placement);
                     return Ok(media.access(self.place(slot), Access::Write { from: page.from }, after));
                 }
                 Some(slot) if !self.cache.is_dirty(slot) && self.release(slot) => {
@@ -293,6 +298,7 @@ impl<L: Cooperates> Consistent<L> {
             self.metadata.fence(media);
         }
         self.cache.set_dirty(slot, true);
+        self.cache.set_placement(slot, page.placement);
         self.cache.pin(slot);
         self.scheme.uncommitted.push_front(slot);
         media.access(self.place(slot), Access::Write { from: page.from }, after)
@@ -310,7 +316,7 @@ impl<L: Cooperates> Consistent<L> {
         L: Level<M>,
     {
         let deleted = self.scheme.deletions.remove(&page.lpn);
-        let slot = self.new_version(page.lpn, media);
+        let slot = self.new_version(page, media);
         if let Some(Deletion { entry, condemned }) = deleted {
             self.forget_deletion(entry, media);
             self.scheme.older[slot] = condemned;
@@ -347,7 +353,7 @@ impl<L: Cooperates> Consistent<L> {
     ) -> M::When {
         self.scheme.counters.copies_on_write_pages += 1;
         self.cache.detach(older);
-        let slot = self.new_version(page.lpn, media);
+        let slot = self.new_version(page, media);
         self.scheme.older[slot] = Some(older);
         let mut ready = after;
         if page.coverage == Coverage::Partial {
@@ -360,8 +366,13 @@ impl<L: Cooperates> Consistent<L> {
     }
 
     /// Take and label a slot for an uncommitted version, before its first byte is written.
-    fn new_version<M: Media>(&mut self, lpn: Lpn, media: &mut M) -> SlotId {
+    fn new_version<M: Media>(
+        &mut self,
+        PageWrite { lpn, placement, .. }: PageWrite,
+        media: &mut M,
+    ) -> SlotId {
         let slot = self.cache.insert(lpn, true);
+        self.cache.set_placement(slot, placement);
         self.metadata.label(slot, Label::Data(lpn, self.metadata.epoch()), media);
         self.metadata.fence(media);
         self.cache.pin(slot);

@@ -77,6 +77,7 @@ impl<L: Cooperates> Consistent<L> {
             from: Place::Slot(self.place(slot)),
             cause: Cause::Evict,
             stream: WriteStream::Evict,
+            placement: self.cache.placement(slot),
         };
         let (below, mut io) = self.descend(media, start);
         below.write(write, start, &mut io)?;

@@ -8,6 +8,7 @@ use crate::cooperation::{Cooperation, Scheme, Setting};
 use crate::nvm::{Layout, Metadata};
 use coflash_base::{Misfit, Share, Time};
 use coflash_cache::{Cache, EvictionConfig};
+use coflash_ftl::Ftl;
 use coflash_media::{Cause, Memory};
 
 impl<L: Cooperates> WriteBack<L> {
@@ -92,7 +93,10 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         ageing: Option<Ageing>,
         layout: Layout,
     ) -> Self {
-        let cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
+        let mut cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
+        if below.with_flash(Ftl::takes_hints) {
+            cache.keep_placements();
+        }
         if options.cause == Cause::Evict {
             below.weigh(scheme.weights(&cache));
         }

@@ -206,7 +206,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             stream = self.scheme.rewrite_stream();
         }
         let from = Place::Slot(self.place(slot));
-        let write = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream };
+        let placement = self.cache.placement(slot);
+        let write = PageWrite { lpn, coverage: Coverage::Full, from, cause, stream, placement };
         let (below, mut io) = self.descend(media, start);
         let done = below.write(write, after, &mut io)?;
         self.metadata.programmed(lpn, media);

@@ -311,6 +311,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         media: &mut M,
     ) -> M::When {
         self.counters.nvm_writes_pages += 1;
+        self.cache.set_placement(slot, page.placement);
         let done = media.access(self.place(slot), access, after);
         let page = Cached { lpn: page.lpn, slot };
         self.metadata.written(page, is_labelled, media);

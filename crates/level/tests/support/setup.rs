@@ -221,7 +221,7 @@ impl Setup {
             Placement::InStorage => Memory::Device,
             Placement::Host => Memory::Host,
         };
-        Image::new(&self.ftl.pools.erase_units(&self.geometry), 0)
+        Image::new(&self.ftl.erase_units(&self.geometry), 0)
             .with_slots(memory, self.slots(self.cache.size))
             .with_slots(Memory::HostBuffer, self.slots(self.buffer.size))
     }

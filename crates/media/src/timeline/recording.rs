@@ -27,6 +27,6 @@ impl Timeline {
 
     /// The first page of a block or superblock.
     pub(super) fn first_page(&self, block: BlockId) -> Ppn {
-        Ppn::new(block.get() * self.geometry.pages_per_block * self.stripe_planes)
+        Ppn::new(block.get() * self.geometry.pages_per_block * self.stripe_planes * self.stripe_blocks)
     }
 }

@@ -52,7 +52,7 @@ fn private_channels_keep_each_die_in_order() {
 /// Pages of a superblock lie on the dies in turn; a copy to another die is a read and a program; an erase takes all dies.
 #[test]
 fn superblocks_lie_on_all_dies() {
-    let mut flash = device(Channel::Private).with_superblocks();
+    let mut flash = device(Channel::Private).with_superblocks(1);
     let end = |when: When| when.known().unwrap().ns;
     for (page, done) in [(0, 24_000), (1, 24_000), (2, 48_000), (3, 48_000)] {
         assert_eq!(end(ok(flash.program(Ppn::new(page), oob(), Place::Host, Cause::Host, START))), done);

@@ -39,7 +39,8 @@ fn engine(channel: &str) -> Engine<PlainStack, Timeline> {
 
 /// The completion time of a read that arrives at `arrival`.
 fn answer(engine: &mut Engine<PlainStack, Timeline>, arrival: u64) -> u64 {
-    let request = Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read };
+    let request =
+        Request { arrival: Time { ns: arrival }, offset: 0, length: 4096, op: Op::Read, placement: None };
     let known = engine.issue(&request, request.arrival, ()).expect("it fits");
     let mut answers: Vec<u64> = known.iter().map(|at| at.ns).collect();
     let Ok(()) =
@@ -193,7 +194,7 @@ impl<M: SimulatedMedia> Level<M> for Script {
 const PAGE: u64 = 4096;
 
 fn request(op: Op, offset: u64, length: u64) -> Request {
-    Request { arrival: Time::ZERO, offset, length, op }
+    Request { arrival: Time::ZERO, offset, length, op, placement: None }
 }
 
 /// What a stack is asked for a request.
@@ -279,6 +280,7 @@ fn looking_ahead_changes_nothing() {
             offset: draws.random_range(0..3000) * 4096 + draws.random_range(0..4096),
             length: draws.random_range(1..40_000),
             op: ops[draws.random_range(0..ops.len())],
+            placement: None,
         })
         .collect();
     // Looked at, and refused when its turn comes.

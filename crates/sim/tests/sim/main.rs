@@ -8,6 +8,7 @@ mod host;
 mod hybrid;
 mod jobs;
 mod load;
+mod placement;
 mod shadow;
 mod spare;
 mod warm;

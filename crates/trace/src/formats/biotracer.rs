@@ -62,7 +62,7 @@ impl LineParser for BioTracer {
         fields.nothing_more("t_finish", 8)?;
         let waited_ns = process_ns.checked_sub(generate_ns).filter(|&waited| waited < self.jump_ns);
         let time_ns = self.steady(process_ns).saturating_sub(waited_ns.unwrap_or(0));
-        Ok(Some(Record { time_ns, device: 0, offset, length, op }))
+        Ok(Some(Record { time_ns, device: 0, offset, length, op, placement: None }))
     }
 
     fn remarks(&self) -> Vec<String> {

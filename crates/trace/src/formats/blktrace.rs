@@ -132,7 +132,7 @@ impl BinaryFormat for Blktrace {
                 number
             }
         };
-        Ok(Some(Record { time_ns: order.u64(record, 8), device, offset, length, op }))
+        Ok(Some(Record { time_ns: order.u64(record, 8), device, offset, length, op, placement: None }))
     }
 
     fn remarks(&self) -> Vec<String> {

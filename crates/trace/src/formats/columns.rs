@@ -12,6 +12,7 @@ use crate::numbers::whole;
 use crate::options::TraceOptions;
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record, show};
 use crate::text::{LineParser, TextFormat};
+use coflash_base::PlacementId;
 use coflash_base::suggest::hint;
 use coflash_workload::Op;
 
@@ -70,7 +71,7 @@ impl ColumnLines {
         line: &[u8],
         devices: &mut Devices,
     ) -> Result<Option<Record>, FieldError> {
-        let mut record = Record { time_ns: 0, device: 0, offset: 0, length: 0, op: self.op };
+        let mut record = Record { time_ns: 0, device: 0, offset: 0, length: 0, op: self.op, placement: None };
         let mut kept = true;
         // The range of the device's columns in the line.
         let mut device: Option<(usize, usize)> = None;
@@ -115,6 +116,7 @@ impl ColumnLines {
                     }
                     device = Some((device.map_or(start, |(first, _)| first), end));
                 }
+                Column::Placement => record.placement = placement(fields.text(), name)?,
                 Column::Number => drop(fields.whole(name)?),
                 Column::Word(words) => {
                     let word = fields.word();
@@ -181,6 +183,17 @@ fn usual_op(given: &[u8], name: &'static str) -> Result<Op, FieldError> {
             found.map(|&(_, op)| op).ok_or_else(|| FieldError::text(name, given, expected))
         }
     }
+}
+
+/// Parse a placement identifier; no digits, or a dash, are a request without one.
+#[inline]
+fn placement(given: &[u8], name: &'static str) -> Result<Option<PlacementId>, FieldError> {
+    if matches!(given, b"" | b"-") {
+        return Ok(None);
+    }
+    let number = whole(given, name)?;
+    let expected = "a placement identifier (0 to 254; empty or - is none)";
+    PlacementId::new(number).map(Some).ok_or_else(|| FieldError::number(name, number, expected))
 }
 
 /// Parse hexadecimal flags; the lowest bit is 1 for a read.

@@ -80,7 +80,7 @@ impl LineParser for Iolog {
         let offset = fields.whole("offset")?;
         let length = fields.whole("length")?;
         nothing_more(&mut fields)?;
-        Ok(Some(Record { time_ns, device: devices.number(file), offset, length, op }))
+        Ok(Some(Record { time_ns, device: devices.number(file), offset, length, op, placement: None }))
     }
 
     fn remarks(&self) -> Vec<String> {

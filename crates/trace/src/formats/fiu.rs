@@ -56,7 +56,14 @@ impl LineParser for Fiu {
         device.whole("major")?;
         device.whole("minor")?;
         hashes(&mut fields)?;
-        Ok(Some(Record { time_ns, device: devices.number(&line[start..end]), offset, length, op }))
+        Ok(Some(Record {
+            time_ns,
+            device: devices.number(&line[start..end]),
+            offset,
+            length,
+            op,
+            placement: None,
+        }))
     }
 }
 

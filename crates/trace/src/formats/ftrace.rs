@@ -80,7 +80,7 @@ impl LineParser for Ftrace {
         };
         let offset = if op == Op::Flush { 0 } else { units(sector, SECTOR_BYTES, "sector")? };
         let time_ns = decimal(time, SECOND_NS, "time")?;
-        Ok(Some(Record { time_ns, device: devices.number(device), offset, length, op }))
+        Ok(Some(Record { time_ns, device: devices.number(device), offset, length, op, placement: None }))
     }
 
     fn remarks(&self) -> Vec<String> {

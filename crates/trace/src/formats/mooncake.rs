@@ -68,7 +68,14 @@ impl LineParser for Mooncake {
             if is_prefix || !is_stored {
                 let length = self.store.object_bytes;
                 let offset = place * length;
-                self.waiting.push_back(Record { time_ns: time_ns as u64, device: 0, offset, length, op });
+                self.waiting.push_back(Record {
+                    time_ns: time_ns as u64,
+                    device: 0,
+                    offset,
+                    length,
+                    op,
+                    placement: None,
+                });
             }
         }
         Ok(self.waiting.pop_front())

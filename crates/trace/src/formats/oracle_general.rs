@@ -89,7 +89,7 @@ impl BinaryFormat for OracleGeneral {
         let place = self.mask.map_or_else(|| object % self.places, |mask| object & mask);
         let offset = place * self.stride_bytes;
         let time_ns = u64::from(order.u32(record, 0)) * SECOND_NS;
-        Ok(Some(Record { time_ns, device: 0, offset, length, op: Op::Read }))
+        Ok(Some(Record { time_ns, device: 0, offset, length, op: Op::Read, placement: None }))
     }
 
     fn remarks(&self) -> Vec<String> {

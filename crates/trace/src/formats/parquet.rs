@@ -320,6 +320,7 @@ impl Records for Rows {
             offset: self.offset.value(group.offset.values[row])?,
             length: self.length.value(group.length.values[row])?,
             op,
+            placement: None,
         }))
     }
 

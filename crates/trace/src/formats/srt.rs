@@ -90,7 +90,7 @@ impl BinaryFormat for Srt {
             }
         };
         let op = if Order::Big.u32(record, 44) & READ != 0 { Op::Read } else { Op::Write };
-        Ok(Some(Record { time_ns, device, offset, length: number(24), op }))
+        Ok(Some(Record { time_ns, device, offset, length: number(24), op, placement: None }))
     }
 }
 

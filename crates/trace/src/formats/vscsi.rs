@@ -116,7 +116,7 @@ impl BinaryFormat for Vscsi {
         let time_ns = scaled(order.u64(record, layout.time), MICROSECOND_NS, "ts")?;
         let offset = scaled(order.u64(record, layout.sector), SECTOR_BYTES, "lbn")?;
         let length = u64::from(order.u32(record, layout.length));
-        Ok(Some(Record { time_ns, device: 0, offset, length, op }))
+        Ok(Some(Record { time_ns, device: 0, offset, length, op, placement: None }))
     }
 
     fn remarks(&self) -> Vec<String> {

@@ -98,7 +98,7 @@ impl LineParser for Wpa {
             offset = number(cells[OFFSET], "Offset")?;
             length = number(cells[SIZE], "Size")?;
         }
-        Ok(Some(Record { time_ns, device, offset, length, op }))
+        Ok(Some(Record { time_ns, device, offset, length, op, placement: None }))
     }
 
     fn remarks(&self) -> Vec<String> {

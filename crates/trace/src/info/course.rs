@@ -88,7 +88,7 @@ mod tests {
         for second in 0..10_000_u64 {
             let op = if second % 3 == 0 { Op::Write } else { Op::Read };
             let arrival = Time { ns: second * second * 1_000_003 };
-            windows.add(&Request { arrival, offset: 0, length: second, op }, arrival.ns);
+            windows.add(&Request { arrival, offset: 0, length: second, op, placement: None }, arrival.ns);
             expected.push((arrival.ns, second));
         }
         let course = windows.finish();
@@ -106,7 +106,8 @@ mod tests {
     #[test]
     fn the_end_of_time_has_a_window() {
         let mut windows = Windows::new();
-        let request = Request { arrival: Time { ns: 0 }, offset: 0, length: 1, op: Op::Read };
+        let request =
+            Request { arrival: Time { ns: 0 }, offset: 0, length: 1, op: Op::Read, placement: None };
         windows.add(&request, 0);
         windows.add(&request, u64::MAX);
         assert_eq!(windows.finish().read_requests.len(), WINDOWS_MAX);

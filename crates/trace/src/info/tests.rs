@@ -20,7 +20,8 @@ impl Source for Once {
 }
 
 fn summary(requests: &[(u64, u64, u64, Op)]) -> WorkloadInfo {
-    let request = |&(ns, offset, length, op)| Request { arrival: Time { ns }, offset, length, op };
+    let request =
+        |&(ns, offset, length, op)| Request { arrival: Time { ns }, offset, length, op, placement: None };
     summarise(&mut Once(requests.iter().map(request).collect()), Bytes { count: 4096 }).unwrap()
 }
 
@@ -165,7 +166,7 @@ proptest! {
                 // Half of them lie close together.
                 let offset = if op % 2 == 0 { offset % (near * 4096) } else { offset };
                 let op = [Op::Read, Op::Write, Op::Trim][usize::from(op / 4)];
-                Request { arrival: Time { ns: 0 }, offset, length, op }
+                Request { arrival: Time { ns: 0 }, offset, length, op, placement: None }
             })
             .collect();
         let info = info(&requests, "auto");
@@ -233,7 +234,9 @@ fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
         let [(_, exact_ratios), (told, estimated)] = [&exact, &sampled].map(by_size);
         off[0].extend((0..told.len()).map(|size| (estimated[size] - exact_ratios[size]) / told[size]));
         let [(_, exact_shares), (told, estimated)] = [&exact, &sampled].map(hottest);
-        off[1].extend((0..told.len()).map(|percent| (estimated[percent] - exact_shares[percent]) / told[percent]));
+        off[1].extend(
+            (0..told.len()).map(|percent| (estimated[percent] - exact_shares[percent]) / told[percent]),
+        );
     }
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     assert!(mean < 0.006, "{means:?}");
@@ -241,7 +244,10 @@ fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
         let within_two = off.iter().filter(|errors| errors.abs() <= 2.0).count() as f64 / off.len() as f64;
         let typical = (off.iter().map(|errors| errors * errors).sum::<f64>() / off.len() as f64).sqrt();
         println!("{what}: {within_two} {typical} {off:.2?}");
-        assert!(within_two >= 0.9 && (0.5..1.5).contains(&typical), "{what}: {within_two}, {typical}, {off:.2?}");
+        assert!(
+            within_two >= 0.9 && (0.5..1.5).contains(&typical),
+            "{what}: {within_two}, {typical}, {off:.2?}"
+        );
     }
 }
 
@@ -266,8 +272,13 @@ fn hottest(info: &WorkloadInfo) -> (Vec<f64>, Vec<f64>) {
 #[test]
 fn counts_before_the_sampling_have_the_same_weight() {
     // 60 pages in cycles, then ten thousand once: at the end one in 170 is tracked.
-    let page =
-        |page: u64| Request { arrival: Time { ns: 0 }, offset: page * 4096, length: 4096, op: Op::Read };
+    let page = |page: u64| Request {
+        arrival: Time { ns: 0 },
+        offset: page * 4096,
+        length: 4096,
+        op: Op::Read,
+        placement: None,
+    };
     let around = (0..60_000).map(|turn| page(turn % 60));
     let requests: Vec<Request> = around.chain((0..10_000).map(|n| page(1000 + n))).collect();
     let sampled = info(&requests, "64");

@@ -25,7 +25,7 @@ impl<'a> FioWriter<'a> {
 
 impl Target for FioWriter<'_> {
     fn write(&mut self, batch: &[Request]) -> io::Result<()> {
-        for &Request { arrival, offset, length, op } in batch {
+        for &Request { arrival, offset, length, op, .. } in batch {
             let name = match op {
                 Op::Read => "read",
                 Op::Write => "write",

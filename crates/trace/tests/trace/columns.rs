@@ -1,8 +1,10 @@
 //! Text with columns given by the user.
 
-use crate::common::{STRIDE, named, parse, refuses_with, remarks};
+use crate::common::{STRIDE, drain, named, parse, refuses_with, remarks};
+use coflash_base::PlacementId;
 use coflash_trace::{Columns, TraceOptions};
 use coflash_workload::Op;
+use std::io::Cursor;
 
 fn columns(text: &str) -> TraceOptions {
     TraceOptions { columns: Some(text.parse().unwrap()), ..named("columns") }
@@ -60,6 +62,20 @@ fn columns_refuse_malformed_records() {
     assert!(refused("device:x,op,offset:bytes,size:bytes").contains("device has no unit"));
     assert!(refused("op,size:bytes").contains("0 columns are offset, exactly one expected"));
     assert!(refused("time:s,time:s,op,offset:bytes,size:bytes").contains("2 columns are time, at most one"));
+}
+
+#[test]
+fn a_column_is_the_placement_hint() {
+    let options = columns("op=write,offset:bytes,size:bytes,placement");
+    let placements = |text: &str| {
+        let mut source =
+            coflash_trace::from_reader("t", Box::new(Cursor::new(text.to_owned())), &options).unwrap();
+        let requests = drain(&mut source).unwrap();
+        requests.iter().map(|request| request.placement.map(PlacementId::get)).collect::<Vec<_>>()
+    };
+    assert_eq!(placements("0,1,0\n0,1,-\n0,1,\n0,1,254\n"), [Some(0), None, None, Some(254)]);
+    refuses_with(&options, "0,1,0\n", "0,1,255", "placement", &["255", "0 to 254; empty or - is none"]);
+    refuses_with(&options, "0,1,0\n", "0,1,x", "placement", &["\"x\""]);
 }
 
 #[test]

@@ -345,8 +345,13 @@ fn the_units_of_five_ascii_columns_are_options() {
     };
     let options = TraceOptions { units, ..TraceOptions::default() };
     let mut source = from_reader("t", Box::new(Cursor::new("3 0 5 2 0\n")), &options).unwrap();
-    let expected =
-        Request { arrival: coflash_base::Time { ns: 3000 }, offset: 5, length: 8192, op: Op::Write };
+    let expected = Request {
+        arrival: coflash_base::Time { ns: 3000 },
+        offset: 5,
+        length: 8192,
+        op: Op::Write,
+        placement: None,
+    };
     assert_eq!(drain(&mut source).unwrap(), [expected]);
     let said = remarks("3 0 5 2 0\n", &options);
     assert!(said.contains("read as ssdsim, times in 1us, addresses in 1B, sizes in 4KiB"), "{said}");

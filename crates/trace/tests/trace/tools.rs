@@ -68,7 +68,7 @@ fn any_requests(count: usize) -> impl Strategy<Value = Vec<Request>> {
             ns += gap;
             let op = [Op::Read, Op::Write, Op::Trim, Op::Flush][op];
             let (offset, length) = if op == Op::Flush { (0, 0) } else { (offset, length) };
-            Request { arrival: Time { ns }, offset, length, op }
+            Request { arrival: Time { ns }, offset, length, op, placement: None }
         };
         all.into_iter().map(request).collect()
     })
@@ -105,7 +105,7 @@ proptest! {
 
     #[test]
     fn a_damaged_parquet_file_is_refused_or_read(flips in proptest::collection::vec((any::<usize>(), 1..=255_u8), 1..4), cut in 0..100_usize) {
-        let requests: Vec<_> = (0..500).map(|i| Request { arrival: Time { ns: i * 10 }, offset: i * 512, length: 512, op: Op::Read }).collect();
+        let requests: Vec<_> = (0..500).map(|i| Request { arrival: Time { ns: i * 10 }, offset: i * 512, length: 512, op: Op::Read, placement: None }).collect();
         let path = format!("{}/damaged.parquet", env!("CARGO_TARGET_TMPDIR"));
         write(&mut fixed(&requests), &path, None).unwrap();
         let mut data = fs::read(&path).unwrap();
@@ -129,6 +129,7 @@ fn many_row_groups_read_back() {
             offset: (i * 7919) << 12,
             length: 4096 << (i % 3),
             op: Op::Write,
+            placement: None,
         })
         .collect();
     let path = format!("{}/groups.parquet", folder("groups"));
@@ -143,7 +144,7 @@ fn many_row_groups_read_back() {
 fn parquet_needs_a_file_of_its_own() {
     let folder = folder("own");
     let path = format!("{folder}/t.parquet");
-    let one = Request { arrival: Time::ZERO, offset: 0, length: 1, op: Op::Read };
+    let one = Request { arrival: Time::ZERO, offset: 0, length: 1, op: Op::Read, placement: None };
     write(&mut fixed(&[one]), &path, None).unwrap();
     let compressed = format!("{path}.zst");
     fs::write(&compressed, zstd::encode_all(&fs::read(&path).unwrap()[..], 1).unwrap()).unwrap();
@@ -171,7 +172,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     assert!(none.contains("no requests are left"), "{none}");
     assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "no temporary file stays");
 
-    let one = Request { arrival: Time::ZERO, offset: 0, length: 1, op: Op::Read };
+    let one = Request { arrival: Time::ZERO, offset: 0, length: 1, op: Op::Read, placement: None };
     let refuse = |path: &str, format| refused(write(&mut fixed(&[one]), path, format));
     assert!(
         refuse(&format!("{folder}/t.csv"), None)
@@ -295,7 +296,7 @@ proptest! {
     fn a_dense_remap_is_that_of_a_plain_map(requests in proptest::collection::vec((0..3_usize, 0..3000_u64, 1..2500_u64), 1..60), step in 1..9_usize) {
         const PAGE: u64 = 64;
         let requests: Vec<_> = requests.into_iter().map(|(op, offset, length)| Request {
-            arrival: Time::ZERO, offset, length, op: [Op::Read, Op::Write, Op::Trim][op],
+            arrival: Time::ZERO, offset, length, op: [Op::Read, Op::Write, Op::Trim][op], placement: None,
         }).collect();
         // Byte by byte, in the most naive way.
         let (mut map, mut expected) = (BTreeMap::new(), Vec::new());

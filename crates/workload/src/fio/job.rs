@@ -1,8 +1,10 @@
 //! One job of a job file, as fio understands its options.
 
 use super::value::Amount;
+use crate::WorkloadError;
+use crate::request::no_handle;
 use crate::synthetic::draw::exponential;
-use coflash_base::{Bytes, Duration, Op, RandomStream, Time};
+use coflash_base::{Bytes, Duration, Op, PlacementId, RandomStream, Time};
 
 /// The directions of a job, in fio's order.
 pub(super) const OPS: [Op; 3] = [Op::Read, Op::Write, Op::Trim];
@@ -182,6 +184,8 @@ pub struct Job {
     pub(super) seeding: Seeding,
     pub(super) flush_every: u64,
     pub(super) flush_at_end: bool,
+    /// The placement hints that its writes have in turn; none of them are all that there are.
+    pub(super) placements: Option<Vec<PlacementId>>,
     /// Where the section begins, for errors.
     pub(super) place: String,
 }
@@ -204,6 +208,24 @@ impl Job {
             Distribution::Zoned(_) | Distribution::ZonedAbs(_) => ", zoned",
         };
         format!("{}: {} of {size}{law}, depth {}", self.name, self.kind.name, self.pace.queue_depth)
+    }
+
+    /// Bind the placement hints of the job to the handles of a device, which has `None` if it ignores hints.
+    ///
+    /// # Errors
+    /// A hint that names no handle.
+    pub fn bind_placements(&mut self, handles: Option<u32>) -> Result<(), WorkloadError> {
+        let (Some(handles), Some(placements)) = (handles, &mut self.placements) else { return Ok(()) };
+        if placements.is_empty() {
+            placements.extend((0..handles).filter_map(|handle| PlacementId::new(handle.into())));
+        }
+        match placements.iter().find(|placement| placement.get() >= handles) {
+            None => Ok(()),
+            Some(placement) => Err(WorkloadError::trace(
+                &self.place,
+                format!("[{}]: plids: {}", self.name, no_handle(*placement, handles)),
+            )),
+        }
     }
 
     /// The smallest size of all directions.

@@ -269,6 +269,7 @@ fn job_of(
         seeding,
         flush_every: if o.flush_every > 0 { o.flush_every } else { o.sync_every },
         flush_at_end: o.flush_at_end,
+        placements: o.places_data.then(|| o.placements.clone()),
         place: format!("{}:{}", section.at.file, section.at.line),
     })
 }

@@ -5,8 +5,8 @@ use super::job::{Distribution, Generator, KINDS, Kind};
 use super::text::{Line, Place};
 use super::value::{Amount, amount, bytes, each, split, switch, time, whole};
 use crate::WorkloadError;
-use coflash_base::Duration;
 use coflash_base::suggest::hint;
+use coflash_base::{Duration, PlacementId};
 
 /// The options of a section, with fio's defaults.
 #[derive(Clone, Debug)]
@@ -53,6 +53,8 @@ pub(super) struct Options {
     pub(super) is_inline: bool,
     pub(super) think: Duration,
     pub(super) think_requests: u64,
+    pub(super) places_data: bool,
+    pub(super) placements: Vec<PlacementId>,
     pub(super) file_name: Option<String>,
     pub(super) direct: bool,
     pub(super) kb_base: u64,
@@ -105,6 +107,8 @@ impl Default for Options {
             is_inline: true,
             think: Duration::ZERO,
             think_requests: 1,
+            places_data: false,
+            placements: Vec::new(),
             file_name: None,
             direct: false,
             kb_base: 1024,
@@ -226,6 +230,15 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["io_submit_mode"], value!(o, text => o.is_inline = one_of(text, &["inline", "offload"])? == 0)),
     (&["thinktime"], value!(o, text => o.think = time(text, US)?)),
     (&["thinktime_blocks"], value!(o, text => o.think_requests = whole(text, 1, 1 << 40)?)),
+    (&["fdp"], flag!(places_data)),
+    (&["dataplacement"], value!(o, text => o.places_data = one_of(text, &["none", "fdp", "streams"])? > 0)),
+    (&["plids", "fdp_pli"], value!(o, text => o.placements = placements(text)?)),
+    (&["plid_select", "fdp_pli_select"], |_, value| {
+        match one_of(given(value)?, &["roundrobin", "random", "scheme"])? {
+            0 => Ok(()),
+            _ => Err("placement identifiers are taken in turn: roundrobin is allowed".to_owned()),
+        }
+    }),
     (&["filename"], value!(o, text => o.file_name = Some(text.to_owned()))),
     (&["direct"], flag!(direct)),
     (&["buffered"], |o, value| {
@@ -282,9 +295,8 @@ const REFUSED: &[(&str, &str)] = &[
          rate_cycle ratecycle rate_ignore_thinktime thinktime_iotime",
     ),
     (
-        "requests have no placement and no priority here",
-        "fdp fdp_pli fdp_pli_select plids plid_select dataplacement dp_scheme write_hint cmdprio \
-         cmdprio_percentage cmdprio_class cmdprio_bssplit",
+        "requests have no priority, and no hint but a placement identifier (plids)",
+        "dp_scheme write_hint cmdprio cmdprio_percentage cmdprio_class cmdprio_bssplit",
     ),
     (
         "requests are issued and answered one by one",
@@ -340,6 +352,11 @@ fn refuse_option<T>(at: &Place, name: &str) -> Result<T, WorkloadError> {
 fn one_of(text: &str, known: &[&str]) -> Result<usize, String> {
     let found = known.iter().position(|name| *name == text);
     found.ok_or_else(|| format!("\"{text}\" is not known{}", hint(text, known)))
+}
+
+/// A list of placement identifiers.
+fn placements(text: &str) -> Result<Vec<PlacementId>, String> {
+    text.split(',').map(|part| PlacementId::try_from(whole(part.trim(), 0, PlacementId::MAX)?)).collect()
 }
 
 /// A size of at least one byte.

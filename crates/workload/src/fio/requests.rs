@@ -13,7 +13,7 @@ use super::random::{Lfsr, Rand, Rand32, Seeds, Use};
 use super::value::Amount;
 use crate::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};
 use coflash_base::seed::Rng;
-use coflash_base::{Bytes, Seed, Time};
+use coflash_base::{Bytes, PlacementId, Seed, Time};
 use std::array;
 
 /// The requests of a [`Job`]; all arrive at time 0, since its pace depends on answers.
@@ -418,7 +418,14 @@ impl JobRequests {
         self.bytes[ddir] += length;
         self.in_pass += length;
         self.after_flush = false;
-        Some(Request { arrival: Time::ZERO, offset, length, op: OPS[ddir] })
+        let placement = if ddir == WRITE { self.placement() } else { None };
+        Some(Request { arrival: Time::ZERO, offset, length, op: OPS[ddir], placement })
+    }
+
+    /// The placement hint of the write that has just been counted: in turn, as in fio by default.
+    fn placement(&self) -> Option<PlacementId> {
+        let placements = self.job.placements.as_ref().filter(|placements| !placements.is_empty())?;
+        Some(placements[((self.issued[WRITE] - 1) % placements.len() as u64) as usize])
     }
 
     #[inline]
@@ -595,7 +602,7 @@ const SIZE_DRAWS_MAX: u32 = 100_000;
 const MAP_BLOCKS_MAX: u64 = 1 << 33;
 
 /// A flush of the device.
-const FLUSH: Request = Request { arrival: Time::ZERO, offset: 0, length: 0, op: Op::Flush };
+const FLUSH: Request = Request { arrival: Time::ZERO, offset: 0, length: 0, op: Op::Flush, placement: None };
 
 impl Source for JobRequests {
     fn next_batch(&mut self, batch: &mut Vec<Request>) -> Result<(), WorkloadError> {

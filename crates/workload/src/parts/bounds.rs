@@ -5,7 +5,7 @@ use super::phases::Phases;
 use super::tenants::Tenants;
 use crate::synthetic::Synthetic;
 use crate::{Op, Request, Source, WorkloadError};
-use coflash_base::Duration;
+use coflash_base::{Duration, PlacementId};
 
 /// The inner source of a part.
 pub(super) enum Inner {
@@ -34,6 +34,7 @@ pub struct PartSource {
     remarks: Vec<String>,
     offset: u64,
     delay_ns: u64,
+    placement: Option<PlacementId>,
     duration: Option<Duration>,
     /// Upper bound of its requests.
     requests: u64,
@@ -67,6 +68,7 @@ impl PartSource {
             remarks,
             offset,
             delay_ns: part.delay.ns,
+            placement: part.placement,
             duration: part.duration,
             requests: part.requests_max.unwrap_or(u64::MAX).min(requests),
             done: 0,
@@ -130,6 +132,10 @@ impl Source for PartSource {
         }
         self.done += batch.len() as u64;
         self.shift(batch);
+        if let Some(placement) = self.placement {
+            let writes = batch.iter_mut().filter(|request| request.op == Op::Write);
+            writes.for_each(|request| request.placement = Some(placement));
+        }
         Ok(())
     }
 

@@ -37,7 +37,7 @@ use crate::WorkloadError;
 use crate::presets::PresetConfig;
 use crate::synthetic::{Synthetic, SyntheticConfig};
 use bounds::Inner;
-use coflash_base::{Amount, Bytes, Duration, Seed, Share};
+use coflash_base::{Amount, Bytes, Duration, PlacementId, Seed, Share};
 use phases::Phases;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -67,6 +67,9 @@ pub struct Part {
     pub duration: Option<Duration>,
     /// Upper limit on the number of requests.
     pub requests_max: Option<u64>,
+    /// Placement hint of its writes, which says with which data they belong: a number from 0 that `ftl.placement` = "fdp" takes for a
+    /// handle. It replaces those of the parts within. Default: theirs.
+    pub placement: Option<PlacementId>,
     /// A synthetic workload.
     pub synthetic: Option<SyntheticConfig>,
     /// A preset workload.
@@ -85,6 +88,13 @@ fn is_zero(duration: &Duration) -> bool {
 }
 
 impl Part {
+    /// The highest placement hint of it and the parts within.
+    #[must_use]
+    pub fn highest_placement(&self) -> Option<PlacementId> {
+        let within = self.phases.iter().chain(&self.tenants).filter_map(Self::highest_placement);
+        within.chain(self.placement).max()
+    }
+
     /// Whether all requests arrive at time 0.
     #[must_use]
     pub fn arrives_at_once(&self) -> bool {

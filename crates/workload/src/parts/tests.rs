@@ -3,6 +3,7 @@
 use super::*;
 use crate::synthetic::GeneratorConfig;
 use crate::{BATCH_REQUESTS, Op, Request, Source};
+use std::collections::BTreeSet;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -367,4 +368,24 @@ fn an_invalid_part_is_refused_with_its_full_key() {
     for text in ["tenant = []", "preset = \"oltp\"", "[[phases]]\nspace = 5", "space = \"5\""] {
         assert!(toml::from_str::<Part>(text).is_err(), "{text}");
     }
+}
+
+#[test]
+fn writes_have_the_placement_hint_of_the_outermost_part_that_gives_one() {
+    let found = |text: &str| {
+        let (requests, _) = requests(&part(text), GIB, 1);
+        let hint = |request: &Request| (request.offset < GIB / 2, request.placement.map(PlacementId::get));
+        let of = |op| requests.iter().filter(|request| request.op == op).map(hint).collect::<BTreeSet<_>>();
+        assert_eq!(of(Op::Read).into_iter().filter_map(|(_, hint)| hint).count(), 0, "reads have no hint");
+        of(Op::Write).into_iter().collect::<Vec<_>>()
+    };
+    let tenants = |outer: &str| {
+        let own = "synthetic = { generator = \"uniform\", requests = 100, read_share = \"50%\" }\n";
+        format!("{outer}\n[[tenants]]\n{own}[[tenants]]\nplacement = 7\n{own}")
+    };
+    assert_eq!(found(&tenants("")), [(false, Some(7)), (true, None)]);
+    assert_eq!(found(&tenants("placement = 2")), [(false, Some(2)), (true, Some(2))]);
+    assert_eq!(part(&tenants("placement = 2")).highest_placement().map(PlacementId::get), Some(7));
+    let error = toml::from_str::<Part>("placement = 255").expect_err("it is too large").to_string();
+    assert!(error.contains("255 was given; from 0 to 254 is allowed"), "{error}");
 }

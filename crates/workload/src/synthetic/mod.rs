@@ -375,11 +375,11 @@ impl Synthetic {
         self.now = Time { ns: self.now.ns.saturating_add(gap) };
         let op = self.only.unwrap_or_else(|| OPS[self.ops.draw(&mut streams.op)]);
         if op == Op::Flush {
-            return Request { arrival: self.now, offset: 0, length: 0, op };
+            return Request { arrival: self.now, offset: 0, length: 0, op, placement: None };
         }
         let length = with_size!(&mut self.size, size => size.length(op, &mut streams.size));
         let start = self.generator.start(op, length.units, &mut streams.place);
-        Request { arrival: self.now, offset: start * self.align, length: length.bytes, op }
+        Request { arrival: self.now, offset: start * self.align, length: length.bytes, op, placement: None }
     }
 }
 

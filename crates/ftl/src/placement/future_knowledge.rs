@@ -1,0 +1,138 @@
+//! Future knowledge, an oracle: a page goes to the class of the time that it has left until it is written again or trimmed. Class i
+//! takes pages with i to i + 1 blocks' worth of writes left, the last class all others. No policy that guesses does better
+//! with as many classes, so it is the bound to hold them against.
+//!
+//! Source: "FK" in Wang et al., "Separating data via block invalidation time inference for write amplification reduction in
+//! log-structured storage", FAST 2022; at hand was the repository of its simulator. Settled: a block's worth counts one block of
+//! each pool, since pools fill side by side.
+
+use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
+use coflash_base::{IdVec, Lpn, Misfit, Policy};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The parameters of future knowledge.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FutureKnowledgeConfig {
+    /// Number of classes, from 2 to 16.
+    pub classes: u32,
+}
+
+impl Default for FutureKnowledgeConfig {
+    fn default() -> Self {
+        Self { classes: 6 }
+    }
+}
+
+/// A time that does not come.
+const NEVER: u32 = u32::MAX;
+
+/// The writes and trims to come. Times count page writes from its beginning; 2³² or more are not told apart from never.
+#[derive(Clone, Debug)]
+pub struct Future {
+    /// For each page, when what it holds at the beginning dies.
+    at_first: IdVec<Lpn, u32>,
+    /// For each write in order, when what it writes dies.
+    written: Vec<u32>,
+    /// The latest write of each page, unless it was trimmed.
+    latest: IdVec<Lpn, Option<u32>>,
+}
+
+impl Future {
+    /// Create the future of `pages` pages, without a write.
+    #[must_use]
+    pub fn new(pages: u32) -> Self {
+        let pages = pages as usize;
+        Self {
+            at_first: IdVec::filled(NEVER, pages),
+            written: Vec::new(),
+            latest: IdVec::filled(None, pages),
+        }
+    }
+
+    /// Add the write of a page.
+    pub fn write(&mut self, lpn: Lpn) {
+        self.trim(lpn);
+        self.latest[lpn] = u32::try_from(self.written.len()).ok();
+        self.written.push(NEVER);
+    }
+
+    /// Add the trim of a page.
+    pub fn trim(&mut self, lpn: Lpn) {
+        let now = u32::try_from(self.written.len()).unwrap_or(NEVER);
+        match self.latest[lpn].take() {
+            Some(write) => self.written[write as usize] = now,
+            None => self.at_first[lpn] = self.at_first[lpn].min(now),
+        }
+    }
+}
+
+/// Future knowledge.
+#[derive(Clone)]
+pub struct FutureKnowledge {
+    classes: u32,
+    /// The pages written while one block of each pool fills.
+    block_writes: u32,
+    /// The time at which the future begins.
+    begin: u64,
+    /// When each write dies; empty without a future.
+    written: Vec<u32>,
+    /// When each page dies.
+    dies_at: IdVec<Lpn, u32>,
+}
+
+impl FutureKnowledge {
+    fn class(&self, lpn: Lpn, now: u64) -> Class {
+        let left = u64::from(self.dies_at[lpn]).saturating_sub(now.saturating_sub(self.begin));
+        let class = left / u64::from(self.block_writes);
+        Class::new(class.min(u64::from(self.classes - 1)) as u32)
+    }
+}
+
+impl Policy for FutureKnowledge {
+    type Config = FutureKnowledgeConfig;
+    const SUMMARY: &'static str = "An oracle: classes by the time until the page is written again. Needs a workload that can be read ahead.";
+    const SOURCE: &'static str = "Wang et al. 2022 (FK in SepBIT, FAST)";
+}
+
+impl PlacementPolicy for FutureKnowledge {
+    const BYTES_PER_PAGE: u32 = 4;
+
+    fn classes(config: &FutureKnowledgeConfig) -> Result<Classes, Misfit> {
+        check_count("classes", config.classes, 2)?;
+        Ok(Classes::Own { count: config.classes, gc: 0..config.classes })
+    }
+
+    fn needs_future(_: &FutureKnowledgeConfig) -> bool {
+        true
+    }
+
+    fn new(config: &FutureKnowledgeConfig, shape: Shape) -> Self {
+        Self {
+            classes: config.classes,
+            block_writes: shape.pages_per_block.saturating_mul(shape.pools),
+            begin: 0,
+            written: Vec::new(),
+            dies_at: IdVec::filled(NEVER, shape.pages as usize),
+        }
+    }
+
+    fn foresee(&mut self, future: Future, now: u64) {
+        (self.begin, self.written, self.dies_at) = (now, future.written, future.at_first);
+    }
+
+    fn user_write(&mut self, page: UserWrite) -> Class {
+        let write = usize::try_from(page.now.saturating_sub(self.begin)).unwrap_or(usize::MAX);
+        self.dies_at[page.lpn] = self.written.get(write).copied().unwrap_or(NEVER);
+        self.class(page.lpn, page.now)
+    }
+
+    fn gc_write(&mut self, page: GcWrite) -> Class {
+        self.class(page.lpn, page.now)
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.dies_at.heap_bytes() + self.written.capacity() * size_of::<u32>()
+    }
+}
