@@ -62,7 +62,7 @@ pub fn run_from(
 }
 
 /// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a time after
-/// the last request: work that is due by then is done.
+/// the last request: work that is due by then is done, and requests that are not answered by then do not count.
 ///
 /// # Errors
 /// See [`run`].
@@ -197,7 +197,7 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     drain(engine, until, &mut || observer.progress(Phase::Replay, source.progress(), served))
 }
 
-/// Complete all requests, and go on until a time after them if one is given; `look` reports progress.
+/// Go on until a time after the last request if one is given, else until all are completed; `look` reports progress.
 fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     engine: &mut Engine<L, M>,
     until: Option<Time>,
@@ -205,12 +205,13 @@ fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
 ) -> Result<(), RunError> {
     if let Some(until) = until {
         let Ok(()) = engine.advance(until, |_| {});
-    }
-    loop {
-        look()?;
-        let Ok(more) = engine.drain(LOOK_PAGES);
-        if !more {
-            break;
+    } else {
+        loop {
+            look()?;
+            let Ok(more) = engine.drain(LOOK_PAGES);
+            if !more {
+                break;
+            }
         }
     }
     if engine.is_out_of_time() { Err(out_of_time()) } else { Ok(()) }

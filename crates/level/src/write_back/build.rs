@@ -6,7 +6,7 @@ use crate::config::{CacheConfig, Eviction, slots};
 use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, Scheme, Setting};
 use crate::nvm::{Layout, Metadata};
-use coflash_base::{Misfit, Share, Time};
+use coflash_base::{Duration, Misfit, Share, Time};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_media::{Cause, Memory};
 
@@ -33,7 +33,8 @@ impl<L: Cooperates> WriteBack<L> {
             deletions: 0,
             logical_pages: if is_in_device { setting.logical_pages } else { 0 },
         };
-        Self::with(below, scheme, &config.policy, setting, options, None, layout)
+        let metadata = Metadata::new(layout, config.fence);
+        Self::with(below, scheme, &config.policy, setting, options, None, metadata)
     }
 }
 
@@ -78,7 +79,8 @@ impl<L: Cooperates> WriteBack<L, Announces> {
         };
         let dirty_max = config.dirty_share_max.of(slots.into()) as u32;
         let ageing = Some(Ageing::new(slots, config.dirty_age_max, dirty_max));
-        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing, Layout::default()))
+        let metadata = Metadata::new(Layout::default(), Duration::ZERO);
+        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing, metadata))
     }
 }
 
@@ -90,7 +92,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         setting: &Setting,
         options: Options,
         ageing: Option<Ageing>,
-        layout: Layout,
+        metadata: Metadata,
     ) -> Self {
         let cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
         if options.cause == Cause::Evict {
@@ -102,7 +104,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             cache,
             knows_host: scheme.knows().host,
             scheme,
-            metadata: Metadata::new(layout),
+            metadata,
             options,
             ageing,
             now: Time::ZERO,
