@@ -45,12 +45,12 @@ storm: prerequisites ## Cut power a million times under every scheme and OP-FCL,
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-level -p coflash-hybrid --test crash
 	COFLASH_STORM_CUTS=$(CUTS) cargo test --release --locked -p coflash-store
 
-# A process is killed 250 times a scheme, hundreds of states of file systems and of SQLite are checked, a million power cuts
+# A process is killed 250 times a scheme, hundreds of states of file systems and of databases are checked, a million power cuts
 # of containers.
-strangers: $(DEV_TOOLS) $(FAST_CORE) ## Have kernels, file systems, SQLite, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
-	@scripts/clients
+strangers: $(DEV_TOOLS) $(FAST_CORE) ## Have kernels, file systems, databases, kill -9 at served devices for an hour or so, and print a table (KILLS=250)
+	@scripts/clients strangers
 	COFLASH_STORM_CUTS=$(CUTS) $(ALONE) cargo test --release --locked -p coflash-store
-	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose tests/python/test_kills.py tests/python/test_file_systems.py
+	COFLASH_KILLS=$(KILLS) COFLASH_POINTS=200 $(BIN)/pytest --verbose tests/python/test_kills.py tests/python/test_file_systems.py tests/python/test_guest.py
 
 # What survives is a finding and no failure: 2 is its exit code.
 mutants: prerequisites ## Break the levels in every place, one at a time, and list what no test notices; takes a night (CRATES="cache")

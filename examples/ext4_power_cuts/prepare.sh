@@ -1,11 +1,12 @@
 #!/bin/sh
-# Copy an empty file system to the device: ext4 of 64 MiB, or FS=xfs of 300 MiB, its least. Needs its mkfs and nbdcopy.
+# Copy an empty file system of SIZE to the device: ext4, by default of 64 MiB, or FS=xfs of 300 MiB, its least. Needs its mkfs and
+# nbdcopy.
 set -eu
 image=$(mktemp)
 trap 'rm "$image"' EXIT
 case ${FS:=ext4} in
-ext4) size=64M ;;
-xfs) size=300M ;;
+ext4) size=${SIZE:-64M} ;;
+xfs) size=${SIZE:-300M} ;;
 *) echo "\"$FS\" was given; ext4 or xfs is allowed" >&2 && exit 2 ;;
 esac
 truncate -s "$size" "$image"

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, final
 
 from coflash import _core
+from coflash.measures.catalogue import is_number
 from coflash.measures.metrics import Metrics
 from coflash.results.result import Result
 from coflash.scenario import Scenario
@@ -29,8 +30,9 @@ class Served:
         sessions: The folders of the sessions that have ended; each has a `result`.
     """
 
-    def __init__(self, core: _core.ServedDevice, folder: Path) -> None:
+    def __init__(self, core: _core.ServedDevice, folder: Path, *, emulated: bool) -> None:
         self._core = core
+        self._emulated = emulated
         self.folder = folder
         self.sessions: list[Path] = []
 
@@ -44,6 +46,23 @@ class Served:
         """The measures since power on; None where the device could not be powered on again."""
         result = self._core.result()
         return None if result is None else Result.from_core(result).metrics
+
+    def measured(self) -> dict[str, float]:
+        """Return numbers by their paths: the measures since power on, and the load since the last call.
+
+        The load is by the clock of this machine: `load.requests` answered, `load.queue_depth`, a mean over time, and
+        `load.response_mean_ns` and `load.response_p99_ns`, from when a request was read until its answer. Simulated
+        response times are there only if clients wait for them (`emulate`).
+        """
+        paths = ("requests", "queue_depth", "response_mean_ns", "response_p99_ns")
+        load = zip((f"load.{path}" for path in paths), self._core.take_load(), strict=True)
+        metrics = self.metrics
+        flat = {} if metrics is None else metrics.flat()
+        return {path: value for path, value in load if value is not None} | {
+            path: value
+            for path, value in flat.items()
+            if is_number(value) and (self._emulated or not path.startswith("response_ns."))
+        }
 
     def cut(self, seed: int = 0) -> None:
         """Cut the power of the device, and power it on again.
@@ -122,7 +141,7 @@ def serve(
     core = None if scenario is None else scenario.core
     path = Path(folder)
     served = _core.ServedDevice.start(path, core, size, socket, listen, trace, emulate, cut_after, seed)
-    return Served(served, path)
+    return Served(served, path, emulated=emulate)
 
 
 def cut(folder: str | os.PathLike[str], seed: int = 0) -> None:

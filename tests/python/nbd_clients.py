@@ -26,6 +26,7 @@ PACKAGES = {
     "nbdfuse": "libnbd-bin",
     "nbdinfo": "libnbd-bin",
     "nbdsh": "libnbd-bin",
+    "psql": "postgresql",
     "qemu-img": "qemu-utils",
     "qemu-io": "qemu-utils",
     "xfs_repair": "xfsprogs",

@@ -15,6 +15,15 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "nvm": {"cache.size": "5%"},
     "cdm": {"cache.size": "5%", "cooperation": {"name": "cdm"}},
     "consistent": {"cache.size": "5%", "cooperation": {"name": "cdm-consistent"}},
+    # When a request is answered depends on those after it, and blocks hold one bit a cell or three.
+    "queued": {
+        "timing.channel": "shared",
+        "timing.read_priority": "suspend",
+        "controller.write_buffer": "256KiB",
+        "flash.cell": "tlc",
+        "flash.pages_per_block": 30,
+        "ftl.slc_cache.blocks": 4,
+    },
 }
 PROMISES = {
     "none": "answered",

@@ -124,6 +124,28 @@ def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_p
     assert "nothing is damaged" in call(*coflash, "device", "check", folder)
 
 
+def test_emulated_answers_come_when_the_device_gives_them_and_the_load_is_measured(tmp_path: Path) -> None:
+    needs("fio")
+    job = ("--name=job", "--ioengine=nbd", "--rw=randrw", "--bs=4k", "--size=4m", "--iodepth=8", "--fsync=16")
+    for emulated in (True, False):
+        folder = tmp_path / str(emulated)
+        with device.serve(scenario("queued"), folder, emulate=emulated) as served:
+            call("fio", *job, f"--uri={served.address}")
+            numbers = served.measured()
+            again = served.measured()
+        assert numbers["load.requests"] >= numbers["requests"]
+        assert numbers["load.requests"] > 1_000
+        assert 0 < numbers["load.queue_depth"] <= 8
+        assert numbers["load.response_mean_ns"] > 0
+        assert again["load.requests"] == 0, "the load since the last call"
+        assert "load.response_mean_ns" not in again
+        assert ("response_ns.all.mean" in numbers) == emulated
+        if emulated:
+            assert numbers["load.requests"] == numbers["requests"]
+            assert numbers["load.response_mean_ns"] >= numbers["response_ns.all.mean"] > 10_000
+        check_sessions(folder, 1)
+
+
 @pytest.mark.parametrize("scheme", ["none", "nvm", "cdm"])
 def test_answered_writes_survive_the_end_of_the_process(serving: Serving, scheme: str, tmp_path: Path) -> None:
     needs("fio", "qemu-io")
@@ -155,9 +177,8 @@ def test_a_device_goes_on_with_other_policies_but_not_with_another_layout(tmp_pa
         device.serve(None, tmp_path / "other")
     with pytest.raises(CoflashError, match=r'"soon" was given; "writes=N"'):
         device.serve(first, folder, cut_after="soon")
-    with pytest.raises(CoflashError, match=r"timing.channel"):
-        device.serve(first.with_(timing__channel="shared"), tmp_path / "other")
-    for place in ({"cache.placement": "host"}, {"host_buffer.size": "1MiB"}):
+    lost = {"controller.volatile": True, "controller.write_buffer": "1MiB"}
+    for place in ({"cache.placement": "host"}, {"host_buffer.size": "1MiB"}, lost):
         with pytest.raises(CoflashError, match=f"{next(iter(place))}.*cannot be served"):
             device.serve(scenario("nvm").with_(place), tmp_path / "other")
     assert not (tmp_path / "other").exists()

@@ -29,12 +29,13 @@ def needs_mounts(*tools: str) -> None:
     needs("nbdfuse", "nbdcopy", *tools)
 
 
-def explored(folder: Path, example: str, file_system: str, **environment: str) -> device.Explored:
-    """Explores the states of an example on an empty file system."""
-    size = "320MiB" if file_system == "xfs" else "68MiB"
-    with device.serve("ssd", folder, size=size) as served:
-        prepare = str(EXAMPLES / "ext4_power_cuts/prepare.sh")
-        client("env", f"COFLASH_NBD={served.address}", f"FS={file_system}", prepare)
+def explored(folder: Path, example: str, file_system: str, mib: int = 64, **environment: str) -> device.Explored:
+    """Explores the states of an example on an empty file system, on which it has made what it needs."""
+    with device.serve("ssd", folder, size=f"{mib + 4}MiB") as served:
+        # In order, and each once.
+        prepares = dict.fromkeys(EXAMPLES / place / "prepare.sh" for place in ("ext4_power_cuts", example))
+        for prepare in filter(Path.exists, prepares):
+            client("env", f"COFLASH_NBD={served.address}", f"FS={file_system}", f"SIZE={mib}M", str(prepare))
     run = " ".join([*(f"{name}={value}" for name, value in environment.items()), f"{EXAMPLES}/{example}/workload.sh"])
     return device.explore(None, folder, run, f"{EXAMPLES}/{example}/check.sh", points=POINTS, seed=1)
 
@@ -42,7 +43,8 @@ def explored(folder: Path, example: str, file_system: str, **environment: str) -
 @pytest.mark.parametrize("file_system", ["ext4", pytest.param("xfs", marks=takes_minutes)])
 def test_a_file_system_survives_power_cuts(file_system: str, tmp_path: Path, record_property: Record) -> None:
     needs_mounts(f"mkfs.{file_system}", "e2fsck" if file_system == "ext4" else "xfs_repair")
-    found = explored(tmp_path / "device", "ext4_power_cuts", file_system, FILES="10" if IS_LONG else "1")
+    mib = 64 if file_system == "ext4" else 300
+    found = explored(tmp_path / "device", "ext4_power_cuts", file_system, mib, FILES="10" if IS_LONG else "1")
     record_property("explored", str(found))
     assert found.flushes > 0
     assert found.failed == 0, found.failures
@@ -74,6 +76,16 @@ def test_sqlite_that_does_not_flush_is_found(mode: str, tmp_path: Path, record_p
     found = explored(folder, example, "ext4", MODE=mode, SYNCHRONOUS="off")
     record_property("explored", str(found))
     assert found.failed > 0
+
+
+@takes_minutes
+@pytest.mark.parametrize("fsync", ["on", "off"])
+def test_postgresql_keeps_what_was_committed_if_it_flushes(fsync: str, tmp_path: Path, record_property: Record) -> None:
+    needs_mounts("mkfs.ext4", "e2fsck", "debugfs", "psql")
+    found = explored(tmp_path / "device", "postgresql_on_a_cooperative_ssd", "ext4", 128, FSYNC=fsync)
+    record_property("explored", str(found))
+    assert (found.failed == 0) == (fsync == "on"), found.failures
+    assert found.states >= POINTS
 
 
 def test_the_example_compares_schemes_and_its_sessions_have_twins(

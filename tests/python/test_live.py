@@ -10,7 +10,7 @@ from rich.console import Console
 
 import coflash
 from coflash.cli import live_display
-from coflash.cli.live_display import View, displayed, sparkline
+from coflash.cli.live_display import ServedView, View, displayed, sparkline
 
 SO_FAR = coflash.SoFar(
     {
@@ -91,6 +91,24 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
         "small · replay 50% · 1,000 requests, – · 2.50 s simulated · write amplification 2.500 · "
         "response, mean 120 µs · response, p99 900 µs"
     )
+
+
+def test_a_served_device_shows_its_load_and_what_gc_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(0, 100, 2))
+    monkeypatch.setattr(live_display.time, "monotonic", lambda: next(clock))
+    written = io.StringIO()
+    view = ServedView("disk", Console(file=written, force_terminal=True, width=100, no_color=True))
+    load = {"load.requests": 40_000.0, "load.queue_depth": 7.25, "load.response_mean_ns": 50e3}
+    for copies in (1_000, 3_000, 1_000):
+        hits = {"cache.hits_pages": 3.0 * copies, "cache.misses_pages": 1.0 * copies}
+        view.show({**load, **hits, "waf_host": 1.5, "gc_copies_pages": float(copies)})
+    assert view.line() == (
+        "disk · requests a second 20,000 · queue depth 7.25 · response of the server, mean 50 µs · "
+        "write amplification 1.500 · cache hits 75.0\N{NO-BREAK SPACE}% · GC copies a second 500"
+    ), "what came since power on, after a power cut"
+    view._console.print(view)
+    assert "GC copies a second" in written.getvalue()
+    assert "█▁" in written.getvalue()
 
 
 def test_sparklines_are_as_wide_as_they_may_be() -> None:

@@ -10,17 +10,18 @@ from urllib.parse import urlsplit
 
 import pytest
 from selenium.webdriver.chrome.webdriver import WebDriver
+from selenium.webdriver.remote.webelement import WebElement
 
+from coflash.measures.catalogue import is_number
 from coflash.measures.metrics import Metrics
 from coflash.report.live import LivePage
-from conftest import response
 from pages import complaints, figure, find, run, texts, until
 
 
-def metrics(seconds: int) -> Metrics:
-    """The measures of a device that writes 100 pages a second and copies 50."""
+def measured(seconds: int) -> dict[str, float]:
+    """What a device that writes 100 pages a second and copies 50 has measured; it is not emulated."""
     programs = {"host": 0, "evict": 100 * seconds, "gc": 50 * seconds}
-    return Metrics(
+    metrics = Metrics(
         {
             "requests": 100 * seconds,
             "host_writes_pages": 100 * seconds,
@@ -29,14 +30,15 @@ def metrics(seconds: int) -> Metrics:
             "gc_copies_pages": 50 * seconds,
             "gc_drops_pages": 7 * seconds,
             "cache": {"hits_pages": 75 * seconds, "misses_pages": 25 * seconds, "dirty_pages": 12},
-            "response_ns": {"all": response(5e6)},
         }
     )
+    load = {"load.requests": 100, "load.queue_depth": 3.5, "load.response_mean_ns": 35e6, "load.response_p99_ns": 70e6}
+    return {path: value for path, value in metrics.flat().items() if is_number(value)} | load
 
 
 @pytest.fixture
 def page() -> Iterator[LivePage]:
-    with LivePage("<b>disk</b>", emulated=False) as page:
+    with LivePage("<b>disk</b>") as page:
         yield page
 
 
@@ -60,6 +62,11 @@ def events(response: http.client.HTTPResponse, count: int) -> list[tuple[int, An
     return found
 
 
+def said(browser: WebDriver, figure: WebElement) -> str:
+    """What a figure says to those who do not see it."""
+    return str(run(browser, "return $('.plot', arguments[0]).getAttribute('aria-label')", figure))
+
+
 def test_only_its_own_address_shows_it(page: LivePage) -> None:
     path = urlsplit(page.address).path
     assert get(page, path).status == 200
@@ -81,26 +88,18 @@ def test_the_title_is_no_markup_and_nothing_is_fetched(page: LivePage) -> None:
 def test_a_page_that_opens_late_or_again_is_told_what_it_has_not_seen(page: LivePage) -> None:
     path = f"{urlsplit(page.address).path}events"
     for second in range(3):
-        page.show(metrics(second))
+        page.show(measured(second))
     late = get(page, path)
     told = events(late, 3)
     assert [number for number, _ in told] == [1, 2, 3]
     assert [one["values"]["requests"] for _, one in told] == [0, 100, 200]
     assert events(get(page, path, Last_Event_ID="2"), 1) == told[2:]
-    page.show(metrics(3))
+    page.show(measured(3))
     assert events(late, 1)[0][1]["values"]["cache.hits_pages"] == 225
 
 
-def test_simulated_times_are_shown_where_answers_wait_for_them() -> None:
-    for emulated in (True, False):
-        with LivePage("disk", emulated=emulated) as page:
-            page.show(metrics(1))
-            [(_, told)] = events(get(page, f"{urlsplit(page.address).path}events"), 1)
-            assert ("response_ns.all.p99" in told["values"]) == emulated
-
-
 def test_its_end_ends_those_who_watch() -> None:
-    with LivePage("disk", emulated=False) as page:
+    with LivePage("disk") as page:
         watching = get(page, f"{urlsplit(page.address).path}events")
     assert watching.read() == b""
 
@@ -109,15 +108,18 @@ def test_a_browser_draws_it(page: LivePage, browser: WebDriver) -> None:
     complaints(browser)
     browser.get(page.address)
     for second in range(5):
-        page.show(metrics(second))
+        page.show(measured(second))
     until(lambda: "being served" in find(browser, "#state").text)
     until(lambda: "400" in " ".join(texts(browser, "#measures-table td")))
     found = figure(browser, "Pages programmed a second, by cause")
     until(lambda: run(browser, "return arguments[0].querySelectorAll('.legend li').length", found) == 2)
     hits = figure(browser, "Cache hits")
-    until(lambda: "75.0" in str(run(browser, "return $('.plot', arguments[0]).getAttribute('aria-label')", hits)))
+    until(lambda: "75.0" in said(browser, hits))
+    until(lambda: "3.5" in said(browser, figure(browser, "Queue depth: requests under way")))
+    waits = figure(browser, "Response time of this server, by the clock of the machine")
+    until(lambda: "mean: 35 ms. p99: 70 ms." in said(browser, waits))
     empty = run(browser, "return $$('figure').filter((one) => $('.empty', one)).map((one) => $('h3', one).textContent)")
-    assert "Response time of the device" in empty, "the device was not emulated"
+    assert empty == ["Response time of the emulated device"], "it is not emulated"
     assert not complaints(browser)
     page.stop()
     until(lambda: "not served any more" in find(browser, "#state").text)

@@ -80,3 +80,11 @@ def test_a_device_twice_as_slow_takes_twice_as_long(channel: str) -> None:
             assert slow[name] == pytest.approx(value / 2, rel=1e-12), name
         elif "response_ns" not in name or name.endswith("count"):
             assert slow[name] == value, name
+
+
+@pytest.mark.parametrize("scheme", ["none", "cdm"])
+def test_a_request_waits_for_its_fences(scheme: str) -> None:
+    free, timed = (counted(cooperation=scheme, cache__fence=fence) for fence in ("0s", "100ns"))
+    assert timed["metadata.fences"] == free["metadata.fences"] > 1_000
+    waited_ns = (timed["response_ns.all.mean"] - free["response_ns.all.mean"]) * free["requests"]
+    assert waited_ns == pytest.approx(100 * free["metadata.fences"])

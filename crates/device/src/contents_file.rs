@@ -4,7 +4,7 @@
 //! a zstd frame of numbers, little endian
 //! words       u64: how many; each u64
 //! pages       u64: how many; each u32 page · u32 logical page + 1 · u64 sequence number · u8 state
-//!             state: 0 torn, 1 a page, 2 a page in fast mode
+//!             state: 0 torn, 1 a page, 2 a page in fast mode, 3 a page with one bit a cell
 //! erases      u64: how many; each u32
 //! ```
 
@@ -47,7 +47,11 @@ pub(crate) fn read(file: impl Read) -> io::Result<Contents> {
     for _ in 0..word(&mut input)? {
         let (page, lpn, sequence) = (half(&mut input)?, half(&mut input)?, word(&mut input)?);
         let [state] = array(&mut input)?;
-        let mode = if state == 2 { Mode::Fast } else { Mode::Normal };
+        let mode = match state {
+            2 => Mode::Fast,
+            3 => Mode::Slc,
+            _ => Mode::Normal,
+        };
         let lpn = lpn.checked_sub(1).map(|lpn| Lpn::from_index(lpn as usize));
         contents.pages.push((Ppn::new(page), (state > 0).then_some(Oob { lpn, sequence, mode })));
     }
@@ -79,6 +83,7 @@ mod tests {
                 (Ppn::new(8), None),
                 (Ppn::new(9), oob(None, u64::MAX, Mode::Normal)),
                 (Ppn::new(10), oob(Some(u32::MAX - 1), 2, Mode::Fast)),
+                (Ppn::new(11), oob(Some(3), 3, Mode::Slc)),
             ],
             erases: vec![3, 0, u32::MAX],
         };

@@ -1,6 +1,9 @@
 //! Answers that are held back until their moment, where the time of the simulated device is emulated.
 
-use coflash_nbd::Request;
+use crate::export::{Exported, Served};
+use crate::machine::Clock;
+use crate::session::{Due, NOBODY};
+use coflash_base::Time;
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -15,44 +18,94 @@ pub(crate) struct Delayed {
 #[derive(Default)]
 struct Waiting {
     /// By moment; the number keeps the order of equal ones.
-    requests: BTreeMap<(Instant, u64), Request>,
+    requests: BTreeMap<(Instant, u64), Served>,
     number: u64,
+    /// Those whose moment the timeline does not know yet, by the number under which they were served.
+    unknown: BTreeMap<u16, (Due, Served)>,
+    owner: u16,
     is_stopped: bool,
 }
 
+impl Waiting {
+    fn answer_at(&mut self, due: Instant, request: Served) {
+        self.requests.insert((due, self.number), request);
+        self.number += 1;
+    }
+}
+
 impl Delayed {
-    /// Answer a request at a moment.
-    pub(crate) fn answer_at(&self, due: Instant, request: Request) {
+    /// A number for a request that is about to be served.
+    pub(crate) fn number(&self) -> u16 {
         let mut waiting = self.waiting();
-        let number = waiting.number;
-        waiting.number += 1;
-        waiting.requests.insert((due, number), request);
+        let next = |owner: u16| owner.wrapping_add(1);
+        let mut owner = next(waiting.owner);
+        while owner == NOBODY || waiting.unknown.contains_key(&owner) {
+            owner = next(owner);
+        }
+        waiting.owner = owner;
+        owner
+    }
+
+    /// Hold back the answer of a request that was served under a number.
+    pub(crate) fn hold(&self, owner: u16, due: Due, clock: Clock, request: Served) {
+        let mut waiting = self.waiting();
+        if due.awaited == 0 {
+            waiting.answer_at(clock.moment(due.at), request);
+        } else {
+            waiting.unknown.insert(owner, (due, request));
+        }
         self.changed.notify_one();
     }
 
-    /// Answer at the moments, until it is stopped and all are answered.
-    pub(crate) fn run(&self) {
+    /// Hear of moments that have become known.
+    pub(crate) fn known(&self, answers: impl Iterator<Item = (u16, Time)>, clock: Clock) {
         let mut waiting = self.waiting();
+        for (owner, at) in answers {
+            // One of a request that failed in another part is not there.
+            let Some((due, _)) = waiting.unknown.get_mut(&owner) else { continue };
+            *due = Due { at: due.at.max(at), awaited: due.awaited - 1 };
+            if due.awaited == 0 {
+                let (due, request) = waiting.unknown.remove(&owner).expect("it is there");
+                waiting.answer_at(clock.moment(due.at), request);
+            }
+        }
+        self.changed.notify_one();
+    }
+
+    /// Let go of the requests whose moments are not known: the device has lost power, and they fail.
+    pub(crate) fn fail_unknown(&self) {
+        self.waiting().unknown.clear();
+    }
+
+    /// Answer at the moments, until it is stopped and all are answered.
+    pub(crate) fn run(&self, disk: &Exported) {
         loop {
+            let (number, owner, unknown) = {
+                let waiting = self.waiting();
+                (waiting.number, waiting.owner, !waiting.unknown.is_empty())
+            };
+            let event = if unknown { disk.tick() } else { None };
+            let mut waiting = self.waiting();
+            if (number, owner) != (waiting.number, waiting.owner) {
+                continue;
+            }
             let now = crate::machine::now();
             let later = waiting.requests.split_off(&(now, u64::MAX));
             let due = std::mem::replace(&mut waiting.requests, later);
             if !due.is_empty() {
                 drop(waiting);
-                due.into_values().for_each(|request| request.answer(Ok(())));
-                waiting = self.waiting();
+                due.into_values().for_each(|request| disk.answer(request, Ok(())));
                 continue;
             }
-            let Some((&(next, _), _)) = waiting.requests.first_key_value() else {
-                if waiting.is_stopped {
-                    return;
+            let first = waiting.requests.first_key_value().map(|(&(at, _), _)| at);
+            match [first, event].into_iter().flatten().min() {
+                None if waiting.is_stopped => return,
+                None => drop(self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner)),
+                Some(next) => {
+                    let left = next.saturating_duration_since(now);
+                    drop(self.changed.wait_timeout(waiting, left).unwrap_or_else(PoisonError::into_inner));
                 }
-                waiting = self.changed.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-                continue;
-            };
-            let left = next.saturating_duration_since(now);
-            let waited = self.changed.wait_timeout(waiting, left);
-            waiting = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
         }
     }
 

@@ -1,8 +1,9 @@
 //! A device as the disk of an NBD server.
 
 use crate::delayed::Delayed;
+use crate::load::{Load, LoadMeter};
 use crate::machine::{Machine, now};
-use crate::session::{Answer, Failure, Session};
+use crate::session::{Answer, Due, Failure, NOBODY, Session};
 use coflash_base::Time;
 use coflash_nbd::{Command, Errno, Export, Hangup, Request, Shape};
 use coflash_store::StoreError;
@@ -22,8 +23,15 @@ pub(crate) struct Exported {
     shape: Shape,
     /// Answers that wait for their moment, if time is emulated.
     delayed: Option<Delayed>,
+    load: LoadMeter,
     problems: Mutex<Vec<String>>,
     synced: Mutex<Instant>,
+}
+
+/// A request that was served, and when it arrived.
+pub(crate) struct Served {
+    request: Request,
+    arrival: Instant,
 }
 
 impl Exported {
@@ -39,6 +47,7 @@ impl Exported {
             machine: Mutex::new(machine),
             shape,
             delayed: emulate.then(Delayed::default),
+            load: LoadMeter::new(now()),
             problems: Mutex::default(),
             synced: Mutex::new(now()),
         }
@@ -74,22 +83,44 @@ impl Exported {
         }
     }
 
-    /// Do the work that is due without a request.
-    pub(crate) fn tick(&self) {
+    /// The load since the last call.
+    pub(crate) fn take_load(&self) -> Load {
+        self.load.take(now())
+    }
+
+    /// Do the work that is due without a request. Returns the moment of the next event on the timeline, if it has events.
+    pub(crate) fn tick(&self) -> Option<Instant> {
         let mut machine = self.machine();
-        let Some((session, clock)) = machine.session() else { return };
+        let (session, clock) = machine.session()?;
         let mut done = session.pass_time(clock.time());
+        if let Some(delayed) = &self.delayed {
+            delayed.known(session.take_answers(), clock);
+        }
+        let event = session.next_event().map(|at| clock.moment(at));
         let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
         if done.is_ok() && synced.elapsed() >= SYNC_INTERVAL {
             *synced = now();
             done = session.sync_point().map_err(Failure::from);
         }
         self.after(&mut machine, done.err());
+        event
     }
 
     /// Cut the power of the device, and power it on again.
     pub(crate) fn cut(&self, seed: u64) -> Result<(), crate::DeviceError> {
-        self.machine().cycle_power(seed)
+        self.cycle_power(&mut self.machine(), seed)
+    }
+
+    fn cycle_power(&self, machine: &mut Machine, seed: u64) -> Result<(), crate::DeviceError> {
+        self.delayed.iter().for_each(Delayed::fail_unknown);
+        machine.cycle_power(seed)
+    }
+
+    /// Answer a request.
+    pub(crate) fn answer(&self, served: Served, result: Result<(), Errno>) {
+        let Served { request, arrival } = served;
+        request.answer(result);
+        self.load.answered(1, arrival, now());
     }
 
     /// Note a failure, and power on again if the power has been cut.
@@ -97,7 +128,7 @@ impl Exported {
         match failure {
             Some(Failure::Store(StoreError::PowerCut)) => {
                 let seed = machine.cut_seed();
-                match machine.cycle_power(seed) {
+                match self.cycle_power(machine, seed) {
                     Ok(()) => self.note("the power of the device was cut; it is on again"),
                     Err(error) => self.note(error),
                 }
@@ -115,13 +146,18 @@ impl Export for Exported {
     }
 
     fn serve(&self, requests: &mut Vec<Request>) {
+        let arrival = now();
+        self.load.arrived(requests.len(), arrival);
         let mut machine = self.machine();
-        let mut answers = Vec::with_capacity(requests.len());
-        let mut failure = None;
         let Some((session, clock)) = machine.session() else {
+            self.load.answered(requests.len(), arrival, now());
             return requests.drain(..).for_each(|request| request.answer(Err(Errno::Io)));
         };
+        let mut served = Vec::with_capacity(requests.len());
+        let mut failure = None;
         for mut request in requests.drain(..) {
+            let owner = self.delayed.as_ref().map_or(NOBODY, Delayed::number);
+            session.serve_for(owner);
             // Requests that arrived together with one that met a power cut are lost with it.
             let answer = match &failure {
                 Some(Failure::Store(StoreError::PowerCut)) => Err(Failure::Store(StoreError::PowerCut)),
@@ -130,24 +166,25 @@ impl Export for Exported {
             if let Err(problem) = &answer {
                 failure = Some(problem.clone());
             }
-            answers.push((request, answer));
+            served.push((request, owner, answer));
         }
-        let written = session.write_out();
-        let answers: Vec<_> = answers
-            .into_iter()
-            .map(|(request, answer)| {
-                let answer = answer.and_then(|at| written.clone().map(|()| at).map_err(Failure::from));
-                (request, answer.map(|at| clock.moment(at)).map_err(|failure| errno(&failure)))
-            })
-            .collect();
-        self.after(&mut machine, failure);
-        drop(machine);
-        for (request, answer) in answers {
-            match (answer, &self.delayed) {
-                (Ok(due), Some(delayed)) => delayed.answer_at(due, request),
-                (answer, _) => request.answer(answer.map(drop)),
+        // None is answered before what all of them have changed is with the host.
+        let written = session.write_out().map_err(Failure::from);
+        let mut answered = 0;
+        for (request, owner, answer) in served {
+            match (written.clone().and(answer), &self.delayed) {
+                (Ok(due), Some(delayed)) => delayed.hold(owner, due, clock, Served { request, arrival }),
+                (answer, _) => {
+                    answered += 1;
+                    request.answer(answer.map(drop).map_err(|failure| errno(&failure)));
+                }
             }
         }
+        self.load.answered(answered, arrival, now());
+        if let Some(delayed) = &self.delayed {
+            delayed.known(session.take_answers(), clock);
+        }
+        self.after(&mut machine, failure);
     }
 
     fn ended(&self, why: &Hangup) {
@@ -170,17 +207,17 @@ pub(crate) fn serve<D: coflash_store::Disk>(
         Command::Flush => session.flush(now),
         Command::Trim => session.trim(offset, length, now),
         Command::WriteZeroes { no_hole, .. } => session.write_zeroes(offset, length, no_hole, now),
-        Command::Cache => Ok(now),
+        Command::Cache => Ok(Due::at(now)),
         Command::BlockStatus => {
             for (bytes, hole) in session.runs(offset, length) {
                 if !request.extents.push(bytes, hole) {
                     break;
                 }
             }
-            Ok(now)
+            Ok(Due::at(now))
         }
     }?;
-    if request.fua { Ok(session.flush(now)?.max(done)) } else { Ok(done) }
+    if request.fua { Ok(done.and(session.flush(now)?)) } else { Ok(done) }
 }
 
 /// The error of a failed request in the protocol.

@@ -12,7 +12,7 @@
 //! | the trace of a session; the simulation of a session | `recorder.rs`, `twin.rs` |
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs` |
-//! | the disk of an NBD server; answers at their moment | `export.rs`, `delayed.rs` |
+//! | the disk of an NBD server; its load; answers at their moment | `export.rs`, `load.rs`, `delayed.rs` |
 //! | the states that power cuts leave of a workload | `explore.rs`, `changes.rs` |
 //! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
@@ -25,6 +25,7 @@ mod explore;
 mod export;
 mod folder;
 mod info;
+mod load;
 mod machine;
 mod power_on;
 mod recorder;
@@ -38,9 +39,10 @@ pub use control::cut;
 pub use explore::{Exploration, Explored, explore};
 pub use folder::{DeviceError, Folder, SessionEnd, SessionFolder};
 pub use info::{check, info};
+pub use load::Load;
 pub use machine::{EndedSession, Machine};
 pub use power_on::{StartError, servable};
 pub use recorder::Recorder;
 pub use server::ServedDevice;
-pub use session::{Answer, Cut, CutAt, Ended, Failure, Session};
+pub use session::{Answer, Cut, CutAt, Due, Ended, Failure, Session};
 pub use twin::{TwinError, twin, twin_of};

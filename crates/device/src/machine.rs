@@ -116,7 +116,7 @@ impl Machine {
         let now = self.clock.time();
         if let Some(mut session) = self.session.take() {
             session.disarm();
-            let flushed = session.flush(now);
+            let flushed = session.flush(now).and_then(|_| session.finish());
             let store = self.end_session(session, false)?;
             flushed.map_err(|problem| self.folder.unusable(problem))?;
             store.close().map_err(|problem| self.folder.store(problem))?;

@@ -1,9 +1,9 @@
 //! Power on: the levels of a scenario over an erased device, or over what a container held.
 
 use coflash_base::{Bytes, Time};
-use coflash_ftl::{CopyAll, Io, SlcCacheConfig};
+use coflash_ftl::{CopyAll, Io};
 use coflash_level::{Device, Placement, RecoveryError};
-use coflash_media::{Channel, Contents, Media, ReadPriority, When};
+use coflash_media::{Contents, Media, Timeline, When};
 use coflash_scenario::{
     PlainStack, PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
 };
@@ -22,8 +22,7 @@ pub enum StartError<E: std::fmt::Debug> {
 /// A scenario as a device that begins erased and exports `size`, or as many bytes as the scenario says.
 ///
 /// # Errors
-/// It has parts that are not served: a cache or a buffer in the host, disks, shared channels, whose answers are not known
-/// at once.
+/// It has parts that are not served: a cache or a buffer in the host, disks, a write buffer that a power cut loses.
 pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, ScenarioError> {
     let mut device = scenario.clone();
     if let Some(size) = size {
@@ -44,26 +43,25 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     if device.host_buffer.exists() {
         return refuse("host_buffer.size", "a buffer in the host cannot be served: \"0B\" is allowed");
     }
-    // Answers must be known at once, and the tables of a container know nothing of SLC blocks.
-    if device.timing.channel == Channel::Shared {
-        return refuse("timing.channel", "\"shared\" cannot be served: \"private\" is allowed");
-    }
-    if device.timing.read_priority != ReadPriority::None {
-        return refuse("timing.read_priority", "reads with priority cannot be served: \"none\" is allowed");
-    }
-    if device.controller.write_buffer != Bytes::ZERO {
-        return refuse("controller.write_buffer", "a write buffer cannot be served: \"0B\" is allowed");
-    }
     if device.ftl.placement.needs_future() {
         return refuse(
             "ftl.placement",
             "what a client will write is not known ahead: a policy that is no oracle is allowed",
         );
     }
-    if device.ftl.slc_cache != SlcCacheConfig::default() {
-        return refuse("ftl.slc_cache", "a pSLC cache cannot be served: the default is allowed");
+    // The container programs a page when its write is issued, so a cut would not lose what it must.
+    if device.controller.volatile {
+        let problem = "a write buffer that a power cut loses cannot be served: false is allowed, as with power-loss protection";
+        return refuse("controller.volatile", problem);
     }
     Ok(device)
+}
+
+/// The timeline of a scenario, with what it must know of the flash that was `found`.
+pub(crate) fn timeline(scenario: &Scenario, found: Option<&Contents>) -> Timeline {
+    let mut timeline = scenario.timeline();
+    found.into_iter().for_each(|contents| timeline.find(contents));
+    timeline
 }
 
 /// The levels of a servable scenario, erased or recovered.

@@ -3,6 +3,7 @@
 use crate::control::Control;
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
+use crate::load::Load;
 use crate::machine::{EndedSession, Machine};
 use coflash_nbd::{Address, Server, Stopper};
 use coflash_sim::RunResult;
@@ -55,7 +56,7 @@ impl ServedDevice {
         };
         let answers = emulate.then(|| {
             let disk = disk.clone();
-            thread::spawn(move || disk.delayed().into_iter().for_each(crate::delayed::Delayed::run))
+            thread::spawn(move || disk.delayed().into_iter().for_each(|delayed| delayed.run(&disk)))
         });
         let server = {
             let disk = disk.clone();
@@ -80,6 +81,12 @@ impl ServedDevice {
     #[must_use]
     pub fn result(&self) -> Option<RunResult> {
         self.disk.machine().session().map(|(session, _)| session.result())
+    }
+
+    /// The load since the last call, by the clock of the host.
+    #[must_use]
+    pub fn take_load(&self) -> Load {
+        self.disk.take_load()
     }
 
     /// Sessions that have ended in power cuts since the last call.

@@ -4,12 +4,12 @@
 //! requests at the same times give the same result, and so does the trace of the session in a simulation
 //! ([`twin`](crate::twin)).
 
-use crate::power_on::{StartError, power_on};
+use crate::power_on::{StartError, power_on, timeline};
 use crate::recorder::Recorder;
 use crate::served::Served;
 use coflash_base::seed::RngExt;
 use coflash_base::{Index, Lpn, Seed, Time};
-use coflash_media::Contents;
+use coflash_media::{Contents, SimulatedMedia};
 use coflash_scenario::{PlainStack, ReplayMode, Scenario};
 use coflash_sim::{Engine, Payload, RunResult, ServiceError, Workload};
 use coflash_store::{Disk, Store, StoreError};
@@ -39,8 +39,33 @@ impl From<ServiceError<StoreError>> for Failure {
     }
 }
 
-/// The moment of an answer on the timeline, or why there is none.
-pub type Answer = Result<Time, Failure>;
+/// When a request is answered on the timeline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Due {
+    /// The latest of the moments that are known.
+    pub at: Time,
+    /// The number of its parts whose moments are not known yet: with shared channels, reads that go before programs, or a
+    /// write buffer they depend on what is to come.
+    pub awaited: u32,
+}
+
+impl Due {
+    /// A moment that is known.
+    pub(crate) fn at(at: Time) -> Self {
+        Self { at, awaited: 0 }
+    }
+
+    /// The later of both.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { at: self.at.max(other.at), awaited: self.awaited + other.awaited }
+    }
+}
+
+/// When a request is answered, or why it is not.
+pub type Answer = Result<Due, Failure>;
+
+/// The number of requests for whose answers nobody waits.
+pub(crate) const NOBODY: u16 = 0;
 
 /// A power cut to come: within a request, at a step that `seed` draws, or soon after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +122,9 @@ pub struct Session<D: Disk> {
     engine: Engine<PlainStack, Served<D>>,
     recorder: Recorder,
     now: Time,
+    /// Under which number what is asked for is answered, and answers that became known later.
+    owner: u16,
+    answers: Vec<(u16, Time)>,
     page_bytes: u64,
     zeros: Vec<u8>,
     cut: Option<Cut>,
@@ -121,7 +149,7 @@ impl<D: Disk> Session<D> {
     ) -> Result<Self, StartError<StoreError>> {
         // Requests come when clients send them.
         scenario.replay.mode.get_or_insert(ReplayMode::Open);
-        let mut media = Served { store, timeline: scenario.timeline() };
+        let mut media = Served { store, timeline: timeline(&scenario, found) };
         let stack = power_on(&scenario, found, &mut media)?;
         let page_bytes = scenario.flash.page_size.count;
         let engine = Engine::new(&scenario, stack, media);
@@ -130,6 +158,8 @@ impl<D: Disk> Session<D> {
             engine,
             recorder,
             now: Time::ZERO,
+            owner: NOBODY,
+            answers: Vec::new(),
             page_bytes,
             zeros: Vec::new(),
             cut,
@@ -188,20 +218,22 @@ impl<D: Disk> Session<D> {
         let head = self.write_zero_bytes(offset, first, now)?;
         let whole = self.trim(first, last - first, now)?;
         let tail = self.write_zero_bytes(last, end, now)?;
-        Ok(head.max(whole).max(tail))
+        Ok(head.and(whole).and(tail))
     }
 
     fn write_zero_bytes(&mut self, mut from: u64, end: u64, now: Time) -> Answer {
         let mut zeros = std::mem::take(&mut self.zeros);
         zeros.resize((end - from).min(ZEROS_BYTES).max(zeros.len() as u64) as usize, 0);
-        let mut latest = Ok(now);
-        while from < end && latest.is_ok() {
+        let mut due = Ok(Due::at(now));
+        while from < end
+            && let Ok(before) = due
+        {
             let length = (end - from).min(ZEROS_BYTES);
-            latest = self.write(from, &zeros[..length as usize], now);
+            due = self.write(from, &zeros[..length as usize], now).map(|after| before.and(after));
             from += length;
         }
         self.zeros = zeros;
-        latest
+        due
     }
 
     /// The runs of a range, in order: bytes, and whether they are a hole. A hole was never written or is trimmed.
@@ -228,7 +260,36 @@ impl<D: Disk> Session<D> {
     /// # Errors
     /// A flash operation failed.
     pub fn pass_time(&mut self, now: Time) -> Result<(), Failure> {
-        self.under_power(now, |session| Ok(session.engine.advance(session.now, |_| {})?))
+        self.under_power(now, |_| Ok(()))
+    }
+
+    /// Serve what follows for a client that waits for the answer: moments that become known later are told under this
+    /// number.
+    pub(crate) fn serve_for(&mut self, owner: u16) {
+        self.owner = owner;
+    }
+
+    /// The answers whose moments have become known, with their numbers.
+    pub(crate) fn take_answers(&mut self) -> impl Iterator<Item = (u16, Time)> + '_ {
+        self.answers.drain(..)
+    }
+
+    /// The time of the next event on the timeline; `None` if it has none.
+    pub(crate) fn next_event(&self) -> Option<Time> {
+        self.engine.media().next_event()
+    }
+
+    /// Let the requests under way come to their end.
+    ///
+    /// # Errors
+    /// A flash operation failed.
+    pub(crate) fn finish(&mut self) -> Result<(), Failure> {
+        while self.engine.under_way().0 > 0
+            && let Some(event) = self.next_event()
+        {
+            self.pass_time(event)?;
+        }
+        Ok(())
     }
 
     /// See [`Store::sync_point`].
@@ -309,11 +370,12 @@ impl<D: Disk> Session<D> {
         self.count(op);
         self.under_power(now, |session| {
             let request = Request { arrival: session.now, offset, length, op, placement: None };
-            let served = session.engine.issue(&request, session.now, payload);
+            let served = session.engine.issue_for(session.owner, &request, session.now, payload);
             if !session.is_off() {
                 session.recorder.record(&request);
             }
-            Ok(served?.unwrap_or(session.now))
+            let at = served?;
+            Ok(Due { at: at.unwrap_or(session.now), awaited: u32::from(at.is_none()) })
         })
     }
 
@@ -347,7 +409,11 @@ impl<D: Disk> Session<D> {
         }
         // The clocks of several threads may differ.
         self.now = self.now.max(now);
-        let done = work(self);
+        let Self { engine, answers, .. } = self;
+        let passed = engine.advance(self.now, |answer| {
+            answers.extend((answer.owner != NOBODY).then_some((answer.owner, answer.at)));
+        });
+        let done = passed.map_err(Failure::from).and_then(|()| work(self));
         if self.is_off() {
             return Err(StoreError::PowerCut.into());
         }

@@ -1,7 +1,7 @@
 //! The twin of a session: the same requests at the same times in a simulation, from the same state.
 
 use crate::folder::{DeviceError, SessionFolder};
-use crate::power_on::{StartError, power_on};
+use crate::power_on::{StartError, power_on, timeline};
 use coflash_base::Time;
 use coflash_media::Contents;
 use coflash_scenario::{Scenario, Stack};
@@ -42,7 +42,7 @@ pub fn twin(
     end: Time,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, TwinError> {
-    let mut timeline = scenario.timeline();
+    let mut timeline = timeline(scenario, found);
     let stack = power_on(scenario, found, &mut timeline)?;
     Ok(run_on(scenario, Stack::Plain(stack), timeline, end, observer)?)
 }

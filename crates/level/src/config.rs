@@ -56,6 +56,9 @@ pub struct CacheConfig {
     pub page_read: Duration,
     /// Time to write a page to the cache.
     pub page_write: Duration,
+    /// Time of a fence, after which what was stored in non-volatile memory is durable. A request waits for the fences that
+    /// it takes, those of GC on its behalf included.
+    pub fence: Duration,
     /// Whether a page read from flash enters the cache.
     pub read_allocate: bool,
     /// Whether a page written by the host enters the cache.
@@ -74,6 +77,7 @@ impl Default for CacheConfig {
             volatile: false,
             page_read: Duration { ns: 1_000 },
             page_write: Duration { ns: 1_000 },
+            fence: Duration::ZERO,
             read_allocate: true,
             write_allocate: true,
             eviction: Eviction::default(),

@@ -19,9 +19,9 @@ use crate::disk::Disks;
 use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
-    Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, DieId, Finished, Flash, FlashOperation,
-    Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn, ReadPriority,
-    Run, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
+    FlashOperation, Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn,
+    ReadPriority, Run, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
@@ -233,6 +233,14 @@ impl Timeline {
     #[must_use]
     pub fn with_write_buffer(self, pages: u32, page_drain: Duration) -> Self {
         self.by_events(WriteBuffer::new(pages, page_drain))
+    }
+
+    /// Learn what was found at power on: blocks with one bit a cell are read faster.
+    pub fn find(&mut self, contents: &Contents) {
+        for (page, _) in contents.pages.iter().filter(|(_, oob)| oob.is_some_and(|oob| oob.mode == Mode::Slc))
+        {
+            self.set_slc(self.erase_unit(*page), true);
+        }
     }
 
     /// Let dies work event by event.

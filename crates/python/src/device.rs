@@ -83,6 +83,12 @@ impl ServedDevice {
     }
 
     /// Sessions that have ended in power cuts since the last call.
+    /// The load since the last call: requests, queue depth, mean and 99th percentile of the response time in nanoseconds.
+    fn take_load(&self, py: Python<'_>) -> PyResult<(u64, f64, Option<f64>, Option<u64>)> {
+        let load = self.with(py, coflash_device::ServedDevice::take_load)?;
+        Ok((load.requests, load.queue_depth, load.response_mean_ns, load.response_p99_ns))
+    }
+
     fn take_ended(&self, py: Python<'_>) -> PyResult<Sessions> {
         self.with(py, |served| sessions(served.take_ended()))
     }

@@ -213,7 +213,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     ///
     /// # Errors
     /// See [`issue`](Self::issue).
-    pub(crate) fn issue_for(
+    pub fn issue_for(
         &mut self,
         owner: u16,
         request: &Request,
@@ -565,7 +565,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     }
 
     /// Outstanding requests, and their memory in bytes.
-    pub(crate) fn under_way(&self) -> (usize, u64) {
+    #[must_use]
+    pub fn under_way(&self) -> (usize, u64) {
         let requests = self.pending.len() - self.vacant.len();
         let table = self.pending.capacity() * size_of::<Pending>();
         (requests, (table + self.media.heap_bytes()) as u64)

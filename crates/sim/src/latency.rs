@@ -5,7 +5,7 @@ use hdrhistogram::Histogram;
 
 /// Response times of one kind of request.
 #[derive(Clone, Debug)]
-pub(crate) struct Latency {
+pub struct Latency {
     histogram: Histogram<u64>,
     sum: u128,
     /// Sum of squares, saturating; 10^10 requests of a day each fit.
@@ -14,13 +14,16 @@ pub(crate) struct Latency {
 }
 
 impl Latency {
-    pub(crate) fn new() -> Self {
+    /// Begin without requests.
+    #[must_use]
+    pub fn new() -> Self {
         let histogram = Histogram::new(3).expect("three digits are supported");
         Self { histogram, sum: 0, squares: 0, max: 0 }
     }
 
+    /// Count a request.
     #[inline]
-    pub(crate) fn record(&mut self, response: Duration) {
+    pub fn record(&mut self, response: Duration) {
         self.histogram.record(response.ns).expect("the histogram grows");
         let ns = u128::from(response.ns);
         self.sum += ns;
@@ -35,11 +38,15 @@ impl Latency {
         self.max = self.max.max(other.max);
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// The number of requests.
+    #[must_use]
+    pub fn count(&self) -> u64 {
         self.histogram.len()
     }
 
-    pub(crate) fn mean(&self) -> Option<f64> {
+    /// The mean in nanoseconds; `None` without requests.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
         self.of_some(|n| self.sum as f64 / n as f64)
     }
 
@@ -55,8 +62,9 @@ impl Latency {
         self.of_some(|n| variance(n).sqrt())
     }
 
-    /// The percentile for a share of the requests, to three digits.
-    pub(crate) fn at(&self, quantile: f64) -> Option<u64> {
+    /// The percentile for a share of the requests in nanoseconds, to three digits; `None` without requests.
+    #[must_use]
+    pub fn at(&self, quantile: f64) -> Option<u64> {
         // Percentiles are the ends of buckets, which may exceed the largest value.
         self.of_some(|_| self.histogram.value_at_quantile(quantile).min(self.max))
     }

@@ -53,6 +53,7 @@ pub use generate::{Generated, generate};
 pub use input::Input;
 pub use inspect::{inspect, rewrite};
 pub use jobs::{JobReport, OpReport};
+pub use latency::Latency;
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use metrics::{Metrics, lists, sections};
 pub use miss_ratio::{MissRatioCurves, MissRatioOptions, hits, miss_ratio_curves};

@@ -82,7 +82,7 @@ pub(crate) fn on_erased_flash<'a>(
 }
 
 /// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a time after
-/// the last request: work that is due by then is done.
+/// the last request: work that is due by then is done, and requests that are not answered by then do not count.
 ///
 /// # Errors
 /// See [`run`].
@@ -241,7 +241,7 @@ fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
     }
 }
 
-/// Complete all requests, and go on until a time after them if one is given; `look` reports progress.
+/// Go on until a time after the last request if one is given, else until all are completed; `look` reports progress.
 fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     engine: &mut Engine<L, M>,
     until: Option<Time>,
@@ -249,12 +249,13 @@ fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
 ) -> Result<(), RunError> {
     if let Some(until) = until {
         let Ok(()) = engine.advance(until, |_| {});
-    }
-    loop {
-        look()?;
-        let Ok(more) = engine.drain(LOOK_PAGES);
-        if !more {
-            break;
+    } else {
+        loop {
+            look()?;
+            let Ok(more) = engine.drain(LOOK_PAGES);
+            if !more {
+                break;
+            }
         }
     }
     if engine.is_out_of_time() { Err(out_of_time()) } else { Ok(()) }

@@ -95,16 +95,18 @@ const IS_THERE: u8 = 1;
 const HAS_OOB: u8 = 2;
 const FAST: u8 = 4;
 const DAMAGED: u8 = 8;
+const SLC: u8 = 16;
 
 impl Cell for PageCell {
     const BYTES: usize = 32;
 
     fn encode(&self, bytes: &mut [u8]) {
         let bit = |is_set, bit| if is_set { bit } else { 0 };
-        let fast = self.oob.is_some_and(|oob| oob.mode == Mode::Fast);
+        let has_mode = |mode| self.oob.is_some_and(|oob| oob.mode == mode);
         bytes[0] = bit(self.is_there, IS_THERE)
             | bit(self.oob.is_some(), HAS_OOB)
-            | bit(fast, FAST)
+            | bit(has_mode(Mode::Fast), FAST)
+            | bit(has_mode(Mode::Slc), SLC)
             | bit(self.damaged, DAMAGED);
         put(bytes, 4, self.oob.and_then(|oob| oob.lpn).map_or(0, |lpn| lpn.get() + 1));
         bytes[8..16].copy_from_slice(&self.oob.map_or(0, |oob| oob.sequence).to_le_bytes());
@@ -115,7 +117,12 @@ impl Cell for PageCell {
     fn decode(bytes: &[u8]) -> Option<Self> {
         let is = |bit| bytes[0] & bit != 0;
         let lpn = word32(bytes, 4).checked_sub(1).map(|lpn| Lpn::from_index(lpn as usize));
-        let mode = if is(FAST) { Mode::Fast } else { Mode::Normal };
+        let mode = match (is(FAST), is(SLC)) {
+            (false, false) => Mode::Normal,
+            (true, false) => Mode::Fast,
+            (false, true) => Mode::Slc,
+            (true, true) => return None,
+        };
         Some(Self {
             oob: is(HAS_OOB).then(|| Oob { lpn, sequence: word64(bytes, 8), mode }),
             generation: word32(bytes, 16),

@@ -13,6 +13,7 @@ import typer
 from rich.progress import Progress
 
 from coflash import device
+from coflash.cli import live_display
 from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
 from coflash.quantity import show
 
@@ -57,6 +58,7 @@ def serve(
     dashboard: Annotated[
         bool, typer.Option("--dashboard", help="Show the measures as they go on a page, for a browser on this machine.")
     ] = False,
+    live: Annotated[bool, typer.Option("--live", help="Show the measures as they go on this terminal.")] = False,
 ) -> None:
     """Serve a device as a network block device, until Control-C. Nobody should keep data on it."""
     chosen = None if scenario is None else scenario_with(scenario, assignments)
@@ -70,15 +72,21 @@ def serve(
     with ExitStack() as open_:
         served = open_.enter_context(device.serve(chosen, folder, cut_after=cut_after, seed=seed, **options))
         output().print(served.address, markup=False, highlight=False, soft_wrap=True)
-        page = open_.enter_context(LivePage(served.folder.name, emulated=emulate)) if dashboard else None
-        if page is not None:
+        views: list[LivePage | live_display.ServedView] = []
+        if dashboard:
+            page = open_.enter_context(LivePage(served.folder.name))
+            views.append(page)
             output().print(page.address, markup=False, highlight=False, soft_wrap=True)
+        if live:
+            views.append(open_.enter_context(live_display.served(served.folder.name, errors())))
         shown = 0.0
         while not stop.wait(_SECONDS_BETWEEN_LOOKS):
             notes(served.look())
-            if page is not None and time.monotonic() - shown >= 1 and (metrics := served.metrics) is not None:
+            if views and time.monotonic() - shown >= 1:
                 shown = time.monotonic()
-                page.show(metrics)
+                values = served.measured()
+                for view in views:
+                    view.show(values)
         notes(served.look())
     for session in served.sessions:
         errors().print(f"result: {session / 'result'}", markup=False, highlight=False, soft_wrap=True)

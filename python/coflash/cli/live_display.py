@@ -1,11 +1,11 @@
-"""The display of `coflash run --live`: the speed of the simulation, and its measures so far."""
+"""The displays of `coflash run --live` and `coflash serve --live`: speed, and the measures so far."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -33,11 +33,20 @@ _ROWS: tuple[tuple[str, str, Unit], ...] = (
 def displayed(label: str, console: Console) -> Iterator[View]:
     """Show one run; yields the callbacks for the core. The last display stays on the screen."""
     view = View(label, console)
-    if not console.is_terminal:
+    with _in_place(view, console):
         yield view
-        return
-    with Live(view, console=console, refresh_per_second=8):
+
+
+@contextmanager
+def served(label: str, console: Console) -> Iterator[ServedView]:
+    """Show one served device; yields what takes its measures. The last display stays on the screen."""
+    view = ServedView(label, console)
+    with _in_place(view, console):
         yield view
+
+
+def _in_place(view: RenderableType, console: Console) -> AbstractContextManager[object]:
+    return Live(view, console=console, refresh_per_second=8) if console.is_terminal else nullcontext()
 
 
 class View:
@@ -102,10 +111,7 @@ class View:
             Text("" if self._fraction is None else f"{self._fraction:.0%}"),
             Text("" if left is None else f"{left:.0f} s left", style="dim"),
         )
-        body = Table.grid(padding=(0, 2))
-        body.add_column(style="dim", no_wrap=True)
-        body.add_column(justify="right", no_wrap=True)
-        body.add_column(style="cyan", no_wrap=True)
+        body = _body()
         body.add_row("simulating", self._pace_text(), Text(f"{self._requests:,} so far", style="dim"))
         simulated = None if self._so_far is None else self._so_far.simulated_ns
         body.add_row("simulated time", show(simulated, "ns"), Text(self._speed(simulated), style="dim"))
@@ -130,6 +136,94 @@ class View:
         if not self._fraction or elapsed < 0.5:
             return None
         return elapsed * (1 - self._fraction) / self._fraction
+
+
+_Reading = Callable[[Mapping[str, float], Mapping[str, float], float], float | None]
+"""A number of what was measured now and before, some seconds apart."""
+
+
+def _level(path: str) -> _Reading:
+    return lambda now, _, __: now.get(path)
+
+
+def _pace(path: str) -> _Reading:
+    return lambda now, before, seconds: _grown(path, now, before) / seconds if path in now else None
+
+
+def _hits(now: Mapping[str, float], before: Mapping[str, float], _: float) -> float | None:
+    hits, misses = (_grown(f"cache.{each}_pages", now, before) for each in ("hits", "misses"))
+    return hits / (hits + misses) if hits + misses else None
+
+
+def _grown(path: str, now: Mapping[str, float], before: Mapping[str, float]) -> float:
+    """Return what came of a count; after a power cut, what came since power on."""
+    grown = now.get(path, 0) - before.get(path, 0)
+    return grown if grown >= 0 else now[path]
+
+
+_SERVED_ROWS: Mapping[str, tuple[Unit, _Reading]] = {
+    "requests a second": ("1/s", lambda now, _, seconds: now.get("load.requests", 0) / seconds),
+    "queue depth": ("", _level("load.queue_depth")),
+    "response of the server, mean": ("ns", _level("load.response_mean_ns")),
+    "response of the server, p99": ("ns", _level("load.response_p99_ns")),
+    "emulated response, p99": ("ns", _level("response_ns.all.p99")),
+    "write amplification": ("ratio", _level("waf_host")),
+    "cache hits": ("share", _hits),
+    "GC copies a second": ("1/s", _pace("gc_copies_pages")),
+    "GC drops a second": ("1/s", _pace("gc_drops_pages")),
+}
+"""What is shown of a served device, by its label."""
+
+
+class ServedView:
+    """The state of a served device as text: in place on a terminal, line by line in a log."""
+
+    def __init__(self, label: str, console: Console) -> None:
+        self._label = label
+        self._console = console
+        self._before: tuple[float, Mapping[str, float]] | None = None
+        self._now: dict[str, float | None] = {}
+        self._history: dict[str, deque[float]] = {label: deque(maxlen=_HISTORY) for label in _SERVED_ROWS}
+        self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
+
+    def show(self, values: Mapping[str, float]) -> None:
+        """Take what was measured, as `coflash.device.Served.measured` tells it."""
+        at = time.monotonic()
+        if self._before is not None:
+            then, before = self._before
+            self._now = {label: read(values, before, at - then) for label, (_, read) in _SERVED_ROWS.items()}
+            for label, value in self._now.items():
+                if value is not None:
+                    self._history[label].append(value)
+            if not self._console.is_terminal and at >= self._due:
+                self._due = at + _SECONDS_BETWEEN_LINES
+                self._console.print(self.line(), highlight=False, markup=False, soft_wrap=True)
+        self._before = at, values
+
+    def _rows(self) -> Iterator[tuple[str, str]]:
+        """Yield the labels of what was measured, and the values as text."""
+        for label, value in self._now.items():
+            if value is not None:
+                yield label, show(value, _SERVED_ROWS[label][0])
+
+    def line(self) -> str:
+        """Return the state in one line."""
+        return " · ".join((self._label, *(f"{label} {text}" for label, text in self._rows())))
+
+    def __rich__(self) -> RenderableType:
+        body = _body()
+        for label, text in self._rows():
+            body.add_row(label, text, sparkline(self._history[label], _LINE_WIDTH))
+        return Group(Text(self._label, style="bold"), body)
+
+
+def _body() -> Table:
+    """Make an empty table of labels, values and their courses."""
+    body = Table.grid(padding=(0, 2))
+    body.add_column(style="dim", no_wrap=True)
+    body.add_column(justify="right", no_wrap=True)
+    body.add_column(style="cyan", no_wrap=True)
+    return body
 
 
 def sparkline(values: Iterable[float], width: int, low: float | None = None, high: float | None = None) -> str:

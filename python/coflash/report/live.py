@@ -6,6 +6,7 @@ import json
 import secrets
 import time
 from collections import deque
+from collections.abc import Mapping
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler
@@ -15,9 +16,7 @@ from types import TracebackType
 from typing import Any
 
 from coflash._core import __version__
-from coflash.measures.catalogue import is_number
 from coflash.measures.measure import CAUSES, HEADLINE, MEASURES, OVERALL
-from coflash.measures.metrics import Metrics
 from coflash.quantity import SCALES
 from coflash.report.local import ADDRESS, LocalPage, local_server
 from coflash.report.page import asset
@@ -26,8 +25,6 @@ _SCRIPTS = ("data.js", "plot.js", "figure.js", "live.js")
 _HISTORY = 3_600
 """Moments that a page shows."""
 _WATCHERS_MAX = 8
-_SIMULATED = "response_ns."
-"""Times that mean something only where answers wait for them."""
 
 
 class LivePage:
@@ -37,8 +34,7 @@ class LivePage:
         address: Where a browser finds it.
     """
 
-    def __init__(self, title: str, *, emulated: bool) -> None:
-        self._emulated = emulated
+    def __init__(self, title: str) -> None:
         self._begun = time.monotonic()
         self._moments: deque[tuple[int, str]] = deque(maxlen=_HISTORY)
         self._told = Condition()
@@ -65,13 +61,8 @@ class LivePage:
         self._thread = Thread(target=self._server.serve_forever, daemon=True)
         self._thread.start()
 
-    def show(self, metrics: Metrics) -> None:
-        """Show what has been measured until now."""
-        values = {
-            path: value
-            for path, value in metrics.flat().items()
-            if is_number(value) and (self._emulated or not path.startswith(_SIMULATED))
-        }
+    def show(self, values: Mapping[str, float]) -> None:
+        """Show what has been measured until now: numbers by their paths."""
         moment = json.dumps({"seconds": time.monotonic() - self._begun, "values": values})
         with self._told:
             self._count += 1

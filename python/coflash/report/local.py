@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -12,7 +13,7 @@ ADDRESS = "127.0.0.1"
 """No other machine reaches it."""
 
 
-class LocalPage(BaseHTTPRequestHandler):
+class LocalPage(BaseHTTPRequestHandler, ABC):
     """Answers one request of a browser. A subclass writes `answer`."""
 
     server: ThreadingHTTPServer
@@ -27,9 +28,9 @@ class LocalPage(BaseHTTPRequestHandler):
         else:
             self.send_error(HTTPStatus.FORBIDDEN)
 
+    @abstractmethod
     def answer(self) -> None:
         """Answer the request for `path`."""
-        raise NotImplementedError
 
     def send(self, text: str, kind: str) -> None:
         """Send a text that no browser keeps."""

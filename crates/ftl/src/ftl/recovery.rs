@@ -21,6 +21,8 @@ struct Filled {
     oldest: Option<u64>,
     /// Whether a page in it was programmed fast.
     fast: bool,
+    /// Whether it holds one bit a cell.
+    slc: bool,
 }
 
 impl Ftl {
@@ -52,6 +54,7 @@ impl Ftl {
             block.oldest = Some(block.oldest.map_or(oob.sequence, |oldest| oldest.min(oob.sequence)));
             block.newest = block.newest.max(oob.sequence);
             block.fast |= oob.mode == Mode::Fast;
+            block.slc |= oob.mode == Mode::Slc;
             self.sequence = self.sequence.max(oob.sequence + 1);
             copies.extend(oob.lpn.filter(|&lpn| in_flash(lpn)).map(|lpn| (page, lpn, oob.sequence)));
         }
@@ -90,6 +93,14 @@ impl Ftl {
             if let Some(lpn) = oob.and_then(|oob| oob.lpn).filter(|lpn| lpn.get() >= logical_pages) {
                 let (page, lpn) = (page.get(), lpn.get());
                 return Err(format!("page {page} holds logical page {lpn}; there are {logical_pages}"));
+            }
+            let index = page.get() % self.geometry.pages_per_block;
+            let slc_pages = self.slc_cache.pages_per_block();
+            if oob.is_some_and(|oob| oob.mode == Mode::Slc) && index >= slc_pages {
+                let page = page.get();
+                return Err(format!(
+                    "page {page} has one bit a cell; with so few, blocks have {slc_pages} pages"
+                ));
             }
         }
         Ok(())
@@ -161,14 +172,21 @@ impl Ftl {
             self.dims.blocks_of(pool).partition(|&block| filled[block].pages == 0);
         let free = free.into_iter().map(|block| (block, self.histories[block].erases));
         self.allocator.set_free(pool, free, &self.dims);
+        for &block in used.iter().filter(|&&block| filled[block].slc) {
+            self.slc_cache.found(pool, block);
+        }
         // The block programmed last may be GC's, with pages yet to copy.
         used.sort_by_key(|&block| std::cmp::Reverse(filled[block].newest));
         let gc = self.dims.groups.of(WriteStream::Gc);
         let mut groups = self.dims.groups.ids().filter(|&group| group != gc).chain([gc]).collect::<Vec<_>>();
         used.retain(|&block| {
             // A block that lacks only its summary takes no more data, nor does one that must be refreshed.
-            let has_room = filled[block].pages < self.dims.data_pages_per_block && !filled[block].fast;
-            let Some(group) = groups.pop_if(|_| has_room) else { return true };
+            let pages = self.slc_cache.pages_of(block).unwrap_or(self.dims.data_pages_per_block);
+            let has_room = filled[block].pages < pages && !filled[block].fast;
+            // GC copies to blocks with all bits.
+            let fits = |group| !filled[block].slc || !self.is_for_copies(group);
+            let place = groups.iter().rposition(|&group| fits(group)).filter(|_| has_room);
+            let Some(group) = place.map(|place| groups.remove(place)) else { return true };
             self.blocks[block].state = State::Open;
             let active = Active { block: Some(block), next: filled[block].pages };
             self.allocator.set_active(pool, group, active);

@@ -91,6 +91,17 @@ impl SlcCache {
         })
     }
 
+    /// The pages of an SLC block; 0 without a cache.
+    pub(super) fn pages_per_block(&self) -> u32 {
+        self.pages_per_block
+    }
+
+    /// Note that a block was found to be SLC, after a restart.
+    pub(super) fn found(&mut self, pool: PoolId, block: BlockId) {
+        self.is_slc[block] = true;
+        self.in_pool[pool] += 1;
+    }
+
     pub(super) fn exists(&self) -> bool {
         self.pages_per_block > 0
     }
@@ -140,9 +151,7 @@ impl SlcCache {
 impl Ftl {
     /// Open a block for a group of streams.
     pub(super) fn open_block_for(&mut self, pool: PoolId, group: GroupId) -> BlockId {
-        let groups = &self.dims.groups;
-        let is_for_copies =
-            [WriteStream::Gc, WriteStream::Shadow].iter().any(|&stream| groups.of(stream) == group);
+        let is_for_copies = self.is_for_copies(group);
         let free = self.allocator.free_blocks(pool);
         let block = self.open_block(pool, group);
         let slc = &mut self.slc_cache;
@@ -151,6 +160,11 @@ impl Ftl {
             slc.in_pool[pool] += 1;
         }
         block
+    }
+
+    /// Whether GC copies to the blocks of a group.
+    pub(super) fn is_for_copies(&self, group: GroupId) -> bool {
+        [WriteStream::Gc, WriteStream::Shadow].iter().any(|&stream| self.dims.groups.of(stream) == group)
     }
 
     /// Fold all SLC blocks, open ones too.

@@ -90,7 +90,7 @@ impl<L: Cooperates> Consistent<L> {
         Self {
             below,
             memory: setting.memory,
-            metadata: Metadata::new(layout),
+            metadata: Metadata::new(layout, config.fence),
             cache,
             scheme,
             read_allocate: config.read_allocate,
@@ -411,6 +411,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     }
 
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        self.metadata.begin();
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         below.begin(&command.page_by_page(), &mut inner)
     }
@@ -462,7 +463,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error> {
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let tail = below.end(&mut inner)?;
-        Ok(tail + self.below.take_pending_wait())
+        Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
     }
 
     fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {

@@ -2,7 +2,7 @@
 
 use super::{Epoch, Label, Layout};
 use crate::cooperates::Cached;
-use coflash_base::Lpn;
+use coflash_base::{Duration, Lpn};
 use coflash_cache::SlotId;
 use coflash_ftl::Ftl;
 use coflash_media::Nvm;
@@ -30,17 +30,23 @@ pub(crate) struct Metadata {
     pub(super) absent_pages: u32,
     /// Whether something was stored since the last fence that an answer must wait for.
     unfenced: bool,
+    fence: Duration,
+    /// The fences of the request under way.
+    fences: u64,
     counters: MetadataCounters,
 }
 
 impl Metadata {
-    pub(crate) fn new(layout: Layout) -> Self {
+    /// Begin with words of zeros, whose fences take that long.
+    pub(crate) fn new(layout: Layout, fence: Duration) -> Self {
         Self {
             layout,
             committed: Epoch(0),
             absent: vec![0; layout.logical_pages.div_ceil(64) as usize],
             absent_pages: 0,
             unfenced: false,
+            fence,
+            fences: 0,
             counters: MetadataCounters::default(),
         }
     }
@@ -64,8 +70,21 @@ impl Metadata {
     #[inline]
     pub(crate) fn fence<M: Nvm>(&mut self, media: &mut M) {
         self.counters.fences += 1;
+        self.fences += 1;
         self.unfenced = false;
         media.fence();
+    }
+
+    /// Begin a request: it does not wait for the fences of background work before it.
+    #[inline]
+    pub(crate) fn begin(&mut self) {
+        self.fences = 0;
+    }
+
+    /// The time of the fences of the request under way.
+    #[inline]
+    pub(crate) fn fenced(&self) -> Duration {
+        self.fence * self.fences
     }
 
     /// Make all stores durable, if there were any.

@@ -6,7 +6,7 @@ use crate::config::{CacheConfig, Eviction, slots};
 use crate::cooperates::Cooperates;
 use crate::cooperation::{Cooperation, Scheme, Setting};
 use crate::nvm::{Layout, Metadata};
-use coflash_base::{Misfit, Share, Time};
+use coflash_base::{Duration, Misfit, Share, Time};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_ftl::Ftl;
 use coflash_media::{Cause, Memory};
@@ -34,7 +34,8 @@ impl<L: Cooperates> WriteBack<L> {
             deletions: 0,
             logical_pages: if is_in_device { setting.logical_pages } else { 0 },
         };
-        Self::with(below, scheme, &config.policy, setting, options, None, layout)
+        let metadata = Metadata::new(layout, config.fence);
+        Self::with(below, scheme, &config.policy, setting, options, None, metadata)
     }
 }
 
@@ -79,7 +80,8 @@ impl<L: Cooperates> WriteBack<L, Announces> {
         };
         let dirty_max = config.dirty_share_max.of(slots.into()) as u32;
         let ageing = Some(Ageing::new(slots, config.dirty_age_max, dirty_max));
-        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing, Layout::default()))
+        let metadata = Metadata::new(Layout::default(), Duration::ZERO);
+        Ok(Self::with(below(slots), Announces, &config.policy, &setting, options, ageing, metadata))
     }
 }
 
@@ -91,7 +93,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         setting: &Setting,
         options: Options,
         ageing: Option<Ageing>,
-        layout: Layout,
+        metadata: Metadata,
     ) -> Self {
         let mut cache = Cache::new(policy, setting.slots, setting.logical_pages as usize);
         if below.with_flash(Ftl::takes_hints) {
@@ -106,7 +108,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
             cache,
             knows_host: scheme.knows().host,
             scheme,
-            metadata: Metadata::new(layout),
+            metadata,
             options,
             ageing,
             now: Time::ZERO,

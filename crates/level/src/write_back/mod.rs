@@ -351,6 +351,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
 
     #[inline]
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When {
+        self.metadata.begin();
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         below.begin(&command.page_by_page(), &mut inner)
     }
@@ -430,7 +431,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let tail = below.end(&mut inner)?;
         // Zero, unless the last page was read and held by no level.
-        Ok(tail + self.below.take_pending_wait())
+        Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
     }
 
     fn told<H: GcHook>(&mut self, tag: u32, at: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {

@@ -8,10 +8,11 @@ use crate::support::{
 use crate::{power, storms};
 use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
+use coflash_ftl::{FreeMark, FtlConfig, SlcCacheConfig};
 use coflash_level::Device;
 use coflash_level::nvm::Layout;
 use coflash_media::image::Image;
-use coflash_media::{Nvm, Place};
+use coflash_media::{Cell, Nvm, Place};
 
 const SCHEMES: [&str; 14] = [
     "\"none\"",
@@ -203,6 +204,21 @@ fn draw(scheme: &str, stream: &mut RandomStream) -> Setup {
     setup
 }
 
+/// A device with a pSLC cache, otherwise of the stream's choice.
+fn draw_slc(scheme: &str, stream: &mut RandomStream) -> Setup {
+    let mut setup = draw(scheme, stream);
+    setup.geometry.cell = Cell::Mlc;
+    setup.geometry.pages_per_block = 4;
+    setup.gc.low_mark = FreeMark::Blocks(1);
+    setup.ftl = FtlConfig {
+        slc_cache: SlcCacheConfig { blocks: FreeMark::Blocks(2), while_free: FreeMark::Blocks(5) },
+        wear_levelling: setup.ftl.wear_levelling,
+        ..FtlConfig::default()
+    };
+    let slots = stream.random_range(0..12);
+    setup.fit(5, 4).with_slots(slots)
+}
+
 /// Stores since the last fence up to which every subset is tried.
 const UNDECIDED_MAX: usize = 3;
 
@@ -272,13 +288,31 @@ fn what_is_answered_survives_a_cut_at_every_step() {
 
 const CUTS_PER_STORM: u32 = 20;
 
-/// A long random run, cut again and again, recovery included. Tells how many cuts and how many dropped pages there were.
-fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<(u64, u64), String> {
+/// What a device did in a storm.
+#[derive(Clone, Copy, Default)]
+struct Done {
+    cuts: u64,
+    dropped: u64,
+    /// Pages that were copied out of SLC blocks.
+    folded: u64,
+}
+
+/// A long random run, cut again and again, recovery included.
+fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<Done, String> {
+    storm_on(draw, scheme, seed, sabotage)
+}
+
+fn storm_on(
+    draw: impl Fn(&str, &mut RandomStream) -> Setup,
+    scheme: &str,
+    seed: u64,
+    sabotage: Sabotage,
+) -> Result<Done, String> {
     let mut stream = Seed(seed).stream("storm");
     let setup = draw(scheme, &mut stream);
     let _named = (sabotage == Sabotage::None).then(|| Named((seed, &setup)));
     let mut subject = Subject::full(&setup, sabotage);
-    let (mut cuts, mut drops) = (0, 0);
+    let mut done = Done::default();
     for _ in 0..CUTS_PER_STORM {
         subject.image().cut_after(stream.random_range(0..400));
         while !subject.is_dead() {
@@ -288,31 +322,47 @@ fn storm(scheme: &str, seed: u64, sabotage: Sabotage) -> Result<(u64, u64), Stri
                 subject.device.assert_invariants();
             }
         }
-        drops += subject.device.count("gc_drops_pages");
+        done.dropped += subject.device.count("gc_drops_pages");
+        if setup.ftl.slc_cache != SlcCacheConfig::default() {
+            done.folded += subject.device.count("slc_cache.folded_pages");
+        }
         subject.image().restart(|_| stream.random());
         let describe = |problem| format!("storm {seed} of {scheme}, {setup:?}: {problem}");
         while stream.random_range(0..3_u32) == 0 {
-            cuts += 1;
+            done.cuts += 1;
             subject.image().cut_after(stream.random_range(0..24));
             subject.recover().map_err(describe)?;
             subject.image().restart(|_| stream.random());
         }
-        cuts += 1;
+        done.cuts += 1;
         subject.recover().map_err(describe)?;
     }
-    Ok((cuts, drops))
+    Ok(done)
 }
 
 #[test]
 fn what_is_answered_survives_storms() {
-    let (mut cuts, mut drops) = (0, 0);
+    let (mut cuts, mut dropped) = (0, 0);
     for seed in 0..storms::cuts() / u64::from(CUTS_PER_STORM) / SCHEMES.len() as u64 {
         for scheme in SCHEMES {
             let storm = storm(scheme, seed, Sabotage::None).unwrap_or_else(|problem| panic!("{problem}"));
-            (cuts, drops) = (cuts + storm.0, drops + storm.1);
+            (cuts, dropped) = (cuts + storm.cuts, dropped + storm.dropped);
         }
     }
-    assert!(cuts > storms::cuts() && drops > storms::cuts() / 20, "{cuts} cuts, {drops} pages dropped");
+    assert!(cuts > storms::cuts() && dropped > storms::cuts() / 20, "{cuts} cuts, {dropped} pages dropped");
+}
+
+#[test]
+fn what_is_answered_survives_storms_over_a_pslc_cache() {
+    let (mut cuts, mut folded) = (0, 0);
+    for seed in 0..storms::cuts() / u64::from(CUTS_PER_STORM) / 4 {
+        for scheme in [SCHEMES[0], SCHEMES[1]] {
+            let storm = storm_on(draw_slc, scheme, seed, Sabotage::None);
+            let storm = storm.unwrap_or_else(|problem| panic!("{problem}"));
+            (cuts, folded) = (cuts + storm.cuts, folded + storm.folded);
+        }
+    }
+    assert!(cuts > storms::cuts() / 2 && folded > cuts, "{cuts} cuts, {folded} pages folded");
 }
 
 #[test]

@@ -8,6 +8,9 @@ const MOMENTS_MAX = 3600;
 // A ratio of two seconds would jump: it is of what happened in this many.
 const SPAN = 10;
 
+/** What is counted. @type {Set<Unit>} */
+const WHOLE = new Set(["requests", "pages"]);
+
 /** @typedef {(now: Moment, then: Moment) => number | null} Reading */
 
 /** How much of it came a second. @type {(path: string) => Reading} */
@@ -25,6 +28,12 @@ function recentRatio(above, below) {
   };
 }
 
+/** The mean of what came, from means and numbers since power on. @type {(mean: string, count: string) => Reading} */
+const recentMean = (mean, count) => (now, then) => {
+  const sum = (/** @type {Moment} */ { values }) => (values[mean] ?? 0) * (values[count] ?? 0);
+  return mean in now.values && grown(count, now, then) ? (sum(now) - sum(then)) / grown(count, now, then) : null;
+};
+
 /** @type {(path: string) => Reading} */
 const level = (path) => (now) => now.values[path] ?? null;
 
@@ -35,6 +44,17 @@ const LIVE = [
   {
     title: "Requests a second", unit: "requests",
     lines: [{ name: "requests", look: { place: 0 }, read: pace("requests") }],
+  },
+  {
+    title: "Queue depth: requests under way", unit: "",
+    lines: [{ name: "mean over time", look: { place: 0 }, read: level("load.queue_depth") }],
+  },
+  {
+    title: "Response time of this server, by the clock of the machine", unit: "ns",
+    lines: [
+      { name: "mean", look: { place: 0 }, read: level("load.response_mean_ns") },
+      { name: "p99", look: { place: 1 }, read: level("load.response_p99_ns") },
+    ],
   },
   {
     title: "Write amplification, by host writes", unit: "ratio",
@@ -70,10 +90,10 @@ const LIVE = [
     ],
   },
   {
-    title: "Response time of the device", unit: "ns",
+    title: "Response time of the emulated device", unit: "ns",
     lines: [
-      { name: "mean", look: { place: 0 }, read: level("response_ns.all.mean") },
-      { name: "p99", look: { place: 1 }, read: level("response_ns.all.p99") },
+      { name: `mean in ${SPAN} seconds`, look: { place: 0 }, read: recentMean("response_ns.all.mean", "requests"), span: SPAN },
+      { name: "p99 since power on", look: { place: 1 }, read: level("response_ns.all.p99") },
     ],
   },
 ];
@@ -100,7 +120,7 @@ function liveChart({ title, unit, lines }) {
     return {
       zoomable: true,
       x: { label: "time", scale: linearScale(low, high, "ns", { nice: false, count: 6 }), show: (ns) => `${show(ns, "ns")} on` },
-      y: { label: "", scale: linearScale(0, Math.max(1e-9, ...ys), unit, { zero: true }), show: (value) => show(unit === "ratio" || unit === "share" || unit === "ns" ? value : Math.round(value), unit) },
+      y: { label: "", scale: linearScale(0, Math.max(1e-9, ...ys), unit, { zero: true }), show: (value) => show(WHOLE.has(unit) ? Math.round(value) : value, unit) },
       lines: shown, legend: known.map(({ name, look }) => ({ name, look })),
       summary: known.map(({ name, points }) => `${name}: ${show(points[points.length - 1].y, unit)}.`).join(" "),
       table: () => ({

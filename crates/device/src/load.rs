@@ -1,0 +1,107 @@
+//! The load of a server by the clock of its host: requests under way, and how long clients wait for answers.
+
+use coflash_base::Duration;
+use coflash_sim::Latency;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// The load of a server in an interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Load {
+    /// Requests that were answered.
+    pub requests: u64,
+    /// Requests under way, as a mean over time.
+    pub queue_depth: f64,
+    /// Mean response time in nanoseconds, from when a request was read from its connection; `None` without requests.
+    pub response_mean_ns: Option<f64>,
+    /// The response time that one request in a hundred exceeds, in nanoseconds.
+    pub response_p99_ns: Option<u64>,
+}
+
+/// Measures the load.
+pub(crate) struct LoadMeter(Mutex<Interval>);
+
+struct Interval {
+    begin: Instant,
+    changed: Instant,
+    under_way: u64,
+    /// The requests under way, summed over time.
+    waited_ns: u128,
+    responses: Latency,
+}
+
+impl Interval {
+    fn new(now: Instant) -> Self {
+        Self { begin: now, changed: now, under_way: 0, waited_ns: 0, responses: Latency::new() }
+    }
+}
+
+impl LoadMeter {
+    pub(crate) fn new(now: Instant) -> Self {
+        Self(Mutex::new(Interval::new(now)))
+    }
+
+    /// Note that requests have arrived.
+    pub(crate) fn arrived(&self, requests: usize, now: Instant) {
+        self.until(now).under_way += requests as u64;
+    }
+
+    /// Note that requests which arrived together are answered.
+    pub(crate) fn answered(&self, requests: usize, arrival: Instant, now: Instant) {
+        let mut interval = self.until(now);
+        interval.under_way -= requests as u64;
+        let response = Duration { ns: now.saturating_duration_since(arrival).as_nanos() as u64 };
+        (0..requests).for_each(|_| interval.responses.record(response));
+    }
+
+    /// End the interval, and begin the next.
+    pub(crate) fn take(&self, now: Instant) -> Load {
+        let mut interval = self.until(now);
+        let next = Interval { under_way: interval.under_way, ..Interval::new(now) };
+        let Interval { begin, waited_ns, responses, .. } = std::mem::replace(&mut *interval, next);
+        let length_ns = now.saturating_duration_since(begin).as_nanos();
+        Load {
+            requests: responses.count(),
+            queue_depth: waited_ns as f64 / length_ns.max(1) as f64,
+            response_mean_ns: responses.mean(),
+            response_p99_ns: responses.at(0.99),
+        }
+    }
+
+    /// The interval with the time until now. Clocks of several threads may differ.
+    fn until(&self, now: Instant) -> MutexGuard<'_, Interval> {
+        let mut interval = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let passed = now.saturating_duration_since(interval.changed).as_nanos();
+        interval.waited_ns += u128::from(interval.under_way) * passed;
+        interval.changed = interval.changed.max(now);
+        interval
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn queue_depth_is_a_mean_over_time_and_an_interval_begins_anew() {
+        let start = crate::machine::now();
+        let at = |ms| start + Duration::from_millis(ms);
+        let meter = LoadMeter::new(start);
+        meter.arrived(3, at(10));
+        meter.answered(2, at(10), at(20));
+        let load = meter.take(at(40));
+        // Nothing for 10 ms, three for 10 ms, one for 20 ms.
+        assert!((load.queue_depth - 50.0 / 40.0).abs() < 1e-9, "{load:?}");
+        assert_eq!((load.requests, load.response_mean_ns), (2, Some(10e6)));
+        meter.answered(1, at(10), at(50));
+        let load = meter.take(at(60));
+        assert!((load.queue_depth - 0.5).abs() < 1e-9, "{load:?}");
+        assert_eq!((load.requests, load.response_mean_ns), (1, Some(40e6)));
+        let idle = meter.take(at(70));
+        assert_eq!(
+            (idle.requests, idle.queue_depth, idle.response_mean_ns, idle.response_p99_ns),
+            (0, 0.0, None, None)
+        );
+    }
+}
