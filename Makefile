@@ -123,10 +123,10 @@ python-checks: python-lints $(CORE)
 	$(BIN)/python scripts/site_pages.py target/site-pages
 	$(BIN)/zensical build --strict
 
-# The tests of a module stay together: its runs are done once.
+# The tests of a module stay together: its runs are done once. Modules in the order of `testpaths`.
 python-tests: python-checks
 	@scripts/clients
-	$(BIN)/pytest --numprocesses=2 --dist=loadscope
+	$(BIN)/pytest --numprocesses=2 --dist=loadscope --no-loadscope-reorder
 
 prerequisites:
 	@scripts/prerequisites $(PYTHON)
