@@ -19,7 +19,7 @@ from coflash.results.database import export_table, json_rows, results
 from coflash.results.differences import METHOD
 from coflash.results.store import store_at
 
-app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Folder = Annotated[
     str,

@@ -13,7 +13,7 @@ from coflash.files import atomic_write
 from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
 
-app = typer.Typer(help="Built-in scenarios, and checks of your own.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
