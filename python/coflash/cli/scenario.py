@@ -65,7 +65,7 @@ def import_(
         ),
     ] = None,
     output_file: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the scenario to this file.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scenario to this file.")
     ] = None,
 ) -> None:
     """Make a scenario of the configuration of another simulator, and list what has no counterpart."""
