@@ -19,7 +19,7 @@ from pathlib import Path
 import typer.cli
 import typer.main
 
-from coflash.cli import app
+from coflash.cli import app, imported
 
 ROOT = Path(__file__).parents[1]
 _LINK = re.compile(r"\[(?P<text>[^]\n]*)\]\((?P<to>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
@@ -83,6 +83,7 @@ def scenarios() -> str:
 def commands() -> str:
     """List every command with its options."""
     group = typer.main.get_command(app)
+    group.commands = {name: imported(name) for name in group.commands}
     return typer.cli.get_docs_for_click(obj=group, ctx=typer.Context(group), name="coflash", title="Command line")
 
 

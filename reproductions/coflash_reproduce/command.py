@@ -25,7 +25,7 @@ def reproduce(
         list[str] | None,
         typer.Option("--trace", metavar="FILE", help="The paper's own trace, where you have it; repeat for its parts."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help=_OUT)] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = None,
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
     jobs: Annotated[
         int | None,

@@ -24,7 +24,7 @@ def study(
         list[str] | None,
         typer.Option("--trace", metavar="FILE", help="A trace to study beside the others, if it takes one."),
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", metavar="DIR", help=_OUT)] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = None,
     publish: Annotated[
         Path | None,
         typer.Option("--publish", metavar="DIR", help="Write the page and its images into this folder as well."),

@@ -8,11 +8,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from coflash import CoflashError, Scenario, built_in_scenarios, keys
+from coflash.cli import app, imported
 from coflash.commented import commented
 from coflash.demo import find_trace
 from coflash.scenario import flat
@@ -180,3 +184,15 @@ def test_a_run_without_a_cache_and_one_with_two_say_so() -> None:
     assert "cache     none" in coflash(*small, "--set", "cache.size=0B", "--set", "cooperation=none").stdout
     both = coflash(*small, "--set", "host_buffer.size=1MiB", "--set", "cache.volatile=true", "--set", "cooperation=sgc")
     assert "1MiB, lru, write buffer in the host; 5%, lru, volatile, in the device" in both.stdout, both.stderr
+
+
+def test_what_is_written_goes_where_out_says_in_every_command() -> None:
+    def options(command: Any) -> Iterator[list[str]]:
+        yield from (parameter.opts for parameter in command.params)
+        for inner in getattr(command, "commands", {}).values():
+            yield from options(inner)
+
+    names = [given for command in typer.main.get_command(app).commands for given in options(imported(command))]  # type: ignore[attr-defined]
+    places = [given for given in names if {"-o", "--out", "--output"} & set(given)]
+    assert len(places) >= 15
+    assert all(given == ["--out", "-o"] for given in places), places

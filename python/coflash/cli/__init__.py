@@ -1,68 +1,119 @@
-"""The command line: one file for each group of commands."""
+"""The command line: one file for each group of commands, which is imported when a command of it is used."""
 
 from __future__ import annotations
 
+import os
 import sys
-from contextlib import suppress
-from typing import Annotated, NoReturn
+from contextlib import AbstractContextManager, nullcontext, suppress
+from importlib import import_module
+from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from coflash._core import CoflashError, __version__
-from coflash.cli import (
-    calibrate,
-    compare,
-    complete,
-    demo,
-    device,
-    generate,
-    grade,
-    init,
-    keys,
-    policies,
-    report,
-    reproduce,
-    results,
-    run,
-    scenario,
-    sweep,
-    trace,
-    tune,
-    warm,
-)
-from coflash.cli.console import errors
 from coflash.cli.usage import UsageError, problem
+
+_COMMANDS = {
+    "init": ("init.init", "Write a scenario to start from: a TOML file with the meaning of every key in a comment."),
+    "run": ("run.run", "Simulate a scenario and show its measures."),
+    "warm": ("warm.warm", "Precondition a scenario's device and save it, so that runs with --warm start from it."),
+    "scenario": ("scenario.app", "Built-in scenarios, and checks of your own."),
+    "keys": ("keys.keys", "List the keys of a scenario: types, units, defaults, meanings."),
+    "policies": ("policies.policies", "List every algorithm that a scenario can choose by name."),
+    "trace": ("generate.app", "Block traces: describe, convert, cut, merge, generate."),
+    "demo": (
+        "demo.demo",
+        "Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace.",
+    ),
+    "grade": (
+        "grade.grade",
+        "Compare a policy of your own with the built-in ones. Exit status 1 means that it misbehaved.",
+    ),
+    "report": (
+        "report.report",
+        "Make a self-contained HTML report of results, which needs no network; or figures for a paper.",
+    ),
+    "reproduce": (
+        "reproduce.reproduce",
+        "Run a paper's experiments and put its numbers beside ours; part of coflash-reproduce.",
+    ),
+    "study": (
+        "reproduce.study",
+        "Run a study of our own and say which of its hypotheses hold; part of coflash-reproduce.",
+    ),
+    "truth": (
+        "reproduce.truth",
+        "Fit measured drives, and say how far predictions are off; part of coflash-reproduce.",
+    ),
+    "serve": (
+        "device.serve",
+        "Serve a device as a network block device, until Control-C. Nobody should keep data on it.",
+    ),
+    "explore": (
+        "device.explore",
+        "Run a workload once, and check the states that power cuts may leave of it; exit status 1 means a wrong one.",
+    ),
+    "device": ("device.app", "Served devices: look, check, cut the power, compare with the simulation."),
+    "sweep": (
+        "sweep.sweep",
+        "Run a scenario at many points, on all cores; runs that are in the folder already are not repeated.",
+    ),
+    "tune": (
+        "tune.tune",
+        "Search for the values of some keys that minimise or maximise metrics; the same command resumes a search.",
+    ),
+    "calibrate": (
+        "calibrate.calibrate",
+        "Fit a scenario to measurements of a drive, and say how well it predicts those that were held out.",
+    ),
+    "compare": (
+        "compare.compare",
+        "Show two results of the same jobs side by side: a simulated drive and a measured one.",
+    ),
+    "results": ("results.app", "Results of many runs: list, compare, query, export."),
+}
+"""Where each command is, and the first line of its help, which the list of commands needs without the command."""
+
+
+class Commands(TyperGroup):
+    """The commands of `coflash`, each imported when it is used: all of them take longer than most of them."""
+
+    def __init__(self, **attributes: Any) -> None:
+        super().__init__(**attributes)
+        self.commands = {name: TyperCommand(name, help=summary) for name, (_, summary) in _COMMANDS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """Find the command that is called, and import it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        return name, command if name is None else imported(name), rest
+
+
+def imported(name: str) -> Any:
+    """Import a command."""
+    place, summary = _COMMANDS[name]
+    module, _, attribute = place.partition(".")
+    home = import_module(f"coflash.cli.{module}")
+    found = getattr(home, attribute)
+    if isinstance(found, typer.Typer):
+        found.info.help = summary
+    else:
+        single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
+        single.command(name, **getattr(home, "SETTINGS", {}))(found)
+        found = single
+    command = typer.main.get_command(found)
+    command.name = name
+    return command
+
 
 app = typer.Typer(
     name="coflash",
+    cls=Commands,
     help="Simulates flash storage whose caches and garbage collection cooperate.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("init")(init.init)
-app.command("run")(run.run)
-app.command("warm")(warm.warm)
-app.add_typer(scenario.app, name="scenario")
-app.command("keys")(keys.keys)
-app.command("policies")(policies.policies)
-trace.app.command("generate")(generate.generate)
-trace.app.command("like")(generate.like)
-app.add_typer(trace.app, name="trace")
-app.command("demo")(demo.demo)
-app.command("grade")(grade.grade)
-app.command("report")(report.report)
-app.command("reproduce", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.reproduce)
-app.command("study", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.study)
-app.command("truth", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.truth)
-app.command("serve")(device.serve)
-app.command("explore")(device.explore)
-app.add_typer(device.app, name="device")
-app.command("sweep")(sweep.sweep)
-app.command("tune")(tune.tune)
-app.command("calibrate")(calibrate.calibrate)
-app.command("compare")(compare.compare)
-app.add_typer(results.app, name="results")
 
 
 def _version(wanted: bool) -> None:
@@ -83,7 +134,7 @@ def _coflash(
 def main() -> None:
     """Run the command line. Exit status 2 means that an argument or input cannot be used; 130 means Control-C."""
     try:
-        with complete.in_bash():
+        with _completed() if "_COFLASH_COMPLETE" in os.environ else nullcontext():
             status = app(standalone_mode=False)  # otherwise Typer would show errors in its own way
         sys.exit(status if isinstance(status, int) else 0)
     except UsageError as error:
@@ -102,7 +153,15 @@ def main() -> None:
         _refuse(f"standard output: cannot be written: {error.strerror}")
 
 
+def _completed() -> AbstractContextManager[None]:
+    from coflash.cli import complete
+
+    return complete.in_bash()
+
+
 def _refuse(problem: str) -> NoReturn:
+    from coflash.terminal import errors
+
     line = "; ".join(part for part in f"error: {problem}".splitlines() if part.strip())
     errors().print(line, style="red", markup=False, highlight=False, soft_wrap=True)
     sys.exit(2)

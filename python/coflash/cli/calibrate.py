@@ -18,7 +18,7 @@ _RESULTS = "A CSV of measurements, such as used,waf; or the folder of a pack of 
 def calibrate(
     results: Annotated[Path | None, typer.Argument(metavar="RESULTS", help=_RESULTS)] = None,
     out: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="The scenario; its page and figure go beside it.")
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The scenario; its page and figure go beside it.")
     ] = Path("drive.toml"),
     capacity: Annotated[
         str | None, typer.Option("--capacity", metavar="SIZE", help="The user capacity: 800GB.")

@@ -17,7 +17,7 @@ from coflash.cli import live_display
 from coflash.cli.console import Assignments, errors, notes, output, plain_table, scenario_with
 from coflash.quantity import show
 
-app = typer.Typer(help="Served devices: look, check, cut the power, compare with the simulation.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 DeviceFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The folder of the device.")]
 Device = Annotated[Path, typer.Option("--device", metavar="DIR", help="The folder of the device.")]

@@ -11,6 +11,7 @@ from coflash import trace as traces
 from coflash.cli import complete
 from coflash.cli.console import assigned, errors, notes, output, plain_table, show_json
 from coflash.cli.trace import AsJson, Out, To, Trace, write_shown
+from coflash.cli.trace import app as app
 from coflash.cli.trace_options import TraceOptions, with_trace_options
 from coflash.quantity import Unit, change, show, show_change
 from coflash.runs.progress import shown
@@ -22,6 +23,7 @@ Requests = Annotated[
 ]
 
 
+@app.command()
 def generate(
     workload: Annotated[
         str,
@@ -67,6 +69,7 @@ def generate(
     )
 
 
+@app.command()
 @with_trace_options
 def like(
     trace: Trace,

@@ -26,7 +26,7 @@ def report(
     ],
     output: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="PATH", help=_OUTPUT),
+        typer.Option("--out", "-o", metavar="PATH", help=_OUTPUT),
     ] = None,
     format: Annotated[
         Literal["html", "pdf", "svg", "png"],
@@ -96,7 +96,7 @@ def _serve(results: list[Path], where: Sequence[str], port: int, format: str, ou
 
     check_effect(
         {"--serve": output is not None or format != "html"},
-        "on a file or on figures; without --output and --format it has one",
+        "on a file or on figures; without --out and --format it has one",
     )
     with server(results, where, port) as made:
         typer.echo(f"http://127.0.0.1:{made.server_port}/ (Control-C ends it)")

@@ -6,7 +6,10 @@ import typer
 
 from coflash._core import CoflashError
 
-SETTINGS = {"allow_extra_args": True, "ignore_unknown_options": True}
+SETTINGS = {
+    "context_settings": {"allow_extra_args": True, "ignore_unknown_options": True},
+    "add_help_option": False,
+}
 """All arguments are passed on, including `--help`."""
 
 

@@ -19,7 +19,7 @@ from coflash.results.database import export_table, json_rows, results
 from coflash.results.differences import METHOD
 from coflash.results.store import store_at
 
-app = typer.Typer(help="Results of many runs: list, compare, query, export.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Folder = Annotated[
     str,
@@ -125,13 +125,13 @@ def sql(
     folder: Folder = DEFAULT,
     output_file: Annotated[
         Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Write a .parquet, .csv or .json file instead."),
+        typer.Option("--out", "-o", metavar="FILE", help="Write a .parquet, .csv or .json file instead."),
     ] = None,
     json: AsJson = False,
 ) -> None:
     """Query the runs with SQL (DuckDB); tables: runs, series, histograms, erase_counts."""
     if output_file is not None:
-        check_effect({"--json": json}, "beside --output, whose file says the format by its name")
+        check_effect({"--json": json}, "beside --out, whose file says the format by its name")
     runs = results(folder)
     notes(runs.cautions)
     found = runs.sql(query)

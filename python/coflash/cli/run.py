@@ -52,7 +52,7 @@ def run(
     assignments: Assignments = None,
     out: Annotated[
         str | None,
-        typer.Option("--out", metavar="DIR", help="Write the result to this folder or URL: JSON, TOML, Parquet."),
+        typer.Option("--out", "-o", metavar="DIR", help="Write the result to this folder or URL: JSON, TOML, Parquet."),
     ] = None,
     warm: Annotated[
         Path | None,

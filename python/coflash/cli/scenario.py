@@ -13,7 +13,7 @@ from coflash.files import atomic_write
 from coflash.imports import imported
 from coflash.scenario import built_in_scenarios, scenario_schema
 
-app = typer.Typer(help="Built-in scenarios, and checks of your own.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 AsJson = Annotated[bool, typer.Option("--json", help="As JSON.")]
 
@@ -65,7 +65,7 @@ def import_(
         ),
     ] = None,
     output_file: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the scenario to this file.")
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Write the scenario to this file.")
     ] = None,
 ) -> None:
     """Make a scenario of the configuration of another simulator, and list what has no counterpart."""

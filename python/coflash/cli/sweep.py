@@ -88,7 +88,7 @@ def sweep(
     workers: Workers = None,
     address: Address = None,
     out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="The folder of results, or its URL.")
+        str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results, or its URL.")
     ] = "results/sweep",
     measures: Measures = None,
     json: JsonFile = None,

@@ -17,7 +17,7 @@ from coflash.quantity import show
 from coflash.runs.progress import shown
 from coflash.trace.trace_info import MissRatioCurves
 
-app = typer.Typer(help="Block traces: describe, convert, cut, merge, generate.", no_args_is_help=True)
+app = typer.Typer(no_args_is_help=True, add_completion=False)
 
 Trace = Annotated[
     list[str],

@@ -72,7 +72,7 @@ def tune(
     engine: EngineOption = "local",
     workers: Workers = None,
     address: Address = None,
-    out: Annotated[str, typer.Option("--out", metavar="DIR", help="The folder of results.")] = "results/tune",
+    out: Annotated[str, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = "results/tune",
     json: JsonFile = None,
     quiet: Quiet = False,
 ) -> None:

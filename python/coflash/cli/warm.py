@@ -16,7 +16,7 @@ from coflash.runs.warm import warm as warm_up
 
 def warm(
     scenario: ScenarioName,
-    file: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The file of the device.")],
+    file: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The file of the device.")],
     assignments: Assignments = None,
     quiet: Quiet = False,
 ) -> None:

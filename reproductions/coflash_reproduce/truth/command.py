@@ -20,7 +20,7 @@ _PUBLISH = "Write the page and its images into this folder as well."
 @app.command()
 def truth(
     tables: Annotated[Path, typer.Argument(metavar="TABLES", help=_TABLES)],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help=_OUT)] = Path("results/truth"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help=_OUT)] = Path("results/truth"),
     publish: Annotated[Path | None, typer.Option("--publish", metavar="DIR", help=_PUBLISH)] = None,
     drive: Annotated[
         list[str] | None, typer.Option("--drive", metavar="NAME", help="Only this drive. May be repeated.")

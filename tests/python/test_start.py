@@ -1,0 +1,77 @@
+"""What starting takes, counted in modules that are imported; and that names which are imported late are the right ones."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import typer
+
+import coflash
+from coflash.cli import app, imported
+
+COMMANDS = list(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+
+
+def modules(code: str, *arguments: str) -> set[str]:
+    """The modules that are there after the code has run in another process."""
+    show = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    command = [sys.executable, "-c", f"{show}\n{code}", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return set(done.stderr.splitlines()[-1].split())
+
+
+def ours(found: set[str]) -> set[str]:
+    return {name for name in found if name.startswith("coflash")}
+
+
+def test_the_package_imports_its_core_alone() -> None:
+    found = modules("import coflash")
+    assert ours(found) == {"coflash", "coflash._core"}
+    assert found.isdisjoint({"numpy", "typer", "rich", "json", "inspect", "subprocess"})
+
+
+@pytest.mark.parametrize("command", [["--help"], ["--version"], ["no-such-command"]])
+def test_the_list_of_commands_imports_no_command(command: list[str]) -> None:
+    found = modules("from coflash_command import main\nmain()", *command)
+    expected = {"coflash", "coflash._core", "coflash_command", "coflash.cli", "coflash.cli.usage"}
+    assert ours(found) - {"coflash.terminal"} == expected
+    assert "numpy" not in found
+
+
+def test_a_command_imports_no_other() -> None:
+    found = modules("from coflash_command import main\nmain()", "policies")
+    assert "coflash.cli.policies" in found
+    assert found.isdisjoint({"coflash.cli.sweep", "coflash.sweep", "coflash.report", "numpy"})
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_says_of_a_command_what_its_own_help_begins_with(name: str) -> None:
+    listed = typer.main.get_command(app).commands[name].help  # type: ignore[attr-defined]
+    assert imported(name).help.split("\n\n")[0].replace("\n", " ") == listed
+    assert imported(name).name == name
+
+
+def test_names_are_those_that_the_type_checker_sees() -> None:
+    source = ast.parse(Path(coflash.__file__).read_text("utf-8"))
+    (checked,) = (node for node in source.body if isinstance(node, ast.If))
+    homes = {
+        alias.name: node.module or ""
+        for node in (*checked.body, *source.body)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("coflash")
+        for alias in node.names
+    }
+    assert set(homes) == set(coflash.__all__)
+    for name, home in homes.items():
+        expected = import_module(f"coflash.{name}") if home == "coflash" else getattr(import_module(home), name)
+        assert getattr(coflash, name) is expected, name
+
+
+def test_a_function_hides_the_module_of_its_name() -> None:
+    code = "import coflash, coflash.sweep.design, coflash.keys; print(coflash.sweep, coflash.keys, coflash.results)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.count("<function") == 3, done.stdout
