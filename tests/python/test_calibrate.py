@@ -15,7 +15,9 @@ from typer.testing import CliRunner
 from coflash import CoflashError
 from coflash.analytic import greedy
 from coflash.calibrate import Fit, Measured, Point, fit, read_csv, read_fio
+from coflash.calibrate import model as model_module
 from coflash.calibrate.drive import drive_scenario, drive_toml
+from coflash.calibrate.fit import _Search
 from coflash.calibrate.jobs import SCRIPT, STEPS, steps, write_pack
 from coflash.calibrate.model import PAGES_PER_BLOCK, Device, Model, Parameters, slowdown, waf_between
 from coflash.calibrate.page import markdown
@@ -119,7 +121,9 @@ def test_a_table_is_read(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize("text", ["uniform", "permuted", "zipf 0.8 contiguous", "two-zone 0.9", "zones 4 x 8GiB"])
+@pytest.mark.parametrize(
+    "text", ["uniform", "permuted", "zipf 0.8 contiguous", "two-zone 0.9", "zones 4 x 8GiB", "zones 4 x 8GiB trimmed"]
+)
 def test_a_pattern_is_its_text(text: str) -> None:
     assert str(Pattern.read(text)) == text
 
@@ -142,6 +146,60 @@ def test_zones_are_written_in_order_and_as_many_are_open() -> None:
         if offset + 1 == zone:
             del at[number]
         assert len(at) <= count
+
+
+def test_a_trimmed_zone_is_trimmed_before_its_first_write() -> None:
+    zone = 16
+    pattern = Pattern("zones", 3, zone, trimmed=True)
+    requests = pattern.requests(20 * zone, 4000, 1.0, seed=1)
+    op, page = requests["op"], requests["offset"] // 4096
+    trims = np.flatnonzero(op == 2)
+    assert (page[op == 1] == pattern.addresses(20 * zone, 4000, 1.0, seed=1)).all()
+    assert (requests["length"][trims] == zone * 4096).all()
+    assert (page[trims + 1] == page[trims]).all()
+    assert len(trims) == np.count_nonzero(page[op == 1] % zone == 0) > 200
+    untouched = pattern._replace(trimmed=False).requests(20 * zone, 4000, 1.0, seed=1)
+    assert len(untouched) == 4000
+
+
+ZONES = Point("write_mib_per_s", 1, Pattern("zones", 4, 8 * 2**30, trimmed=True), one_at_a_time=True, passes=3)
+
+
+def test_flash_waits_between_writes_one_at_a_time() -> None:
+    known = Model(replace(KNOWN, host_gap=0.7), 800e9)
+    rate = known.predict(replace(ZONES, one_at_a_time=False))
+    assert 1 / known.predict(ZONES) == pytest.approx(1 / rate + 0.7 / KNOWN.sequential_mib_per_s)
+    large = replace(ZONES, pattern=Pattern("zones", 1, 16 * 2**30, trimmed=True))
+    search = _Search(Measured("gap", (replace(large, value=known.predict(large)), replace(ZONES, value=1.0)), 800e9))
+    search.model = Model(KNOWN, 800e9)
+    search.host_gap()
+    assert search.model.parameters.host_gap == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize("trims", [True, False])
+def test_how_far_gc_runs_ahead_is_found_by_zones(monkeypatch: pytest.MonkeyPatch, trims: bool) -> None:
+    monkeypatch.setattr(model_module, "BLOCKS", 192)
+    most = 1 - 1 / Model(KNOWN).alpha(1)
+    known = Model(replace(KNOWN, ahead=round(most / 2, 4), trims=trims), 800e9)
+    zones = [replace(ZONES, pattern=ZONES.pattern._replace(number=number)) for number in (2.0, 8.0)]
+    measured = Measured("ahead", tuple(replace(point, value=known.predict(point)) for point in zones), 800e9)
+    search = _Search(measured)
+    search.model = Model(KNOWN, 800e9)
+    assert search.model.predict(zones[1]) > 1.1 * known.predict(zones[1])
+    search.ahead()
+    assert search.model == known
+
+
+def test_zones_need_the_capacity() -> None:
+    with pytest.raises(CoflashError, match="the capacity is needed"):
+        fit(Measured("zones", (*points(), ZONES)))
+
+
+def test_reads_meet_gc_that_runs_ahead() -> None:
+    parameters = replace(KNOWN, spare=0.2, program_us=150.0, read_us=80.0, write_us=10.0, sequential_mib_per_s=400.0)
+    half = 0.5 * Model(parameters).predict(Point("writes_max_per_s", 1))
+    read = Point("read_p50_us", 1, writes_per_s=half, reads_per_s=1000.0)
+    assert Model(replace(parameters, ahead=0.12)).predict(read) > 1.15 * Model(parameters).predict(read)
 
 
 def test_the_hot_pages_of_a_scaled_zipf_have_the_share_of_the_real_ones() -> None:

@@ -7,9 +7,9 @@ import textwrap
 from typing import Any
 
 from coflash.calibrate.fit import Fit
-from coflash.calibrate.latency import PAGE_BYTES
 from coflash.calibrate.measured import MEASURES
-from coflash.calibrate.model import PAGES_PER_BLOCK, VICTIMS, Device
+from coflash.calibrate.model import PAGES_PER_BLOCK, STREAMS, VICTIMS, Device
+from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.commented import commented
 from coflash.scenario import Scenario
 
@@ -27,11 +27,16 @@ def drive_scenario(fit: Fit) -> Scenario:
     }
     if not math.isnan(found.program_us):
         service = fit.model.service()
-        keys |= {**service.keys(), "gc.victim": VICTIMS[found.victim], "replay.queue_depth": 448}
+        keys |= {
+            **service.keys(),
+            "gc.victim": VICTIMS[found.victim],
+            **STREAMS[found.streams],
+            "replay.queue_depth": 448,
+        }
         keys["workload.synthetic"] = {"requests": 500_000}
         keys["description"] += f"; {service.part:.0%} of its dies, and of its rates"
         return Scenario.from_dict(keys)
-    device = Device(fit.model.alpha(1.0), found.victim)
+    device = Device(fit.model.alpha(1.0), found.victim, found.streams)
     pages = round(device.blocks * PAGES_PER_BLOCK / device.alpha)
     keys |= {**device.scenario(pages, "sequential"), "workload.synthetic": {"requests": 6 * pages}}
     if not math.isnan(found.sequential_mib_per_s):

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from coflash._core import CoflashError
 from coflash.calibrate.measured import MEASURES, Measured, Point
-from coflash.calibrate.model import VICTIMS, Model, Parameters
+from coflash.calibrate.model import STREAMS, VICTIMS, Model, Parameters
 
 GOALS = {"waf": 0.05, "write_mib_per_s": 0.10, "gc_onset": 0.15}
 """Relative errors within which a point counts as predicted."""
@@ -22,10 +22,11 @@ LATENCY_GOAL = 0.15
 _SPARE = (0.005, 4.0)
 _READ_COST = (0.0, 3.0)
 _BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
-_SUPERBLOCKS = tuple(2.0**power for power in range(28, 34))
-"""256 MiB to 8 GiB."""
+_SUPERBLOCKS = tuple(2**30 * 1.23**step for step in range(-5, 10))
+"""0.36 to 6.4 GiB; no simple part of a zone, for such zones and superblocks would stay aligned for ever."""
 _PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
 """50 to 540 µs: parts of a program between which a die may be read, up to a whole one of TLC."""
+_SKEWED = ("zipf", "two-zone", "read-only")
 _UNSKEWED = ("uniform", "permuted")
 _BASIC = ("sequential", *_UNSKEWED)
 _HOT_ZIPF = 0.95
@@ -95,8 +96,10 @@ def fit(measured: Measured) -> Fit:
     """
     search = _Search(measured)
     search.proportions()
-    search.victim()
+    search.policies()
     search.buffer()
+    search.host_gap()
+    search.ahead()
     search.superblock()
     search.latency()
     predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
@@ -109,6 +112,10 @@ class _Search:
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
         self.points = measured.fitted
+        self.zones = [p for p in self.points if p.pattern.kind == "zones"]
+        if self.zones and measured.capacity_bytes is None:
+            msg = f"{measured.name}: zones have sizes in bytes, so that the capacity is needed (--capacity)"
+            raise CoflashError(msg)
         self.model = Model(Parameters(spare=0.1), measured.capacity_bytes)
         self.stages: list[Stage] = []
 
@@ -158,14 +165,19 @@ class _Search:
                 timed,
             )
 
-    def victim(self) -> None:
-        """Choose the victim policy by the writes under skew."""
-        skewed = [p for p in self.points if p.pattern.kind in ("zipf", "two-zone", "read-only") and not _is_hot(p)]
+    def policies(self) -> None:
+        """Choose victim policy and streams by the writes under skew."""
+        skewed = [p for p in self.points if p.pattern.kind in _SKEWED and not _is_hot(p)]
         if not skewed:
             return
-        best = min(VICTIMS, key=lambda name: self._badness(self.model.with_(victim=name), skewed))
-        self.model = self.model.with_(victim=best)
-        self._stage(f"victim = {best}", f"of {', '.join(VICTIMS)} the one nearest to writes under skew", skewed)
+        choices = [self.model.with_(victim=victim, streams=streams) for victim in VICTIMS for streams in STREAMS]
+        self.model = min(choices, key=lambda model: self._badness(model, skewed))
+        found = self.model.parameters
+        self._stage(
+            f"victim = {found.victim}, streams = {found.streams}",
+            f"of {', '.join(VICTIMS)}, with blocks for GC's copies or without, the nearest to writes under skew",
+            skewed,
+        )
 
     def buffer(self) -> None:
         """Find the size of the write buffer by hot pages."""
@@ -176,15 +188,44 @@ class _Search:
         self.model = self.model.with_(buffer_pages=best)
         self._stage(f"buffer_pages = {best:g}", "the hottest pages are replaced before they reach flash", hot)
 
-    def superblock(self) -> None:
-        """Find the size of superblocks by zones."""
-        zones = [p for p in self.points if p.pattern.kind == "zones"]
+    def host_gap(self) -> None:
+        """Find how long flash waits for the host, by the fastest of the writes that are made one at a time."""
+        single = [p for p in self.points if p.one_at_a_time and p.measure == "write_mib_per_s"]
+        if not single:
+            return
+        point = max(single, key=lambda p: p.value)
+        rate = self.model.parameters.sequential_mib_per_s
+        gap = max(0.0, rate / point.value - rate / self.model.predict(point))
+        self.model = self.model.with_(host_gap=gap)
+        self._stage(f"host_gap = {gap:.3f}", "the writes with least GC: what remains is that flash waits", [point])
+
+    def ahead(self) -> None:
+        """Find how far GC runs ahead of need, and whether trims free pages, by zones that are written at once."""
+        zones = [p for p in self.zones if p.one_at_a_time and p.pattern.number > 1]
         if not zones:
             return
-        if self.measured.capacity_bytes is None:
-            msg = f"{self.measured.name}: zones have sizes in bytes, so that the capacity is needed (--capacity)"
-            raise CoflashError(msg)
+        most = 1 - 1 / self.model.alpha(1)
+        choices = [
+            self.model.with_(ahead=round(step * most / 8, 4), trims=trims)
+            for trims in (True, False)
+            for step in range(8)
+        ]
+        self.model = min(choices, key=lambda model: self._badness(model, zones))
+        found = self.model.parameters
+        self._stage(
+            f"ahead = {found.ahead:.3f}, trims = {str(found.trims).lower()}",
+            "blocks that are freed while the drive is idle are missing as spare space; more zones trim more at a time",
+            zones,
+        )
+
+    def superblock(self) -> None:
+        """Find the size of superblocks by zones that are written one after the other."""
+        single = [p for p in self.zones if p.pattern.number == 1]
         capacity = self.measured.capacity_bytes
+        if not single or capacity is None:
+            return
+        smallest = min(p.pattern.zone_bytes for p in single)
+        zones = [p for p in single if p.pattern.zone_bytes == smallest]
         sizes = [size for size in _SUPERBLOCKS if 256 <= capacity / size <= 4096]
         best = min(sizes, key=lambda size: self._badness(self.model.with_(superblock_bytes=size), zones))
         self.model = self.model.with_(superblock_bytes=best)

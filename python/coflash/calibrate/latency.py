@@ -13,12 +13,12 @@ from typing import Any
 
 from coflash.analytic import greedy
 from coflash.calibrate.measured import Point
+from coflash.calibrate.pattern import PAGE_BYTES
 from coflash.results.result import Result
 from coflash.roots import root
 from coflash.runs.run import run
 from coflash.scenario import Scenario
 
-PAGE_BYTES = 4096
 _BLOCKS_PER_DIE, _PAGES_PER_BLOCK = 64, 48
 _NOT_USABLE_BLOCKS = 2.5
 """Of a die: two free blocks, and two open ones that are half full, less what a pool of few blocks gains at its ends."""
@@ -57,6 +57,8 @@ class Service:
     """A read of an idle drive."""
     write_us: float
     """A write of an idle drive."""
+    ahead: float = 0.0
+    """The share of blocks that GC frees ahead of need while a die is idle."""
 
     @property
     def array_read_us(self) -> float:
@@ -77,6 +79,7 @@ class Service:
     def keys(self) -> dict[str, Any]:
         """Return the keys of a scenario of the device, of smaller capacity, filled and written until it is steady."""
         dies, read_us = round(self.dies * self.part), self.array_read_us
+        ahead = round(self.ahead * _BLOCKS_PER_DIE)
         # Small blocks are emptier when GC takes them: with less spare space they write as much as the drive's do.
         alpha = root(lambda alpha: greedy(alpha, _PAGES_PER_BLOCK) - self.waf, 1 + 1e-6, self.alpha)
         pages = dies * round((_BLOCKS_PER_DIE - _NOT_USABLE_BLOCKS) * _PAGES_PER_BLOCK / alpha)
@@ -107,6 +110,7 @@ class Service:
             },
             "ftl.spare": spare(physical, pages),
             "gc.low_mark": 1,
+            **({"gc.mode": "background", "gc.background_mark": ahead} if ahead > 1 else {}),
             "precondition": {"fill": "sequential", "random_passes": 3},
         }
 

@@ -46,7 +46,8 @@ MEASURES: Mapping[str, Quantity] = {
 
 CONDITIONS: Mapping[str, str] = {
     "pattern": 'the writes: "uniform", "sequential", "zipf 0.8", "zipf 0.8 contiguous", "two-zone 0.9", '
-    '"read-only 0.4", "zones 4 x 8GiB", "permuted"',
+    '"read-only 0.4", "zones 4 x 8GiB", "zones 4 x 8GiB trimmed", "permuted"',
+    "one_at_a_time": "yes if each write waited for the one before: then flash waits for the host, too; by default no",
     "initial": 'the state before: "sequential", "shuffled" (all pages once, in random order) or "blank"',
     "used": "the used part of the capacity, from 0 to 1",
     "from_pass": "where the measurement begins, in writes of the whole used space; by default at 60 % of `passes`",
@@ -79,6 +80,7 @@ class Point:
     from_pass: float | None = None
     writes_per_s: float | None = None
     reads_per_s: float | None = None
+    one_at_a_time: bool = False
     held_out: bool = False
 
     @property
@@ -206,7 +208,7 @@ def _row(file: Path, line: int, cells: Mapping[str, str]) -> list[Point]:
                     raise _refusal(file, line, str(error)) from error
             case "initial":
                 conditions[name] = word(name, _STATES)
-            case "held_out":
+            case "held_out" | "one_at_a_time":
                 conditions[name] = _WORDS[word(name, _WORDS)]
             case "used":
                 conditions[name] = number(name, 0.01, 1)

@@ -1,8 +1,7 @@
 """The model of a drive: few parameters, from which each measured point is predicted.
 
 Writes go to the simulator: one pool of superblocks on a device of the same proportions as the drive, but with fewer
-pages, since write amplification depends on the proportions alone as long as blocks are many. Host writes and GC copies
-have blocks of their own.
+pages, since write amplification depends on the proportions alone as long as blocks are many.
 """
 
 from __future__ import annotations
@@ -15,13 +14,12 @@ from typing import Any
 import numpy as np
 
 from coflash.analytic import greedy
-from coflash.calibrate.latency import PAGE_BYTES, Service, spare
+from coflash.calibrate.latency import Service, spare
 from coflash.calibrate.measured import Point
-from coflash.calibrate.pattern import Pattern
+from coflash.calibrate.pattern import PAGE_BYTES, Pattern
 from coflash.results.result import Result
 from coflash.runs.run import run
 from coflash.scenario import Scenario
-from coflash.table import Table
 
 PAGES_PER_BLOCK = 128
 BLOCKS = 1024
@@ -37,6 +35,11 @@ VICTIMS: dict[str, Any] = {
     "fifo": "fifo",
 }
 """The victim policies among which the writes under skew choose."""
+STREAMS: dict[str, dict[str, Any]] = {
+    "separate": {},
+    "shared": {"ftl.shared_streams": [["host", "gc"]]},
+}
+"""Whether GC's copies have blocks of their own, or share those of host writes."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,18 @@ class Parameters:
     """The time in which GC reads a flash page, over that in which one is programmed."""
     victim: str = "greedy"
     """A name of `VICTIMS`."""
+    streams: str = "separate"
+    """A name of `STREAMS`."""
     buffer_pages: float = 0.0
     """Pages of the write buffer in which a page may be replaced, see `Pattern.absorbed`."""
     superblock_bytes: float | None = None
     """The unit of erasing; None if no point depends on it."""
+    host_gap: float = 0.0
+    """Of writes that are made one at a time: how long flash waits for each, over the time to program it."""
+    ahead: float = 0.0
+    """The share of blocks that GC frees ahead of need while the drive is idle, also between writes one at a time."""
+    trims: bool = True
+    """Whether trimmed pages are free for GC."""
     program_us: float = math.nan
     """The longest wait of a read for a program, see `coflash.calibrate.latency`."""
     read_us: float = math.nan
@@ -90,7 +101,8 @@ class Model:
             case "write_mib_per_s":
                 passed = 1 - point.pattern.absorbed(self._drive_pages, self.parameters.buffer_pages)
                 slow = slowdown(self._waf(point) / passed, self.parameters.read_cost, point.pattern.scattered)
-                return self.parameters.sequential_mib_per_s / (slow * passed)
+                gap = self.parameters.host_gap if point.one_at_a_time else 0.0
+                return self.parameters.sequential_mib_per_s / (slow * passed + gap)
             case "writes_max_per_s":
                 return self.predict(replace(point, measure="write_mib_per_s")) * 2**20 / PAGE_BYTES
         return self.service().predict(point)
@@ -101,7 +113,9 @@ class Model:
         waf = greedy(self.alpha(1), PAGES_PER_BLOCK)
         most = self.predict(Point("writes_max_per_s", 1))
         copy_cost = (slowdown(waf, found.read_cost, scattered=True) - waf) / (waf - 1)
-        return Service(self.alpha(1), waf, most, copy_cost, found.program_us, found.read_us, found.write_us)
+        return Service(
+            self.alpha(1), waf, most, copy_cost, found.program_us, found.read_us, found.write_us, found.ahead
+        )
 
     @property
     def _drive_pages(self) -> float:
@@ -115,7 +129,10 @@ class Model:
         if pattern.kind == "uniform" and point.is_steady:
             return greedy(self.alpha(point.used), PAGES_PER_BLOCK)
         buffer = self.parameters.buffer_pages if pattern.kind == "zipf" else 0.0
-        device = Device(self.alpha(point.used), self.parameters.victim, self._blocks, self.capacity_bytes, buffer)
+        found = self.parameters
+        alpha = self.alpha(point.used) * (1 - found.ahead * point.one_at_a_time)
+        device = Device(alpha, found.victim, found.streams, self._blocks, self.capacity_bytes, buffer)
+        pattern = pattern._replace(trimmed=pattern.trimmed and found.trims)
         passed = 1 - pattern.absorbed(self._drive_pages, buffer)
         result, pages = device.run(pattern, point.initial, math.ceil(point.passes * passed))
         return passed * waf_between(result, pages, point.begin * passed, point.passes * passed)
@@ -134,6 +151,7 @@ class Device:
 
     alpha: float
     victim: str
+    streams: str = "separate"
     blocks: int = BLOCKS
     capacity_bytes: float | None = None
     buffer_pages: float = 0.0
@@ -149,15 +167,7 @@ class Device:
             synthetic = {"generator": generator, "requests": passes * pages}
             return run(Scenario.from_dict({**scenario, "workload.synthetic": synthetic})), pages
         writes = passes * pages
-        addresses = pattern.addresses(pages, writes, pages / (self.capacity_bytes or pages * PAGE_BYTES), seed=1)
-        trace = Table(
-            {
-                "time_ns": np.arange(writes, dtype=np.uint64),
-                "op": np.ones(writes, np.uint8),
-                "offset": addresses.astype(np.uint64) * PAGE_BYTES,
-                "length": np.full(writes, PAGE_BYTES, np.uint64),
-            }
-        )
+        trace = pattern.requests(pages, writes, pages / (self.capacity_bytes or pages * PAGE_BYTES), seed=1)
         return run(Scenario.from_dict({**scenario, "replay.mode": "closed"}), trace), pages
 
     def scenario(self, pages: int, initial: str) -> dict[str, Any]:
@@ -169,6 +179,7 @@ class Device:
             "timing": {"channel": "private"},
             "ftl.spare": spare(physical, pages),
             "gc": {"victim": VICTIMS[self.victim], "low_mark": 1},
+            **STREAMS[self.streams],
             "precondition.fill": {"shuffled": "random", "blank": "none"}.get(initial, initial),
         }
 

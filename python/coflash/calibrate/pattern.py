@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 
 from coflash import _core
 from coflash._core import CoflashError, hint
+from coflash.table import Table
 
 _Pages: TypeAlias = NDArray[np.int64]
-_SIZE = re.compile(r"zones (\d+) ?x ?(\S+)")
+_ZONES = re.compile(r"zones (\d+) ?x ?(\S+)( trimmed)?")
+PAGE_BYTES = 4096
+_TRIM = 2
+"""The code of a trim in a trace."""
 _PLAIN = ("uniform", "sequential", "permuted")
 _WITH_NUMBER = {"zipf": (0.0, 3.0), "two-zone": (0.5, 1.0), "read-only": (0.0, 1.0)}
 
@@ -26,6 +30,8 @@ class Pattern(NamedTuple):
     zone_bytes: float = 0.0
     contiguous: bool = False
     """Whether pages of about the same rank lie together; otherwise they are scattered."""
+    trimmed: bool = False
+    """Whether a zone is trimmed when it is opened."""
 
     @classmethod
     def read(cls, text: str) -> Pattern:
@@ -36,14 +42,14 @@ class Pattern(NamedTuple):
         """
         if text in _PLAIN:
             return cls(text)
-        if found := _SIZE.fullmatch(text):
+        if found := _ZONES.fullmatch(text):
             try:
                 size, unit = _core.quantity(found[2])
             except CoflashError as error:
                 msg = f"pattern: {text!r} was given: {error}"
                 raise CoflashError(msg) from error
             if unit == "bytes" and size > 0 and 0 < int(found[1]) <= 1024:
-                return cls("zones", int(found[1]), size)
+                return cls("zones", int(found[1]), size, trimmed=found[3] is not None)
         words = text.split()
         if words and words[0] in _WITH_NUMBER and words[2:] in ([], ["contiguous"]):
             least, most = _WITH_NUMBER[words[0]]
@@ -55,7 +61,7 @@ class Pattern(NamedTuple):
                 return cls(words[0], number, contiguous=words[-1] == "contiguous")
             msg = f"pattern: {text!r} was given; a number between {least:g} and {most:g} follows {words[0]!r}"
             raise CoflashError(msg)
-        allowed = [*_PLAIN, "zipf 0.8", "two-zone 0.9", "read-only 0.4", "zones 4 x 8GiB"]
+        allowed = [*_PLAIN, "zipf 0.8", "two-zone 0.9", "read-only 0.4", "zones 4 x 8GiB", "zones 4 x 8GiB trimmed"]
         msg = f"pattern: {text!r}{hint(text, allowed)}"
         raise CoflashError(msg)
 
@@ -63,7 +69,7 @@ class Pattern(NamedTuple):
         """Write it as in a table."""
         match self.kind:
             case "zones":
-                return f"zones {self.number:g} x {self.zone_bytes / 2**30:g}GiB"
+                return f"zones {self.number:g} x {self.zone_bytes / 2**30:g}GiB{' trimmed' * self.trimmed}"
             case "uniform" | "sequential" | "permuted":
                 return self.kind
         return f"{self.kind} {self.number:g}{' contiguous' * self.contiguous}"
@@ -107,6 +113,19 @@ class Pattern(NamedTuple):
         """
         return 1 - float(_zipf(self.number, drive_pages, buffer_pages)[1][-1]) if self.kind == "zipf" else 0.0
 
+    def requests(self, pages: int, writes: int, pages_per_byte: float, seed: int) -> Table:
+        """Return `addresses` as requests of a page each, all at once, with a trim before the first write of a zone."""
+        at = self.addresses(pages, writes, pages_per_byte, seed)
+        zone = self._zone_pages(pages_per_byte)
+        opened = np.flatnonzero(at % zone == 0) if self.trimmed else np.empty(0, np.int64)
+        offset = np.insert(at, opened, at[opened]).astype(np.uint64) * PAGE_BYTES
+        op = np.insert(np.ones(writes, np.uint8), opened, _TRIM)
+        length = np.insert(np.full(writes, PAGE_BYTES, np.uint64), opened, zone * PAGE_BYTES)
+        return Table({"time_ns": np.arange(len(op), dtype=np.uint64), "op": op, "offset": offset, "length": length})
+
+    def _zone_pages(self, pages_per_byte: float) -> int:
+        return max(1, round(self.zone_bytes * pages_per_byte))
+
     def addresses(self, pages: int, writes: int, pages_per_byte: float, seed: int) -> _Pages:
         """Return the pages of `permuted` or `zones`, in order; shape (writes,).
 
@@ -117,7 +136,7 @@ class Pattern(NamedTuple):
         random = np.random.default_rng(seed)
         if self.kind == "permuted":
             return np.concatenate([random.permutation(pages) for _ in range(-(-writes // pages))])[:writes]
-        size, count = max(1, round(self.zone_bytes * pages_per_byte)), int(self.number)
+        size, count = self._zone_pages(pages_per_byte), int(self.number)
         zones = pages // size
         if zones <= count:
             msg = f"pattern: {self} was given; more zones than are open must fit into the capacity"

@@ -19,7 +19,14 @@ from coflash.files.errors import named
 SSD_IQ = "repository gabriel-haas/ssdiq-pub, and “SSD-iq”, PVLDB 18(11), 2025"
 WARP = "repository MoatLab/WARP-FAST26-AE, and “Characterizing and Emulating FDP SSDs with WARP”, FAST 2026"
 
-FITTED = ("sequential", "uniform", "zipf 0.8", "zipf 1", "read-only 0.4", "zones 1 x 1GiB", "zones 8 x 8GiB")
+FITTED = (
+    "sequential",
+    "uniform",
+    "zipf 0.8",
+    "zipf 1",
+    "read-only 0.4",
+    *(f"zones {zones} trimmed" for zones in ("1 x 1GiB", "1 x 16GiB", "2 x 8GiB", "8 x 8GiB")),
+)
 """The patterns whose points at full use are fitted, by any drive that has them; all others are held out."""
 BELOW_KNEE = 0.92
 """Medians of latency are fitted at two rates: the lowest, and the highest up to this share of the most writes."""
@@ -32,6 +39,16 @@ UNSTEADY: Mapping[str, str] = {
     "CM7-R": "zipf 1|two-zone 0.95",
 }
 """The patterns whose throughput was not steady when it was measured (by 5 to 40 %), as regular expressions."""
+
+PASSES: Mapping[str, int] = {
+    "uniform|zipf 0.*|two-zone 0.[67]|read-only 0.9": 5,
+    "zipf 1|two-zone 0.8": 6,
+    "two-zone 0.9|read-only 0.[2468]": 7,
+    "two-zone 0.95": 8,
+    "zones .*": 4,
+}
+"""How often the drives were written over, by the scripts that the source publishes. They trim a zone when they open it
+and write zones one request at a time, each of whose data is made before it."""
 
 _NUMBER = r"(\d[\d,.]*)(?:[–-](\d[\d,.]*))?"
 
@@ -140,7 +157,8 @@ class _Document:
         for row in table.rows:
             count, size = re.findall(r"\d+", row[0])
             if re.match(r"\d", row[column]):
-                yield _throughput(f"zones {count} x {size}GiB", _value(row[column]))
+                point = _throughput(f"zones {count} x {size}GiB trimmed", _value(row[column]))
+                yield replace(point, one_at_a_time=True)
 
     def _by_use(self, capacity: float) -> Iterator[Point]:
         table = self.table("7450 MAX", "steady WAF")
@@ -158,10 +176,11 @@ class _Document:
         yield Point("waf", _value(sequential), Pattern("sequential"))
         zones = _found_text(r"Zone runs, measured WAF: (.*?)\.\s", self.text)
         of_sizes, of_counts = (group.partition("×")[2].split("·") for group in zones.split(";"))
-        for parts, text in ((of_sizes, "zones 1 x {}GiB"), (of_counts, "zones {} x 8GiB")):
+        for parts, text in ((of_sizes, "zones 1 x {}GiB trimmed"), (of_counts, "zones {} x 8GiB trimmed")):
             for part in parts:
                 number, waf = re.findall(r"[\d.]+", part)[:2]
-                yield Point("waf", float(waf), Pattern.read(text.format(number)), held_out=True)
+                point = _point("waf", float(waf), text.format(number), held_out=True)
+                yield replace(point, one_at_a_time=True)
 
     def _courses(self) -> Iterator[Point]:
         """Yield WAF, throughput and course of the P5520 by initial state; both in passes over the drive."""
@@ -216,7 +235,12 @@ class _Document:
 
 
 def _throughput(pattern: str, value: float) -> Point:
-    return Point("write_mib_per_s", value, Pattern.read(pattern), held_out=pattern not in FITTED)
+    return _point("write_mib_per_s", value, pattern, held_out=pattern not in FITTED)
+
+
+def _point(measure: str, value: float, pattern: str, *, held_out: bool) -> Point:
+    passes = next((passes for known, passes in PASSES.items() if re.fullmatch(known, pattern)), 6)
+    return Point(measure, value, Pattern.read(pattern), passes=passes, held_out=held_out)
 
 
 def _pattern(text: str) -> str:
