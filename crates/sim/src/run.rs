@@ -6,7 +6,7 @@ use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
 use crate::open_workload::{OpenWorkload, Supply};
 use crate::precondition::precondition;
-use crate::record::{RunRecording, Records};
+use crate::record::{Records, RunRecording};
 use crate::result::{RunResult, Workload};
 use crate::warm::WarmDevice;
 use coflash_base::{Seed, Time};

@@ -102,7 +102,8 @@ impl<W: Write + Send> TableWriter<W> {
         }
         let schema = Arc::new(parse_message_type(layout.schema).expect("the schema is right"));
         let output = BufWriter::with_capacity(PAGE_BYTES, output);
-        let writer = SerializedFileWriter::new(output, schema, Arc::new(properties.build())).map_err(failed)?;
+        let writer =
+            SerializedFileWriter::new(output, schema, Arc::new(properties.build())).map_err(failed)?;
         let columns = writer.schema_descr().columns().iter().map(|column| Column::of(column)).collect();
         Ok(Self { writer, columns, rows: 0, group_rows: layout.group_rows })
     }

@@ -28,6 +28,7 @@ from coflash.cli import (
     sweep,
     trace,
     tune,
+    validity,
     warm,
 )
 from coflash.cli.console import errors
@@ -52,6 +53,7 @@ app.add_typer(trace.app, name="trace")
 app.command("demo")(demo.demo)
 app.command("grade")(grade.grade)
 app.command("report")(report.report)
+app.command("validity")(validity.validity)
 app.command("reproduce", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.reproduce)
 app.command("study", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.study)
 app.command("truth", context_settings=reproduce.SETTINGS, add_help_option=False)(reproduce.truth)

@@ -160,7 +160,10 @@ fn what_is_not_allowed_is_refused_with_its_key() {
             r#"{"name":"score","classes":3,"gc_classes":4}"#,
             "ftl.placement.gc_classes: 4 was given; from 1 to 3 is allowed",
         ),
-        (r#"{"name":"external"}"#, "ftl.placement.code: it must be given: \"module:Class\" for a class of Python"),
+        (
+            r#"{"name":"external"}"#,
+            "ftl.placement.code: it must be given: \"module:Class\" for a class of Python",
+        ),
         (r#"{"name":"fdp","shares":["90%","11%"]}"#, "ftl.placement.shares: they add up to more than 100%"),
     ] {
         assert_eq!(refused(json), error);

@@ -109,7 +109,8 @@ impl ByScore {
 
 impl Policy for ByScore {
     type Config = PlacementScoreConfig;
-    const SUMMARY: &'static str = "Classes by the value of an expression; the default separates what GC copies.";
+    const SUMMARY: &'static str =
+        "Classes by the value of an expression; the default separates what GC copies.";
     const SOURCE: &'static str = "the expression is the user's; the default: Van Houdt 2014";
 }
 

@@ -7,12 +7,8 @@ use coflash_workload::Request;
 use std::io;
 
 /// A row takes 28 bytes until its group is written. Operations and, usually, lengths have few distinct values.
-const LAYOUT: Layout = Layout {
-    schema: SCHEMA,
-    rising: &["time_ns"],
-    repetitive: &["op", "length"],
-    group_rows: 1 << 20,
-};
+const LAYOUT: Layout =
+    Layout { schema: SCHEMA, rising: &["time_ns"], repetitive: &["op", "length"], group_rows: 1 << 20 };
 
 /// A Parquet file being written.
 pub(super) struct ParquetWriter<'a>(TableWriter<Output<'a>>);
