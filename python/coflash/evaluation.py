@@ -12,29 +12,32 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from coflash import external
-from coflash._core import CoflashError, hint
+from coflash import external, trace
+from coflash._core import CoflashError, hint, quantity
 from coflash.measures.catalogue import named
 from coflash.runs.run import run
 from coflash.scenario import Scenario
+from coflash.table import Table
 
-SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen"]
+SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen", "placement", "placement-unseen"]
 SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
 _PATIENCE = 20
 """The wall time that code may take, in multiples of its processor time: on a busy machine it waits."""
 
 
 class Evaluation(dict[str, float]):
-    """Metrics by name: the measure and the score of each workload, and `combined_score`.
+    """Metrics by name: of each workload the measure, its bound and the score; and `combined_score`.
 
     A score is the measure of the best built-in policy, divided by that of the policy: 1 is as good as the best one,
-    more is better. `combined_score` is the geometric mean over the workloads; 0 if the policy misbehaved.
+    more is better. `combined_score` is the geometric mean over the workloads; 0 if the policy misbehaved. No policy has
+    a lower measure than the bound: the misses of Belady's policy, which knows all requests ahead; or a write
+    amplification of 1, where GC copies nothing.
     """
 
     note: str = ""
@@ -57,6 +60,8 @@ class Row:
     best: str
     """The best built-in policy."""
     best_value: float
+    bound: float
+    """What no policy is below."""
 
     @property
     def score(self) -> float:
@@ -72,6 +77,8 @@ class Suite:
     """The key of the policy."""
     measure: str
     """What is compared: the less the better."""
+    bound: Callable[[Scenario], float]
+    """What no policy is below under a scenario."""
     built_in: tuple[str, ...]
     base: Mapping[str, Any]
     """The device."""
@@ -98,8 +105,9 @@ def evaluate(
     Args:
         policy: A class with [`@coflash.policy`][coflash.policy], the Python file that defines one, the name of a
             built-in policy, or a table such as `{"name": "score", "score": "(1 - u) * age"}`.
-        suite: `"gc"` and `"gc-unseen"` for victim policies, by write amplification; `"cache"` and `"cache-unseen"` for
-            eviction policies, by misses. Policies found under the one are to be judged under the unseen other.
+        suite: `"gc"` and `"gc-unseen"` for victim policies, and `"placement"` and `"placement-unseen"` for placement
+            policies, by write amplification; `"cache"` and `"cache-unseen"` for eviction policies, by misses. Policies
+            found under the one are to be judged under the unseen other.
         cpu_seconds: The limit of the processor time of code.
         memory_bytes: The limit of its address space.
 
@@ -123,6 +131,7 @@ def evaluate(
     found.rows = tuple(_row(suite, workload, value) for workload, value in values.items())
     for row in found.rows:
         found[f"{row.workload}.{chosen.measure}"] = row.value
+        found[f"{row.workload}.bound"] = row.bound
         found[f"{row.workload}.score"] = row.score
     logs = [math.log(row.score) for row in found.rows]
     found["combined_score"] = 0.0 if note else math.exp(sum(logs) / len(logs))
@@ -146,15 +155,40 @@ def _value(suite: Suite, scenario: Scenario, policy: Any) -> float:
 
 
 @cache
-def _row_of_built_in(suite: SuiteName, workload: str) -> tuple[str, float]:
+def _compared(suite: SuiteName, workload: str) -> tuple[str, float, float]:
+    """Return the best built-in policy, its measure, and the bound."""
     chosen = _SUITES[suite]
     scenario = chosen.scenarios()[workload]
-    return min(((name, _value(chosen, scenario, name)) for name in chosen.built_in), key=lambda pair: pair[1])
+    values = {name: _value(chosen, scenario, name) for name in chosen.built_in}
+    best = min(values, key=lambda name: values[name])
+    return best, values[best], chosen.bound(scenario)
 
 
 def _row(suite: SuiteName, workload: str, value: float) -> Row:
-    name, best = _row_of_built_in(suite, workload)
-    return Row(workload, value, name, best)
+    return Row(workload, value, *_compared(suite, workload))
+
+
+def _no_copies(_scenario: Scenario) -> float:
+    """Return the write amplification of a GC that copies nothing."""
+    return 1.0
+
+
+def _belady(scenario: Scenario, policy: str = "belady") -> float:
+    """Return the share of misses of a cache that evicts the page whose next use is furthest away."""
+    import numpy as np
+
+    device = run(scenario).metrics
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "requests.parquet"
+        trace.generate(scenario, file)
+        requests = Table.read_parquet(file)
+    size, _ = quantity(scenario.to_dict()["flash"]["page_size"])
+    first, last = requests["offset"] // size, (requests["offset"] + requests["length"] - 1) // size
+    counts = (last - first + 1).astype(int)
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    pages = np.repeat(first, counts) + within.astype(first.dtype)
+    hits = trace.cache_hits(pages, policy, int(device["cache.capacity_pages"]))
+    return 1 - float(hits.mean())
 
 
 def _in_process(
@@ -245,12 +279,16 @@ _CACHE = {
     "workload.synthetic.requests": 60_000,
     "workload.synthetic.read_share": "70%",
 }
-_EVICTIONS = ("lru", "fifo", "clock")
+_EVICTIONS = ("lru", "fifo", "clock", "lfu", "2q", "lirs", "arc", "w-tinylfu", "s3-fifo", "sieve")
+_PLACED = {**_DEVICE, "flash.blocks_per_plane": 512, "flash.pages_per_block": 32, "gc.low_mark": 17}
+"""Each class of a policy has an open block, and GC needs a free one for each of up to 16."""
+_PLACEMENTS = ("none", "dac", "sfs", "multi-log", "eti", "fadac", "warcip", "sepbit")
 
 _SUITES: dict[str, Suite] = {
     "gc": Suite(
         "gc.victim",
         "waf_host",
+        _no_copies,
         _VICTIMS,
         _DEVICE,
         {
@@ -263,6 +301,7 @@ _SUITES: dict[str, Suite] = {
     "gc-unseen": Suite(
         "gc.victim",
         "waf_host",
+        _no_copies,
         _VICTIMS,
         {**_DEVICE, "seed": 1},
         {
@@ -276,6 +315,7 @@ _SUITES: dict[str, Suite] = {
     "cache": Suite(
         "cache.policy",
         "cache.hit_ratio",
+        _belady,
         _EVICTIONS,
         _CACHE,
         {
@@ -287,12 +327,39 @@ _SUITES: dict[str, Suite] = {
     "cache-unseen": Suite(
         "cache.policy",
         "cache.hit_ratio",
+        _belady,
         _EVICTIONS,
         {**_CACHE, "seed": 1},
         {
             "zipf": _generated("zipf", exponent=1.1),
             "two zones": _generated("hot-cold", zones=_zones("80%", "10%")),
             "smaller cache": {**_generated("zipf", exponent=0.8), "cache.size": "2%"},
+        },
+    ),
+    "placement": Suite(
+        "ftl.placement",
+        "waf_host",
+        _no_copies,
+        _PLACEMENTS,
+        _PLACED,
+        {
+            "two zones": _generated("hot-cold", zones=_zones("90%", "10%")),
+            "zipf": _generated("zipf", exponent=0.9),
+            "runs": _generated("runs", sequential_share="50%"),
+            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 25_000, 4),
+        },
+    ),
+    "placement-unseen": Suite(
+        "ftl.placement",
+        "waf_host",
+        _no_copies,
+        _PLACEMENTS,
+        {**_PLACED, "seed": 1},
+        {
+            "two zones": _generated("hot-cold", zones=_zones("80%", "20%")),
+            "zipf": _generated("zipf", exponent=1.1),
+            "cost-benefit": {**_generated("zipf", exponent=0.9), "gc.victim": "cost-benefit"},
+            "moving": _moving({"name": "hot-cold"}, "50%", 30_000, 2),
         },
     ),
 }

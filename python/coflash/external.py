@@ -44,10 +44,11 @@ class VictimPolicy(Protocol):
 
 
 class EvictionPolicy(Protocol):
-    """An eviction policy: the keys `cache.policy` and `host_buffer.policy`. `hit` and `flag` may be left out.
+    """An eviction policy: the keys `cache.policy` and `host_buffer.policy`.
 
     The class is called with the number of pages that the cache holds; parameters are keyword arguments. The life of a
-    page: `insert`, any number of `hit` and `flag`, `remove`.
+    page: `insert`, any number of `hit(page)` and `flag(page, dirty)`, `remove`. `hit` and `flag` may be left out, and
+    so may `arrive(page)`: a page that is not cached is about to be inserted, and `evict` makes room for it.
     """
 
     def __init__(self, pages: int, /) -> None: ...
@@ -66,10 +67,11 @@ class EvictionPolicy(Protocol):
 
 
 class PlacementPolicy(Protocol):
-    """A placement policy: the key `ftl.placement`. Pages of one class share blocks. `cleaned` may be left out.
+    """A placement policy: the key `ftl.placement`. Pages of one class share blocks.
 
-    The class is called with the number of logical pages of the device; parameters are keyword arguments. Time is counted
-    in pages that the host and caches have written.
+    The class is called with the number of logical pages of the device; parameters are keyword arguments. Time is
+    counted in pages that the host and caches have written. A method `cleaned(source, opened_at, valid, now)` is called
+    for each block that GC cleans, with its class, the time of its first page, and its valid pages; it may be left out.
     """
 
     classes: int

@@ -56,3 +56,37 @@ class Lru:
 class FifoOfPages(Lru):
     def hit(self, page: int) -> None:
         pass
+
+
+@coflash.policy("ftl.placement")
+class SepGc:
+    classes = 2
+    gc_classes = 1
+
+    def __init__(self, _pages: int) -> None:
+        pass
+
+    def user_write(self, _page: int, _replaces: int | None, _is_evicted: bool, _now: int) -> int:
+        return 0
+
+    def gc_write(self, _page: int, _source: int, _now: int) -> int:
+        return 1
+
+
+@coflash.policy("ftl.placement")
+class Dac:
+    """A page goes to a hotter class with each overwrite, and to a colder one with each copy; 0 is the hottest."""
+
+    classes = 6
+    gc_classes = 5
+
+    def __init__(self, pages: int) -> None:
+        self.place = np.zeros(pages, np.uint8)
+
+    def user_write(self, page: int, replaces: int | None, _is_evicted: bool, _now: int) -> SupportsIndex:
+        self.place[page] = 5 if replaces is None else max(self.place.item(page) - 1, 0)
+        return self.place.item(page)
+
+    def gc_write(self, page: int, _source: int, _now: int) -> SupportsIndex:
+        self.place[page] = min(self.place.item(page) + 1, 5)
+        return self.place.item(page)

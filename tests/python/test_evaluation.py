@@ -10,7 +10,7 @@ import pytest
 import coflash
 from coflash import CoflashError
 from coflash.evaluation import SUITES, SuiteName
-from policies_of_ones_own import Greedy, Lru
+from policies_of_ones_own import Greedy, Lru, SepGc
 from processes import coflash as command
 
 VICTIM = """
@@ -47,6 +47,20 @@ def test_the_best_built_in_policy_of_a_workload_has_the_score_1(suite: SuiteName
         assert min(scores) < 0.999, f"{row.workload} tells policies apart"
 
 
+@pytest.mark.parametrize("suite", SUITES)
+def test_no_policy_is_below_the_bound(suite: SuiteName) -> None:
+    for row in coflash.evaluate(coflash.evaluation._SUITES[suite].built_in[0], suite).rows:
+        assert row.bound <= row.best_value <= row.value
+
+
+def test_the_bound_of_caches_is_of_the_requests_that_the_cache_serves() -> None:
+    suite = coflash.evaluation._SUITES["cache"]
+    for name, scenario in suite.scenarios().items():
+        for policy in ("lru", "arc"):
+            found = coflash.evaluation._belady(scenario, policy)
+            assert found == pytest.approx(coflash.evaluation._value(suite, scenario, policy), abs=1e-9), name
+
+
 def test_code_is_evaluated_in_a_process_of_its_own(file: Path) -> None:
     file.write_text(VICTIM.format(body="return candidates.cost.argmin()"), encoding="utf-8")
     expected = coflash.evaluate("greedy")
@@ -55,6 +69,8 @@ def test_code_is_evaluated_in_a_process_of_its_own(file: Path) -> None:
     assert found.note == ""
     assert set(json.loads(found.to_json())) == {*expected, "note"}
     assert coflash.evaluate(Lru, "cache") == coflash.evaluate("lru", "cache")
+    separated = {"name": "score", "score": "gc", "gc_classes": 1}
+    assert coflash.evaluate(SepGc, "placement") == coflash.evaluate(separated, "placement")
 
 
 @pytest.mark.parametrize(

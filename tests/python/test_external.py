@@ -15,7 +15,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError, external
-from policies_of_ones_own import CostBenefit, Fifo, FifoOfPages, Greedy, Lru
+from policies_of_ones_own import CostBenefit, Dac, Fifo, FifoOfPages, Greedy, Lru, SepGc
 from processes import PATIENCE_S
 from sweeps import SMALL
 
@@ -58,6 +58,99 @@ def test_the_same_policy_gives_the_same_result(key: str, own: Any, built_in: str
     assert metrics(scenario.with_({key: own})) == expected
     other = {"greedy": "fifo", "fifo": "clock" if key == "cache.policy" else "greedy"}.get(built_in, "fifo")
     assert metrics(scenario.with_({key: other})) != expected, "the scenario tells policies apart"
+
+
+PLACED = BUSY.with_({"flash.blocks_per_plane": 100, "gc.low_mark": 9, "ftl.spare.share": "40%"})
+"""Has room for a free block of each class."""
+SEPARATED = {"name": "score", "score": "gc", "classes": 2, "gc_classes": 1}
+BY_LIFE = {
+    "name": "score",
+    "score": "if(gc, if(class < 1, 2, 3 + (age >= 4 * life) + (age >= 16 * life)), age >= life)",
+    "classes": 6,
+    "gc_classes": 4,
+}
+
+
+@pytest.mark.parametrize(
+    ("own", "built_in", "is_reversed"),
+    [(SepGc, "sepgc", False), (SEPARATED, "sepgc", False), (Dac, "dac", True), (BY_LIFE, "sepbit", False)],
+)
+@pytest.mark.parametrize("cooperation", ["none", "cdm", "hgc"])
+def test_the_same_placement_gives_the_same_result(
+    own: Any, built_in: str, is_reversed: bool, cooperation: str
+) -> None:
+    scenario = PLACED.with_(cooperation=cooperation)
+    expected, found = metrics(scenario.with_(ftl__placement=built_in)), metrics(scenario.with_(ftl__placement=own))
+    classes = expected.pop("placement")
+    assert found.pop("placement") == (classes[::-1] if is_reversed else classes)
+    assert found == expected
+    assert expected["gc_copies_pages"] > 0
+    if built_in == "sepgc":  # which write streams do, too
+        assert metrics(scenario) == expected
+    else:
+        assert metrics(scenario) != expected, "the scenario tells policies apart"
+
+
+@coflash.policy("ftl.placement")
+class Placing:
+    """Does what it is told to."""
+
+    classes = 3
+    gc_classes = 1
+
+    def __init__(self, _pages: int, where: str, what: Any) -> None:
+        self.where, self.what = where, what
+
+    def answer(self, hook: str, rest: int) -> Any:
+        if hook != self.where:
+            return rest
+        if self.what == "raise":
+            raise ValueError("no idea")
+        return self.what
+
+    def user_write(self, _page: int, _replaces: int | None, _is_evicted: bool, _now: int) -> Any:
+        return self.answer("user_write", 0)
+
+    def gc_write(self, _page: int, source: int, _now: int) -> Any:
+        assert 0 <= source < self.classes
+        return self.answer("gc_write", 2)
+
+    def cleaned(self, source: int, opened_at: int, valid: int, now: int) -> None:
+        assert 0 <= source < self.classes
+        assert opened_at <= now
+        assert 0 <= valid <= 1 << 16
+        self.answer("cleaned", 0)
+
+
+@pytest.mark.parametrize(
+    ("where", "what", "problem"),
+    [
+        ("user_write", 3, r"user_write: 3 was returned; a class from 0 to 2 is allowed"),
+        ("gc_write", 1, r"gc_write: 1 was returned; a class from 2 to 2 is allowed"),
+        ("gc_write", -1, r"gc_write raised OverflowError"),
+        ("user_write", "x", r"user_write raised TypeError"),
+        ("user_write", "raise", r"user_write raised ValueError: no idea \(test_external.py, line \d+\)"),
+        ("gc_write", "raise", r"gc_write raised ValueError: no idea"),
+        ("cleaned", "raise", r"cleaned raised ValueError: no idea"),
+    ],
+)
+def test_a_class_that_cannot_be_used_ends_the_run(where: str, what: Any, problem: str) -> None:
+    placement = external.described(Placing) | {"parameters": {"where": where, "what": what}}
+    scenario = PLACED.with_({"ftl.placement": placement})
+    with pytest.raises(CoflashError, match=f"^ftl.placement: test_external:Placing.{problem}"):
+        coflash.run(scenario)
+    assert metrics(BUSY), "the next run on this thread is not concerned"
+
+
+def test_a_warm_device_has_the_state_of_its_placement(tmp_path: Path) -> None:
+    scenario = PLACED.with_(ftl__placement=Dac)
+    device = coflash.warm(scenario)
+    assert metrics(scenario, warm=device) == metrics(scenario, warm=device) == metrics(scenario)
+    with pytest.raises(CoflashError, match="cannot be kept in a file"):
+        device.save(tmp_path / "device")
+    by_score = PLACED.with_({"ftl.placement": BY_LIFE})
+    coflash.warm(by_score, tmp_path / "device")
+    assert metrics(by_score, warm=tmp_path / "device") == metrics(by_score)
 
 
 def test_a_result_says_which_code_ran() -> None:
@@ -274,6 +367,11 @@ class Keeping:
             {"gc.victim": {"name": "external", "code": "policies_of_ones_own:Lru"}},
             "gc.victim: policies_of_ones_own:Lru is no policy for it",
         ),
+        (
+            {"ftl.placement": {"name": "score", "score": "ag"}},
+            r'ftl.placement.*score.*"ag" is no feature; did you mean "age"',
+        ),
+        ({"ftl.placement": "external"}, "ftl.placement.code: it must be given"),
         ({"cache.policy": Lru, "cooperation": "cdm-consistent"}, "cache.policy: .*with cdm-consistent"),
     ],
 )
@@ -290,6 +388,13 @@ def test_a_class_without_a_hook_is_refused() -> None:
         @coflash.policy("cache.policy")
         class Half:
             def insert(self, page: int, dirty: bool) -> None: ...
+
+    with pytest.raises(CoflashError, match=r"Unsure.classes: a whole number from 1 is allowed, such as classes = 2"):
+
+        @coflash.policy("ftl.placement")
+        class Unsure:
+            def user_write(self, page: int, replaces: int | None, is_evicted: bool, now: int) -> int: ...  # type: ignore[empty-body]
+            def gc_write(self, page: int, source: int, now: int) -> int: ...  # type: ignore[empty-body]
 
     with pytest.raises(CoflashError, match=r'"gc\.victm" was given; did you mean "gc.victim"'):
         coflash.policy("gc.victm")

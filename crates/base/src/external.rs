@@ -62,6 +62,61 @@ impl<F: ?Sized> ExternalConfig<F> {
     }
 }
 
+/// A policy from outside, until it fails: then it is not asked again.
+pub struct Asked<P: ?Sized> {
+    policy: Box<P>,
+    has_failed: bool,
+}
+
+impl<P: ?Sized> Asked<P> {
+    /// Ask this policy.
+    #[must_use]
+    pub fn new(policy: Box<P>) -> Self {
+        Self { policy, has_failed: false }
+    }
+
+    /// Ask for a decision, which is `None` if the policy fails, and check it. A problem is told to `refuse`, and counts as a
+    /// failure. `None` if the policy has failed, now or before.
+    #[inline]
+    pub fn ask<A, T>(
+        &mut self,
+        ask: impl FnOnce(&mut P) -> Option<A>,
+        check: impl FnOnce(A) -> Result<T, String>,
+        refuse: impl FnOnce(&mut P, &str),
+    ) -> Option<T> {
+        if self.has_failed {
+            return None;
+        }
+        let decision = match ask(&mut self.policy).map(check) {
+            Some(Ok(decision)) => Some(decision),
+            Some(Err(problem)) => {
+                refuse(&mut self.policy, &problem);
+                None
+            }
+            None => None,
+        };
+        self.has_failed = decision.is_none();
+        decision
+    }
+
+    /// Tell the policy something.
+    #[inline]
+    pub fn tell(&mut self, tell: impl FnOnce(&mut P)) {
+        if !self.has_failed {
+            tell(&mut self.policy);
+        }
+    }
+}
+
+impl<P: ?Sized> Clone for Asked<P>
+where
+    Box<P>: Clone,
+{
+    fn clone(&self) -> Self {
+        Self { policy: self.policy.clone(), has_failed: self.has_failed }
+    }
+}
+
 impl<F: ?Sized> Clone for ExternalConfig<F> {
     fn clone(&self) -> Self {
         let Self { code, digest, parameters, make } = self;

@@ -142,6 +142,8 @@ pub(crate) struct Channels {
     events: Tournament,
     events_apart: BinaryHeap<Reverse<(u128, Apart)>>,
     scheduled: u64,
+    /// The operations that have ended since they were asked for, if they are noted.
+    ended: Option<Vec<(OpId, Time)>>,
 }
 
 impl Channels {
@@ -171,6 +173,25 @@ impl Channels {
             events: Tournament::new(servers),
             events_apart: BinaryHeap::new(),
             scheduled: 0,
+            ended: None,
+        }
+    }
+
+    /// Note from now on which operations end.
+    pub(crate) fn note_ends(&mut self) {
+        self.ended.get_or_insert_default();
+    }
+
+    /// Pass on the operations that have ended since the last call, and when.
+    pub(crate) fn ends(&mut self, mut tell: impl FnMut(OpId, Time)) {
+        let ended = self.ended.as_mut().map(|ended| ended.drain(..));
+        ended.into_iter().flatten().for_each(|(op, at)| tell(op, at));
+    }
+
+    #[inline(always)]
+    fn note_end(&mut self, op: OpId, at: Time) {
+        if let Some(ended) = &mut self.ended {
+            ended.push((op, at));
         }
     }
 
@@ -544,6 +565,7 @@ impl Channels {
         if times > 0 {
             return self.start(server, phases);
         }
+        self.note_end(id, self.now);
         self.go_on(follower, self.now, finished);
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
@@ -569,6 +591,7 @@ impl Channels {
                     (None, Some(first)) => {
                         let follower = operation.follower;
                         self.vacant.push(next);
+                        self.note_end(next, first.max(at));
                         self.go_on(follower, first.max(at), finished);
                     }
                 }

@@ -46,7 +46,7 @@ pub struct FlashOperation {
     pub cause: Cause,
     /// The time from which it may begin; the time at which it is issued, if that depends on an operation under way.
     pub time: Time,
-    /// Its end. `None` if that becomes known only as time passes.
+    /// Its end. `None` if that is told when it comes.
     pub end: Option<Time>,
 }
 
@@ -62,6 +62,9 @@ impl FlashOperation {
 pub trait RecordsOperations: Debug + Send {
     /// Record an operation. Called in the order in which operations are issued.
     fn operation(&mut self, operation: &FlashOperation);
+
+    /// An operation has ended whose end was not known. `number` counts operations from 0, modulo 2³².
+    fn ended(&mut self, number: u32, at: Time);
 }
 
 /// A recorder that a media shares with others.

@@ -11,6 +11,8 @@ mod recording;
 #[cfg(test)]
 mod tests;
 
+use recording::Recording;
+
 pub use measures::{BufferedPages, Busy, DieTime, DiskTime, FlashOperations, Suspensions};
 
 use crate::behind::Behind;
@@ -20,8 +22,8 @@ use crate::timing::CacheTimings;
 use crate::write_buffer::WriteBuffer;
 use crate::{
     Access, Backed, BlockId, CacheTiming, Cause, Channel, Clock, Contents, DieId, Finished, Flash,
-    FlashOperation, Geometry, Memory, Mode, Nvm, Oob, OperationKind, OperationRecorder, Place, Planes, Ppn,
-    ReadPriority, Run, SimulatedMedia, Slot, Tag, Timing, Transfer, When,
+    FlashOperation, Geometry, Memory, Mode, Nvm, Oob, OperationKind, Place, Planes, Ppn, ReadPriority, Run,
+    SimulatedMedia, Slot, Tag, Timing, Transfer, When,
 };
 use coflash_base::measure::{Report, ratio};
 use coflash_base::{Duration, Time};
@@ -80,7 +82,7 @@ pub struct Timeline {
     has_events: bool,
     /// Moments that a level has caused to come and that are not reported yet.
     unreported: Vec<Finished>,
-    recorder: Option<OperationRecorder>,
+    recording: Option<Box<Recording>>,
 }
 
 /// Dies (or planes) and the times until which they are busy.
@@ -214,7 +216,7 @@ impl Timeline {
             behind: None,
             has_events: false,
             unreported: Vec::new(),
-            recorder: None,
+            recording: None,
         };
         if timing.channel == Channel::Shared || timing.read_priority != ReadPriority::None {
             timeline.by_events(WriteBuffer::default())
@@ -463,7 +465,7 @@ impl Flash for Timeline {
         after: When,
     ) -> (u32, Result<(), Infallible>) {
         let pages = run.pages.count_ones();
-        if self.stripe_planes > 1 || self.pages_differ() || self.recorder.is_some() {
+        if self.stripe_planes > 1 || self.pages_differ() || self.recording.is_some() {
             for (number, (from, to)) in (0..).zip(run.copies()) {
                 let Ok(_) = self.copy(from, to, oob(number, from), cause, after);
             }
@@ -591,24 +593,9 @@ impl SimulatedMedia for Timeline {
     }
 
     fn step(&mut self, finished: &mut Vec<Finished>) -> bool {
-        if !self.unreported.is_empty() {
-            finished.append(&mut self.unreported);
-            return true;
-        }
-        let Some(behind) = &mut self.behind else { return self.servers.channels.step(finished) };
-        // Disks see the results of flash before they choose their next transfer.
-        match (self.servers.channels.next_event(), behind.next_event()) {
-            (None, None) => return false,
-            (Some(flash), disks) if disks.is_none_or(|disks| flash <= disks) => {
-                behind.pass_to(flash);
-                self.servers.channels.step(finished);
-            }
-            (_, disks) => {
-                self.servers.channels.pass_to(disks.expect("the earlier event is of the disks"));
-                behind.step(finished);
-            }
-        }
-        true
+        let is_more = self.step_once(finished);
+        self.record_ends();
+        is_more
     }
 
     #[inline]
@@ -707,10 +694,34 @@ impl Timeline {
         done.expect("a device has planes")
     }
 
+    /// Advance time to the next event of dies, channels or disks. Returns false if there is none.
+    fn step_once(&mut self, finished: &mut Vec<Finished>) -> bool {
+        if !self.unreported.is_empty() {
+            finished.append(&mut self.unreported);
+            return true;
+        }
+        let Some(behind) = &mut self.behind else { return self.servers.channels.step(finished) };
+        // Disks see the results of flash before they choose their next transfer.
+        match (self.servers.channels.next_event(), behind.next_event()) {
+            (None, None) => return false,
+            (Some(flash), disks) if disks.is_none_or(|disks| flash <= disks) => {
+                behind.pass_to(flash);
+                self.servers.channels.step(finished);
+            }
+            (_, disks) => {
+                self.servers.channels.pass_to(disks.expect("the earlier event is of the disks"));
+                behind.step(finished);
+            }
+        }
+        true
+    }
+
     #[inline(never)]
     fn advance_by_events(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         if self.behind.is_none() {
-            return self.servers.channels.advance(until, finished);
+            let is_reached = self.servers.channels.advance(until, finished);
+            self.record_ends();
+            return is_reached;
         }
         while self.next_event().is_some_and(|at| at <= until) || !self.unreported.is_empty() {
             self.step(finished);

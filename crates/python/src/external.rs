@@ -11,7 +11,8 @@ use coflash_ftl::victim::{Columns, ExternalVictim};
 use coflash_ftl::{PlacementConfig, VictimConfig, WriteStream};
 use coflash_scenario::Scenario;
 use numpy::ndarray::ArrayView1;
-use numpy::{Element, PyArray1, PyArrayMethods};
+use numpy::npyffi::{_PyArray_GET_ITEM_DATA, NPY_ARRAY_WRITEABLE};
+use numpy::{Element, PyArray1, PyUntypedArrayMethods};
 use pyo3::call::PyCallArgs;
 use pyo3::exceptions::PyException;
 use pyo3::intern;
@@ -187,7 +188,8 @@ impl Candidates {
         let column = ArrayView1::from(column(&this.get().0).as_slice());
         // SAFETY: the array keeps `this`, and that the columns, which nobody changes while another holder has them.
         let array = unsafe { PyArray1::borrow_from_array(&column, this.clone().into_any()) };
-        array.readwrite().make_nonwriteable();
+        // SAFETY: the array is new, so that nobody else has it. `readwrite` would look it up in a table of borrows.
+        unsafe { (*_PyArray_GET_ITEM_DATA(array.as_array_ptr())).flags &= !NPY_ARRAY_WRITEABLE };
         array
     }
 }
@@ -261,6 +263,7 @@ impl ExternalVictim for Victim {
 /// An eviction policy, and its hooks as bound methods.
 struct Eviction {
     instance: Instance,
+    arrive: Option<Py<PyAny>>,
     insert: Option<Py<PyAny>>,
     hit: Option<Py<PyAny>>,
     flag: Option<Py<PyAny>>,
@@ -271,6 +274,7 @@ struct Eviction {
 impl Eviction {
     fn of(instance: Instance) -> Self {
         Self {
+            arrive: instance.hook("arrive"),
             insert: instance.hook("insert"),
             hit: instance.hook("hit"),
             flag: instance.hook("flag"),
@@ -288,6 +292,11 @@ impl Clone for Eviction {
 }
 
 impl ExternalEviction for Eviction {
+    fn arrive(&mut self, page: Lpn) {
+        let Some(arrive) = &self.arrive else { return };
+        self.instance.call("arrive", |py, _| arrive.bind(py).call1((page.get(),)).map(drop));
+    }
+
     fn insert(&mut self, page: Lpn, dirty: bool) {
         let Some(insert) = &self.insert else { return };
         self.instance.call("insert", |py, _| insert.bind(py).call1((page.get(), dirty)).map(drop));

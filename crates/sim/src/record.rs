@@ -1,7 +1,7 @@
 //! Records of a run: each flash operation, and each decision of GC with its candidates, as Parquet files.
 //!
-//! They begin with the measured run: preconditioning is not recorded. Rows are written in groups, so that memory is
-//! bounded. A file is written whole or not at all.
+//! They begin with the measured run: preconditioning is not recorded. Rows are written in groups, operations in the order in
+//! which they are issued once they have ended, so that memory is bounded. A file is written whole or not at all.
 
 use crate::error::RunError;
 use coflash_base::Time;
@@ -10,6 +10,7 @@ use coflash_media::{BlockId, FlashOperation, Geometry, OperationKind, RecordsOpe
 use coflash_scenario::Scenario;
 use coflash_trace::AtomicFile;
 use coflash_trace::table::{Layout, TableWriter, Value};
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -101,6 +102,10 @@ fn unwritten(path: &Path, problem: &io::Error) -> RunError {
 #[derive(Debug)]
 struct Recorder {
     operations: Option<File>,
+    /// The rows of operations, from the first one whose end is not known yet.
+    rows: VecDeque<Row>,
+    /// The number of the first of them, modulo 2³².
+    first: u32,
     decisions: Option<File>,
     pages_per_block: u32,
     /// What each block was opened for.
@@ -109,6 +114,9 @@ struct Recorder {
     /// The latest time that was known.
     now: Time,
 }
+
+/// An operation: its values, and whether it has its end.
+type Row = ([Value; 9], bool);
 
 fn number(value: u32) -> Value {
     Value::Number(value.into())
@@ -129,8 +137,8 @@ impl RecordsOperations for Recorder {
             *class = None;
         }
         let class = class.filter(|_| is_programmed);
-        if let Some(file) = &mut self.operations {
-            file.push([
+        if self.operations.is_some() {
+            let row = [
                 Value::Number(time.ns),
                 end.map_or(Value::Missing, |end| Value::Number(end.ns)),
                 Value::Text(kind.name()),
@@ -140,7 +148,28 @@ impl RecordsOperations for Recorder {
                 number_if(from.map(|page| page.get())),
                 number_if(lpn.map(|lpn| lpn.get())),
                 number_if(class),
-            ]);
+            ];
+            self.rows.push_back((row, end.is_some()));
+            self.write_ended();
+        }
+    }
+
+    fn ended(&mut self, number: u32, at: Time) {
+        if let Some((row, has_end)) = self.rows.get_mut(number.wrapping_sub(self.first) as usize) {
+            (row[1], *has_end) = (Value::Number(at.ns), true);
+            self.write_ended();
+        }
+    }
+}
+
+impl Recorder {
+    /// Write the operations before the first one whose end is not known.
+    fn write_ended(&mut self) {
+        let Some(file) = &mut self.operations else { return };
+        while let Some(&(row, true)) = self.rows.front() {
+            self.rows.pop_front();
+            self.first = self.first.wrapping_add(1);
+            file.push(row);
         }
     }
 }
@@ -195,6 +224,8 @@ impl RunRecording {
         let geometry: Geometry = scenario.ftl.pools.erase_units(&scenario.flash);
         Ok(Self(Some(Arc::new(Mutex::new(Recorder {
             operations: file(&records.operations, &OPERATIONS)?,
+            rows: VecDeque::new(),
+            first: 0,
             decisions: file(&records.decisions, &DECISIONS)?,
             pages_per_block: geometry.pages_per_block,
             classes: vec![None; geometry.blocks() as usize],

@@ -34,6 +34,10 @@ _COMMANDS = {
         "report.report",
         "Make a self-contained HTML report of results, which needs no network; or figures for a paper.",
     ),
+    "validity": (
+        "validity.validity",
+        "Draw the share of valid pages of full blocks over time: of each block, and how it is distributed.",
+    ),
     "reproduce": (
         "reproduce.reproduce",
         "Run a paper's experiments and put its numbers beside ours; part of coflash-reproduce.",

@@ -27,12 +27,13 @@ def grade(
     found = evaluate(file, suite, cpu_seconds=cpu_seconds)
     write_json(json, found.to_json())
     if not quiet:
-        table = plain_table("workload", f"{file.stem}", "best built-in", "", "score")
-        for column in (1, 2, 4):
+        table = plain_table("workload", f"{file.stem}", "best built-in", "", "bound", "score")
+        for column in (1, 2, 4, 5):
             table.columns[column].justify = "right"
         for row in found.rows:
-            table.add_row(row.workload, f"{row.value:.3f}", f"{row.best_value:.3f}", row.best, f"{row.score:.3f}")
-        table.add_row("combined", "", "", "", f"{found['combined_score']:.3f}")
+            numbers = [f"{number:.3f}" for number in (row.value, row.best_value, row.bound, row.score)]
+            table.add_row(row.workload, *numbers[:2], row.best, *numbers[2:])
+        table.add_row("combined", "", "", "", "", f"{found['combined_score']:.3f}")
         show_table(table, output() if json is None else errors())
     if found.note:
         errors().print(f"error: {found.note}", style="red", highlight=False, soft_wrap=True)

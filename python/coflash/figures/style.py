@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from coflash._core import CoflashError
 from coflash.files import atomic_write
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Format = Literal["pdf", "svg", "png"]
+FORMATS: tuple[Format, ...] = get_args(Format)
 COLUMN_INCHES, GUTTER_INCHES = 3.4, 0.25
 
 DASHES = ("-", (0, (4, 1.6)), (0, (1, 1.4)), (0, (5, 1.5, 1, 1.5)), (0, (7, 2)), (0, (2.5, 1.2)))
@@ -72,6 +73,24 @@ def picture(figure: Figure, format: Format) -> bytes:
     file = BytesIO()
     figure.savefig(file, format=format, metadata=_METADATA[format])
     return file.getvalue()
+
+
+def format_of(file: Path, or_else: str = "") -> Format:
+    """Return the format that the name of a picture's file ends in.
+
+    Args:
+        file: The file.
+        or_else: What else is allowed, for the message.
+
+    Raises:
+        CoflashError: It ends in none.
+    """
+    for form in FORMATS:
+        if file.suffix.lower() == f".{form}":
+            return form
+    ending = file.suffix or "a name without an ending"
+    msg = f"{file}: {ending} cannot be drawn; a name that ends in .{', .'.join(FORMATS)}{or_else} is allowed"
+    raise CoflashError(msg)
 
 
 def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[Path]:

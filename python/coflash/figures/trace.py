@@ -5,14 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import accumulate
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from coflash import palette
 from coflash._core import CoflashError
-from coflash.figures.style import COLUMN_INCHES, DASHES, Format, axis_unit, picture, style, write_pictures
+from coflash.figures.style import (
+    COLUMN_INCHES,
+    DASHES,
+    FORMATS,
+    Format,
+    axis_unit,
+    format_of,
+    picture,
+    style,
+    write_pictures,
+)
 from coflash.files import atomic_write
 from coflash.quantity import Unit, show
 from coflash.trace.trace_info import Distribution, MissRatioCurves, Sampling, TraceInfo
@@ -21,7 +31,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 Panel = Callable[["Axes", TraceInfo], None]
-FORMATS: tuple[Format, ...] = get_args(Format)
 
 _COLOURS = {"writes": palette.LINES[0], "reads": palette.LINES[1], "all": "#3a4048", "arrivals": "#3a4048"}
 _DASHED = {"writes": DASHES[0], "reads": DASHES[1], "all": DASHES[2], "arrivals": DASHES[0]}
@@ -77,14 +86,7 @@ def draw(info: TraceInfo, place: Path, curves: MissRatioCurves | None = None) ->
 
 def _format(place: Path) -> Format | None:
     """Return the format of a file; None for a folder."""
-    ending = place.suffix[1:].lower()
-    if not ending or place.is_dir():
-        return None
-    known: dict[str, Format] = {name: name for name in FORMATS}
-    if ending not in known:
-        msg = f"{place}: .{ending} cannot be drawn; a name that ends in .{', .'.join(known)}, or a folder is allowed"
-        raise CoflashError(msg)
-    return known[ending]
+    return None if not place.suffix or place.is_dir() else format_of(place, ", or a folder")
 
 
 def _fill(axes: Axes, panel: Panel, info: TraceInfo) -> None:

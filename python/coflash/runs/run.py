@@ -38,7 +38,7 @@ def run(
         measured: Called as often during the replay, with the measures so far: write amplification, response times,
             simulated time.
         warm: A warm device, or the file of one, to start from instead of preconditioning; the result is the same.
-        operations: A Parquet file to write, with a row for each flash operation: see `docs/records.md`.
+        operations: A Parquet file to write, with a row for each flash operation; `docs/records.md` lists its columns.
         decisions: A Parquet file to write, with a row for each candidate of each decision of GC.
 
     Raises:

@@ -8,11 +8,12 @@
 //! Every hook is O(1); 22 bytes per slot and 4 per logical page.
 
 use super::EvictionPolicy;
+use super::queues::Queues;
 use crate::ghosts::Ghosts;
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
 use coflash_base::policy::NoParameters;
-use coflash_base::{IdVec, Lists, Lpn, Policy};
+use coflash_base::{Lpn, Policy};
 
 const ONCE: usize = 0;
 const AGAIN: usize = 1;
@@ -22,9 +23,7 @@ const AGAIN: usize = 1;
 pub struct Arc {
     slots: u32,
     /// T1 and T2.
-    lists: Lists<SlotId>,
-    list_of: IdVec<SlotId, u8>,
-    lens: [u32; 2],
+    queues: Queues<2>,
     /// B1 and B2.
     ghosts: Ghosts,
     ghost_lens: [u32; 2],
@@ -34,21 +33,6 @@ pub struct Arc {
 }
 
 impl Arc {
-    #[inline]
-    fn push(&mut self, list: usize, slot: SlotId) {
-        self.lists.push_front(list as u32, slot);
-        self.list_of[slot] = list as u8;
-        self.lens[list] += 1;
-    }
-
-    #[inline]
-    fn take(&mut self, slot: SlotId) -> usize {
-        let list = usize::from(self.list_of[slot]);
-        self.lists.remove(slot);
-        self.lens[list] -= 1;
-        list
-    }
-
     fn forget_oldest(&mut self, list: usize) {
         if let Some(ghost) = self.ghosts.oldest(list as u8) {
             self.ghosts.forget(ghost);
@@ -64,7 +48,7 @@ impl Arc {
         }
         let returns = self.ghosts.list_of_arriving().is_some();
         // Counts include the page that is evicted.
-        if !returns && self.lens[ONCE] + self.ghost_lens[ONCE] >= self.slots {
+        if !returns && self.queues.len(ONCE) + self.ghost_lens[ONCE] >= self.slots {
             if self.ghost_lens[ONCE] == 0 {
                 return;
             }
@@ -89,9 +73,7 @@ impl EvictionPolicy for Arc {
     fn new(_: &NoParameters, shape: Shape) -> Self {
         Self {
             slots: shape.slots,
-            lists: Lists::new(2, shape.slots),
-            list_of: IdVec::filled(0, shape.slots as usize),
-            lens: [0; 2],
+            queues: Queues::new(shape.slots),
             ghosts: Ghosts::new(2, shape.slots, shape),
             ghost_lens: [0; 2],
             target: 0.0,
@@ -116,38 +98,37 @@ impl EvictionPolicy for Arc {
         let lpn = table.page_of(slot);
         self.arriving(lpn);
         let returns = self.ghosts.arrived(lpn).is_some();
-        self.push(if returns { AGAIN } else { ONCE }, slot);
+        self.queues.push(if returns { AGAIN } else { ONCE }, slot);
     }
 
     #[inline]
     fn touched(&mut self, slot: SlotId, _: &SlotTable) {
-        self.take(slot);
-        self.push(AGAIN, slot);
+        self.queues.move_to(AGAIN, slot);
     }
 
     #[inline]
     fn removed(&mut self, slot: SlotId, table: &SlotTable) {
         if self.named.take() == Some(slot) {
-            self.remember(usize::from(self.list_of[slot]), table.page_of(slot));
+            self.remember(self.queues.queue_of(slot), table.page_of(slot));
         }
-        self.take(slot);
+        self.queues.take(slot);
     }
 
     #[inline]
     fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
-        let once = f64::from(self.lens[ONCE]);
+        let once = f64::from(self.queues.len(ONCE));
         let returns_to_again = self.ghosts.list_of_arriving() == Some(AGAIN as u8);
         let from_once = if returns_to_again { once >= self.target } else { once > self.target };
-        let [first, second] = [ONCE, AGAIN].map(|list| self.lists.back(list as u32));
+        let [first, second] = [ONCE, AGAIN].map(|list| self.queues.back(list));
         self.named = if from_once { first.or(second) } else { second.or(first) };
         self.named
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
-        self.lists.iter(ONCE as u32).chain(self.lists.iter(AGAIN as u32)).for_each(show);
+        self.queues.iter().for_each(show);
     }
 
     fn heap_bytes(&self) -> usize {
-        self.lists.heap_bytes() + self.list_of.heap_bytes() + self.ghosts.heap_bytes()
+        self.queues.heap_bytes() + self.ghosts.heap_bytes()
     }
 }

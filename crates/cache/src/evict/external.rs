@@ -5,6 +5,7 @@
 use super::EvictionPolicy;
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
+use coflash_base::external::Asked;
 use coflash_base::{ExternalConfig, IdVec, Index, List, Lpn, Policy};
 
 /// An eviction policy from outside.
@@ -12,6 +13,12 @@ use coflash_base::{ExternalConfig, IdVec, Index, List, Lpn, Policy};
 /// The life of a page: `insert`, then any number of `hit`, then `remove`. A page that becomes dirty or clean in between
 /// is reported by `flag`. Pages that cannot be evicted for a while are removed and inserted again.
 pub trait ExternalEviction: dyn_clone::DynClone + Send + Sync {
+    /// A page that is not cached is about to be inserted, and [`evict`](Self::evict) is asked to make room for it. Not called
+    /// where there is room, nor for evictions ahead of need.
+    fn arrive(&mut self, page: Lpn) {
+        let _ = page;
+    }
+
     /// A page was inserted: its first use.
     fn insert(&mut self, page: Lpn, dirty: bool);
 
@@ -42,12 +49,11 @@ pub type MakeEviction = dyn Fn(Shape) -> Box<dyn ExternalEviction> + Send + Sync
 /// A policy from outside, and the slots that it may evict.
 #[derive(Clone)]
 pub struct External {
-    policy: Box<dyn ExternalEviction>,
+    policy: Asked<dyn ExternalEviction>,
     slots: List<SlotId>,
     slot_of: IdVec<Lpn, Option<SlotId>>,
     /// The answer of the policy, up to the next change.
     victim: Option<SlotId>,
-    has_failed: bool,
 }
 
 impl Policy for External {
@@ -60,12 +66,16 @@ impl EvictionPolicy for External {
     fn new(config: &ExternalConfig<MakeEviction>, shape: Shape) -> Self {
         let pages = if shape.slots == 0 { 0 } else { shape.pages };
         Self {
-            policy: config.make()(shape),
+            policy: Asked::new(config.make()(shape)),
             slots: List::new(shape.slots),
             slot_of: IdVec::filled(None, pages as usize),
             victim: None,
-            has_failed: false,
         }
+    }
+
+    fn arriving(&mut self, lpn: Lpn) {
+        self.victim = None;
+        self.policy.tell(|policy| policy.arrive(lpn));
     }
 
     fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
@@ -73,17 +83,17 @@ impl EvictionPolicy for External {
         self.slots.push_back(slot);
         self.slot_of[page] = Some(slot);
         self.victim = None;
-        self.policy.insert(page, table.is_dirty(slot));
+        self.policy.tell(|policy| policy.insert(page, table.is_dirty(slot)));
     }
 
     fn touched(&mut self, slot: SlotId, table: &SlotTable) {
         self.victim = None;
-        self.policy.hit(table.page_of(slot));
+        self.policy.tell(|policy| policy.hit(table.page_of(slot)));
     }
 
     fn flagged(&mut self, slot: SlotId, table: &SlotTable) {
         self.victim = None;
-        self.policy.flag(table.page_of(slot), table.is_dirty(slot));
+        self.policy.tell(|policy| policy.flag(table.page_of(slot), table.is_dirty(slot)));
     }
 
     fn removed(&mut self, slot: SlotId, table: &SlotTable) {
@@ -91,18 +101,19 @@ impl EvictionPolicy for External {
         self.slots.remove(slot);
         self.slot_of[page] = None;
         self.victim = None;
-        self.policy.remove(page);
+        self.policy.tell(|policy| policy.remove(page));
     }
 
     fn victim(&mut self, _: &SlotTable) -> Option<SlotId> {
         let first = self.slots.front()?;
-        if self.victim.is_none() && !self.has_failed {
-            let page = self.policy.evict();
-            self.victim = page.and_then(|page| self.slot_of.get(page.index()).copied().flatten());
-            if let (Some(page), None) = (page, self.victim) {
-                self.policy.refused(&format!("page {} was given; it is not in the cache", page.get()));
-            }
-            self.has_failed = self.victim.is_none();
+        if self.victim.is_none() {
+            let slot_of = |page: Lpn| {
+                let slot = self.slot_of.get(page.index()).copied().flatten();
+                slot.ok_or_else(|| format!("page {} was given; it is not in the cache", page.get()))
+            };
+            let refuse =
+                |policy: &mut (dyn ExternalEviction + 'static), problem: &str| policy.refused(problem);
+            self.victim = self.policy.ask(|policy| policy.evict(), slot_of, refuse);
         }
         Some(self.victim.unwrap_or(first))
     }

@@ -13,6 +13,7 @@ mod lirs;
 mod lru;
 mod pt_lru;
 mod pud_lru;
+mod queues;
 mod s3_fifo;
 mod sieve;
 mod two_q;

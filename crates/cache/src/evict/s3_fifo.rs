@@ -12,10 +12,11 @@
 //! `victim` amortised; 10 bytes per slot, 13 per ghost and 4 per logical page.
 
 use super::EvictionPolicy;
+use super::queues::Queues;
 use crate::ghosts::Ghosts;
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lists, Lpn, Policy, Share};
+use coflash_base::{IdVec, Lpn, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -47,9 +48,7 @@ const MAIN: usize = 1;
 #[derive(Clone)]
 pub struct S3Fifo {
     /// The newest page in front.
-    queues: Lists<SlotId>,
-    queue_of: IdVec<SlotId, u8>,
-    lens: [u32; 2],
+    queues: Queues<2>,
     maxima: [u32; 2],
     uses: IdVec<SlotId, u8>,
     ghosts: Ghosts,
@@ -59,38 +58,23 @@ pub struct S3Fifo {
 }
 
 impl S3Fifo {
-    #[inline]
-    fn push(&mut self, queue: usize, slot: SlotId) {
-        self.queues.push_front(queue as u32, slot);
-        self.queue_of[slot] = queue as u8;
-        self.lens[queue] += 1;
-    }
-
-    #[inline]
-    fn take(&mut self, slot: SlotId) {
-        self.queues.remove(slot);
-        self.lens[usize::from(self.queue_of[slot])] -= 1;
-    }
-
     fn choose(&mut self) -> Option<SlotId> {
-        if self.lens[MAIN] <= self.maxima[MAIN] {
-            while let Some(slot) = self.queues.back(SMALL as u32) {
+        if self.queues.len(MAIN) <= self.maxima[MAIN] {
+            while let Some(slot) = self.queues.back(SMALL) {
                 if self.uses[slot] < USES_TO_MOVE {
                     return Some(slot);
                 }
-                self.take(slot);
-                self.push(MAIN, slot);
+                self.queues.move_to(MAIN, slot);
                 self.uses[slot] = 0;
             }
         }
         loop {
-            let slot = self.queues.back(MAIN as u32)?;
+            let slot = self.queues.back(MAIN)?;
             if self.uses[slot] == 0 {
                 return Some(slot);
             }
             self.uses[slot] -= 1;
-            self.take(slot);
-            self.push(MAIN, slot);
+            self.queues.move_to(MAIN, slot);
         }
     }
 }
@@ -108,9 +92,7 @@ impl EvictionPolicy for S3Fifo {
         let share = |share: Share| share.min(Share::ONE).of(u64::from(slots)) as u32;
         let small = share(config.small_share).max(1).min(slots);
         Self {
-            queues: Lists::new(2, slots),
-            queue_of: IdVec::filled(0, slots as usize),
-            lens: [0; 2],
+            queues: Queues::new(slots),
             maxima: [small, slots - small],
             uses: IdVec::filled(0, slots as usize),
             ghosts: Ghosts::new(1, share(config.ghost_share), shape),
@@ -127,8 +109,8 @@ impl EvictionPolicy for S3Fifo {
     #[inline]
     fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
         let returns = self.ghosts.arrived(table.page_of(slot)).is_some();
-        let overflows = !self.has_evicted && self.lens[SMALL] >= self.maxima[SMALL];
-        self.push(if returns || overflows { MAIN } else { SMALL }, slot);
+        let overflows = !self.has_evicted && self.queues.len(SMALL) >= self.maxima[SMALL];
+        self.queues.push(if returns || overflows { MAIN } else { SMALL }, slot);
         self.uses[slot] = 0;
         self.named = None;
     }
@@ -141,10 +123,10 @@ impl EvictionPolicy for S3Fifo {
 
     #[inline]
     fn removed(&mut self, slot: SlotId, table: &SlotTable) {
-        self.take(slot);
+        self.queues.take(slot);
         if self.named.take() == Some(slot) {
             self.has_evicted = true;
-            if usize::from(self.queue_of[slot]) == SMALL {
+            if self.queues.queue_of(slot) == SMALL {
                 self.ghosts.remember_latest(0, table.page_of(slot));
             }
         }
@@ -159,13 +141,10 @@ impl EvictionPolicy for S3Fifo {
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
-        self.queues.iter(SMALL as u32).chain(self.queues.iter(MAIN as u32)).for_each(show);
+        self.queues.iter().for_each(show);
     }
 
     fn heap_bytes(&self) -> usize {
-        self.queues.heap_bytes()
-            + self.queue_of.heap_bytes()
-            + self.uses.heap_bytes()
-            + self.ghosts.heap_bytes()
+        self.queues.heap_bytes() + self.uses.heap_bytes() + self.ghosts.heap_bytes()
     }
 }

@@ -12,9 +12,10 @@
 //! when it is read. Every hook is O(1); 9 bytes per slot and 4 per logical page.
 
 use super::EvictionPolicy;
+use super::queues::Queues;
 use crate::shape::Shape;
 use crate::slots::{SlotId, SlotTable};
-use coflash_base::{IdVec, Lists, Lpn, Policy, Share};
+use coflash_base::{IdVec, Lpn, Policy, Share};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::num::NonZeroU16;
@@ -70,9 +71,7 @@ const PROTECTED: usize = 2;
 #[derive(Clone)]
 pub struct WTinyLfu {
     /// The page used last in front.
-    lists: Lists<SlotId>,
-    list_of: IdVec<SlotId, u8>,
-    lens: [u32; 3],
+    queues: Queues<3>,
     window_max: u32,
     protected_max: u32,
     counts: IdVec<Lpn, Count>,
@@ -93,29 +92,13 @@ impl WTinyLfu {
         }
     }
 
-    #[inline]
-    fn push(&mut self, list: usize, slot: SlotId) {
-        self.lists.push_front(list as u32, slot);
-        self.list_of[slot] = list as u8;
-        self.lens[list] += 1;
-    }
-
-    #[inline]
-    fn take(&mut self, slot: SlotId) -> usize {
-        let list = usize::from(self.list_of[slot]);
-        self.lists.remove(slot);
-        self.lens[list] -= 1;
-        list
-    }
-
     /// Move the last page of a list that holds more than `most` to the front of those on probation.
     #[inline]
     fn overflow(&mut self, list: usize, most: u32) {
-        if self.lens[list] > most
-            && let Some(last) = self.lists.back(list as u32)
+        if self.queues.len(list) > most
+            && let Some(last) = self.queues.back(list)
         {
-            self.take(last);
-            self.push(PROBATION, last);
+            self.queues.move_to(PROBATION, last);
         }
     }
 }
@@ -134,9 +117,7 @@ impl EvictionPolicy for WTinyLfu {
         let main = u64::from(slots - window_max);
         let pages = if slots == 0 { 0 } else { shape.pages as usize };
         Self {
-            lists: Lists::new(3, slots),
-            list_of: IdVec::filled(0, slots as usize),
-            lens: [0; 3],
+            queues: Queues::new(slots),
             window_max,
             protected_max: config.protected.min(Share::ONE).of(main) as u32,
             counts: IdVec::filled(Count::default(), pages),
@@ -149,38 +130,38 @@ impl EvictionPolicy for WTinyLfu {
     #[inline]
     fn inserted(&mut self, slot: SlotId, table: &SlotTable) {
         self.count(table.page_of(slot));
-        self.push(WINDOW, slot);
+        self.queues.push(WINDOW, slot);
         self.overflow(WINDOW, self.window_max);
     }
 
     #[inline]
     fn touched(&mut self, slot: SlotId, table: &SlotTable) {
         self.count(table.page_of(slot));
-        let list = self.take(slot);
-        self.push(if list == WINDOW { WINDOW } else { PROTECTED }, slot);
+        let list = self.queues.take(slot);
+        self.queues.push(if list == WINDOW { WINDOW } else { PROTECTED }, slot);
         self.overflow(PROTECTED, self.protected_max);
     }
 
     #[inline]
     fn removed(&mut self, slot: SlotId, _: &SlotTable) {
-        self.take(slot);
+        self.queues.take(slot);
     }
 
     #[inline]
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId> {
-        let candidate = self.lists.back(WINDOW as u32);
-        let rival = self.lists.back(PROBATION as u32).or_else(|| self.lists.back(PROTECTED as u32));
+        let candidate = self.queues.back(WINDOW);
+        let rival = self.queues.back(PROBATION).or_else(|| self.queues.back(PROTECTED));
         let (Some(last), Some(other)) = (candidate, rival) else { return candidate.or(rival) };
         let uses = |slot| self.counts[table.page_of(slot)].uses(self.halvings);
-        let stays = self.lens[WINDOW] < self.window_max || uses(last) > uses(other);
+        let stays = self.queues.len(WINDOW) < self.window_max || uses(last) > uses(other);
         if stays { rival } else { candidate }
     }
 
     fn tracked(&self, show: &mut dyn FnMut(SlotId)) {
-        (0..3).flat_map(|list| self.lists.iter(list)).for_each(show);
+        self.queues.iter().for_each(show);
     }
 
     fn heap_bytes(&self) -> usize {
-        self.lists.heap_bytes() + self.list_of.heap_bytes() + self.counts.heap_bytes()
+        self.queues.heap_bytes() + self.counts.heap_bytes()
     }
 }

@@ -1,6 +1,7 @@
 //! Placement policies from outside coflash: in Python, or in a crate that uses this one.
 
 use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, own_classes};
+use coflash_base::external::Asked;
 use coflash_base::{ExternalConfig, Misfit, Policy};
 use std::ops::Range;
 
@@ -41,10 +42,9 @@ pub struct MakePlacement {
 /// A policy from outside, and its classes.
 #[derive(Clone)]
 pub struct External {
-    policy: Box<dyn ExternalPlacement>,
+    policy: Asked<dyn ExternalPlacement>,
     user: Range<u32>,
     gc: Range<u32>,
-    has_failed: bool,
 }
 
 impl Policy for External {
@@ -65,39 +65,39 @@ impl PlacementPolicy for External {
     fn new(config: &ExternalConfig<MakePlacement>, shape: Shape) -> Self {
         let &MakePlacement { classes, gc_classes, ref make } = config.make();
         let gc = classes - gc_classes.unwrap_or(classes)..classes;
-        Self { policy: make(shape), user: 0..classes, gc, has_failed: false }
+        Self { policy: Asked::new(make(shape)), user: 0..classes, gc }
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
-        let chosen = if self.has_failed { None } else { self.policy.user_write(page) };
-        self.checked(chosen, self.user.clone(), "user_write")
+        let allowed = self.user.clone();
+        self.choose(|policy| policy.user_write(page), allowed, "user_write")
     }
 
     fn gc_write(&mut self, page: GcWrite) -> Class {
-        let chosen = if self.has_failed { None } else { self.policy.gc_write(page) };
-        self.checked(chosen, self.gc.clone(), "gc_write")
+        let allowed = self.gc.clone();
+        self.choose(|policy| policy.gc_write(page), allowed, "gc_write")
     }
 
     fn cleaned(&mut self, block: Cleaned) {
-        if !self.has_failed {
-            self.policy.cleaned(block);
-        }
+        self.policy.tell(|policy| policy.cleaned(block));
     }
 }
 
 impl External {
-    /// The class that was chosen, or the first one that is allowed.
-    fn checked(&mut self, chosen: Option<u32>, allowed: Range<u32>, hook: &'static str) -> Class {
-        match chosen {
-            Some(class) if allowed.contains(&class) => return Class::new(class),
-            Some(class) => {
-                let Range { start, end } = allowed;
-                let problem = format!("{class} was returned; a class from {start} to {} is allowed", end - 1);
-                self.policy.refused(hook, &problem);
-            }
-            None => {}
-        }
-        self.has_failed = true;
-        Class::new(allowed.start)
+    /// The class that the policy chooses, or the first one that is allowed.
+    fn choose(
+        &mut self,
+        ask: impl FnOnce(&mut dyn ExternalPlacement) -> Option<u32>,
+        allowed: Range<u32>,
+        hook: &'static str,
+    ) -> Class {
+        let Range { start, end } = allowed;
+        let check = |class| {
+            let refuse = || format!("{class} was returned; a class from {start} to {} is allowed", end - 1);
+            if allowed.contains(&class) { Ok(class) } else { Err(refuse()) }
+        };
+        let chosen =
+            self.policy.ask(|policy| ask(policy), check, |policy, problem| policy.refused(hook, problem));
+        Class::new(chosen.unwrap_or(start))
     }
 }

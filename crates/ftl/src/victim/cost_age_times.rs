@@ -4,16 +4,15 @@
 //! The age is the number of programs since the block was sealed; the original takes a step function of time. A block counts one
 //! erase more than it has, so that one that was never erased can be compared. O(candidates) per pick.
 
-use super::{Candidates, Pool, VictimPolicy};
+use super::in_order::{Order, Rule};
+use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::policy::NoParameters;
 use coflash_base::{List, Policy};
 
 /// The cost-age-times policy.
 #[derive(Clone)]
-pub struct CostAgeTimes {
-    order: List<LocalBlock>,
-}
+pub struct CostAgeTimes;
 
 impl Policy for CostAgeTimes {
     type Config = NoParameters;
@@ -21,25 +20,17 @@ impl Policy for CostAgeTimes {
     const SOURCE: &'static str = "Chiang & Chang 1999 (CAT)";
 }
 
-impl VictimPolicy for CostAgeTimes {
-    fn new(_: &NoParameters, pool: Pool) -> Self {
-        Self { order: List::new(pool.blocks) }
+impl Rule for CostAgeTimes {
+    const ORDER: Order = Order::Sealing;
+
+    fn new(_: &NoParameters, _: Pool) -> Self {
+        Self
     }
 
-    fn sealed(&mut self, block: LocalBlock, _: u32) {
-        self.order.push_back(block);
-    }
-
-    fn cost_changed(&mut self, _: LocalBlock, _: u32, _: u32) {}
-
-    fn removed(&mut self, block: LocalBlock, _: u32) {
-        self.order.remove(block);
-    }
-
-    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
+    fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock> {
         // Compared as fractions cost / benefit by cross-multiplication: exact, and the same on every machine.
         let mut best: Option<(u128, u128, LocalBlock)> = None;
-        for block in self.order.iter() {
+        for block in order.iter() {
             let erases = u128::from(candidates.erases(block)) + 1;
             let cost = u128::from(candidates.cost(block)) * erases;
             let benefit = u128::from(candidates.age(block) + 1) * u128::from(candidates.freed(block));
@@ -48,13 +39,5 @@ impl VictimPolicy for CostAgeTimes {
             }
         }
         best.map(|(_, _, block)| block)
-    }
-
-    fn order(&self) -> Vec<LocalBlock> {
-        self.order.iter().collect()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.order.heap_bytes()
     }
 }

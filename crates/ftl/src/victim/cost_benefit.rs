@@ -4,7 +4,8 @@
 //! the number of programs since the block was sealed. The cost is 2u where valid pages are read and written (eNVy), 1 + u where
 //! the whole block is read (LFS). Candidates are searched in the order of sealing: O(candidates) per pick.
 
-use super::{Candidates, Pool, VictimPolicy};
+use super::in_order::{Order, Rule};
+use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Policy};
 use schemars::JsonSchema;
@@ -54,10 +55,7 @@ pub struct CostBenefitConfig {
 
 /// The cost-benefit policy.
 #[derive(Clone)]
-pub struct CostBenefit {
-    config: CostBenefitConfig,
-    order: List<LocalBlock>,
-}
+pub struct CostBenefit(CostBenefitConfig);
 
 impl Policy for CostBenefit {
     type Config = CostBenefitConfig;
@@ -65,46 +63,30 @@ impl Policy for CostBenefit {
     const SOURCE: &'static str = "Rosenblum & Ousterhout 1992 (LFS); Kawaguchi et al. 1995 (eNVy)";
 }
 
-impl VictimPolicy for CostBenefit {
-    fn new(config: &CostBenefitConfig, pool: Pool) -> Self {
-        Self { config: config.clone(), order: List::new(pool.blocks) }
+impl Rule for CostBenefit {
+    const ORDER: Order = Order::Sealing;
+
+    fn new(config: &CostBenefitConfig, _: Pool) -> Self {
+        Self(config.clone())
     }
 
-    fn sealed(&mut self, block: LocalBlock, _: u32) {
-        self.order.push_back(block);
-    }
-
-    fn cost_changed(&mut self, _: LocalBlock, _: u32, _: u32) {}
-
-    fn removed(&mut self, block: LocalBlock, _: u32) {
-        self.order.remove(block);
-    }
-
-    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
+    fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock> {
         // Compared as fractions benefit / cost by cross-multiplication: exact, and the same on every machine.
         let mut best: Option<(u128, u128, LocalBlock)> = None;
-        for block in self.order.iter() {
+        for block in order.iter() {
             let copies = candidates.cost(block);
             if copies == 0 {
                 return Some(block);
             }
-            let cost = u128::from(match self.config.reads {
+            let cost = u128::from(match self.0.reads {
                 Reads::Valid => copies,
                 Reads::Whole => candidates.size() + copies,
             });
-            let benefit = self.config.age.of(candidates.age(block)) * u128::from(candidates.freed(block));
+            let benefit = self.0.age.of(candidates.age(block)) * u128::from(candidates.freed(block));
             if best.is_none_or(|(best_benefit, best_cost, _)| benefit * best_cost > best_benefit * cost) {
                 best = Some((benefit, cost, block));
             }
         }
         best.map(|(_, _, block)| block)
-    }
-
-    fn order(&self) -> Vec<LocalBlock> {
-        self.order.iter().collect()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.order.heap_bytes()
     }
 }

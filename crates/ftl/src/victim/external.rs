@@ -1,7 +1,9 @@
 //! Victim policies from outside coflash: in Python, or in a crate that uses this one.
 
-use super::{Candidates, Pool, VictimPolicy};
+use super::in_order::{Order, Rule};
+use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
+use coflash_base::external::Asked;
 use coflash_base::{ExternalConfig, List, Policy};
 use std::sync::Arc;
 
@@ -45,16 +47,13 @@ dyn_clone::clone_trait_object!(ExternalVictim);
 /// Creates the policy of a pool.
 pub type MakeVictim = dyn Fn(Pool) -> Box<dyn ExternalVictim> + Send + Sync;
 
-/// A policy from outside, and the candidates of its pool.
+/// A policy from outside.
 #[derive(Clone)]
 pub struct External {
-    policy: Box<dyn ExternalVictim>,
-    /// The candidates, those whose cost changed longest ago first.
-    quiet: List<LocalBlock>,
+    policy: Asked<dyn ExternalVictim>,
     columns: Arc<Columns>,
     /// The picks in a row that freed nothing.
     vain: usize,
-    has_failed: bool,
 }
 
 impl Policy for External {
@@ -63,77 +62,56 @@ impl Policy for External {
     const SOURCE: &'static str = "the user's";
 }
 
-impl VictimPolicy for External {
+impl Rule for External {
+    const ORDER: Order = Order::CostChange;
+
     fn new(config: &ExternalConfig<MakeVictim>, pool: Pool) -> Self {
-        Self {
-            policy: config.make()(pool),
-            quiet: List::new(pool.blocks),
-            columns: Arc::default(),
-            vain: 0,
-            has_failed: false,
-        }
+        Self { policy: Asked::new(config.make()(pool)), columns: Arc::default(), vain: 0 }
     }
 
-    fn sealed(&mut self, block: LocalBlock, _: u32) {
-        self.quiet.push_back(block);
-    }
-
-    fn cost_changed(&mut self, block: LocalBlock, _: u32, _: u32) {
-        self.quiet.remove(block);
-        self.quiet.push_back(block);
-    }
-
-    fn removed(&mut self, block: LocalBlock, _: u32) {
-        self.quiet.remove(block);
-    }
-
-    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
-        self.quiet.front()?;
+    fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock> {
+        order.front()?;
         if Arc::get_mut(&mut self.columns).is_none() {
             self.columns = Arc::default(); // the policy has kept the last ones
         }
         let columns = Arc::get_mut(&mut self.columns).expect("nobody else has it");
-        columns.fill(&self.quiet, candidates);
-        let picked = if self.has_failed { None } else { self.policy.pick(&self.columns) };
-        let picked = picked.and_then(|picked| {
-            self.check(picked).map_err(|problem| self.policy.refused(&problem)).ok().map(|()| picked)
-        });
-        self.has_failed |= picked.is_none();
-        let cost = |place: &usize| self.columns.cost[*place];
-        let cheapest = || (0..self.columns.blocks.len()).min_by(|a, b| cost(a).total_cmp(&cost(b)));
+        columns.fill(order, candidates);
+        let Self { policy, columns, vain } = self;
+        let picked = policy.ask(
+            |policy| policy.pick(columns),
+            |picked| check(picked, columns, vain),
+            |policy, problem| policy.refused(problem),
+        );
+        let cost = |place: &usize| columns.cost[*place];
+        let cheapest = || (0..columns.blocks.len()).min_by(|a, b| cost(a).total_cmp(&cost(b)));
         let picked = picked.or_else(cheapest).expect("there are candidates");
-        Some(LocalBlock::new(self.columns.blocks[picked]))
-    }
-
-    fn order(&self) -> Vec<LocalBlock> {
-        self.quiet.iter().collect()
+        Some(LocalBlock::new(columns.blocks[picked]))
     }
 
     fn heap_bytes(&self) -> usize {
         let Columns { blocks, valid, cost, age, erases, .. } = &*self.columns;
-        self.quiet.heap_bytes()
-            + (blocks.capacity() + valid.capacity() + erases.capacity()) * size_of::<u32>()
+        (blocks.capacity() + valid.capacity() + erases.capacity()) * size_of::<u32>()
             + (cost.capacity() + age.capacity()) * size_of::<u64>()
     }
 }
 
-impl External {
-    /// Check that the pick is a candidate, and that GC gets on.
-    fn check(&mut self, picked: usize) -> Result<(), String> {
-        let Columns { valid, pages_per_block, .. } = &*self.columns;
-        let candidates = valid.len();
-        let Some(valid) = valid.get(picked) else {
-            return Err(format!("{picked} was picked; a place from 0 to {} is allowed", candidates - 1));
-        };
-        self.vain = if valid == pages_per_block { self.vain + 1 } else { 0 };
-        if self.vain <= candidates {
-            return Ok(());
-        }
-        let picks = self.vain;
-        Err(format!(
-            "{picks} picks in a row were blocks without an invalid page, which frees nothing; others have some"
-        ))
+/// Check that the pick is a candidate, and that GC gets on: `vain` counts the picks in a row that free nothing.
+fn check(
+    picked: usize,
+    Columns { valid, pages_per_block, .. }: &Columns,
+    vain: &mut usize,
+) -> Result<usize, String> {
+    let candidates = valid.len();
+    let Some(valid) = valid.get(picked) else {
+        return Err(format!("{picked} was picked; a place from 0 to {} is allowed", candidates - 1));
+    };
+    *vain = if valid == pages_per_block { *vain + 1 } else { 0 };
+    if *vain <= candidates {
+        return Ok(picked);
     }
+    Err(format!(
+        "{vain} picks in a row were blocks without an invalid page, which frees nothing; others have some"
+    ))
 }
 
 impl Columns {

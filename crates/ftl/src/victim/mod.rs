@@ -15,6 +15,7 @@ mod d_choices;
 mod external;
 mod fifo;
 mod greedy;
+mod in_order;
 mod random;
 mod score;
 mod sealed;
@@ -23,17 +24,19 @@ mod windowed_greedy;
 coflash_base::policy_family! { ($)
     /// The choice of the sealed block that GC cleans next.
     pub family Victim, config VictimConfig, dispatch victim_dispatch, build victim_build,
-        external "external" => External(external::External) {
+        external "external" => External(InOrder<external::External>) {
         "greedy" => Greedy(greedy::Greedy),
         "random" => Random(random::Random),
-        "fifo" => Fifo(fifo::Fifo),
+        "fifo" => Fifo(InOrder<fifo::Fifo>),
         "d-choices" => DChoices(d_choices::DChoices),
-        "windowed-greedy" => WindowedGreedy(windowed_greedy::WindowedGreedy),
-        "cost-benefit" => CostBenefit(cost_benefit::CostBenefit),
-        "cost-age-times" => CostAgeTimes(cost_age_times::CostAgeTimes),
-        "score" => Score(score::ByScore),
+        "windowed-greedy" => WindowedGreedy(InOrder<windowed_greedy::WindowedGreedy>),
+        "cost-benefit" => CostBenefit(InOrder<cost_benefit::CostBenefit>),
+        "cost-age-times" => CostAgeTimes(InOrder<cost_age_times::CostAgeTimes>),
+        "score" => Score(InOrder<score::ByScore>),
     }
 }
+
+use in_order::InOrder;
 
 pub use external::{Columns, ExternalVictim, MakeVictim};
 pub use score::{Score, ScoreConfig, ScoreTie};

@@ -1,11 +1,11 @@
 //! Score: the block with the highest value of an expression over features of the candidates.
 //!
 //! A score that is not a number counts as the lowest. A block without an invalid page is picked only if there is no other:
-//! cleaning it frees nothing, so that GC would never end with a score that prefers such blocks. Candidates are in the order
-//! in which their costs changed, so a cost change moves a block in constant time. The expression is evaluated for [`LANES`] candidates at a time:
-//! O(candidates) per pick, and nothing is allocated.
+//! cleaning it frees nothing, so that GC would never end with a score that prefers such blocks. The expression is
+//! evaluated for [`LANES`] candidates at a time: O(candidates) per pick, and nothing is allocated.
 
-use super::{Candidates, Pool, VictimPolicy};
+use super::in_order::{Order, Rule};
+use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::expression::{Expression, Features, Over};
 use coflash_base::{List, Policy};
@@ -80,8 +80,6 @@ impl Default for ScoreConfig {
 pub struct ByScore {
     score: Expression,
     tie: ScoreTie,
-    /// The candidates, those whose cost changed longest ago first.
-    quiet: List<LocalBlock>,
     columns: Vec<[f64; LANES]>,
 }
 
@@ -93,33 +91,19 @@ impl Policy for ByScore {
         "the expression is the user's; the default: Rosenblum & Ousterhout 1992 (LFS)";
 }
 
-impl VictimPolicy for ByScore {
-    fn new(config: &ScoreConfig, pool: Pool) -> Self {
+impl Rule for ByScore {
+    const ORDER: Order = Order::CostChange;
+
+    fn new(config: &ScoreConfig, _: Pool) -> Self {
         let score = config.score.expression().clone();
-        Self { columns: score.columns(), score, tie: config.tie, quiet: List::new(pool.blocks) }
+        Self { columns: score.columns(), score, tie: config.tie }
     }
 
-    #[inline(always)]
-    fn sealed(&mut self, block: LocalBlock, _: u32) {
-        self.quiet.push_back(block);
-    }
-
-    #[inline(always)]
-    fn cost_changed(&mut self, block: LocalBlock, _: u32, _: u32) {
-        self.quiet.remove(block);
-        self.quiet.push_back(block);
-    }
-
-    #[inline(always)]
-    fn removed(&mut self, block: LocalBlock, _: u32) {
-        self.quiet.remove(block);
-    }
-
-    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
-        let Self { score, tie, quiet, columns } = self;
-        let mut later = if score.uses(FEATURES.len() - 1) { quiet.iter().count() } else { 0 } as u32;
+    fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock> {
+        let Self { score, tie, columns } = self;
+        let mut later = if score.uses(FEATURES.len() - 1) { order.iter().count() } else { 0 } as u32;
         let mut best: Option<(bool, f64, u64, LocalBlock)> = None;
-        let mut rest = quiet.iter();
+        let mut rest = order.iter();
         let mut lanes = [LocalBlock::new(0); LANES];
         loop {
             let mut count = 0;
@@ -151,11 +135,7 @@ impl VictimPolicy for ByScore {
         }
     }
 
-    fn order(&self) -> Vec<LocalBlock> {
-        self.quiet.iter().collect()
-    }
-
     fn heap_bytes(&self) -> usize {
-        self.quiet.heap_bytes() + self.columns.capacity() * size_of::<[f64; LANES]>()
+        size_of_val(&*self.columns)
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The window gives young blocks time to lose valid pages. O(w) per pick.
 
-use super::{Candidates, Pool, VictimPolicy};
+use super::in_order::{Order, Rule};
+use super::{Candidates, Pool};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Policy};
 use schemars::JsonSchema;
@@ -25,10 +26,7 @@ impl Default for WindowedGreedyConfig {
 
 /// The windowed greedy policy.
 #[derive(Clone)]
-pub struct WindowedGreedy {
-    window: usize,
-    order: List<LocalBlock>,
-}
+pub struct WindowedGreedy(NonZeroU32);
 
 impl Policy for WindowedGreedy {
     type Config = WindowedGreedyConfig;
@@ -36,30 +34,14 @@ impl Policy for WindowedGreedy {
     const SOURCE: &'static str = "Hu et al. 2009";
 }
 
-impl VictimPolicy for WindowedGreedy {
-    fn new(config: &WindowedGreedyConfig, pool: Pool) -> Self {
-        Self { window: config.window.get() as usize, order: List::new(pool.blocks) }
+impl Rule for WindowedGreedy {
+    const ORDER: Order = Order::Sealing;
+
+    fn new(config: &WindowedGreedyConfig, _: Pool) -> Self {
+        Self(config.window)
     }
 
-    fn sealed(&mut self, block: LocalBlock, _: u32) {
-        self.order.push_back(block);
-    }
-
-    fn cost_changed(&mut self, _: LocalBlock, _: u32, _: u32) {}
-
-    fn removed(&mut self, block: LocalBlock, _: u32) {
-        self.order.remove(block);
-    }
-
-    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
-        self.order.iter().take(self.window).min_by_key(|&block| candidates.cost(block))
-    }
-
-    fn order(&self) -> Vec<LocalBlock> {
-        self.order.iter().collect()
-    }
-
-    fn heap_bytes(&self) -> usize {
-        self.order.heap_bytes()
+    fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock> {
+        order.iter().take(self.0.get() as usize).min_by_key(|&block| candidates.cost(block))
     }
 }

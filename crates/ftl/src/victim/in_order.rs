@@ -1,0 +1,80 @@
+//! Policies that look at the candidates in an order that is kept: each is a rule.
+
+use super::{Candidates, Pool, VictimPolicy};
+use crate::ids::LocalBlock;
+use coflash_base::{List, Policy};
+
+/// The order in which a rule gets the candidates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// Those that were sealed first come first.
+    Sealing,
+    /// Those whose cost changed longest ago come first; sealing is a change.
+    CostChange,
+}
+
+/// A choice among candidates that are in an order.
+pub trait Rule: Policy {
+    /// The order.
+    const ORDER: Order;
+
+    /// Create the rule for an empty pool.
+    fn new(config: &Self::Config, pool: Pool) -> Self;
+
+    /// See [`VictimPolicy::pick`].
+    fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock>;
+
+    /// The heap memory of the rule in bytes, beside the order.
+    fn heap_bytes(&self) -> usize {
+        0
+    }
+}
+
+/// The policy of a rule. A change of a block takes constant time.
+#[derive(Clone)]
+pub struct InOrder<R> {
+    rule: R,
+    order: List<LocalBlock>,
+}
+
+impl<R: Rule> Policy for InOrder<R> {
+    type Config = R::Config;
+    const SUMMARY: &'static str = R::SUMMARY;
+    const SOURCE: &'static str = R::SOURCE;
+}
+
+impl<R: Rule> VictimPolicy for InOrder<R> {
+    fn new(config: &R::Config, pool: Pool) -> Self {
+        Self { rule: R::new(config, pool), order: List::new(pool.blocks) }
+    }
+
+    #[inline(always)]
+    fn sealed(&mut self, block: LocalBlock, _: u32) {
+        self.order.push_back(block);
+    }
+
+    #[inline(always)]
+    fn cost_changed(&mut self, block: LocalBlock, _: u32, _: u32) {
+        if R::ORDER == Order::CostChange {
+            self.order.remove(block);
+            self.order.push_back(block);
+        }
+    }
+
+    #[inline(always)]
+    fn removed(&mut self, block: LocalBlock, _: u32) {
+        self.order.remove(block);
+    }
+
+    fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock> {
+        self.rule.pick(&self.order, candidates)
+    }
+
+    fn order(&self) -> Vec<LocalBlock> {
+        self.order.iter().collect()
+    }
+
+    fn heap_bytes(&self) -> usize {
+        self.order.heap_bytes() + self.rule.heap_bytes()
+    }
+}

@@ -1,0 +1,30 @@
+"""`coflash validity`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from coflash.cli.console import output
+from coflash.files import atomic_write
+
+
+def validity(
+    decisions: Annotated[Path, typer.Argument(metavar="FILE", help="What 'coflash run --decisions' wrote.")],
+    file: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FIGURE", help="The figure: it ends in .svg, .png or .pdf.")
+    ] = Path("validity.svg"),
+    pool: Annotated[
+        int | None, typer.Option("--pool", metavar="N", min=0, help="Only blocks of this pool, such as a plane.")
+    ] = None,
+) -> None:
+    """Draw the share of valid pages of full blocks over time: of each block, and how it is distributed."""
+    from coflash.figures import validity as figure  # needs numpy, which --help does not
+    from coflash.figures.style import format_of
+
+    form = format_of(file)
+    atomic_write.check_file(file)
+    atomic_write.write_file(file, figure.draw(decisions, form, pool))
+    output().print(str(file), markup=False, highlight=False, soft_wrap=True)

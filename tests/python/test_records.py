@@ -1,0 +1,154 @@
+"""Recorded operations and decisions: what they say is what the result counts."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import coflash
+from coflash import CoflashError, Table
+from coflash.cli import app
+from coflash.figures import validity
+from sweeps import SMALL
+from typer.testing import CliRunner
+
+BUSY = SMALL.with_(
+    {
+        "precondition.random_passes": 0.5,
+        "workload.synthetic.generator.name": "hot-cold",
+        "workload.synthetic.requests": 20_000,
+        "workload.synthetic.read_share": "30%",
+        "cache.size": "5%",
+        "gc.low_mark": 9,
+        "flash.blocks_per_plane": 100,
+        "ftl.spare.share": "40%",
+    }
+)
+SYSTEMS: list[dict[str, Any]] = [
+    {},
+    {"cooperation": "cdm", "gc.mode": "preemptive"},
+    {"timing.channel": "shared", "cooperation": "cdm-hgc", "gc.victim": "cost-benefit"},
+    {"ftl.placement": "sepbit", "cooperation": "hgc"},
+    {"ftl.wear_levelling": "static", "ftl.wear_gap": 1, "gc.victim": "score"},
+    {"cache.placement": "host", "ftl.summary": "on"},
+]
+
+
+def recorded(scenario: coflash.Scenario, folder: Path) -> tuple[coflash.Result, Table, Table]:
+    operations, decisions = folder / "operations.parquet", folder / "decisions.parquet"
+    result = coflash.run(scenario, operations=operations, decisions=decisions)
+    return result, Table.read_parquet(operations), Table.read_parquet(decisions)
+
+
+@pytest.mark.parametrize("changes", SYSTEMS, ids=str)
+def test_operations_add_up_to_what_the_result_counts(changes: dict[str, Any], tmp_path: Path) -> None:
+    scenario = BUSY.with_(changes)
+    result, operations, decisions = recorded(scenario, tmp_path)
+    metrics = result.document["metrics"]
+    assert coflash.run(scenario).document["metrics"] == metrics, "a recorder changes nothing"
+    kind, cause = operations["kind"], operations["cause"]
+    programs = np.isin(kind, ["program", "copy"])
+    assert metrics["gc_copies_pages"] > 0
+    for name, pages in metrics["programs_pages"].items():
+        assert (programs & (cause == name)).sum() == pages, name
+    assert np.isin(kind, ["read", "copy"]).sum() == metrics["operations"]["reads_pages"]
+    assert (kind == "erase").sum() == metrics["erases_blocks"]
+    # Each erased block was picked, or its cold data was moved.
+    chosen = decisions["chosen"]
+    picked = np.bincount(decisions["block"][chosen].astype(int))
+    erased = np.bincount(operations["block"][(kind == "erase") & (cause == "gc")].astype(int), minlength=len(picked))
+    assert chosen.sum() == decisions["decision"].max() + 1
+    assert abs(int(picked.sum()) - int(erased.sum())) <= scenario.to_dict()["flash"]["channels"]
+    assert (picked >= erased[: len(picked)]).all()
+    ends = operations["end_ns"]
+    if changes.get("timing.channel") == "shared":
+        assert np.isnan(ends).any(), "ends become known as time passes"
+    else:
+        assert (ends >= operations["time_ns"]).all()
+
+
+def test_a_replay_of_the_operations_knows_what_gc_found(tmp_path: Path) -> None:
+    """Counts the valid pages of blocks by the logical pages of programs alone, on a device that is new."""
+    scenario = BUSY.with_({"precondition.fill": "none", "precondition.random_passes": 0, "workload.synthetic.requests": 90_000})
+    _, operations, decisions = recorded(scenario.with_(ftl__placement="dac"), tmp_path)
+    first = decisions["block"][decisions["chosen"]].astype(int)
+    valid = decisions["valid"][decisions["chosen"]]
+    assert len(first) > 100
+    holder: dict[int, int] = {}
+    count = np.zeros(int(operations["block"].max()) + 1, int)
+    copied: dict[int, int] = {}
+    found, classes = [], {}
+    columns = [operations[name] for name in ("kind", "block", "lpn", "from_page", "class")]
+    block_of = dict(zip(operations["page"], operations["block"], strict=True))
+    for kind, block, lpn, source, label in zip(*columns, strict=True):
+        if kind in ("program", "copy"):
+            if kind == "copy":
+                copied[block_of[source]] = copied.get(block_of[source], 0) + 1
+            count[holder.get(lpn, block)] -= lpn in holder
+            holder[lpn] = block
+            count[block] += 1
+            assert classes.setdefault(block, label) == label, "a block has one class"
+        elif kind == "erase":
+            assert count[block] == 0, "nothing valid is erased"
+            found.append(copied.pop(block, 0))
+            classes.pop(block)
+    assert found[: len(valid)] == [int(pages) for pages in valid[: len(found)]]
+    assert len(set(operations["class"][operations["kind"] == "program"])) > 2
+
+
+def test_a_greedy_decision_is_the_cheapest_candidate(tmp_path: Path) -> None:
+    _, _, decisions = recorded(BUSY.with_({"cooperation": "cdm", "gc.victim": "greedy"}), tmp_path)
+    assert (decisions["removable"] > 0).any()
+    for decision in range(0, int(decisions["decision"].max()), 37):
+        of = decisions["decision"] == decision
+        chosen = of & decisions["chosen"]
+        assert chosen.sum() == 1
+        assert decisions["cost"][chosen] == decisions["cost"][of].min()
+        assert (decisions["valid"][of] <= decisions["pages"][of]).all()
+        assert (decisions["removable"][of] <= decisions["valid"][of]).all()
+
+
+def test_a_record_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
+    file = tmp_path / "operations.parquet"
+    file.write_bytes(b"before")
+
+    def stop(*_: object) -> None:
+        raise RuntimeError("enough")
+
+    with pytest.raises(RuntimeError, match="enough"):
+        coflash.run(BUSY, progress=stop, operations=file)
+    assert file.read_bytes() == b"before"
+    assert os.listdir(tmp_path) == [file.name]
+    with pytest.raises(CoflashError, match=r"nowhere/d.parquet: cannot be written: No such file or directory"):
+        coflash.run(BUSY, operations=file, decisions=tmp_path / "nowhere" / "d.parquet")
+    assert os.listdir(tmp_path) == [file.name]
+
+
+def test_a_full_disk_is_an_error() -> None:
+    with pytest.raises(CoflashError, match=r"/dev/full: cannot be written: .*No space left"):
+        coflash.run(BUSY, operations="/dev/full")
+
+
+def test_the_command_line_records_and_draws(tmp_path: Path) -> None:
+    runner, decisions, figure = CliRunner(), tmp_path / "d.parquet", tmp_path / "v.svg"
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(BUSY.to_toml(), encoding="utf-8")
+    arguments = ["run", str(scenario), "--quiet", "--decisions", str(decisions), "--json", "-"]
+    ran = runner.invoke(app, arguments, catch_exceptions=False)
+    assert json.loads(ran.stdout)["metrics"]["gc_copies_pages"] > 0
+    drawn = runner.invoke(app, ["validity", str(decisions), "-o", str(figure)], catch_exceptions=False)
+    assert drawn.stdout.strip() == str(figure)
+    text = figure.read_text("utf-8")
+    assert text.startswith("<?xml")
+    for label in ("valid pages (%)", "blocks that GC picked", "time ("):
+        assert label in text
+    assert validity.draw(decisions, "svg") == figure.read_bytes(), "the same figure is the same file"
+    with pytest.raises(CoflashError, match="has no decisions of pool 99"):
+        validity.draw(decisions, "svg", 99)
+    with pytest.raises(CoflashError, match="holds no decisions of GC"):
+        validity.draw(scenario, "svg")
