@@ -8,6 +8,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark speaks to the terminal")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 
+mod counting;
 mod generating;
 mod machine;
 mod parsing;

@@ -1,7 +1,7 @@
 //! The rows of the table.
 
 use crate::Measured;
-use crate::{generating, parsing, serving, storing};
+use crate::{counting, generating, parsing, serving, storing};
 use coflash_base::{Lpn, Seed};
 use coflash_cache::{Cache, EvictionConfig};
 use coflash_hybrid::WritePolicy;
@@ -49,6 +49,7 @@ pub(crate) fn rows() -> Vec<Row> {
     let standard = |assignments: &'static [(&str, &str)]| move || simulate("random-5g", assignments);
     let mut rows = vec![
         row("standard job", standard(&[])),
+        row("standard job, counted, no time", counting::standard),
         row("standard job, none, cache 5 %", standard(&[("cache.size", "5%")])),
         row("standard job, cdm, cache 5 %", standard(&[("cache.size", "5%"), ("cooperation", "cdm")])),
         row(
@@ -94,7 +95,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
+pub(crate) fn scenario(name: &str, assignments: &[(&str, &str)]) -> Scenario {
     Scenario::built_in(name).and_then(|scenario| scenario.set(assignments)).expect("a built-in scenario")
 }
 

@@ -233,6 +233,12 @@ impl<I: Index + Debug> Lists<I> {
         self.rings.unlink(id);
     }
 
+    /// Ask for the memory that a move of an id will need ([`prefetch`](crate::prefetch)).
+    #[inline(always)]
+    pub fn prefetch(&self, id: I) {
+        self.rings.0.prefetch(id);
+    }
+
     /// Move an id from its list to the back of one, the same or another.
     #[inline(always)]
     pub fn move_to_back(&mut self, list: u32, id: I) {

@@ -92,6 +92,9 @@ struct Server {
     queue: VecDeque<OpId>,
     /// Whether the head of the queue has started, or its start is scheduled.
     engaged: bool,
+    /// The phases of that head, and how often it is still done.
+    phases: Phases,
+    times: u32,
     /// The pending event of the head.
     event: (Time, Step),
     /// The work issued and not ended.
@@ -155,6 +158,8 @@ impl Channels {
             channel,
             queue: VecDeque::new(),
             engaged: false,
+            phases: Phases::NONE,
+            times: 0,
             event: (Time::ZERO, Step::Start),
             backlog: Duration::ZERO,
         };
@@ -502,17 +507,15 @@ impl Channels {
             return false;
         }
         self.now = time_of(key);
-        let die = &self.servers[server as usize];
-        let id = *die.queue.front().expect("an engaged die has an operation");
-        let phases = self.operations[id.get() as usize].phases;
-        match die.event.1 {
+        let Server { event: (_, step), phases, channel, .. } = self.servers[server as usize];
+        match step {
             Step::Start => self.start(server, phases),
             Step::ArrayDone => self.ask_for_bus(server, phases),
             Step::BusDone => {
-                self.pass_bus_on(self.servers[server as usize].channel as usize);
+                self.pass_bus_on(channel as usize);
                 self.schedule(phases.finish, server, Step::End);
             }
-            Step::End => self.end(id, server, finished),
+            Step::End => self.end(server, finished),
         }
         // Most events are replaced by the next one of the same die.
         if self.events.first() == (server, key) {
@@ -545,28 +548,27 @@ impl Channels {
     fn pass_bus_on(&mut self, bus: usize) {
         match self.buses[bus].waiting.pop_front() {
             Some(next) => {
-                let id = self.servers[next as usize].queue[0];
-                let transfer = self.operations[id.get() as usize].phases.bus;
-                self.schedule(transfer, next, Step::BusDone);
+                self.schedule(self.servers[next as usize].phases.bus, next, Step::BusDone);
             }
             None => self.buses[bus].taken = false,
         }
     }
 
-    fn end(&mut self, id: OpId, server: u32, finished: &mut Vec<Finished>) {
-        let operation = &mut self.operations[id.get() as usize];
-        operation.times -= 1;
-        let Operation { phases, follower, times, .. } = *operation;
+    /// End the operation of a die, or do it once more.
+    fn end(&mut self, server: u32, finished: &mut Vec<Finished>) {
         let die = &mut self.servers[server as usize];
+        let phases = die.phases;
+        die.times -= 1;
         die.backlog.ns = die.backlog.ns.saturating_sub(phases.total.ns);
         let bus = &mut self.buses[die.channel as usize];
         bus.backlog.ns = bus.backlog.ns.saturating_sub(phases.bus.ns);
         self.ended_at = self.now;
-        if times > 0 {
+        if die.times > 0 {
             return self.start(server, phases);
         }
+        let id = *die.queue.front().expect("an engaged die has an operation");
         self.note_end(id, self.now);
-        self.go_on(follower, self.now, finished);
+        self.go_on(self.operations[id.get() as usize].follower, self.now, finished);
         let die = &mut self.servers[server as usize];
         die.queue.pop_front();
         die.engaged = false;
@@ -608,14 +610,14 @@ impl Channels {
 
     /// Begin the operation at the head of a die's queue, or schedules its start if its time is known.
     fn engage(&mut self, server: u32) {
-        let die = &self.servers[server as usize];
+        let die = &mut self.servers[server as usize];
         let Some(&head) = die.queue.front() else {
             return;
         };
         let operation = &self.operations[head.get() as usize];
         if let (false, Some(ready)) = (die.engaged, operation.ready) {
             let phases = operation.phases;
-            self.servers[server as usize].engaged = true;
+            (die.engaged, die.phases, die.times) = (true, phases, operation.times);
             if ready <= self.now {
                 self.start(server, phases);
             } else {

@@ -4,7 +4,7 @@
 
 use crate::address::{AddressMap, pages_of};
 use crate::device::add_device;
-use crate::latency::Latency;
+use crate::latency::{Latency, LatencyRecorder};
 use crate::load::{End, cleaning, load};
 use crate::metrics::{
     AllResponses, EraseCounts, HostCounters, Metrics, ReadResponses, WriteResponses, add_amplification,
@@ -76,9 +76,9 @@ impl<E> From<E> for ServiceError<E> {
 #[derive(Clone, Debug)]
 struct Meters {
     host: HostCounters,
-    read: Latency,
-    write: Latency,
-    other: Latency,
+    read: LatencyRecorder,
+    write: LatencyRecorder,
+    other: LatencyRecorder,
     series: Recorder,
     last_arrival: Time,
     last_answer: Time,
@@ -87,9 +87,9 @@ struct Meters {
 impl Meters {
     /// The response times of all requests.
     fn all(&self) -> Latency {
-        let mut all = self.other.clone();
-        all.add(&self.read);
-        all.add(&self.write);
+        let mut all = self.other.latency();
+        all.add(&self.read.latency());
+        all.add(&self.write.latency());
         all
     }
 }
@@ -161,9 +161,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             flushed: Vec::new(),
             meters: Meters {
                 host: HostCounters::default(),
-                read: Latency::new(),
-                write: Latency::new(),
-                other: Latency::new(),
+                read: LatencyRecorder::new(),
+                write: LatencyRecorder::new(),
+                other: LatencyRecorder::new(),
                 series: Recorder::new(),
                 last_arrival: Time::ZERO,
                 last_answer: Time::ZERO,
@@ -641,10 +641,10 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let blocks = scenario.ftl.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
         let cleaning = cleaning(&scenario.flash, &scenario.timing, blocks);
         let (load, behind) = load(scenario.replay_mode(), self.meters.series.windows(), end, cleaning);
-        let Meters { read, write, .. } = &self.meters;
+        let (read, write) = (self.meters.read.latency(), self.meters.write.latency());
         report.add(&AllResponses::from(&all));
-        report.add(&ReadResponses::from(read));
-        report.add(&WriteResponses::from(write));
+        report.add(&ReadResponses::from(&read));
+        report.add(&WriteResponses::from(&write));
         report.add(&EraseCounts::of(&erases));
         let spare = SpareSpace::of(&self.level.invalid_pages(), &erases);
         report.add(&spare);
@@ -654,7 +654,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         let notes = behind.into_iter().chain(frozen).collect();
         Measured {
             metrics: Metrics::new(report),
-            histograms: Histograms { all, read: read.clone(), write: write.clone() },
+            histograms: Histograms { all, read, write },
             series,
             erases,
             notes,

@@ -323,7 +323,7 @@ impl Jobs {
         let job = &mut self.jobs[usize::from(owner)];
         job.answered(at);
         if issued >= job.begin + job.pace.ramp {
-            self.reports[job.report].ops[usize::from(op)].0.record(at.since(issued));
+            self.reports[job.report].ops[usize::from(op)].0.record(at.since(issued), 1);
         }
     }
 

@@ -21,13 +21,17 @@ impl Latency {
         Self { histogram, sum: 0, squares: 0, max: 0 }
     }
 
-    /// Count a request.
+    /// Count requests that took the same time.
     #[inline]
-    pub fn record(&mut self, response: Duration) {
-        self.histogram.record(response.ns).expect("the histogram grows");
-        let ns = u128::from(response.ns);
-        self.sum += ns;
-        self.squares = self.squares.saturating_add(ns * ns);
+    pub fn record(&mut self, response: Duration, requests: u64) {
+        // No request is recorded before the first.
+        if requests == 0 {
+            return;
+        }
+        self.histogram.record_n(response.ns, requests).expect("the histogram grows");
+        let (ns, times) = (u128::from(response.ns), u128::from(requests));
+        self.sum += ns * times;
+        self.squares = self.squares.saturating_add((ns * ns).saturating_mul(times));
         self.max = self.max.max(response.ns);
     }
 
@@ -90,16 +94,54 @@ impl Latency {
     }
 }
 
+/// Response times being recorded. Those of successive requests are often the same, and are counted together.
+#[derive(Clone, Debug)]
+pub(crate) struct LatencyRecorder {
+    before: Latency,
+    last: Duration,
+    /// Requests in a row that took as long as the last one, which are not in `before`.
+    repeats: u64,
+}
+
+impl LatencyRecorder {
+    pub(crate) fn new() -> Self {
+        Self { before: Latency::new(), last: Duration::ZERO, repeats: 0 }
+    }
+
+    #[inline]
+    pub(crate) fn record(&mut self, response: Duration) {
+        if response != self.last {
+            self.before.record(self.last, self.repeats);
+            (self.last, self.repeats) = (response, 0);
+        }
+        self.repeats += 1;
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.before.count() + self.repeats
+    }
+
+    /// The response times so far.
+    pub(crate) fn latency(&self) -> Latency {
+        let mut latency = self.before.clone();
+        latency.record(self.last, self.repeats);
+        latency
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn moments_are_exact_and_percentiles_within_a_thousandth() {
-        let mut latency = Latency::new();
-        for ns in 1..=10_000 {
-            latency.record(Duration { ns: ns * 1000 });
+        let mut recorder = LatencyRecorder::new();
+        for number in 0..20_000 {
+            recorder.record(Duration { ns: (number / 2 + 1) * 1000 });
         }
+        assert_eq!(recorder.count(), 20_000);
+        let latency = recorder.latency();
+        assert_eq!((latency.count(), latency.min()), (20_000, Some(1000)));
         assert_eq!(latency.mean(), Some(5_000_500.0));
         let expected = ((10_000.0_f64 * 10_000.0 - 1.0) / 12.0).sqrt() * 1000.0;
         assert!((latency.stddev().unwrap() - expected).abs() < 1e-3);

@@ -102,6 +102,13 @@ impl Collector {
         self.pools[pool].victim.removed(dims.local(pool, block), cost);
     }
 
+    /// Ask for the memory that a change of the cost of a block will need.
+    #[inline(always)]
+    pub(super) fn look_ahead(&self, block: BlockId, dims: &Dimensions) {
+        let pool = dims.pool_of(block);
+        self.pools[pool].victim.look_ahead(dims.local(pool, block));
+    }
+
     /// Change the cost of a candidate.
     #[inline(always)]
     pub(super) fn cost_changed(

@@ -246,6 +246,7 @@ impl Ftl {
                     let block = self.geometry.block_of(page);
                     self.pages.valid.prefetch(block, page);
                     self.blocks.prefetch(block);
+                    self.collector.look_ahead(block, &self.dims);
                 }
             }
         }

@@ -60,6 +60,11 @@ impl VictimPolicy for Greedy {
     }
 
     #[inline(always)]
+    fn look_ahead(&self, block: LocalBlock) {
+        self.buckets.prefetch(block);
+    }
+
+    #[inline(always)]
     fn cost_changed(&mut self, block: LocalBlock, _: u32, new: u32) {
         self.buckets.move_to_back(new, block);
         self.lowest = self.lowest.min(new);

@@ -121,6 +121,11 @@ pub trait VictimPolicy: coflash_base::Policy {
     /// Add the full block `block` to the candidates.
     fn sealed(&mut self, block: LocalBlock, cost: u32);
 
+    /// Ask for the memory that a change of the cost of `block` will need. It changes nothing.
+    fn look_ahead(&self, block: LocalBlock) {
+        let _ = block;
+    }
+
     /// Change the cost of candidate `block`. Called for every invalidation, so it should take constant time.
     fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
 
@@ -160,6 +165,7 @@ impl VictimConfig {
 impl Victim {
     coflash_base::forward_to_variant! { victim_dispatch;
         pub(crate) fn sealed(&mut self, block: LocalBlock, cost: u32);
+        pub(crate) fn look_ahead(&self, block: LocalBlock);
         pub(crate) fn cost_changed(&mut self, block: LocalBlock, old: u32, new: u32);
         pub(crate) fn removed(&mut self, block: LocalBlock, cost: u32);
         pub(crate) fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
