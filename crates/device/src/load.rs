@@ -51,7 +51,7 @@ impl LoadMeter {
         let mut interval = self.until(now);
         interval.under_way -= requests as u64;
         let response = Duration { ns: now.saturating_duration_since(arrival).as_nanos() as u64 };
-        interval.responses.record(response, requests);
+        interval.responses.record(response, requests as u64);
     }
 
     /// End the interval, and begin the next.

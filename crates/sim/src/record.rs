@@ -6,7 +6,7 @@
 use crate::error::RunError;
 use coflash_base::Time;
 use coflash_ftl::{Candidate, Ftl, RecordsDecisions};
-use coflash_media::{BlockId, FlashOperation, Geometry, OperationKind, RecordsOperations, Timeline};
+use coflash_media::{BlockId, FlashOperation, OperationKind, RecordsOperations, Timeline};
 use coflash_scenario::Scenario;
 use coflash_trace::AtomicFile;
 use coflash_trace::table::{Layout, TableWriter, Value};
@@ -221,7 +221,7 @@ impl RunRecording {
         }
         let file =
             |path: &Option<PathBuf>, layout| path.as_ref().map(|path| File::create(path, layout)).transpose();
-        let geometry: Geometry = scenario.ftl.pools.erase_units(&scenario.flash);
+        let geometry = scenario.ftl.erase_units(&scenario.flash);
         Ok(Self(Some(Arc::new(Mutex::new(Recorder {
             operations: file(&records.operations, &OPERATIONS)?,
             rows: VecDeque::new(),

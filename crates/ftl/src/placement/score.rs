@@ -137,7 +137,7 @@ impl PlacementPolicy for ByScore {
         }
     }
 
-    fn user_write(&mut self, UserWrite { lpn, stream, now, replaces }: UserWrite) -> Class {
+    fn user_write(&mut self, UserWrite { lpn, stream, now, replaces, .. }: UserWrite) -> Class {
         let is_evicted = stream == WriteStream::Evict;
         let class = self.class(0, Page { lpn, is_copy: false, is_evicted, from: replaces, now });
         self.known.written.set(lpn, now);

@@ -98,7 +98,7 @@ fn an_invalid_sample_is_refused() {
 
 #[test]
 fn a_request_as_large_as_a_device_is_tracked_in_part_with_a_remark() {
-    let request = |length, op| Request { arrival: Time { ns: 0 }, offset: 0, length, op };
+    let request = |length, op| Request { arrival: Time { ns: 0 }, offset: 0, length, op, placement: None };
     let info = info(&[request(1 << 50, Op::Write), request(4096, Op::Read)], "exact");
     assert_eq!(info.footprint_pages, None);
     assert_eq!(info.write_growth, None);

@@ -22,7 +22,7 @@ impl<'a> ParquetWriter<'a> {
 
 impl Target for ParquetWriter<'_> {
     fn write(&mut self, batch: &[Request]) -> io::Result<()> {
-        for &Request { arrival, op, offset, length } in batch {
+        for &Request { arrival, op, offset, length, .. } in batch {
             let row = [arrival.ns, op_code(op), offset, length].map(Value::Number);
             self.0.push(row)?;
         }
