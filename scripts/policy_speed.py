@@ -3,6 +3,8 @@
 The cost is the ratio of the processor time of whole runs; both give the same result. Rounds alternate, and the median
 counts. Victim choice is measured where GC works hardest: random writes, a full device, pools of some hundred blocks.
 Eviction is measured where nothing else takes time: reads of a cache, one page each.
+
+The installed core is measured: `make demo` installs a release build.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 The overhead is measured in processor time, which hardly depends on other programs. The speed-up can only be measured in
 wall time, on an idle machine. Rounds alternate, so that slow changes of the machine affect both sides of a ratio, and
 the median of the rounds counts.
+
+The installed core is measured: `make demo` installs a release build.
 """
 
 from __future__ import annotations

@@ -12,13 +12,17 @@ impl Scenario {
     /// # Errors
     /// An invalid key or value.
     pub fn set<K: AsRef<str>, V: AsRef<str>>(&self, assignments: &[(K, V)]) -> Result<Self, ScenarioError> {
-        let mut table = Table::try_from(self).expect("a scenario is plain data");
+        let mut table = self.to_table();
         for (key, value) in assignments {
             assign(&mut table, key.as_ref(), parse_value(value.as_ref()))?;
         }
         let is_set = |name: &str| assignments.iter().any(|(key, _)| key.as_ref() == name);
         forget_what_follows(&mut table, is_set("flash.exported"), is_set("flash.blocks_per_plane"));
         Self::from_table(table)
+    }
+
+    fn to_table(&self) -> Table {
+        Table::try_from(self.to_json()).expect("a scenario is plain data")
     }
 }
 
