@@ -135,8 +135,7 @@ pub(crate) fn standard() -> Measured {
     let page_bytes = geometry.page_size.count;
     let config = scenario.workload.synthetic.as_ref().expect("the standard job is synthetic");
     let seed = Seed(scenario.seed).child("workload");
-    let mut source =
-        Synthetic::new(config, u64::from(logical_pages) * page_bytes, seed).expect("a workload");
+    let mut source = Synthetic::new(config, u64::from(logical_pages) * page_bytes, seed).expect("a workload");
     flash.programs = 0;
     let (mut batch, mut requests, start) = (Vec::new(), 0, Instant::now());
     loop {

@@ -74,7 +74,8 @@ mod tests {
                 let key = if draws.random_range(0..4) == 0 { NONE } else { time << 64 | order };
                 tournament.set(player, key);
                 model[player as usize] = key;
-                let least = (0..players).map(|player| (player, model[player as usize])).min_by_key(|&(_, key)| key);
+                let least =
+                    (0..players).map(|player| (player, model[player as usize])).min_by_key(|&(_, key)| key);
                 let (first, key) = tournament.first();
                 assert_eq!(Some(key), least.map(|(_, key)| key), "{players} players, change {order}");
                 assert!(key == NONE || model[first as usize] == key, "{players} players, change {order}");
