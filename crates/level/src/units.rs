@@ -88,9 +88,13 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
         after: M::When,
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error> {
+        // Without a copy of the page: the processor would wait for its fields.
+        if self.pages_per_unit == 1 {
+            return self.below.write(page, after, io);
+        }
         let done = self.below.write(page, after, io)?;
         let lpn = page.lpn.get();
-        if self.pages_per_unit == 1 || lpn != self.written.start && !lpn.is_multiple_of(self.pages_per_unit) {
+        if lpn != self.written.start && !lpn.is_multiple_of(self.pages_per_unit) {
             return Ok(done);
         }
         self.write_rest(page, done, io)

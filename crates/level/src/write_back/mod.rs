@@ -372,7 +372,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         Ok(Some(self.settle(done, io.media)))
     }
 
-    #[inline]
+    #[inline(always)]
     fn write<H: GcHook>(
         &mut self,
         page: PageWrite,

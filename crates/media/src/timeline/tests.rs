@@ -1,5 +1,6 @@
 use super::*;
 use crate::Mode;
+use coflash_base::seed::{RngExt, Seed};
 
 const START: When = When { op: None, ns: 0 };
 
@@ -47,6 +48,82 @@ fn private_channels_keep_each_die_in_order() {
     let Busy { gc, other, bus: _ } = flash.busy();
     assert_eq!((gc.ns, other.ns), (130_000, 52_000));
     assert_eq!(end(flash.access(SLOT, Access::Read { to: Place::Host }, START)), 50);
+}
+
+/// The time of operations in between, of reports and of counters is the same, whatever dies and pages are like.
+#[test]
+fn a_run_takes_what_its_copies_take() {
+    let of = |channel, planes, timing: Timing| {
+        let geometry = Geometry {
+            channels: 1,
+            chips_per_channel: 2,
+            planes_per_die: 2,
+            blocks_per_plane: 4,
+            ..Geometry::default()
+        };
+        let ns = |ns| Duration { ns };
+        let timing = Timing {
+            page_read: ns(10_000),
+            page_program: ns(20_000),
+            sector_transfer: ns(500),
+            channel,
+            planes,
+            ..timing
+        };
+        Timeline::new(&geometry, &timing, CacheTimings::default())
+    };
+    let page_reads = vec![Duration { ns: 10_000 }, Duration { ns: 15_000 }];
+    let mut devices = Vec::new();
+    for channel in [Channel::Private, Channel::Shared] {
+        for planes in [Planes::Serial, Planes::Parallel] {
+            devices.push(of(channel, planes, Timing::default()));
+            devices.push(of(channel, planes, Timing { copy_back: true, ..Timing::default() }));
+            devices.push(of(channel, planes, Timing { page_reads: page_reads.clone(), ..Timing::default() }));
+            devices.push(of(channel, planes, Timing::default()).with_superblocks());
+            let read_priority = ReadPriority::Suspend;
+            devices.push(of(channel, planes, Timing { read_priority, ..Timing::default() }));
+        }
+    }
+    for (number, device) in devices.into_iter().enumerate() {
+        let play = |in_runs: bool| {
+            let (mut flash, mut draws) = (device.clone(), Seed(7).stream("runs"));
+            let (mut seen, mut finished, mut now) = (Vec::new(), Vec::new(), Time::ZERO);
+            for step in 0..300 {
+                let start = When::at(now);
+                let die = draws.random_range(0..2) * 512;
+                let [first, to] = [0, 0].map(|_: u32| Ppn::new(die + draws.random_range(0..8) * 64));
+                let run = Run { first, pages: draws.random_range(1..u64::MAX), to };
+                if step % 3 == 0 && in_runs {
+                    let (copied, Ok(())) = flash.copy_run(run, |_, _| oob(), Cause::Gc, start);
+                    assert_eq!(copied, run.pages.count_ones());
+                } else if step % 3 == 0 {
+                    for (from, to) in run.copies() {
+                        ok(flash.copy(from, to, oob(), Cause::Gc, start));
+                    }
+                }
+                // Halfway through some blocks have one bit a cell.
+                let mode = if step > 150 && step % 7 == 0 { Mode::Slc } else { Mode::Normal };
+                let write = flash.program(to, Oob { mode, ..oob() }, Place::Host, Cause::Host, start);
+                for (tag, when) in
+                    [write, flash.read(first, Place::Host, Cause::Host, start)].into_iter().enumerate()
+                {
+                    match ok(when) {
+                        When { op: None, ns } => seen.push(ns),
+                        when => flash.tell(when, 2 * step + tag as u32),
+                    }
+                }
+                now.ns += draws.random_range(0..400_000);
+                while !flash.advance(now, &mut finished) {}
+                seen.extend(finished.drain(..).map(|Finished { at, .. }| at.ns));
+                seen.extend([flash.backlog_max(now).ns, flash.busy().gc.ns, flash.busy().bus.ns]);
+            }
+            while flash.step(&mut finished) {}
+            seen.extend(finished.drain(..).map(|Finished { at, .. }| at.ns));
+            seen.push(flash.busy_until().ns);
+            (seen, flash.operations)
+        };
+        assert_eq!(play(true), play(false), "device {number}");
+    }
 }
 
 /// Pages of a superblock lie on the dies in turn; a copy to another die is a read and a program; an erase takes all dies.
