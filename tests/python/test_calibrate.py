@@ -176,11 +176,10 @@ def test_flash_waits_between_writes_one_at_a_time() -> None:
     assert search.model.parameters.host_gap == pytest.approx(0.7)
 
 
-@pytest.mark.parametrize("trims", [True, False])
-def test_how_far_gc_runs_ahead_is_found_by_zones(monkeypatch: pytest.MonkeyPatch, trims: bool) -> None:
+def test_how_far_gc_runs_ahead_is_found_by_zones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_module, "BLOCKS", 192)
     most = 1 - 1 / Model(KNOWN).alpha(1)
-    known = Model(replace(KNOWN, ahead=round(most / 2, 4), trims=trims), 800e9)
+    known = Model(replace(KNOWN, ahead=round(most / 2, 4)), 800e9)
     zones = [replace(ZONES, pattern=ZONES.pattern._replace(number=number)) for number in (2.0, 8.0)]
     measured = Measured("ahead", tuple(replace(point, value=known.predict(point)) for point in zones), 800e9)
     search = _Search(measured)

@@ -22,6 +22,8 @@ LATENCY_GOAL = 0.15
 _SPARE = (0.005, 4.0)
 _READ_COST = (0.0, 3.0)
 _BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
+_AHEAD_STEPS = 12
+"""From no blocks to nearly all that spare space is."""
 _SUPERBLOCKS = tuple(2**30 * 1.23**step for step in range(-5, 10))
 """0.36 to 6.4 GiB; no simple part of a zone, for such zones and superblocks would stay aligned for ever."""
 _PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
@@ -200,21 +202,17 @@ class _Search:
         self._stage(f"host_gap = {gap:.3f}", "the writes with least GC: what remains is that flash waits", [point])
 
     def ahead(self) -> None:
-        """Find how far GC runs ahead of need, and whether trims free pages, by zones that are written at once."""
+        """Find how far GC runs ahead of need, by several zones that are written one request at a time."""
         zones = [p for p in self.zones if p.one_at_a_time and p.pattern.number > 1]
         if not zones:
             return
         most = 1 - 1 / self.model.alpha(1)
-        choices = [
-            self.model.with_(ahead=round(step * most / 8, 4), trims=trims)
-            for trims in (True, False)
-            for step in range(8)
-        ]
+        choices = [self.model.with_(ahead=round(step * most / _AHEAD_STEPS, 4)) for step in range(_AHEAD_STEPS)]
         self.model = min(choices, key=lambda model: self._badness(model, zones))
         found = self.model.parameters
         self._stage(
-            f"ahead = {found.ahead:.3f}, trims = {str(found.trims).lower()}",
-            "blocks that are freed while the drive is idle are missing as spare space; more zones trim more at a time",
+            f"ahead = {found.ahead:.3f}",
+            "blocks that GC frees while the drive is idle are missing as spare space",
             zones,
         )
 

@@ -31,6 +31,7 @@ UNITS_PER_FLASH_PAGE = 4
 VICTIMS: dict[str, Any] = {
     "greedy": "greedy",
     "cost-benefit": "cost-benefit",
+    "cost-benefit, root of age": {"name": "cost-benefit", "age": "root"},
     "d-choices 10": {"name": "d-choices", "d": 10},
     "fifo": "fifo",
 }
@@ -66,8 +67,6 @@ class Parameters:
     """Of writes that are made one at a time: how long flash waits for each, over the time to program it."""
     ahead: float = 0.0
     """The share of blocks that GC frees ahead of need while the drive is idle, also between writes one at a time."""
-    trims: bool = True
-    """Whether trimmed pages are free for GC."""
     program_us: float = math.nan
     """The longest wait of a read for a program, see `coflash.calibrate.latency`."""
     read_us: float = math.nan
@@ -132,7 +131,6 @@ class Model:
         found = self.parameters
         alpha = self.alpha(point.used) * (1 - found.ahead * point.one_at_a_time)
         device = Device(alpha, found.victim, found.streams, self._blocks, self.capacity_bytes, buffer)
-        pattern = pattern._replace(trimmed=pattern.trimmed and found.trims)
         passed = 1 - pattern.absorbed(self._drive_pages, buffer)
         result, pages = device.run(pattern, point.initial, math.ceil(point.passes * passed))
         return passed * waf_between(result, pages, point.begin * passed, point.passes * passed)

@@ -23,7 +23,8 @@ LIMITS = (
     "A limit of the rate that is not the flash's (power, firmware): throughput is then the same for all patterns.",
     "Victim policies and data placement that are not among those tried.",
     "Writes that end before the write amplification is steady: the state after the fill is only one of three.",
-    "Writes larger than 4 KiB but for zones, and what a controller does when it is idle.",
+    "Writes larger than 4 KiB but for zones, and, without zones that were written one at a time, GC while the drive is "
+    "idle.",
 )
 """What the model cannot express."""
 

@@ -25,7 +25,7 @@ FITTED = (
     "zipf 0.8",
     "zipf 1",
     "read-only 0.4",
-    *(f"zones {zones} trimmed" for zones in ("1 x 1GiB", "1 x 16GiB", "2 x 8GiB", "8 x 8GiB")),
+    *(f"zones {zones} trimmed" for zones in ("1 x 1GiB", "1 x 16GiB", "8 x 8GiB")),
 )
 """The patterns whose points at full use are fitted, by any drive that has them; all others are held out."""
 BELOW_KNEE = 0.92

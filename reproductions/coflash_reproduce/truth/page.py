@@ -23,10 +23,8 @@ COLUMNS: Mapping[str, Callable[[Point], bool]] = {
 """The columns of the table of all errors, each with the points that belong to it."""
 
 ZONES = (
-    "Zones: GC seems to copy otherwise than greedy does when whole zones die at once, and these runs "
-    "were made one request "
-    "at a time by a host that was slower than before. The counters of NAND writes during such runs, and the state of "
-    "the zones before (trimmed or not), would decide it."
+    "Zones: which zones die when is drawn anew in each run, and superblocks and zones lie differently in each: "
+    "where few are open, a second run may differ as much. The counters of NAND writes during such runs would decide it."
 )
 TAILS = (
     "High percentiles: erases, reads that are tried again and the firmware's own work are not in the model. A run of "
