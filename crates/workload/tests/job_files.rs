@@ -1,6 +1,6 @@
 //! Job files: what is read, what is refused and how.
 
-use coflash_base::Seed;
+use coflash_base::{PlacementId, Seed};
 use coflash_workload::fio::{JobFile, JobRequests};
 use coflash_workload::{Op, WorkloadError};
 use proptest::prelude::*;
@@ -38,6 +38,8 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         ("[j]\nrwmixraed=3", "job.fio:2: rwmixraed: no such option; did you mean \"rwmixread\"?"),
         ("[j]\nverify=crc32c", "job.fio:2: verify: this option of fio is not simulated: flash holds no data"),
         ("[j]\nzonemode=zbd", "the device has no zones"),
+        ("[j]\nplids=0,255", "plids: \"255\" was given; a whole number from 0 to 254 is allowed"),
+        ("[j]\nfdp_pli_select=random", "roundrobin is allowed"),
         ("[j]\nbs=0", "bs: \"0\" was given; at least 1 is allowed"),
         ("[j]\nbs=4q", "bs: \"4q\" was given; a size such as 4k"),
         ("[j]\nsize=99999999999999999999", "size: \"99999999999999999999\" was given"),
@@ -66,6 +68,29 @@ fn options_that_are_not_honoured_are_named_with_the_reason() {
         let problem = problem(text);
         assert!(problem.contains(expected), "{text:?}: {problem}");
     }
+}
+
+#[test]
+fn writes_have_the_placement_identifiers_of_their_job_in_turn() {
+    let hints = |options: &str, handles| {
+        let mut file = read(&format!("[j]\nrw=randrw\nsize=64k\n{options}")).unwrap();
+        file.jobs[0].bind_placements(handles).map_err(|error| error.to_string())?;
+        let mut requests = JobRequests::new(&file.jobs[0], DEVICE_BYTES, Seed(1)).unwrap();
+        let drawn: Vec<_> = std::iter::from_fn(|| requests.draw()).collect();
+        assert!(drawn.iter().all(|request| request.op == Op::Write || request.placement.is_none()));
+        let writes = drawn.iter().filter(|request| request.op == Op::Write);
+        Ok(writes.map(|request| request.placement.map(PlacementId::get)).take(4).collect::<Vec<_>>())
+    };
+    let in_turn = Ok(vec![Some(3), Some(1), Some(3), Some(1)]);
+    assert_eq!(hints("fdp=1\nfdp_pli=3,1", Some(4)), in_turn);
+    assert_eq!(hints("dataplacement=streams\nplids=3,1", None), in_turn, "hints that are ignored stay");
+    assert_eq!(hints("fdp=1", Some(2)), Ok(vec![Some(0), Some(1), Some(0), Some(1)]), "all handles");
+    for none in ["plids=3,1", "dataplacement=none\nplids=3"] {
+        assert_eq!(hints(none, Some(4)), Ok(vec![None; 4]), "{none}");
+    }
+    let refused: Result<Vec<Option<u32>>, String> =
+        Err("job.fio:1: [j]: plids: placement 3 was given; ftl.placement has the handles 0 to 2".to_owned());
+    assert_eq!(hints("fdp=1\nplids=3", Some(3)), refused);
 }
 
 #[test]

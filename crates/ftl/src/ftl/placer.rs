@@ -221,23 +221,24 @@ impl Ftl {
         if !self.placer.chooses_victims {
             return None;
         }
-        let is_sealed = |&block: &BlockId| self.blocks[block].state == State::Sealed;
+        let is_sealed = |block: BlockId| self.blocks[block].state == State::Sealed;
         let mut sealed = [0; CLASSES_MAX as usize];
-        for block in self.dims.blocks_of(pool).filter(is_sealed) {
+        for block in self.dims.blocks_of(pool).filter(|&block| is_sealed(block)) {
             sealed[self.placer.blocks[block].class.index()] += 1;
         }
         let chosen = self.placer.policy.victim(&sealed)?;
-        let (VictimOf::Oldest(class) | VictimOf::Emptiest(class)) = chosen;
-        let is_candidate = |&block: &BlockId| {
-            let known = &self.blocks[block];
-            known.state == State::Sealed
-                && known.valid < self.dims.data_pages_per_block
-                && self.placer.blocks[block].class == class
+        let classes = match chosen {
+            VictimOf::Oldest(class) => class..=class,
+            VictimOf::EmptiestFrom(class) => class..=Class::new(CLASSES_MAX),
         };
-        let candidates = self.dims.blocks_of(pool).filter(is_candidate);
+        let candidates = self.dims.blocks_of(pool).filter(|&block| {
+            is_sealed(block)
+                && self.blocks[block].valid < self.dims.data_pages_per_block
+                && classes.contains(&self.placer.blocks[block].class)
+        });
         match chosen {
             VictimOf::Oldest(_) => candidates.min_by_key(|&block| self.histories[block].sealed_at),
-            VictimOf::Emptiest(_) => candidates.min_by_key(|&block| self.blocks[block].cost),
+            VictimOf::EmptiestFrom(_) => candidates.min_by_key(|&block| self.blocks[block].cost),
         }
     }
 

@@ -1,10 +1,11 @@
-//! Future knowledge, an oracle: a page goes to the class of the time that it has left until it is written again or trimmed. Class i
-//! takes pages with i to i + 1 blocks' worth of writes left, the last class all others. No policy that guesses does better
-//! with as many classes, so it is the bound to hold them against.
+//! Future knowledge, an oracle: a page goes to the class of the time that it has left until it is written again or trimmed. The first
+//! class takes pages with less than a block's worth of writes left, each further one `growth` times as long a time, and the
+//! last one all others.
 //!
 //! Source: "FK" in Wang et al., "Separating data via block invalidation time inference for write amplification reduction in
-//! log-structured storage", FAST 2022; at hand was the repository of its simulator. Settled: a block's worth counts one block of
-//! each pool, since pools fill side by side.
+//! log-structured storage", FAST 2022; at hand was the repository of its simulator, where all classes are a block's worth long (`growth`
+//! 1): then most pages of a large device are in the last one. Settled: a block's worth counts one block of each pool, since
+//! pools fill side by side.
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{IdVec, Lpn, Misfit, Policy};
@@ -17,11 +18,13 @@ use serde::{Deserialize, Serialize};
 pub struct FutureKnowledgeConfig {
     /// Number of classes, from 2 to 16.
     pub classes: u32,
+    /// The time of a class over that of the one before, from 1 to 16.
+    pub growth: u32,
 }
 
 impl Default for FutureKnowledgeConfig {
     fn default() -> Self {
-        Self { classes: 6 }
+        Self { classes: 6, growth: 1 }
     }
 }
 
@@ -72,6 +75,7 @@ impl Future {
 #[derive(Clone)]
 pub struct FutureKnowledge {
     classes: u32,
+    growth: u64,
     /// The pages written while one block of each pool fills.
     block_writes: u32,
     /// The time at which the future begins.
@@ -85,8 +89,14 @@ pub struct FutureKnowledge {
 impl FutureKnowledge {
     fn class(&self, lpn: Lpn, now: u64) -> Class {
         let left = u64::from(self.dies_at[lpn]).saturating_sub(now.saturating_sub(self.begin));
-        let class = left / u64::from(self.block_writes);
-        Class::new(class.min(u64::from(self.classes - 1)) as u32)
+        let (mut class, mut time) = (0, u64::from(self.block_writes));
+        let mut until = time;
+        while class + 1 < self.classes && left >= until {
+            time = time.saturating_mul(self.growth);
+            until = until.saturating_add(time);
+            class += 1;
+        }
+        Class::new(class)
     }
 }
 
@@ -101,6 +111,7 @@ impl PlacementPolicy for FutureKnowledge {
 
     fn classes(config: &FutureKnowledgeConfig) -> Result<Classes, Misfit> {
         check_count("classes", config.classes, 2)?;
+        check_count("growth", config.growth, 1)?;
         Ok(Classes::Own { count: config.classes, gc: 0..config.classes })
     }
 
@@ -111,7 +122,8 @@ impl PlacementPolicy for FutureKnowledge {
     fn new(config: &FutureKnowledgeConfig, shape: Shape) -> Self {
         Self {
             classes: config.classes,
-            block_writes: shape.pages_per_block.saturating_mul(shape.pools),
+            growth: config.growth.into(),
+            block_writes: shape.pages_per_block.saturating_mul(shape.pools).max(1),
             begin: 0,
             written: Vec::new(),
             dies_at: IdVec::filled(NEVER, shape.pages as usize),

@@ -12,8 +12,9 @@
 //! Source: Oh, Kim, Han, Kim, Lee & Noh, "MiDAS: minimizing write amplification in log-structured systems through adaptive group
 //! number and size configuration", FAST 2024; at hand were its abstract and the repository of its simulation. Settled: intervals
 //! are exact and not sampled, and the long ones, which a window cuts short, are weighted up; the group of soon
-//! overwritten data has the size that its traffic fills in a mean life; before there is a model, and while it
-//! promises less than is measured, groups have no sizes and the victim is that of `gc.victim`.
+//! overwritten data has the size that its traffic fills in a mean life; before there is a model, and while it promises no
+//! less than a chain without sizes came to, the victim is that of `gc.victim`. Where sizes came to more than that, they
+//! are given up for a window, and for twice as many each time, in place of merging the groups that were off.
 
 use super::times::Times;
 use super::{
@@ -45,8 +46,10 @@ const WINDOW_PASSES: u64 = 4;
 const HOT: u8 = 3;
 /// A page is in the hotter part of the last group if its interval is at most this share of their mean.
 const HOTTER: f64 = 0.7;
+/// The most windows for which sizes are given up.
+const WAIT_MAX: u64 = 64;
 /// The numbers of groups beside the intervals.
-const SCALARS: usize = 11;
+const SCALARS: usize = 14;
 
 /// What is counted in a window, and what follows from the last one.
 #[derive(Clone, Copy)]
@@ -67,6 +70,11 @@ enum Count {
     Groups,
     Sized,
     HotSize,
+    /// A millionth of the write amplification that was measured without sizes.
+    Unsized,
+    /// The windows until sizes are tried again, and those after the next failure.
+    Wait,
+    WaitNext,
 }
 
 /// MiDAS.
@@ -115,7 +123,7 @@ impl Midas {
         (self.of(Count::Groups).min(16) as u32).clamp(1, self.most - 1)
     }
 
-    /// End a window: configure the groups if the model promises less than was measured, and begin the next one.
+    /// End a window: configure the groups if the model promises less than a chain without sizes, and begin the next one.
     fn configure(&mut self, now: u64) {
         let writes = (self.of(Count::Writes).saturating_add(self.of(Count::HotWrites))).max(1) as f64;
         let measured = 1.0 + self.of(Count::Copies) as f64 / writes;
@@ -123,10 +131,24 @@ impl Midas {
         if hot_blocks > 0 {
             self.set(Count::Life, self.of(Count::HotLives) / hot_blocks);
         }
-        if let Some(model) = Model::new(self) {
+        let had_sizes = self.of(Count::Sized) != 0;
+        if !had_sizes {
+            self.set(Count::Unsized, (measured * 1e6) as u64);
+        }
+        let without = self.of(Count::Unsized) as f64 / 1e6;
+        if had_sizes && measured > without {
+            let wait = self.of(Count::WaitNext).clamp(1, WAIT_MAX);
+            self.set(Count::Wait, wait);
+            self.set(Count::WaitNext, 2 * wait);
+        }
+        let waits = self.of(Count::Wait) > 0;
+        self.set(Count::Wait, self.of(Count::Wait).saturating_sub(1));
+        self.set(Count::Sized, 0);
+        self.set(Count::Groups, u64::from(self.most - 1));
+        if let Some(model) = Model::new(self).filter(|_| !waits) {
             let (promised, sizes) = model.best(self.most - 1, self.blocks);
-            self.set(Count::Sized, u64::from(promised < measured));
-            if promised < measured {
+            if promised < without {
+                self.set(Count::Sized, 1);
                 self.set(Count::Groups, sizes.len() as u64 + 1);
                 self.sizes[..sizes.len()].copy_from_slice(&sizes);
                 self.set(Count::HotSize, model.hot_blocks.ceil() as u64);
@@ -387,14 +409,12 @@ impl PlacementPolicy for Midas {
         let groups = self.groups();
         let sizes = (1..groups).zip(self.sizes);
         let outgrown = sizes.into_iter().find(|&(group, size)| sealed[group as usize] > size);
-        // Groups that there were more of before are as the last one.
-        let beyond = (groups..self.most).find(|&group| sealed[group as usize] > 0);
         if u64::from(sealed[0]) > self.of(Count::HotSize) {
             return Some(VictimOf::Oldest(Class::new(0)));
         }
-        outgrown
-            .map(|(group, _)| VictimOf::Oldest(Class::new(group)))
-            .or_else(|| beyond.map(|group| VictimOf::Emptiest(Class::new(group))))
+        // Groups from when the chain was longer are parts of the last one.
+        let last = VictimOf::EmptiestFrom(Class::new(groups));
+        Some(outgrown.map_or(last, |(group, _)| VictimOf::Oldest(Class::new(group))))
     }
 
     fn state(&mut self) -> Vec<Column<'_>> {

@@ -134,8 +134,8 @@ pub struct Cleaned {
 pub enum VictimOf {
     /// The block of the class that was sealed first.
     Oldest(Class),
-    /// The block of the class with the least to copy.
-    Emptiest(Class),
+    /// The block with the least to copy, of the class or a later one.
+    EmptiestFrom(Class),
 }
 
 /// The contract of a placement policy. One instance serves the device. A policy must stand any [state](Self::state) that was

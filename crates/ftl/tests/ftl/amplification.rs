@@ -188,8 +188,11 @@ fn placement_amplifies_as_documented() {
         format!("| {name} | {} |", found.join(" | "))
     };
     let names = PlacementConfig::NAMES.iter().filter(|&&name| name != "fdp");
+    let oracle: PlacementConfig =
+        serde_json::from_str(r#"{ "name": "future-knowledge", "growth": 3 }"#).expect("a policy");
     let rows = names
-        .map(|name| row(&format!("`{name}`"), PlacementConfig::by_name(name).expect("it is registered")));
+        .map(|name| row(&format!("`{name}`"), PlacementConfig::by_name(name).expect("it is registered")))
+        .chain(std::iter::once_with(|| row("`future-knowledge`, `growth` 3", oracle)));
     let table = rows.collect::<Vec<_>>().join("\n");
     assert!(
         include_str!("../../../../docs/placement.md").contains(&table),

@@ -9,6 +9,7 @@ const TWO_TENANTS: &str = r#"
     flash = { channels = 2, chips_per_channel = 1, blocks_per_plane = 64, pages_per_block = 16 }
     timing.channel = "private"
     ftl.pools = "device"
+    ftl.spare.share = "30%"
     ftl.placement = { name = "fdp", handles = 4, isolation = "persistently", shares = ["100%"] }
     gc.low_mark = 5
     precondition.fill = "none"
@@ -24,6 +25,19 @@ const TWO_TENANTS: &str = r#"
 
 fn scenario(settings: Settings<'_>) -> Scenario {
     Scenario::from_toml(TWO_TENANTS).and_then(|scenario| scenario.set(settings)).expect("a scenario")
+}
+
+/// What a scenario is refused for, when it is read or when it is run.
+fn refusal(settings: Settings<'_>) -> String {
+    let read = Scenario::from_toml(TWO_TENANTS).and_then(|scenario| scenario.set(settings));
+    read.map_or_else(|error| error.to_string(), |scenario| refused(&scenario))
+}
+
+/// The scenario with another placement policy, whatever its hints are.
+fn placed(policy: Value) -> Scenario {
+    let mut scenario = scenario(&[]);
+    scenario.ftl.placement = serde_json::from_value(policy).expect("a policy");
+    scenario
 }
 
 /// The metrics of a run, whose bytes by class are checked against the programs by cause.
@@ -63,7 +77,11 @@ fn hints_reach_flash_through_every_cache() {
         &[cache, ("cooperation", "none"), ("cache.placement", "host")],
         &[cache, ("cooperation", "cdm-consistent"), ("cache.read_allocate", "false")],
         &[("host_buffer.size", "64KiB")],
-        &[("controller.write_buffer", "64KiB"), ("ftl.reclaim_unit", "256KiB")],
+        &[
+            ("controller.write_buffer", "64KiB"),
+            ("ftl.reclaim_unit", "256KiB"),
+            ("flash.blocks_per_plane", "128"),
+        ],
     ];
     for settings in stacks {
         // Copies of handle 1 go to class 4 + 1.
@@ -75,8 +93,7 @@ fn hints_reach_flash_through_every_cache() {
 #[test]
 fn without_hints_addresses_say_the_handle() {
     let tenants = |hints: [Value; 2]| {
-        let mut scenario =
-            scenario(&[("ftl.placement", r#"{ name = "fdp", handles = 2, isolation = "persistently" }"#)]);
+        let mut scenario = placed(json!({ "name": "fdp", "handles": 2, "isolation": "persistently" }));
         for (tenant, hint) in scenario.workload.tenants.iter_mut().zip(hints) {
             tenant.placement = serde_json::from_value(hint).expect("a hint");
         }
@@ -92,8 +109,8 @@ fn without_hints_addresses_say_the_handle() {
 
 #[test]
 fn initially_isolated_handles_share_the_units_of_copies() {
-    let initially = r#"{ name = "fdp", handles = 4 }"#;
-    assert_eq!(used(&checked(&scenario(&[("ftl.placement", initially)]))), [vec![1, 3], vec![4]]);
+    let initially = placed(json!({ "name": "fdp", "handles": 4 }));
+    assert_eq!(used(&checked(&initially)), [vec![1, 3], vec![4]]);
 }
 
 #[test]
@@ -106,14 +123,13 @@ fn other_policies_ignore_hints() {
 
 #[test]
 fn a_handle_that_the_scenario_has_not_is_refused() {
-    let three = [("ftl.placement", r#"{ name = "fdp", handles = 3 }"#)];
     let expected = "workload: placement 3 was given; ftl.placement has the handles 0 to 2";
-    assert_eq!(refused(&scenario(&three)), expected);
+    assert_eq!(refusal(&[("ftl.placement", r#"{ name = "fdp", handles = 3 }"#)]), expected);
     // In a trace it is known when its turn comes.
     let file = std::env::temp_dir().join(format!("coflash-hints-{}.csv", std::process::id()));
     let run = |hint: &str| {
         std::fs::write(&file, format!("0,4096,-\n4096,4096,2\n8192,4096,{hint}\n")).expect("a file");
-        let mut traced = scenario(&three);
+        let mut traced = placed(json!({ "name": "fdp", "handles": 3, "shares": ["100%"] }));
         traced.workload =
             toml::from_str("trace_options.columns = \"op=write,offset:bytes,size:bytes,placement\"")
                 .expect("a workload");
@@ -127,15 +143,14 @@ fn a_handle_that_the_scenario_has_not_is_refused() {
 
 #[test]
 fn a_reclaim_unit_is_whole_superblocks() {
-    let refused = |settings: Settings<'_>| refused(&scenario(settings));
     let unit = |size| ("ftl.reclaim_unit", size);
     assert_eq!(
-        refused(&[unit("192KiB")]),
+        refusal(&[unit("192KiB")]),
         "ftl.reclaim_unit: 192KiB was given; whole superblocks of 128KiB are allowed"
     );
-    let no_divisor = refused(&[unit("384KiB")]);
+    let no_divisor = refusal(&[unit("384KiB")]);
     assert!(no_divisor.contains("3 superblocks of 128KiB: the 64 of the device"), "{no_divisor}");
-    let planes = refused(&[unit("128KiB"), ("ftl.pools", "plane")]);
+    let planes = refusal(&[unit("128KiB"), ("ftl.pools", "plane")]);
     assert!(planes.contains("with ftl.pools = \"device\" only"), "{planes}");
 }
 
@@ -158,4 +173,26 @@ fn units_of_several_superblocks_are_as_larger_blocks() {
     let erases = |metrics: &Value| metrics["erases_blocks"].as_u64().expect("a count");
     assert!(erases(&one) > 0);
     assert_eq!(4 * erases(&one), erases(&other));
+}
+
+#[test]
+fn an_oracle_reads_the_workload_ahead() {
+    let copies = |name: &str| {
+        let fill = ("precondition.fill", "sequential");
+        let scenario = scenario(&[("ftl.placement", name), ("gc.low_mark", "6"), fill]);
+        let metrics = serde_json::to_value(measured(&scenario)).expect("plain data");
+        metrics["gc_copies_pages"].as_u64().expect("a count")
+    };
+    let (known, unknown) = (copies("future-knowledge"), copies("sepgc"));
+    assert!(known < unknown, "{known} copies with the future known, {unknown} without");
+    let refused = |key: &str, value: &str| {
+        refusal(&[("ftl.placement", "future-knowledge"), ("gc.low_mark", "6"), (key, value)])
+    };
+    let cache = refused("cache.size", "10%");
+    assert!(
+        cache.starts_with("cache.size: with ftl.placement \"future-knowledge\" a cache changes"),
+        "{cache}"
+    );
+    let buffer = refused("host_buffer.size", "64KiB");
+    assert!(buffer.starts_with("host_buffer.size: with ftl.placement"), "{buffer}");
 }
