@@ -161,9 +161,9 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
             flushed: Vec::new(),
             meters: Meters {
                 host: HostCounters::default(),
-                read: Latency::new(),
-                write: Latency::new(),
-                other: Latency::new(),
+                read: Latency::default(),
+                write: Latency::default(),
+                other: Latency::default(),
                 series: Recorder::new(),
                 last_arrival: Time::ZERO,
                 last_answer: Time::ZERO,
