@@ -72,9 +72,9 @@ impl Delayed {
         self.changed.notify_one();
     }
 
-    /// Let go of the requests whose moments are not known: the device has lost power, and they fail.
-    pub(crate) fn fail_unknown(&self) {
-        self.waiting().unknown.clear();
+    /// The requests whose moments are not known, which are held no longer.
+    pub(crate) fn take_unknown(&self) -> impl Iterator<Item = Served> + use<> {
+        std::mem::take(&mut self.waiting().unknown).into_values().map(|(_, request)| request)
     }
 
     /// Answer at the moments, until it is stopped and all are answered.

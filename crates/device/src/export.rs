@@ -112,7 +112,9 @@ impl Exported {
     }
 
     fn cycle_power(&self, machine: &mut Machine, seed: u64) -> Result<(), crate::DeviceError> {
-        self.delayed.iter().for_each(Delayed::fail_unknown);
+        // What was under way has failed.
+        let failed = self.delayed.iter().flat_map(Delayed::take_unknown);
+        failed.for_each(|request| self.answer(request, Err(Errno::Io)));
         machine.cycle_power(seed)
     }
 

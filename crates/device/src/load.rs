@@ -32,7 +32,7 @@ struct Interval {
 
 impl Interval {
     fn new(now: Instant) -> Self {
-        Self { begin: now, changed: now, under_way: 0, waited_ns: 0, responses: Latency::new() }
+        Self { begin: now, changed: now, under_way: 0, waited_ns: 0, responses: Latency::default() }
     }
 }
 

@@ -187,7 +187,7 @@ impl Jobs {
                     jobs: 1,
                     begin: Time::LAST,
                     runtime: Duration::ZERO,
-                    ops: std::array::from_fn(|_| (Latency::new(), 0)),
+                    ops: std::array::from_fn(|_| (Latency::default(), 0)),
                 }),
             }
         }

@@ -13,14 +13,15 @@ pub struct Latency {
     max: u64,
 }
 
-impl Latency {
-    /// Begin without requests.
-    #[must_use]
-    pub fn new() -> Self {
+/// No requests.
+impl Default for Latency {
+    fn default() -> Self {
         let histogram = Histogram::new(3).expect("three digits are supported");
         Self { histogram, sum: 0, squares: 0, max: 0 }
     }
+}
 
+impl Latency {
     /// Count requests that took the same time.
     #[inline]
     pub fn record(&mut self, response: Duration, requests: u64) {
@@ -105,7 +106,7 @@ pub(crate) struct LatencyRecorder {
 
 impl LatencyRecorder {
     pub(crate) fn new() -> Self {
-        Self { before: Latency::new(), last: Duration::ZERO, repeats: 0 }
+        Self { before: Latency::default(), last: Duration::ZERO, repeats: 0 }
     }
 
     #[inline]
@@ -148,6 +149,6 @@ mod tests {
         assert_eq!(latency.max(), Some(10_000_000));
         let p99 = latency.at(0.99).unwrap() as f64;
         assert!((p99 / 9_900_000.0 - 1.0).abs() < 1e-3, "{p99}");
-        assert_eq!((Latency::new().mean(), Latency::new().at(0.5)), (None, None));
+        assert_eq!((Latency::default().mean(), Latency::default().at(0.5)), (None, None));
     }
 }
