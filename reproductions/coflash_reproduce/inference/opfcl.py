@@ -111,14 +111,20 @@ def _inference(divisor: int, of: _Workload) -> Inference:
         "space": f"{low}MiB",
         "arrival": {"name": "poisson", "mean": of.pause},
     }
+    scenario = device(of.configuration, divisor, {"remap": "none", "synthetic": synthetic})
+    flash = scenario.to_dict()["flash"]
+    shorter = {
+        f"flash.{key}": flash[key] * times // 2 for key, times in (("blocks_per_plane", 4), ("pages_per_block", 1))
+    }
     lines = {f"{FP} {share} %": fixed_share(FP, "fp-fcl", share).changes for share in _SHARES}
     return Inference(
         name=of.name,
         title=of.title,
-        scenario=device(of.configuration, divisor, {"remap": "none", "synthetic": synthetic}),
+        scenario=scenario.with_(shorter),
         scaling=f"The paper's configuration {of.configuration} with flash, segment, period, space and requests "
-        f"{divisor} times smaller; values are shown as on the paper's device. Requests of {of.size}, {of.read_share} "
-        "of them reads, by Zipf's law stand for the trace; they come as often as its own.",
+        f"{divisor} times smaller, in blocks of half the length, so that there are enough of them; values are shown "
+        f"as on the paper's device. Requests of {of.size}, {of.read_share} of them reads, by Zipf's law stand for the "
+        "trace; they come as often as its own.",
         lines={**lines, OP: op_fcl()},
         axis={0.0: {}},
         unknowns=(
