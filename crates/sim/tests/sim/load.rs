@@ -43,11 +43,13 @@ fn requests_that_all_arrive_at_once_wait_for_answers_unless_told_otherwise() {
 fn a_trace_whose_requests_arrive_at_the_same_time_is_replayed_in_a_closed_loop() {
     let file = std::env::temp_dir().join(format!("coflash-without-times-{}.csv", std::process::id()));
     let replayed = |kind: &str, last_us: u64, settings: Settings<'_>| {
-        let lines = (0..200_u64).map(|at| format!("{},W,{},4096\n", at / 199 * last_us, at * 4096));
+        let lines = (0..200_u64).map(|at| format!("{},W,{at},4096\n", at / 199 * last_us));
         std::fs::write(&file, lines.collect::<String>())
             .expect("the folder of temporary files can be written");
         let (device, _) = SMALL.split_once("workload").expect("it comes last");
-        let scenario = Scenario::from_toml(&format!("{device}{kind} = [{file:?}]"));
+        let options = r#"{ format = "columns", columns = "time:us,op,offset:pages,size:bytes" }"#;
+        let scenario = format!("{device}{kind} = [{file:?}]\nworkload.trace_options = {options}");
+        let scenario = Scenario::from_toml(&scenario);
         let scenario = scenario.and_then(|whole| whole.set(settings)).expect("it is valid");
         let result = run(&scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
         let is_noted = result.to_json().contains("arrive at the same time");
