@@ -6,14 +6,15 @@ paper has them, and hypotheses in place of a paper's numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from coflash.measures.measure import Measure
 from coflash.quantity import show
 from coflash.results.estimate import Estimate, estimate
-from coflash_reproduce.paper import Investigation, Notes, Run, Runs
+from coflash.scenario import Scenario
+from coflash_reproduce.paper import Investigation, Run, Runs
 
 
 class Finding(NamedTuple):
@@ -41,10 +42,23 @@ class Study(Investigation):
     question: str
     """The question and why it matters, in a few sentences."""
     hypotheses: tuple[Hypothesis, ...]
-    explanation: Notes = lambda _: ()
+    explanation: Callable[[Runs], Iterable[str]] = lambda _: ()
     """The answer, a paragraph each."""
     limits: Sequence[str] = ()
     """What the study does not show, in sentences."""
+
+
+def four_dies(blocks_per_plane: int) -> Scenario:
+    """Return the device of `demo` with four dies only, for workloads that take all its space."""
+    flash = {"channels": 2, "chips_per_channel": 2, "blocks_per_plane": blocks_per_plane}
+    keys = {f"flash.{key}": number for key, number in flash.items()}
+    return Scenario.load("demo").with_({**keys, "workload.remap": "none"})
+
+
+def asked(scenario: Scenario, generator: Any, requests: int, read_share: str) -> Scenario:
+    """Return a scenario with a generated workload."""
+    keys = {"generator": generator, "requests": requests, "read_share": read_share}
+    return scenario.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
 
 
 def mean_of(runs: Sequence[Run], measure: Measure) -> Estimate:

@@ -234,10 +234,11 @@ def test_the_page_of_a_search(known: Inference, searched_only: Inference, tmp_pa
 @pytest.mark.parametrize(
     ("paper", "scale", "traces", "message"),
     [
-        ("opfcl", "quick", (), r'--infer: "opfcl" was given.*cdm, shadowgc'),
+        ("opfc", "quick", (), r'--infer: "opfc" was given.*cdm, opfcl, shadowgc'),
         ("cdmm", "quick", (), 'did you mean "cdm"'),
         ("cdm", "ful", (), 'did you mean "full"'),
         ("shadowgc", "quick", ("a.csv",), "takes no --trace"),
+        ("opfcl", "quick", ("a.csv",), "takes no --trace"),
         ("cdm", "quick", ("a.csv",), r"a\.csv"),
     ],
 )

@@ -19,8 +19,10 @@ from selenium.webdriver.support.select import Select
 
 import coflash
 import systems
+from coflash.measures.measure import COPIED
 from coflash.measures.sections import SECTIONS, sections
 from coflash.report import Study, write_report
+from coflash.results.differences import difference
 from coflash.results.histogram import KINDS
 from pages import click, column, complaints, figure, find, look, messages, number, run, tasks_s, texts, until
 from sweeps import SMALL
@@ -134,6 +136,28 @@ def test_what_an_interval_over_seeds_is_stands_beside_it(
     low, high = (f"{100 * (np.mean(changes) + sign * half):+.1f}".replace("-", "−") for sign in (-1, 1))
     shown = texts(page, ".card:nth-of-type(2) dd:last-of-type")[0].replace("\N{NO-BREAK SPACE}", "")
     assert shown == f"[{low}%, {high}%]"
+
+
+def test_differences_have_their_intervals_and_tests(page: WebDriver, results: list[coflash.Result]) -> None:
+    click(page, find(page, "#intervals summary"))
+    heads = texts(page, "#intervals thead th")
+    assert heads == ["measure", "none", "difference", "95 % over seeds", "95 % over slices"]
+    rows = rows_of(page, find(page, "#intervals"))
+    assert [cells[0] for cells in rows if len(cells) == 1] == [f"{size} MiB, 2 seeds" for size in (1, 2, 4)]
+    # The same numbers as `coflash results compare --intervals` shows.
+    varied = (("cooperation", "name"), ("cache", "size"))
+    at_1_mib = [
+        [one for one in results if [one.scenario.to_dict()[key][of] for key, of in varied] == [scheme, "1MiB"]]
+        for scheme in ("none", "cdm")
+    ]
+    found = difference(COPIED, *at_1_mib)
+    assert found is not None and found.over_seeds is not None and found.over_slices is not None
+    row = next(cells for cells in rows if cells[0] == COPIED.label)
+    assert row[3].endswith(f"p = {found.over_seeds.p:.3f}")
+    assert row[4].endswith("p < 0.001" if found.over_slices.p < 0.001 else f"p = {found.over_slices.p:.3f}")
+    # No interval without its runs, nor for a question that was not asked.
+    find(page, "#filter input").send_keys("seed = 1", Keys.ENTER)
+    until(lambda: not find(page, "#intervals").is_displayed())
 
 
 def test_a_search_shows_its_course_what_matters_and_the_front(page: WebDriver, tmp_path: Path) -> None:

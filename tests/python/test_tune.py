@@ -8,6 +8,7 @@ import pytest
 
 import coflash
 from coflash import CoflashError
+from coflash.results.study import Study
 from coflash.sweep import plan
 from coflash.sweep.goal import condition
 from sweeps import SMALL
@@ -45,6 +46,22 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
     assert fresh.trials == tuning.trials
     # Nothing is left to do.
     assert coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path, trials=12).trials == tuning.trials
+
+
+def test_the_course_of_a_search_is_there_while_it_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "tune.json"
+    seen: list[int] = []
+
+    def run(scenario: coflash.Scenario, *rest: Any) -> coflash.Result:
+        seen.append(len(json.loads(file.read_text("utf-8"))["trials"]) if file.exists() else 0)
+        return coflash.run(scenario, *rest)
+
+    monkeypatch.setattr(plan, "run", run)
+    over = {"cache.size": "1MiB..16MiB:4KiB"}
+    coflash.tune(SMALL, over, minimise="waf_host", out=tmp_path, trials=4, workers=1)
+    assert seen == [0, 1, 2, 3]
+    study = Study.read([tmp_path])
+    assert study.search is not None and len(study.search["trials"]) == 4
 
 
 def test_more_is_better_over_several_seeds(tmp_path: Path) -> None:

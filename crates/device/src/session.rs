@@ -356,7 +356,7 @@ impl<D: Disk> Session<D> {
             inputs: Vec::new(),
             remarks: Vec::new(),
         };
-        self.engine.result(&self.scenario, workload, self.now.ns as f64 / 1e9)
+        self.engine.result(&self.scenario, self.scenario.replay_mode(), workload, self.now.ns as f64 / 1e9)
     }
 
     fn issue(

@@ -17,8 +17,8 @@ pub enum ReplayMode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReplayConfig {
-    /// Issue times: those of the workload (open), or set by the completions (closed). Default: closed for a generated
-    /// workload whose requests all arrive back to back, else open.
+    /// Issue times: those of the workload (open), or set by the completions (closed). Default: closed for a workload whose
+    /// requests all arrive at the same time, be it generated or a trace without times, else open.
     pub mode: Option<ReplayMode>,
     /// Outstanding requests in a closed loop.
     pub queue_depth: u32,

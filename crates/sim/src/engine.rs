@@ -20,7 +20,7 @@ use coflash_base::{Ahead, Duration, Lpn, Time};
 use coflash_ftl::{CopyAll, Coverage, GcMode, Io, PageRead, PageWrite};
 use coflash_level::{Command, Level};
 use coflash_media::{Busy, DieId, Finished, SimulatedMedia, Tag, When};
-use coflash_scenario::Scenario;
+use coflash_scenario::{ReplayMode, Scenario};
 use coflash_workload::{Op, Request};
 use std::ops::Range;
 
@@ -614,17 +614,23 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         self.media
     }
 
-    /// End the measurement with the result of the workload, which took `wall_seconds`.
+    /// End the measurement with the result of the workload, which was replayed in `mode` and took `wall_seconds`.
     #[must_use]
-    pub fn result(&self, scenario: &Scenario, workload: Workload, wall_seconds: f64) -> RunResult {
+    pub fn result(
+        &self,
+        scenario: &Scenario,
+        mode: ReplayMode,
+        workload: Workload,
+        wall_seconds: f64,
+    ) -> RunResult {
         let state_bytes_per_page = self.state_bytes_per_page(scenario.flash.pages());
-        let measured = self.measured(scenario);
+        let measured = self.measured(scenario, mode);
         let simulator = Simulator::new(wall_seconds, &measured.metrics, state_bytes_per_page);
         RunResult::new(scenario.clone(), workload, measured, simulator)
     }
 
     /// The final metrics.
-    fn measured(&self, scenario: &Scenario) -> Measured {
+    fn measured(&self, scenario: &Scenario, mode: ReplayMode) -> Measured {
         let erases: Vec<u32> = std::iter::zip(self.level.erase_counts(), &self.erases_before)
             .map(|(after, before)| after - before)
             .collect();
@@ -640,7 +646,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         };
         let blocks = scenario.ftl.blocks_per_erase(&scenario.flash).div_ceil(scenario.flash.dies());
         let cleaning = cleaning(&scenario.flash, &scenario.timing, blocks);
-        let (load, behind) = load(scenario.replay_mode(), self.meters.series.windows(), end, cleaning);
+        let (load, behind) = load(mode, self.meters.series.windows(), end, cleaning);
         let (read, write) = (self.meters.read.latency(), self.meters.write.latency());
         report.add(&AllResponses::from(&all));
         report.add(&ReadResponses::from(&read));

@@ -157,10 +157,12 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
 ) -> Result<RunResult, RunError> {
     let OpenWorkload { supply, description, inputs, logical_bytes } = workload;
     let stopwatch = Stopwatch::start();
+    let mut mode = scenario.replay_mode();
     let (remarks, jobs) = match supply {
         Supply::Requests(mut source) => {
-            replay(scenario, &mut engine, source.as_mut(), until, observer)?;
-            (source.remarks(), Vec::new())
+            let at_once = replay(scenario, &mut engine, source.as_mut(), until, observer)?;
+            let remark = at_once.inspect(|_| mode = ReplayMode::Closed);
+            (source.remarks().into_iter().chain(remark).collect(), Vec::new())
         }
         Supply::Jobs(mut jobs) => {
             jobs.run(&mut engine, scenario.workload.requests_max, observer)?;
@@ -170,21 +172,23 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     };
     let wall_seconds = stopwatch.seconds();
     let workload = Workload { description, logical_bytes, inputs: inputs.finish(observer)?, remarks };
-    Ok(engine.result(scenario, workload, wall_seconds).with_jobs(jobs))
+    Ok(engine.result(scenario, mode, workload, wall_seconds).with_jobs(jobs))
 }
 
 /// Pages between two checks of the observer within a batch: long requests must not delay Ctrl-C.
 const LOOK_PAGES: u64 = 1 << 14;
 
+/// Replay the workload; return a remark if its times are none, so that a closed loop took their place.
 fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
     source: &mut dyn Source,
     until: Option<Time>,
     observer: &mut dyn Observer,
-) -> Result<(), RunError> {
-    let mut issuer = Issuer::new(scenario);
+) -> Result<Option<String>, RunError> {
+    let mut issuer = Issuer::new(scenario, scenario.replay_mode());
     let handles = scenario.ftl.placement.handles();
+    let mut at_once = None;
     let memory_bytes = memory::available_bytes().unwrap_or(u64::MAX);
     let look_bytes = LOOK_PAGES * scenario.flash.page_size.count;
     let mut left = scenario.workload.requests_max.unwrap_or(u64::MAX);
@@ -199,6 +203,12 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         }
         if let Some(handles) = handles {
             check_hints(&batch, handles)?;
+        }
+        if served == 0 {
+            at_once = without_times(scenario, &batch);
+            if at_once.is_some() {
+                issuer = Issuer::new(scenario, ReplayMode::Closed);
+            }
         }
         if batch.last().is_some_and(|last| issuer.arrival(last) > Time::LAST) {
             return Err(out_of_time());
@@ -229,7 +239,24 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
             )));
         }
     }
-    drain(engine, until, &mut || observer.progress(Phase::Replay, source.progress(), served))
+    drain(engine, until, &mut || observer.progress(Phase::Replay, source.progress(), served))?;
+    Ok(at_once)
+}
+
+/// The remark on a workload without times of its own: more requests arrive first, all at the same time, than a closed
+/// loop has outstanding. `None` with any other, and where the scenario says how to replay.
+fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
+    let depth = scenario.replay.queue_depth;
+    // A generated workload says itself whether it has times.
+    let is_recorded = !scenario.workload.trace.is_empty() || !scenario.workload.like.is_empty();
+    let at_once = first.len() > depth as usize && first.iter().all(|one| one.arrival == first[0].arrival);
+    (scenario.replay.mode.is_none() && is_recorded && at_once).then(|| {
+        format!(
+            "the first {} requests arrive at the same time, so that times are taken for missing: requests follow one \
+             another in a closed loop with {depth} outstanding (replay.mode = \"closed\"; \"open\" keeps to the times)",
+            first.len()
+        )
+    })
 }
 
 /// Refuse hints that name no handle.
@@ -284,8 +311,8 @@ enum Issuer {
 }
 
 impl Issuer {
-    fn new(scenario: &Scenario) -> Self {
-        match scenario.replay_mode() {
+    fn new(scenario: &Scenario, mode: ReplayMode) -> Self {
+        match mode {
             ReplayMode::Open => Self::Open { time_scale: scenario.replay.time_scale },
             ReplayMode::Closed => Self::Closed {
                 queue_depth: scenario.replay.queue_depth as usize,

@@ -21,6 +21,7 @@ from coflash.measures.measure import HEADLINE, causes
 from coflash.measures.metrics import Metrics
 from coflash.measures.sections import sections
 from coflash.quantity import SCALES, worths
+from coflash.results.differences import METHOD, Interval, difference
 from coflash.results.histogram import KINDS, Histogram
 from coflash.results.result import Result
 from coflash.results.study import Study
@@ -59,6 +60,8 @@ def payload(study: Study) -> tuple[dict[str, Any], str]:
         "sections": list(_sections(results)),
         "causes": causes(result.metrics for result in results),
         "replayed": study.is_replayed,
+        "differences": list(_differences(study)) if fine else [],
+        "method": METHOD,
         "kinds": KINDS,
         "lines": lines,
         "scenarios": scenarios,
@@ -105,6 +108,50 @@ def _search(document: Mapping[str, Any]) -> dict[str, Any]:
         "failed": document["failed"],
         "importance": document["importance"],
     }
+
+
+def _differences(study: Study) -> Iterator[dict[str, Any]]:
+    """Yield the paired differences from the baseline, or else from the first value, between runs alike in all else."""
+    keys = [key for key in study.varied if key.path != "seed"]
+    if not keys:
+        return
+    asked = next((key for key in keys if study.baseline in key.texts), None)
+    key = asked or next((key for key in keys if not key.numbers), keys[0])
+    base = key.texts.index(study.baseline) if asked else 0
+    rest = [other for other in keys if other is not key]
+    alike: dict[tuple[int, ...], dict[int, list[int]]] = {}
+    for run in range(len(study.results)):
+        by_value = alike.setdefault(tuple(other.codes[run] for other in rest), {})
+        by_value.setdefault(key.codes[run], []).append(run)
+    for by_value in alike.values():
+        firsts = by_value.pop(base, [])
+        for code, runs in by_value.items():
+            first, others = ([study.results[run] for run in of] for of in (firsts, runs))
+            found = [one for one in (difference(each, first, others) for each in HEADLINE) if one is not None]
+            if not any(one.over_seeds or one.over_slices for one in found):
+                continue
+            yield {
+                "key": key.path,
+                "from": base,
+                "to": code,
+                "where": study.label(runs[0], rest) if rest else "",
+                "runs": [*firsts, *runs],
+                "measures": [
+                    {
+                        "path": one.measure.path,
+                        "baseline": _short(one.baseline),
+                        "mean": _short(one.mean),
+                        "pairs": one.pairs,
+                        "seeds": _interval(one.over_seeds),
+                        "slices": _interval(one.over_slices),
+                    }
+                    for one in found
+                ],
+            }
+
+
+def _interval(found: Interval | None) -> list[float | None] | None:
+    return None if found is None else [_short(number) for number in (found.low, found.high, found.p)]
 
 
 def _key(key: Key) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,7 +70,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Tuning:
-    """A finished search."""
+    """A search, as far as it has come."""
 
     path: Path
     """The folder of its results."""
@@ -267,19 +268,29 @@ class Search:
             if todo and not _hopeless(study):
                 with open_engine(place) as opened:
                     self._work(study, todo, opened, store, watch)
+        return self._written(study, store)
+
+    def _written(self, study: optuna.Study, store: FolderStore) -> Tuning:
         tuning = self._tuning(study, store.path)
         text = json.dumps(tuning.document(), indent=2, ensure_ascii=False) + "\n"
         atomic_write.write_file(store.path / DOCUMENT, text)
         return tuning
 
-    def _work(self, study: optuna.Study, todo: int, opened: Engine, store: Store, watch: Watch) -> None:
+    def _work(self, study: optuna.Study, todo: int, opened: Engine, store: FolderStore, watch: Watch) -> None:
+        told = 0
         for outcome in work(self._jobs(study, todo, watch), opened, store, watch, ahead=False):
             trial = self._open[outcome.job.key].pop()
             trial.left -= 1
             if outcome.failure is not None:
                 trial.reason = trial.reason or outcome.failure.error
-            if not trial.left:
-                self._tell(study, trial, store)
+            if trial.left:
+                continue
+            self._tell(study, trial, store)
+            told += 1
+            # The course, for a report that is watched. Of many trials one more changes little, and costs more to write.
+            if told % (1 + told // 50) == 0:
+                with suppress(CoflashError):  # while no trial has a value
+                    self._written(study, store)
 
     def _jobs(self, study: optuna.Study, todo: int, watch: Watch) -> Iterator[Job]:
         for number in range(self._trials - todo, self._trials):

@@ -11,7 +11,7 @@ from rich.console import Console
 from coflash.figures.style import needs_matplotlib
 from coflash.files import atomic_write
 from coflash.sweep.tune import folder_for
-from coflash_reproduce.inference import cdm, page, search, shadowgc
+from coflash_reproduce.inference import cdm, opfcl, page, search, shadowgc
 from coflash_reproduce.inference.definition import Inference
 from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.reproduction import PAPERS, one_of
@@ -33,11 +33,15 @@ class Effort:
 
 
 SCALES = {
-    "quick": {"cdm": Effort(6, 1024), "shadowgc": Effort(6, 1024)},
-    "full": {"cdm": Effort(12, 512), "shadowgc": Effort(12, 1024)},
+    "quick": {"cdm": Effort(6, 1024), "opfcl": Effort(6, 128), "shadowgc": Effort(6, 1024)},
+    "full": {"cdm": Effort(12, 512), "opfcl": Effort(12, 128), "shadowgc": Effort(12, 1024)},
 }
 """The effort by scale and paper."""
-INFERENCES: dict[str, Inferences] = {"cdm": cdm.inferences, "shadowgc": shadowgc.inferences}
+INFERENCES: dict[str, Inferences] = {
+    "cdm": cdm.inferences,
+    "opfcl": opfcl.inferences,
+    "shadowgc": shadowgc.inferences,
+}
 
 
 def infer(

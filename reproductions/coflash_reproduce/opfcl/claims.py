@@ -138,7 +138,7 @@ def _of_sizes() -> Iterator[Claim]:
         "caching space that OP-FCL uses, second half, mean",
         ("home",),
         0.5,
-        lambda runs, name: mean(settled(only(runs, name))),
+        lambda runs, name: mean(settled(only(runs, name).metrics)),
         said="less than half",
     )
     yield _bound(
@@ -146,7 +146,7 @@ def _of_sizes() -> Iterator[Claim]:
         "flash beyond the caching space of OP-FCL, second half, mean",
         ("search",),
         0.5,
-        lambda runs, name: 1 - mean(settled(only(runs, name))),
+        lambda runs, name: 1 - mean(settled(only(runs, name).metrics)),
         said="most is caching space",
     )
     for figure, name in zip(("figure-9", "figure-13"), DAYS, strict=True):
@@ -225,7 +225,7 @@ def _fall(measure: Measure, runs: Runs, experiment: str) -> float:
 
 
 def _used(runs: Runs, experiment: str) -> tuple[float, ...]:
-    used = settled(only(runs, experiment))
+    used = settled(only(runs, experiment).metrics)
     return min(used), max(used)
 
 

@@ -100,27 +100,27 @@ def late_excess(runs: Runs, experiment: str, line: str = OP) -> float:
     return late_ns(only(runs, experiment, line)) / best - 1
 
 
-def sizes(run: Run) -> list[dict[str, Any]]:
-    """Return the sizes of its caches over time."""
-    samples: list[dict[str, Any]] = run.document["metrics"]["hybrid"]["sizes"]
+def sizes(metrics: Metrics) -> list[dict[str, Any]]:
+    """Return the sizes of the caches over time."""
+    samples: list[dict[str, Any]] = metrics.hybrid["sizes"]
     return samples
 
 
-def caching(run: Run) -> list[float]:
-    """Return its caching space as a share of the flash, over time."""
-    flash_pages = run.metrics.hybrid.flash_pages
-    return [(sample["read_limit_pages"] + sample["write_limit_pages"]) / flash_pages for sample in sizes(run)]
+def caching(metrics: Metrics) -> list[float]:
+    """Return the caching space as a share of the flash, over time."""
+    flash_pages = metrics.hybrid.flash_pages
+    return [(sample["read_limit_pages"] + sample["write_limit_pages"]) / flash_pages for sample in sizes(metrics)]
 
 
-def settled(run: Run) -> list[float]:
+def settled(metrics: Metrics) -> list[float]:
     """Return the same for the second half of the samples."""
-    shares = caching(run)
+    shares = caching(metrics)
     return shares[len(shares) // 2 :]
 
 
 def halves_of_days(run: Run) -> tuple[list[float], list[float]]:
     """Return the caching space at the ends of the phases of writes and of those of reads, but for the first day."""
-    shares = caching(run)
+    shares = caching(run.metrics)
     ends = [shares[half * (len(shares) - 1) // 8] for half in range(3, 9)]
     return ends[::2], ends[1::2]
 
@@ -135,7 +135,7 @@ def best_partitions(runs: Runs) -> Grid:
         for line in OURS:
             run = only(runs, experiment.name, line)
             changes = (show_change(one) for one in _excesses(runs, experiment.name, line))
-            settles = show(mean(settled(run)), "share")
+            settles = show(mean(settled(run.metrics)), "share")
             rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), *changes, _given_up(run)))
             shares = [""] * len(shares)
     for line in OURS:
@@ -160,7 +160,7 @@ def best_in_background(names: Sequence[str], runs: Runs) -> Grid:
         shares = [CACHING_AXIS.text(fixed.case.at), MEAN.shown(fixed.metrics)]
         for line in OURS:
             run, above = only(runs, experiment.name, line), excess(runs, experiment.name, line=line)
-            settles = show(mean(settled(run)), "share")
+            settles = show(mean(settled(run.metrics)), "share")
             rows.append((experiment.title, *shares, line, settles, MEAN.shown(run.metrics), show_change(above)))
             shares = [""] * len(shares)
     return Grid(("", "best FP-FCL", "response", "line", "settles at", "response", "over best FP-FCL"), tuple(rows))
@@ -218,7 +218,7 @@ def varied(runs: Runs) -> Grid:
                 MEAN.shown(best.metrics),
                 MEAN.shown(ours.metrics),
                 show_change(excess(runs, name)),
-                show(mean(settled(ours)), "share"),
+                show(mean(settled(ours.metrics)), "share"),
                 f"{most_erases(runs, name):.1f}",
                 show(early_rise(runs, name), "share"),
             )
@@ -408,7 +408,7 @@ def _sizes_panel(axes: Axes, run: Run) -> None:
     from coflash import palette
     from coflash.figures.style import DASHES
 
-    samples, flash_pages = sizes(run), run.metrics.hybrid.flash_pages
+    samples, flash_pages = sizes(run.metrics), run.metrics.hybrid.flash_pages
     hours = [sample["at_ns"] / 3.6e12 for sample in samples]
     reads, writes = (
         [100 * sample[f"{kind}_limit_pages"] / flash_pages for sample in samples] for kind in ("read", "write")
@@ -434,7 +434,7 @@ def table_of_sizes(names: Sequence[str], runs: Runs) -> Grid:
     rows = []
     for experiment in runs.experiments(names):
         run = only(runs, experiment.name)
-        samples, flash_pages = sizes(run), run.metrics.hybrid.flash_pages
+        samples, flash_pages = sizes(run.metrics), run.metrics.hybrid.flash_pages
         moments = 8 if experiment.name in DAYS else 4
         for moment in range(moments + 1):
             sample = samples[moment * (len(samples) - 1) // moments]

@@ -245,7 +245,7 @@ def _days(requests: int, space: str, size: str) -> list[dict[str, Any]]:
     return 4 * [half("20%", "33%"), half("95%", "100%")]
 
 
-def _device(
+def device(
     configuration: int,
     divisor: float,
     workload: dict[str, Any],
@@ -282,16 +282,18 @@ def _device(
 
 def _partitions(scale: Scale) -> tuple[Case, ...]:
     """Return each scheme; OP-FCL has one run per line, since it chooses its own shares."""
-    fp = (_fixed(FP, "fp-fcl", share) for share in scale.fp_percent)
-    rw = (_fixed(RW, "rw-fcl", share) for share in scale.rw_percent)
-    return (*fp, *rw, *(Case(line, INITIAL_PERCENT, _op_fcl(line)) for line in OURS))
+    fp = (fixed_share(FP, "fp-fcl", share) for share in scale.fp_percent)
+    rw = (fixed_share(RW, "rw-fcl", share) for share in scale.rw_percent)
+    return (*fp, *rw, *(Case(line, INITIAL_PERCENT, op_fcl(line)) for line in OURS))
 
 
-def _fixed(line: str, name: str, share: int, changes: Mapping[str, Any] | None = None) -> Case:
+def fixed_share(line: str, name: str, share: int, changes: Mapping[str, Any] | None = None) -> Case:
+    """Return a scheme with a fixed caching space, in percent of the flash."""
     return Case(line, share, {"hybrid.scheme": {"name": name, "caching": f"{share}%"}, **(changes or {})})
 
 
-def _op_fcl(line: str = OP) -> dict[str, Any]:
+def op_fcl(line: str = OP) -> dict[str, Any]:
+    """Return the changes to the scenario that make one of `OURS`."""
     costs = "measured" if line == MEASURED else "constants"
     return {
         "hybrid.scheme": {"name": "op-fcl", "initial_caching": f"{INITIAL_PERCENT}%", "costs": costs},
@@ -304,12 +306,12 @@ def _made_up(scale: Scale, name: str, divisor: int) -> Experiment:
     workload = {"remap": "none", **_workload(name, divisor)}
     if name not in DAYS and scale.requests_max is not None:
         workload["requests_max"] = scale.requests_max
-    scenario = _device(configuration, divisor, workload, space_bytes=_space_bytes(name, divisor))
-    ours = Case(OP, INITIAL_PERCENT, _op_fcl())
+    scenario = device(configuration, divisor, workload, space_bytes=_space_bytes(name, divisor))
+    ours = Case(OP, INITIAL_PERCENT, op_fcl())
     if name in DAYS:
         cases: tuple[Case, ...] = (ours,)
     elif name in VARIED:
-        cases = (*(_fixed(FP, "fp-fcl", share) for share in scale.rw_percent), ours)
+        cases = (*(fixed_share(FP, "fp-fcl", share) for share in scale.rw_percent), ours)
     else:
         cases = _partitions(scale)
     return Experiment(name, _TITLES[name], scenario, cases)
@@ -325,7 +327,7 @@ def _pgbench(scale: Scale) -> Experiment:
 def _given(scale: Scale, traces: tuple[str, ...]) -> Experiment:
     if scale.small > 1:
         return _fitted("given", "given trace", scale, traces, requests_max=scale.requests_max)
-    scenario = _device(1, 1, {"remap": "dense"})
+    scenario = device(1, 1, {"remap": "dense"})
     return Experiment("given", "given trace", scenario, _partitions(scale), traces)
 
 
@@ -335,12 +337,12 @@ def _fitted(
     """Return a trace on a device with half as much flash as it touches."""
     footprint_bytes = trace.info(traces)["footprint_pages"] * 4096
     divisor = 4 * GIB / (footprint_bytes / 2)
-    scenario = _device(1, divisor, {"remap": "dense", **workload}, replay=replay)
+    scenario = device(1, divisor, {"remap": "dense", **workload}, replay=replay)
     return Experiment(name, title, scenario, _partitions(scale), tuple(traces), footprint_bytes)
 
 
 def _by_unit(scale: Scale, of: Experiment) -> Experiment:
-    cases = tuple(Case(OP, unit, {**_op_fcl(), "hybrid.sequential_unit": f"{unit}KiB"}) for unit in scale.units_kib)
+    cases = tuple(Case(OP, unit, {**op_fcl(), "hybrid.sequential_unit": f"{unit}KiB"}) for unit in scale.units_kib)
     return Experiment(f"{of.name}-{BY_UNIT}", of.title, of.scenario, cases)
 
 
@@ -350,7 +352,7 @@ def _by_period(scale: Scale, of: Experiment) -> Experiment:
         Case(
             OP,
             2.0 ** (power - 10),
-            {**_op_fcl(), "hybrid.period_requests": max(1, round(usual * 2.0 ** (power - PERIOD_LOG2)))},
+            {**op_fcl(), "hybrid.period_requests": max(1, round(usual * 2.0 ** (power - PERIOD_LOG2)))},
         )
         for power in scale.periods_log2
     )
@@ -364,7 +366,7 @@ def _by_segment(scale: Scale, of: Experiment) -> Experiment:
         return f"{int(usual_bytes * mib / SEGMENT_MIB) // 4096 * 4096}B"
 
     cases = tuple(
-        Case(line, mib, {**_op_fcl(line), "hybrid.segment": segment(mib)})
+        Case(line, mib, {**op_fcl(line), "hybrid.segment": segment(mib)})
         for line in (OP, MEASURED)
         for mib in scale.segments_mib
     )
@@ -383,13 +385,15 @@ def _with_rivals(scale: Scale, of: Experiment) -> Experiment:
     """Return variants of FP-FCL at some shares and of OP-FCL, beside both as they are."""
     by_class = {"hybrid.active_blocks": "by-class", "ftl.shared_streams": [["host", "gc"]]}
     through = {"hybrid.write_policy": "write-through"}
-    fixed: dict[str, tuple[str, dict[str, Any]]] = {
+    schemes: dict[str, tuple[str, dict[str, Any]]] = {
         FP: ("fp-fcl", {}),
         SILENT: ("silent-eviction", {}),
         FP_BY_CLASS: ("fp-fcl", by_class),
         FP_THROUGH: ("fp-fcl", through),
     }
-    cases = [_fixed(line, name, share, more) for line, (name, more) in fixed.items() for share in scale.rivals_percent]
+    cases = [
+        fixed_share(line, name, share, more) for line, (name, more) in schemes.items() for share in scale.rivals_percent
+    ]
     ours: dict[str, dict[str, Any]] = {OP: {}, OP_BY_CLASS: by_class, OP_THROUGH: through}
-    cases += [Case(line, INITIAL_PERCENT, {**_op_fcl(), **more}) for line, more in ours.items()]
+    cases += [Case(line, INITIAL_PERCENT, {**op_fcl(), **more}) for line, more in ours.items()]
     return Experiment(with_rivals(of.name), of.title, of.scenario, tuple(cases), of.trace, of.footprint_bytes)

@@ -340,7 +340,7 @@ STUDY = Study(
             _by_model,
         ),
     ),
-    explanation=lambda runs: list(_explanation(runs)),
+    explanation=_explanation,
     exhibits=(
         Exhibit(
             "table-1",

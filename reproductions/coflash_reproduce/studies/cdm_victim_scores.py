@@ -14,7 +14,7 @@ from coflash.measures.metrics import Metrics
 from coflash.quantity import change, show_change
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Case, Exhibit, Experiment, Grid, Picture, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, mean_of, shown
+from coflash_reproduce.study import Finding, Hypothesis, Study, asked, four_dies, mean_of, shown
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Canvas
@@ -77,19 +77,11 @@ def experiments(scale_name: str, _: tuple[str, ...]) -> tuple[Experiment, ...]:
     scale = SCALES[scale_name]
     demo = Scenario.load("demo")
     trace = (str(find_trace()),)
-    small = demo.with_(
-        {
-            "flash.channels": 2,
-            "flash.chips_per_channel": 2,
-            "flash.blocks_per_plane": scale.blocks_per_plane,
-            "workload.remap": "none",
-        }
-    )
+    small = four_dies(scale.blocks_per_plane)
     found = [Experiment(PGBENCH, "pgbench (trace)", demo, _cases(scale.cache_mib, "MiB", SCHEMES), trace)]
     for name in scale.generators:
         for reads in scale.read_percent:
-            keys = {"generator": _GENERATORS[name], "requests": scale.requests, "read_share": f"{reads}%"}
-            scenario = small.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
+            scenario = asked(small, _GENERATORS[name], scale.requests, f"{reads}%")
             title = f"{name}, {reads} % reads"
             found.append(Experiment(f"{name}-{reads}", title, scenario, _cases(scale.cache_percent, "%", SCHEMES)))
     oltp = small.with_({"workload.preset": {"name": "oltp-like", "requests": 2 * scale.requests // 3}})
@@ -293,7 +285,7 @@ STUDY = Study(
             _graded,
         ),
     ),
-    explanation=lambda runs: list(_explanation(runs)),
+    explanation=_explanation,
     exhibits=(
         Picture(
             "figure-1",

@@ -15,7 +15,7 @@ from coflash.measures.measure import MEASURES, P99, WAF_HOST, Measure
 from coflash.quantity import show, show_change
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Line, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, at, mean_of, shown
+from coflash_reproduce.study import Finding, Hypothesis, Study, asked, at, four_dies, mean_of, shown
 
 POLICIES = tuple(
     policy.name for family in coflash.policies() if family.key == "cache.policy" for policy in family.policies
@@ -55,15 +55,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     """Return the experiments: each workload under every policy, without cooperation and with CDM."""
     scale = SCALES[scale_name]
     demo = Scenario.load("demo").with_({"endurance.rated_cycles": 3000})
-    small = demo.with_(
-        {
-            "flash.channels": 2,
-            "flash.chips_per_channel": 2,
-            "flash.blocks_per_plane": scale.blocks_per_plane,
-            "workload.remap": "none",
-            "cache.size": "10%",
-        }
-    )
+    small = four_dies(scale.blocks_per_plane).with_({"endurance.rated_cycles": 3000, "cache.size": "10%"})
     generator = {"name": "zipf", "exponent": 0.9}
     found = []
     if scale.with_trace:
@@ -71,9 +63,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     if traces:
         found.append(_experiment(GIVEN, demo.with_({"workload.remap": "modulo", "cache.size": "5%"}), traces))
     for name, reads in ((ZIPF, "50%"), (WRITES, "0%")):
-        keys = {"generator": generator, "requests": scale.requests, "read_share": reads}
-        scenario = small.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
-        found.append(_experiment(name, scenario, seeds=scale.seeds))
+        found.append(_experiment(name, asked(small, generator, scale.requests, reads), seeds=scale.seeds))
     half = {"requests": scale.requests // 2}
     tenants: list[dict[str, Any]] = [
         {"name": "zipf", "space": "50%", "synthetic": {**half, "generator": generator, "read_share": "50%"}},
@@ -229,7 +219,7 @@ STUDY = Study(
             _best_stays,
         ),
     ),
-    explanation=lambda runs: list(_explanation(runs)),
+    explanation=_explanation,
     exhibits=(
         Figure(
             "figure-1",

@@ -406,7 +406,7 @@ STUDY = Study(
             _age_beats_shadows,
         ),
     ),
-    explanation=lambda runs: list(_explanation(runs)),
+    explanation=_explanation,
     exhibits=(
         Figure(
             "figure-1",

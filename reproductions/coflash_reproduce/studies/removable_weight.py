@@ -18,7 +18,7 @@ from coflash.quantity import show, show_change
 from coflash.results.estimate import Estimate
 from coflash.scenario import Scenario
 from coflash_reproduce.paper import Axis, Case, Exhibit, Experiment, Figure, Grid, Run, Runs
-from coflash_reproduce.study import Finding, Hypothesis, Study, at, shown
+from coflash_reproduce.study import Finding, Hypothesis, Study, asked, at, four_dies, shown
 
 AMONG_COPIES, AMONG_EVICTIONS = "rewritten among GC's copies", "rewritten among evictions"
 STREAMS = {AMONG_COPIES: "gc", AMONG_EVICTIONS: "evict"}
@@ -71,20 +71,10 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
     """Return the experiments: each workload by weight, and stationary ones by cache and read share."""
     scale = SCALES[scale_name]
     demo = Scenario.load("demo")
-    small = demo.with_(
-        {
-            "flash.channels": 2,
-            "flash.chips_per_channel": 2,
-            "flash.blocks_per_plane": scale.blocks_per_plane,
-            "workload.remap": "none",
-            "cache.size": "10%",
-        }
-    )
+    small = four_dies(scale.blocks_per_plane).with_({"cache.size": "10%"})
     found = []
     for name, generator in _GENERATORS.items():
-        keys = {"generator": generator, "requests": scale.requests, "read_share": "50%"}
-        scenario = small.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
-        found.append(_by_weight(name, scenario, seeds=scale.seeds))
+        found.append(_by_weight(name, asked(small, generator, scale.requests, "50%"), seeds=scale.seeds))
     scan = small.to_dict() | {"workload": {"remap": "none", "tenants": _scan(scale)}}
     for name, fill in ((SCAN, "sequential"), (SCATTERED, "random")):
         filled = Scenario.from_dict(scan | {"precondition": {"fill": fill, "random_passes": 0.0}})
@@ -94,9 +84,7 @@ def experiments(scale_name: str, traces: tuple[str, ...]) -> tuple[Experiment, .
         found.append(_by_weight(GIVEN, _fitted(demo, traces), traces))
     for name, generator in _GENERATORS.items():
         for reads in scale.read_percent:
-            keys = {"generator": generator, "requests": scale.requests, "read_share": f"{reads}%"}
-            scenario = small.with_({f"workload.synthetic.{key}": value for key, value in keys.items()})
-            scenario = scenario.with_({"cooperation": _cdm(1.0, "gc")})
+            scenario = asked(small, generator, scale.requests, f"{reads}%").with_({"cooperation": _cdm(1.0, "gc")})
             cases = tuple(Case(f"{reads} % reads", cache, {"cache.size": f"{cache}%"}) for cache in scale.cache_percent)
             found.append(Experiment(f"{PREDICTED}-{name}-{reads}", _TITLES[name], scenario, cases, seeds=scale.seeds))
     return tuple(found)
@@ -316,7 +304,7 @@ STUDY = Study(
             _is_optimal,
         ),
     ),
-    explanation=lambda runs: list(_explanation(runs)),
+    explanation=_explanation,
     exhibits=(
         Figure(
             "figure-1",

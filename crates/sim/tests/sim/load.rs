@@ -40,6 +40,34 @@ fn requests_that_all_arrive_at_once_wait_for_answers_unless_told_otherwise() {
 }
 
 #[test]
+fn a_trace_whose_requests_arrive_at_the_same_time_is_replayed_in_a_closed_loop() {
+    let file = std::env::temp_dir().join(format!("coflash-without-times-{}.csv", std::process::id()));
+    let replayed = |kind: &str, last_us: u64, settings: Settings<'_>| {
+        let lines = (0..200_u64).map(|at| format!("{},W,{at},4096\n", at / 199 * last_us));
+        std::fs::write(&file, lines.collect::<String>())
+            .expect("the folder of temporary files can be written");
+        let (device, _) = SMALL.split_once("workload").expect("it comes last");
+        let options = r#"{ format = "columns", columns = "time:us,op,offset:pages,size:bytes" }"#;
+        let scenario = format!("{device}{kind} = [{file:?}]\nworkload.trace_options = {options}");
+        let scenario = Scenario::from_toml(&scenario);
+        let scenario = scenario.and_then(|whole| whole.set(settings)).expect("it is valid");
+        let result = run(&scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}"));
+        let is_noted = result.to_json().contains("arrive at the same time");
+        (result.metrics().number("response_ns.all.mean"), is_noted)
+    };
+    for kind in ["workload.trace", "workload.like"] {
+        let (mean, is_noted) = replayed(kind, 0, &[]);
+        assert!(is_noted, "{kind}");
+        assert_eq!((mean, false), replayed(kind, 0, &[("replay.mode", "closed")]), "{kind}");
+        assert!(mean < replayed(kind, 0, &[("replay.mode", "open")]).0, "{kind}");
+        // No more than a closed loop has outstanding: both loops are the same.
+        assert!(!replayed(kind, 0, &[("replay.queue_depth", "200")]).1, "{kind}");
+    }
+    assert!(!replayed("workload.trace", 1_000_000, &[]).1, "one later request gives times");
+    std::fs::remove_file(file).expect("it was written");
+}
+
+#[test]
 fn a_workload_has_times_if_a_part_of_it_has() {
     let closed = |workload: &str| {
         let scenario = Scenario::from_toml(workload).expect("it is valid");

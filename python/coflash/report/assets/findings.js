@@ -61,6 +61,7 @@ function buildFindings(place) {
   build();
   place.append(sentence, el("dl", { class: "cards" }), el("p", { class: "note" }));
   buildWaterfall(place);
+  place.append(el("details", { id: "intervals" }));
   fillFindings();
   return undefined;
 }
@@ -88,4 +89,41 @@ function fillFindings() {
     ? `${ofSeeds ? "Mean and 95 % confidence interval" : "Mean and range"} over ${plural(found.length, "pair")} of runs alike in all else${rest.length ? `: ${rest.join(", ")}` : ofSeeds ? ", paired by seed" : ""}.${covered}`
     : "No two runs differ in this alone.";
   fillWaterfall();
+  fillIntervals();
+}
+
+// Differences with their intervals and tests, of the pairs whose runs the filter leaves.
+function fillIntervals() {
+  const left = new Set(filtered());
+  const found = data.differences.filter((one) =>
+    one.key === question.key.path && one.from === question.from && one.to === question.to && one.runs.every((run) => left.has(run)));
+  /** @type {(value: number, unit: Unit) => string} */
+  const signed = (value, unit) => `${value < 0 ? "−" : "+"}${show(Math.abs(value), unit)}`;
+  /** @type {(interval: Interval | null, unit: Unit) => string} */
+  const shown = (interval, unit) => {
+    if (!interval) return NONE;
+    const [low, high, p] = interval;
+    return `[${signed(low, unit)}, ${signed(high, unit)}], ${p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`}`;
+  };
+  const { key } = question;
+  const heads = ["measure", key.texts[question.from], "difference", "95 % over seeds", "95 % over slices"];
+  const rows = found.flatMap((one) => {
+    const where = [one.where, plural(one.measures[0].pairs, "seed")].filter(Boolean).join(", ");
+    const title = el("tr", {}, el("th", { scope: "rowgroup", class: "text", colspan: heads.length }, where));
+    return [title, ...one.measures.flatMap((measured) => {
+      const metric = metricAt.get(measured.path);
+      if (!metric || !(measured.seeds || measured.slices)) return [];
+      const relative = change(measured.baseline + measured.mean, measured.baseline);
+      return el("tr", {}, el("th", { scope: "row" }, metric.label), el("td", {}, show(measured.baseline, metric.unit)),
+        el("td", {}, `${signed(measured.mean, metric.unit)}${relative == null ? "" : ` (${showChange(relative)})`}`),
+        el("td", {}, shown(measured.seeds, metric.unit)), el("td", {}, shown(measured.slices, metric.unit)));
+    })];
+  });
+  $("#intervals").hidden = !rows.length;
+  $("#intervals").replaceChildren(el("summary", {}, "Intervals and tests"),
+    el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Intervals and tests" }, el("table", {},
+      el("caption", {}, `What changes from ${key.texts[question.from]} to ${key.texts[question.to]}`),
+      el("thead", {}, el("tr", {}, ...heads.map((name, at) => el("th", { scope: "col", class: at ? "" : "text" }, name)))),
+      el("tbody", {}, ...rows))),
+    el("ul", { class: "remarks" }, ...data.method.map((sentence) => el("li", {}, sentence))));
 }

@@ -20,6 +20,10 @@ interface Data {
   causes: Record<string, string>;
   /** Whether traces are replayed, which are the same for every seed. */
   replayed: boolean;
+  /** Paired differences between runs that are alike in all but one key; none where there are many runs. */
+  differences: Difference[];
+  /** What their intervals and tests are. */
+  method: string[];
   kinds: Kind[];
   lines: string[];
   scenarios: number[][];
@@ -33,6 +37,19 @@ interface Data {
   /** Null where the runs are not those of a search. */
   search: Search | null;
   units: Record<string, number>;
+}
+
+/** The ends of an interval, and the p-value of a test. */
+type Interval = [number, number, number];
+
+interface Difference {
+  key: string;
+  from: Code;
+  to: Code;
+  /** The values of the other keys. */
+  where: string;
+  runs: Run[];
+  measures: { path: string; baseline: number; mean: number; pairs: number; seeds: Interval | null; slices: Interval | null }[];
 }
 
 /** A factor, and the name of the unit. */

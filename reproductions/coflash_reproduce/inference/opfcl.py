@@ -1,0 +1,220 @@
+"""What the OP-FCL paper leaves open of its workloads and its flash, for Financial, Home and Exchange."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import mean
+
+from coflash._core import CoflashError
+from coflash.measures.measure import MEAN
+from coflash_reproduce.inference.definition import Inference, Measured, Reading, Target, Unknown
+from coflash_reproduce.opfcl.claims import BEST_SHARES, ERASES_AXES, FINANCIAL_USE
+from coflash_reproduce.opfcl.reading import ERASES, WITHIN, settled
+from coflash_reproduce.opfcl.workloads import (
+    FINANCIAL_REQUESTS,
+    FP,
+    MEASURED,
+    OP,
+    STEADY,
+    device,
+    fixed_share,
+    op_fcl,
+)
+
+_SPACE, _SKEW = "workload.synthetic.space", "workload.synthetic.generator.exponent"
+_SHARES = (40, 50, 60, 70, 80, 90, 95)
+"""The fixed shares of caching space, in percent."""
+_LARGEST = f"{FP} {_SHARES[-1]} %"
+_FLOOR = 5 * WITHIN
+"""With it the margin of "about the same" is an error of a fifth, up to which a reading fits."""
+
+
+@dataclass(frozen=True)
+class _Workload:
+    """What is known of a trace."""
+
+    name: str
+    title: str
+    configuration: int
+    requests: int
+    read_share: str
+    size: str
+    pause: str
+    """The mean time between requests: the length of the trace by its requests."""
+    space_gib: tuple[float, float]
+    """The range of the space."""
+    why: str
+    """The reason for it."""
+
+
+_WORKLOADS = (
+    _Workload(
+        "financial",
+        "Financial",
+        1,
+        FINANCIAL_REQUESTS,
+        "23%",
+        "4KiB",
+        "8200us",
+        (1.5, 12),
+        "The published trace touches 3.8 GiB; how much of it goes past the cache as sequential is not stated.",
+    ),
+    _Workload(
+        "home",
+        "Home",
+        1,
+        20_000_000,
+        "19%",
+        "4KiB",
+        "8160us",
+        (2, 24),
+        "The paper gives 16 GiB, of which 4.6 are written.",
+    ),
+    _Workload(
+        "exchange",
+        "Exchange",
+        2,
+        30_000_000,
+        "45%",
+        "8KiB",
+        "6ms",
+        (8, 128),
+        "The paper gives 74 GiB; how much of that is asked for more than once is not stated.",
+    ),
+)
+
+
+def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
+    """Return one for each of three workloads.
+
+    Args:
+        divisor: That of flash, segment, period, space and requests, from 64 to 128.
+        traces: None: the unknowns are those of a generator.
+
+    Raises:
+        CoflashError: A trace was given.
+    """
+    if traces:
+        msg = "opfcl: --infer takes no --trace: it searches the workload as well"
+        raise CoflashError(msg)
+    return tuple(_inference(divisor, one) for one in _WORKLOADS)
+
+
+def _inference(divisor: int, of: _Workload) -> Inference:
+    low, high = (round(end * 1024 / divisor) for end in of.space_gib)
+    synthetic = {
+        "generator": {"name": "zipf", "exponent": 0.9, "scatter_block": "64KiB"},
+        "requests": of.requests // divisor,
+        "read_share": of.read_share,
+        "size": {"name": "fixed", "size": of.size},
+        "align": of.size,
+        "space": f"{low}MiB",
+        "arrival": {"name": "poisson", "mean": of.pause},
+    }
+    scenario = device(of.configuration, divisor, {"remap": "none", "synthetic": synthetic})
+    flash = scenario.to_dict()["flash"]
+    shorter = {
+        f"flash.{key}": flash[key] * times // 2 for key, times in (("blocks_per_plane", 4), ("pages_per_block", 1))
+    }
+    lines = {f"{FP} {share} %": fixed_share(FP, "fp-fcl", share).changes for share in _SHARES}
+    return Inference(
+        name=of.name,
+        title=of.title,
+        scenario=scenario.with_(shorter),
+        scaling=f"The paper's configuration {of.configuration} with flash, segment, period, space and requests "
+        f"{divisor} times smaller, in blocks of half the length, so that there are enough of them; values are shown "
+        f"as on the paper's device. Requests of {of.size}, {of.read_share} of them reads, by Zipf's law stand for the "
+        "trace; they come as often as its own.",
+        lines={**lines, OP: op_fcl()},
+        axis={0.0: {}},
+        unknowns=(
+            Unknown(
+                _SPACE,
+                "space that requests are for",
+                f"{low}MiB..{high}MiB:{max(1, low // 8)}MiB",
+                of.why,
+                divisor,
+            ),
+            Unknown(
+                _SKEW,
+                "skew (exponent of Zipf's law)",
+                "0.5..1.4",
+                "The popularity of pages is not stated. Below 0.5 hardly anything is asked for twice in time, above "
+                "1.4 a few pages are nearly all that is.",
+            ),
+        ),
+        targets=tuple(_targets(of)),
+        readings=_READINGS,
+    )
+
+
+def _targets(of: _Workload) -> list[Target]:
+    found = [
+        Target("best fixed share of FP-FCL", BEST_SHARES[FP][of.name], _best_share),
+        Target("erases of a block, FP-FCL at its largest share", ERASES_AXES[of.name], _erases),
+        Target("mean response, OP-FCL over the best fixed share", 0.0, _excess, _FLOOR),
+    ]
+    if of.name == "financial":
+        found.append(Target("caching space that OP-FCL uses, second half", mean(FINANCIAL_USE), _use))
+    return found
+
+
+def _response(line: str, measured: Measured) -> float:
+    found = MEAN.read(measured.numbers[line, 0.0])
+    assert found is not None
+    return found
+
+
+def _best(measured: Measured) -> int:
+    return min(_SHARES, key=lambda share: _response(f"{FP} {share} %", measured))
+
+
+def _best_share(measured: Measured) -> float:
+    return _best(measured) / 100
+
+
+def _erases(measured: Measured) -> float:
+    found = ERASES.read(measured.numbers[_LARGEST, 0.0])
+    assert found is not None
+    return found
+
+
+def _excess(measured: Measured) -> float:
+    return _response(OP, measured) / _response(f"{FP} {_best(measured)} %", measured) - 1
+
+
+def _use(measured: Measured) -> float:
+    return mean(settled(measured.numbers[OP, 0.0]))
+
+
+_READINGS = (
+    Reading(
+        "one-block",
+        "GC copies into the block that requests fill, its costs are constants",
+        "The parameters of DiskSim's SSD model, which the paper uses; the cost model of its table 1.",
+    ),
+    Reading(
+        "own-block",
+        "GC fills a block of its own",
+        "Common practice; the paper does not say where GC copies to.",
+        {"ftl.shared_streams": [["host", "evict"]]},
+    ),
+    Reading(
+        "background",
+        "no write waits for destaging",
+        "In the model a write pays for the page that it pushes out; a device could do that later.",
+        {"hybrid.destaging": "background"},
+    ),
+    Reading(
+        "measured",
+        "the model's costs are measured",
+        "The paper's model takes GC's cost from the utilisation, and the disk's from its specification.",
+        lines={OP: op_fcl(MEASURED)},
+    ),
+    Reading(
+        "steady",
+        "a write cache shrinks at a steady pace",
+        "How fast a cache gives up its pages is not stated.",
+        lines={OP: op_fcl(STEADY)},
+    ),
+)
