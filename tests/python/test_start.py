@@ -1,4 +1,4 @@
-"""What starting takes, counted in modules that are imported; and that names which are imported late are the right ones."""
+"""What starting takes, counted in imported modules; and that names which are imported late are the right ones."""
 
 from __future__ import annotations
 

@@ -153,8 +153,9 @@ def show_table(table: Table, console: Console) -> None:
 
 def _lines(table: Table) -> list[str]:
     """Lay a table out as rich does, if all its cells are words in one line and it has no lines but that of its head."""
-    cells = [[*column.cells] for column in table.columns]
-    if table.box is not SIMPLE_HEAD or any(not isinstance(c, str) or "\n" in c for column in cells for c in column):
+    given = [[*column.cells] for column in table.columns]
+    cells = [[cell for cell in column if isinstance(cell, str) and "\n" not in cell] for column in given]
+    if table.box is not SIMPLE_HEAD or cells != given:
         return []
     heads = [str(column.header).split("\n") for column in table.columns]
     height = max(map(len, heads))
