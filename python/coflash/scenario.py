@@ -207,12 +207,19 @@ def _toml_key(key: str) -> str:
 
 
 def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Yield the leaves of nested dictionaries with their dotted paths; a list is a leaf."""
+    """Find the leaves of nested dictionaries with their dotted paths; a list is a leaf."""
+    leaves: list[tuple[str, Any]] = []
+    _add_leaves(values, prefix, leaves)
+    return iter(leaves)
+
+
+def _add_leaves(values: Mapping[str, Any], prefix: str, leaves: list[tuple[str, Any]]) -> None:
     for key, value in values.items():
-        if isinstance(value, Mapping):
-            yield from flat(value, f"{prefix}{key}.")
+        # Most values are plain, which is told faster than that one is a mapping.
+        if isinstance(value, (str, int, float, list)) or not isinstance(value, Mapping):
+            leaves.append((prefix + key, value))
         else:
-            yield prefix + key, value
+            _add_leaves(value, f"{prefix}{key}.", leaves)
 
 
 def as_text(value: Any) -> Any:

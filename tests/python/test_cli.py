@@ -148,10 +148,3 @@ def test_no_command_needs_what_only_extras_bring(tmp_path: Path) -> None:
     rows = list(csv.DictReader((tmp_path / "runs.csv").read_text("utf-8").splitlines()))
     assert len(rows) == 5
     assert {row["cooperation.name"] for row in rows} == {"none", "cdm"}
-
-
-def test_help_is_shown_without_loading_what_only_work_needs() -> None:
-    heavy = ["arro3", "duckdb", "fsspec", "matplotlib", "numpy", "optuna", "pandas", "polars", "psutil", "pyarrow"]
-    look = f"import sys, coflash.cli; print([name for name in {heavy} if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", look], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"

@@ -192,6 +192,12 @@ gc_thres_pcent=75
 """
 
 
+def doubled(times: int) -> str:
+    """Macros, each the square of the next: to expand them takes 2^`times` steps."""
+    defines = (f"#define A{n} (A{n + 1} * A{n + 1})" for n in range(times))
+    return "\n".join([*defines, f"#define A{times} (2)"]) + "\n"
+
+
 def at(path: Path, text: str) -> Path:
     """Write a file."""
     path.write_text(text)
@@ -249,6 +255,15 @@ def test_options_of_femu(tmp_path: Path) -> None:
         ("wrong.xml", MQSIM.replace(">256<", ">-3<"), "Page_No_Per_Block: '-3' was given"),
         ("policy.xml", MQSIM.replace("RGA", "BEST"), "GC_Block_Selection_Policy: 'BEST' was given"),
         ("femu.sh", FEMU.replace("3584", "999999"), "less than the flash"),
+        (
+            "deep.xml",
+            f"<Execution_Parameter_Set>{'<a>' * 10**5}{'</a>' * 10**5}</Execution_Parameter_Set>",
+            "is missing",
+        ),
+        ("small.h", NVMEVIRT.replace("(FLASH_PAGE_SIZE * 1)", "KB(4)"), "ONESHOT_PAGE_SIZE: '4096' was given"),
+        ("huge.h", NVMEVIRT.replace("(8)", f"(1{'0' * 400} * 0.5)"), "NAND_CHANNELS: .* was given; a number"),
+        ("twice.h", NVMEVIRT.replace("(8)", "(A0)") + doubled(60), "NAND_CHANNELS: .* was given; a number"),
+        ("circle.h", NVMEVIRT.replace("(8)", "(NAND_CHANNELS * NAND_CHANNELS)"), "NAND_CHANNELS: .* was given"),
         ("else.txt", "hello", "of no known system"),
     ],
 )

@@ -16,7 +16,9 @@ from coflash.runs.progress import Display
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = Path("results/demo"),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="The folder of results.")] = Path(
+        "results/demo"
+    ),
     quick: Annotated[bool, typer.Option("--quick", help="Fewer cache sizes.")] = False,
     trace: Annotated[
         Path | None, typer.Option("--trace", metavar="FILE", help="Another trace than the demo's own.")

@@ -41,9 +41,8 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
     groups.sort(key=lambda runs: order[runs[0]])
     keys = [key.path for key in apart if not (over_seeds and key.path == "seed")]
     table = _table(["run", *keys, *(["seeds"] if over_seeds else [])], measures)
-    rows = {row["run"]: row for row in results.rows()}
     for runs in groups:
-        values = [_value(rows[runs[0]].get(key), "") for key in keys]
+        values = [_value(results.scenario(runs[0]).get(key), "") for key in keys]
         count = [str(len(runs))] if over_seeds else []
         cells = (_estimate(_over(results, runs, measure), measure) for measure in measures)
         table.add_row(runs[0], *values, *count, *cells)
@@ -75,7 +74,6 @@ def runs_beside(
     With `over_seeds` a run stands for all seeds of its point, and means are compared. If no measures are given, there
     is a section for each part that any of the runs has.
     """
-    rows = {row["run"]: row for row in results.rows()}
     groups: dict[str, tuple[str, ...]] = {run: (run,) for run in runs}
     if over_seeds:
         groups = {run: next(group for group in results.of_one_point() if run in group) for run in runs}
@@ -88,7 +86,7 @@ def runs_beside(
     for key in results.varied():
         if over_seeds and key == "seed":
             continue
-        values = [_value(rows[run].get(key), "–") for run in runs]
+        values = [_value(results.scenario(run).get(key), "–") for run in runs]
         if len(set(values)) > 1:
             table.add_row(key, values[0], *(cell for value in values[1:] for cell in (value, "")))
     if over_seeds:

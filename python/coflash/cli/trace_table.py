@@ -18,7 +18,7 @@ def rows(found: TraceInfo, curves: MissRatioCurves | None = None) -> Iterator[tu
     yield from _facts({name: value for name, value in found.to_dict().items() if name not in _APART}, page_bytes)
     for name, spread in (("read", found.popularity.read), ("write", found.popularity.write)):
         if spread is not None:
-            errors = spread.hottest_share_error or {}
+            errors: Mapping[str, Any] = spread.hottest_share_error or {}
             shares = (
                 f"{key.split('_')[1]} % of pages {_estimate(share, errors.get(key))}"
                 for key, share in spread.hottest_share.items()

@@ -8,7 +8,9 @@ from __future__ import annotations
 import ast
 import operator
 import re
+import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +26,7 @@ _SUFFIX = re.compile(r"\b(\d+)(?:ull|ul|u|l)\b", re.IGNORECASE)
 _SIZES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 _OPERATORS = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
 _SECTOR_BYTES = 512
-_DEPTH_MAX = 32
+_NO_NUMBER = (SyntaxError, ValueError, ArithmeticError, TypeError, RecursionError, MemoryError)
 
 
 def is_known(text: str) -> bool:
@@ -48,7 +50,8 @@ def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
     if chosen not in drives:
         raise no_such(f"{file}: no drive", chosen, drives)
     defines = drives[chosen]
-    given = Parameters(f"{file}: {chosen}", {name: _number(name, defines) for name in defines})
+    numbers: dict[str, str] = {}
+    given = Parameters(f"{file}: {chosen}", {name: _number(name, defines, numbers) for name in defines})
     values, remarks = _values(given)
     if len(drives) > 1:
         remarks.append(f"{file.name} has {', '.join(drives)}: this is {chosen} (--profile).")
@@ -64,7 +67,7 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
         raise CoflashError(msg)
     if len(set(reads)) > 1:
         remarks.append("NAND_READ_LATENCY: the mean of all kinds of pages.")
-    oneshot = given.whole("ONESHOT_PAGE_SIZE", page) // page
+    oneshot = given.whole("ONESHOT_PAGE_SIZE", page, least=page) // page
     if oneshot > 1:
         remarks.append(f"NAND_PROG_LATENCY programs {oneshot} pages at once; here a page takes its part of that time.")
     values: dict[str, Any] = {
@@ -95,29 +98,26 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
     return values, remarks
 
 
-def _number(name: str, defines: Mapping[str, str], depth: int = 0) -> str:
-    """Return the value of a macro as a number, or its text if it is none."""
-    text = _SUFFIX.sub(r"\1", defines[name]).replace("/", "//")
-    try:
-        number = _value(ast.parse(text.strip(), mode="eval").body, defines, depth)
-    except (SyntaxError, ValueError, KeyError, ZeroDivisionError, TypeError):
-        return defines[name].strip()
-    return str(number)
+def _number(name: str, defines: Mapping[str, str], known: dict[str, str]) -> str:
+    """Return the value of a macro as a number, or its text if it is none; each is looked at once."""
+    if name not in known:
+        known[name] = defines[name].strip()  # for a macro that names itself
+        text = _SUFFIX.sub(r"\1", defines[name]).replace("/", "//")
+        with suppress(*_NO_NUMBER), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # such as that of 10ms, which Python takes for a number and a word
+            known[name] = str(_value(ast.parse(text.strip(), mode="eval").body, defines, known))
+    return known[name]
 
 
-def _value(node: ast.expr, defines: Mapping[str, str], depth: int) -> float:
+def _value(node: ast.expr, defines: Mapping[str, str], known: dict[str, str]) -> float:
     match node:
         case ast.Constant(value=int() | float() as value):
             return value
-        case ast.Name(id=name) if depth < _DEPTH_MAX:
-            return float(_number(name, defines, depth + 1)) if name in defines else _unknown(name)
+        case ast.Name(id=name) if name in defines:
+            return float(_number(name, defines, known))
         case ast.Call(func=ast.Name(id=unit), args=[size]) if unit in _SIZES:
-            return _value(size, defines, depth) * _SIZES[unit]
+            return _value(size, defines, known) * _SIZES[unit]
         case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
-            found: float = _OPERATORS[type(op)](_value(left, defines, depth), _value(right, defines, depth))
+            found: float = _OPERATORS[type(op)](_value(left, defines, known), _value(right, defines, known))
             return found
     raise ValueError(ast.dump(node))
-
-
-def _unknown(name: str) -> float:
-    raise KeyError(name)

@@ -25,6 +25,10 @@ class Record(Mapping[str, Any]):
             raise no_such(f"{type(self).__name__}: nothing called", key, self) from None
         return kinds(type(self)).get(key, Record)(value) if isinstance(value, dict) else value
 
+    def get(self, key: str, default: Any = None) -> Any:
+        """What is called `key`, or `default`; without the search for similar names of a `[key]` that fails."""
+        return self[key] if key in self._fields else default
+
     # Hidden from the type checker, so that it knows the declared attributes and no others.
     if not TYPE_CHECKING:
 
@@ -52,12 +56,19 @@ class Record(Mapping[str, Any]):
         """The plain JSON object."""
         return dict(self._fields)
 
-    def flat(self, prefix: str = "") -> dict[str, Any]:
+    def flat(self) -> dict[str, Any]:
         """The leaves alone, by their dotted path: `response_ns.read.p99`."""
         leaves: dict[str, Any] = {}
-        for key, value in self.items():
-            leaves |= value.flat(f"{prefix}{key}.") if isinstance(value, Record) else {prefix + key: value}
+        _add_leaves(self._fields, "", leaves)
         return leaves
+
+
+def _add_leaves(fields: Mapping[str, Any], prefix: str, leaves: dict[str, Any]) -> None:
+    for key, value in fields.items():
+        if isinstance(value, dict):
+            _add_leaves(value, f"{prefix}{key}.", leaves)
+        else:
+            leaves[prefix + key] = value
 
 
 @cache

@@ -7,7 +7,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -54,35 +54,40 @@ class Results:
         is_replayed: Whether any run replayed a trace, which is the same for every seed.
     """
 
-    __slots__ = ("_broken", "_folders", "_keys", "_metrics", "_remarks", "_rows", "is_replayed", "place")
+    __slots__ = (
+        "_apart",
+        "_broken",
+        "_documents",
+        "_folders",
+        "_keys",
+        "_metrics",
+        "_remarks",
+        "_rows",
+        "_scenarios",
+        "is_replayed",
+        "place",
+    )
 
     def __init__(self, place: str, runs: Iterable[Run], broken: Sequence[str] = ()) -> None:
         self.place = place
         self._broken = broken
         self._folders: dict[str, RunFolder] = {}
-        self._rows: list[dict[str, Any]] = []
+        self._documents: list[Mapping[str, Any]] = []
+        self._scenarios: dict[str, dict[str, Any]] = {}
+        self._apart: tuple[Key, ...] | None = None
+        self._rows: list[dict[str, Any]] | None = None
         self._metrics: dict[str, Metrics] = {}
         self._keys: dict[str, None] = {}
         self.is_replayed = False
         notes = []
         for name, folder, document in runs:
-            scenario = {path: as_text(value) for path, value in flat(document["scenario"])}
+            scenario = self._scenarios[name] = {path: as_text(value) for path, value in flat(document["scenario"])}
             self._keys |= dict.fromkeys(scenario)
             self._folders[name] = folder
             self.is_replayed |= replays(document)
             notes.append((name, notes_of(document)))
-            metrics = self._metrics[name] = metrics_of(document)
-            self._rows.append(
-                {
-                    "run": name,
-                    "coflash": document["coflash"],
-                    "scenario_hash": document["scenario_hash"],
-                    "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
-                    **scenario,
-                    **metrics.flat(),
-                    **{f"simulator.{name}": value for name, value in document["simulator"].items()},
-                }
-            )
+            self._metrics[name] = metrics_of(document)
+            self._documents.append(document)
         self._remarks = together(notes)
 
     @property
@@ -91,7 +96,7 @@ class Results:
         return tuple(self._folders)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._folders)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._folders)
@@ -143,16 +148,18 @@ class Results:
 
     def varied(self) -> tuple[str, ...]:
         """List the keys of the scenario that differ between the runs."""
-        return tuple(key for key in self._keys if len({row.get(key) for row in self._rows}) > 1)
+        return tuple(key for key in self._keys if len({one.get(key) for one in self._scenarios.values()}) > 1)
 
     def apart(self) -> tuple[Key, ...]:
         """Find the keys that distinguish the runs; parameters of a policy belong to its name."""
-        return varied_keys([{key: row.get(key) for key in self._keys} for row in self._rows])
+        if self._apart is None:
+            self._apart = varied_keys([*self._scenarios.values()])
+        return self._apart
 
     def of_one_point(self) -> list[tuple[str, ...]]:
         """Group the runs that differ only in their seed: the same scenario, the same inputs."""
         groups: dict[tuple[Any, ...], list[str]] = {}
-        for row in self._rows:
+        for row in self.rows():
             key = tuple(
                 repr(row.get(name)) for name in (*self._keys, "inputs", "coflash") if name not in _NOT_OF_A_POINT
             )
@@ -167,14 +174,31 @@ class Results:
     @property
     def cautions(self) -> tuple[str, ...]:
         """The broken runs that were passed over, and whether runs of different versions are mixed."""
-        return (*self._broken, *mixed_versions(row["coflash"] for row in self._rows))
+        return (*self._broken, *mixed_versions(document["coflash"] for document in self._documents))
 
     def metrics(self, run: str) -> Metrics | None:
         """Return the metrics of the run of that full name; None if there is no such run."""
         return self._metrics.get(run)
 
+    def scenario(self, run: str) -> Mapping[str, Any]:
+        """Return the keys of the scenario of the run of that full name, by their paths; a list is JSON."""
+        return self._scenarios[run]
+
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
+        if self._rows is None:  # most uses need but a few of the numbers
+            self._rows = [
+                {
+                    "run": name,
+                    "coflash": document["coflash"],
+                    "scenario_hash": document["scenario_hash"],
+                    "inputs": " ".join(file["sha256"] for file in document["workload"]["inputs"]),
+                    **self._scenarios[name],
+                    **self._metrics[name].flat(),
+                    **{f"simulator.{name}": value for name, value in document["simulator"].items()},
+                }
+                for name, document in zip(self._folders, self._documents, strict=True)
+            ]
         return self._rows
 
     def to_arrow(self) -> pa.Table:
@@ -186,8 +210,8 @@ class Results:
     def _table(self) -> core.Table:
         from arro3 import core  # slow to import, and most uses need no table library
 
-        names = dict.fromkeys(name for row in self._rows for name in row) or {"run": None}
-        return core.Table.from_pydict({name: _column([row.get(name) for row in self._rows]) for name in names})
+        names = dict.fromkeys(name for row in self.rows() for name in row) or {"run": None}
+        return core.Table.from_pydict({name: _column([row.get(name) for row in self.rows()]) for name in names})
 
     def to_polars(self) -> pl.DataFrame:
         """Convert to a `polars.DataFrame`. Needs `pip install 'coflash[polars]'`."""
@@ -220,7 +244,7 @@ class Results:
             connection.register("runs", self._table_for(query))
             try:
                 for table, file in TABLES.items():
-                    if self._rows and re.search(rf"\b{table}\b", query):
+                    if self._folders and re.search(rf"\b{table}\b", query):
                         self._view(connection, table, file)
                 found = connection.sql(query)
                 if found is None:
@@ -266,8 +290,8 @@ class Results:
     def _repr_html_(self) -> str:
         keys = [key.path for key in self.apart()]
         rows = [
-            (row["run"], *(row.get(key, "") for key in keys), *(m.shown(self._metrics[row["run"]]) for m in BRIEF))
-            for row in self._rows[:ROWS_SHOWN]
+            (run, *(self._scenarios[run].get(key, "") for key in keys), *(m.shown(self._metrics[run]) for m in BRIEF))
+            for run in self.runs[:ROWS_SHOWN]
         ]
         title = f"{len(self):,} runs in {self.place}"
         return html_table(("run", *keys, *(measure.label for measure in BRIEF)), rows, title, len(self))

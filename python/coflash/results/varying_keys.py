@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from coflash.policies import policies
@@ -47,7 +47,7 @@ class Key:
         """The path in words."""
         return words(self.path)
 
-    @property
+    @cached_property
     def texts(self) -> tuple[str, ...]:
         """The values as they are shown."""
         if self.numbers is not None and self.unit in ("bytes", "ns"):
@@ -74,9 +74,14 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     one value for each system, to the system's name.
     """
     leaves = [{path: value for path, value in flat(one) if value is not None} for one in scenarios]
-    leaves = [{path: leaf[path] for path in leaf if _FOLLOWS.get(path) not in leaf} for leaf in leaves]
-    paths = dict.fromkeys(path for leaf in leaves for path in leaf)
-    codes = {path: _codes([_hashable(leaf.get(path)) for leaf in leaves]) for path in paths}
+    for leaf in leaves:
+        for path, other in _FOLLOWS.items():
+            if other in leaf:
+                leaf.pop(path, None)
+    columns: dict[str, list[Any]] = {path: [] for leaf in leaves for path in leaf}
+    for path in columns:
+        columns[path] = [leaf.get(path) for leaf in leaves]
+    codes = {path: _codes([*map(_hashable, column)]) for path, column in columns.items() if not _is_constant(column)}
     codes = {path: places for path, places in codes.items() if max(places, default=0)}
     owners = _owners(codes, all(leaf.get(_NAME) for leaf in leaves))
     keys = []
@@ -144,6 +149,14 @@ def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]])
         numbers=numbers,
         codes=tuple(places[_hashable(value)] for value in column),
         along=along,
+    )
+
+
+def _is_constant(column: Sequence[Any]) -> bool:
+    """Whether all values are the same word or number, which most keys have: a short cut."""
+    first = column[0]
+    return (
+        isinstance(first, str | int | float) and column.count(first) == len(column) and len({*map(type, column)}) == 1
     )
 
 
