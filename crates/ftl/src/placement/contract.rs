@@ -237,7 +237,13 @@ fn a_score_is_a_class() {
         let config: PlacementConfig = serde_json::from_value(config).unwrap();
         let (mut placement, lpn) = (config.build(shape()), Lpn::new(50));
         let mut write = |replaces| {
-            let class = placement.user_write(UserWrite { lpn, stream: WriteStream::Evict, now: 7, replaces });
+            let class = placement.user_write(UserWrite {
+                lpn,
+                stream: WriteStream::Evict,
+                now: 7,
+                replaces,
+                placement: None,
+            });
             class.get()
         };
         let written = [write(None), write(Some(Class::new(3)))];

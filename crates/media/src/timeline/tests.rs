@@ -79,7 +79,7 @@ fn a_run_takes_what_its_copies_take() {
             devices.push(of(channel, planes, Timing::default()));
             devices.push(of(channel, planes, Timing { copy_back: true, ..Timing::default() }));
             devices.push(of(channel, planes, Timing { page_reads: page_reads.clone(), ..Timing::default() }));
-            devices.push(of(channel, planes, Timing::default()).with_superblocks());
+            devices.push(of(channel, planes, Timing::default()).with_superblocks(1));
             let read_priority = ReadPriority::Suspend;
             devices.push(of(channel, planes, Timing { read_priority, ..Timing::default() }));
         }

@@ -130,9 +130,8 @@ fn a_handle_that_the_scenario_has_not_is_refused() {
     let run = |hint: &str| {
         std::fs::write(&file, format!("0,4096,-\n4096,4096,2\n8192,4096,{hint}\n")).expect("a file");
         let mut traced = placed(json!({ "name": "fdp", "handles": 3, "shares": ["100%"] }));
-        traced.workload =
-            toml::from_str("trace_options.columns = \"op=write,offset:bytes,size:bytes,placement\"")
-                .expect("a workload");
+        let columns = json!({ "trace_options": { "columns": "op=write,offset:bytes,size:bytes,placement" } });
+        traced.workload = serde_json::from_value(columns).expect("a workload");
         traced.workload.trace = vec![file.display().to_string()];
         traced
     };
