@@ -159,7 +159,7 @@ impl Geometry {
     /// The number of blocks of a die.
     #[must_use]
     pub fn blocks_per_die(&self) -> u32 {
-        self.planes_per_die.saturating_mul(self.blocks_per_plane)
+        self.planes_per_die * self.blocks_per_plane
     }
 
     /// The number of blocks of the device.
