@@ -150,10 +150,10 @@ impl Geometry {
         self.exported.map(|bytes| bytes.count.div_ceil(page).div_ceil(dies))
     }
 
-    /// The number of dies of the device.
+    /// The number of dies of the device; `check` refuses a device of too many.
     #[must_use]
     pub fn dies(&self) -> u32 {
-        self.channels * self.chips_per_channel * self.dies_per_chip
+        self.channels.saturating_mul(self.chips_per_channel).saturating_mul(self.dies_per_chip)
     }
 
     /// The number of blocks of a die.

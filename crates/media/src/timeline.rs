@@ -648,8 +648,8 @@ impl SimulatedMedia for Timeline {
             gc_time_ns: gc.ns,
             service_time_ns: other.ns,
             channel_time_ns: bus.ns,
-            die_utilisation: ratio(gc.ns.saturating_add(other.ns), dies * end),
-            channel_utilisation: ratio(bus.ns, buses * end),
+            die_utilisation: ratio(gc.ns.saturating_add(other.ns), dies.saturating_mul(end)),
+            channel_utilisation: ratio(bus.ns, buses.saturating_mul(end)),
         });
         report.add(&self.operations);
         if self.timing.read_priority == ReadPriority::Suspend {
