@@ -77,9 +77,9 @@ def test_operations_add_up_to_what_the_result_counts(changes: dict[str, Any], tm
 
 def test_a_replay_of_the_operations_knows_what_gc_found(tmp_path: Path) -> None:
     """Counts the valid pages of blocks by the logical pages of programs alone, on a device that is new."""
-    scenario = BUSY.with_({"precondition.fill": "none", "precondition.random_passes": 0, "flash.channels": 1, "cooperation": "none"}).set(
-        [("workload.synthetic.requests", "60000")]
-    )
+    scenario = BUSY.with_(
+        {"precondition.fill": "none", "precondition.random_passes": 0, "flash.channels": 1, "cooperation": "none"}
+    ).set([("workload.synthetic.requests", "60000")])
     _, operations, decisions = recorded(scenario.with_(ftl__placement="dac"), tmp_path)
     first = decisions["block"][decisions["chosen"]].astype(int)
     valid = decisions["valid"][decisions["chosen"]]
