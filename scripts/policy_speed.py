@@ -1,8 +1,8 @@
 """Measure what a policy of one's own costs, against the same policy built in.
 
 The cost is the ratio of the processor time of whole runs; both give the same result. Rounds alternate, and the median
-counts. Victim choice is measured where GC works hardest: random writes, a full device, pools of some hundred blocks.
-Eviction is measured where nothing else takes time: reads of a cache, one page each.
+counts. Victim choice is measured where GC works hardest: random writes, a full device, pools of some hundred blocks; so
+is placement. Eviction is measured where nothing else takes time: reads of a cache, one page each.
 
 The installed core is measured: `make demo` installs a release build.
 """
@@ -19,7 +19,7 @@ import coflash
 
 sys.path.append(str(Path(__file__).parents[1] / "tests" / "python"))
 
-from policies_of_ones_own import CostBenefit, Fifo, FifoOfPages, Greedy, Lru
+from policies_of_ones_own import CostBenefit, Fifo, FifoOfPages, Greedy, Lru, SepGc
 
 ROUNDS = 5
 COLLECTING = coflash.Scenario.load("demo").with_(
@@ -39,6 +39,14 @@ CACHING = coflash.Scenario.load("demo").with_(
         "workload.synthetic.read_share": "100%",
     }
 )
+PLACING = COLLECTING.with_({"gc.low_mark": 3, "workload.synthetic.requests": 300_000})
+SEPARATED = {"name": "score", "score": "gc", "gc_classes": 1}
+BY_LIFE = {
+    "name": "score",
+    "score": "if(gc, if(class < 1, 2, 3 + (age >= 4 * life) + (age >= 16 * life)), age >= life)",
+    "classes": 6,
+    "gc_classes": 4,
+}
 AS_COST_BENEFIT = {"name": "score", "score": "(age + 1) * freed / cost", "tie": "first-sealed"}
 PAIRS: list[tuple[str, coflash.Scenario, str, Any, str, float]] = [
     ("score, greedy", COLLECTING, "gc.victim", {"name": "score", "score": "-u"}, "greedy", 2),
@@ -46,6 +54,9 @@ PAIRS: list[tuple[str, coflash.Scenario, str, Any, str, float]] = [
     ("Python, greedy", COLLECTING, "gc.victim", Greedy, "greedy", 2),
     ("Python, FIFO", COLLECTING, "gc.victim", Fifo, "fifo", 2),
     ("Python, cost-benefit", COLLECTING, "gc.victim", CostBenefit, "cost-benefit", 2),
+    ("score, sepgc", PLACING, "ftl.placement", SEPARATED, "sepgc", 2),
+    ("score, SepBIT", PLACING.with_(gc__low_mark=9), "ftl.placement", BY_LIFE, "sepbit", 2),
+    ("Python, sepgc", PLACING, "ftl.placement", SepGc, "sepgc", 40),
     ("Python, LRU", CACHING, "cache.policy", Lru, "lru", 40),
     ("Python, FIFO of pages", CACHING, "cache.policy", FifoOfPages, "fifo", 40),
 ]

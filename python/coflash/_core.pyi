@@ -232,8 +232,7 @@ def run(
     progress: Callable[[str, float | None, int], None] | None,
     measured: Callable[[dict[str, Any]], None] | None,
     warm: Warm | None,
-    operations: str | None,
-    decisions: str | None,
+    records: tuple[str | None, str | None],
 ) -> RunResult: ...
 def warm(scenario: Scenario, progress: Callable[[str, float | None, int], None] | None) -> Warm: ...
 def trace_info(

@@ -177,7 +177,7 @@ def _belady(scenario: Scenario, policy: str = "belady") -> float:
     """Return the share of misses of a cache that evicts the page whose next use is furthest away."""
     import numpy as np
 
-    device = run(scenario).metrics
+    slots = run(scenario).metrics.cache.capacity_pages
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "requests.parquet"
         trace.generate(scenario, file)
@@ -187,7 +187,7 @@ def _belady(scenario: Scenario, policy: str = "belady") -> float:
     counts = (last - first + 1).astype(int)
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     pages = np.repeat(first, counts) + within.astype(first.dtype)
-    hits = trace.cache_hits(pages, policy, int(device["cache.capacity_pages"]))
+    hits = trace.cache_hits(pages, policy, slots)
     return 1 - float(hits.mean())
 
 
@@ -280,7 +280,13 @@ _CACHE = {
     "workload.synthetic.read_share": "70%",
 }
 _EVICTIONS = ("lru", "fifo", "clock", "lfu", "2q", "lirs", "arc", "w-tinylfu", "s3-fifo", "sieve")
-_PLACED = {**_DEVICE, "flash.blocks_per_plane": 512, "flash.pages_per_block": 32, "gc.low_mark": 17}
+_PLACED = {
+    **_DEVICE,
+    "flash.blocks_per_plane": 512,
+    "flash.pages_per_block": 32,
+    "gc.low_mark": 17,
+    "workload.synthetic.requests": 60_000,
+}
 """Each class of a policy has an open block, and GC needs a free one for each of up to 16."""
 _PLACEMENTS = ("none", "dac", "sfs", "multi-log", "eti", "fadac", "warcip", "sepbit")
 
@@ -346,7 +352,7 @@ _SUITES: dict[str, Suite] = {
             "two zones": _generated("hot-cold", zones=_zones("90%", "10%")),
             "zipf": _generated("zipf", exponent=0.9),
             "runs": _generated("runs", sequential_share="50%"),
-            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 25_000, 4),
+            "moving": _moving({"name": "zipf", "exponent": 0.9}, "25%", 15_000, 4),
         },
     ),
     "placement-unseen": Suite(
@@ -359,7 +365,7 @@ _SUITES: dict[str, Suite] = {
             "two zones": _generated("hot-cold", zones=_zones("80%", "20%")),
             "zipf": _generated("zipf", exponent=1.1),
             "cost-benefit": {**_generated("zipf", exponent=0.9), "gc.victim": "cost-benefit"},
-            "moving": _moving({"name": "hot-cold"}, "50%", 30_000, 2),
+            "moving": _moving({"name": "hot-cold"}, "50%", 25_000, 2),
         },
     ),
 }

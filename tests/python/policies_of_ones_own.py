@@ -28,10 +28,12 @@ class CostBenefit:
         self.offset = offset
 
     def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
-        with np.errstate(divide="ignore"):
-            score = (candidates.age + self.offset) * (candidates.pages_per_block - candidates.cost) / candidates.cost
-        best = np.flatnonzero(score == score.max())
-        return int(best[candidates.age[best].argmax()])
+        cost, age = candidates.cost, candidates.age
+        score = (age + self.offset) * (candidates.pages_per_block - cost)
+        score /= np.maximum(cost, 1e-9)  # what costs nothing comes first
+        best = (score == score.max()).nonzero()[0]
+        chosen: SupportsIndex = best[age[best].argmax()]
+        return chosen
 
 
 @coflash.policy("cache.policy")

@@ -76,9 +76,7 @@ BY_LIFE = {
     [(SepGc, "sepgc", False), (SEPARATED, "sepgc", False), (Dac, "dac", True), (BY_LIFE, "sepbit", False)],
 )
 @pytest.mark.parametrize("cooperation", ["none", "cdm", "hgc"])
-def test_the_same_placement_gives_the_same_result(
-    own: Any, built_in: str, is_reversed: bool, cooperation: str
-) -> None:
+def test_the_same_placement_gives_the_same_result(own: Any, built_in: str, is_reversed: bool, cooperation: str) -> None:
     scenario = PLACED.with_(cooperation=cooperation)
     expected, found = metrics(scenario.with_(ftl__placement=built_in)), metrics(scenario.with_(ftl__placement=own))
     classes = expected.pop("placement")

@@ -277,15 +277,15 @@ fn run(
     progress: Option<Py<PyAny>>,
     measured: Option<Py<PyAny>>,
     warm: Option<&Warm>,
-    operations: Option<PathBuf>,
-    decisions: Option<PathBuf>,
+    records: (Option<PathBuf>, Option<PathBuf>),
 ) -> PyResult<PyRunResult> {
     let mut scenario = external::bound(py, &scenario.0)?;
     if !trace.is_empty() {
         scenario.workload.trace = trace;
     }
     let mut observer = PythonObserver::new(progress, measured);
-    let (warm, records) = (warm.map(|warm| &warm.0), Records { operations, decisions });
+    let (warm, (operations, decisions)) = (warm.map(|warm| &warm.0), records);
+    let records = Records { operations, decisions };
     let mut simulate = || coflash_sim::run_recorded(&scenario, warm, &records, &mut observer);
     external::take_failure();
     // Release the interpreter during the simulation; observer and policies acquire it when they need it.

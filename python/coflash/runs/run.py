@@ -62,8 +62,8 @@ def run(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        records = [None if file is None else os.fspath(file) for file in (operations, decisions)]
-        core = _core.run(scenario.core, [] if is_own else files, progress or None, tell, device, *records)
+        records = operations and os.fspath(operations), decisions and os.fspath(decisions)
+        core = _core.run(scenario.core, [] if is_own else files, progress or None, tell, device, records)
     return credited(Result.from_core(core), files, local, sources)
 
 
