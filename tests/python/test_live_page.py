@@ -64,7 +64,8 @@ def events(response: http.client.HTTPResponse, count: int) -> list[tuple[int, An
 
 def said(browser: WebDriver, figure: WebElement) -> str:
     """What a figure says to those who do not see it."""
-    return str(run(browser, "return $('.plot', arguments[0]).getAttribute('aria-label')", figure))
+    label = run(browser, "return $('.plot', arguments[0]).getAttribute('aria-label')", figure)
+    return str(label).replace("\N{NO-BREAK SPACE}", " ")
 
 
 def test_only_its_own_address_shows_it(page: LivePage) -> None:
