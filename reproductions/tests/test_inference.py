@@ -13,6 +13,7 @@ import pytest
 import coflash
 from coflash import CoflashError
 from coflash.measures.measure import COPIED, WAF_HOST, Measure
+from coflash.quantity import show_change
 from coflash.sweep import plan
 from coflash.sweep.plan import Point
 from coflash.sweep.tune import folder_for
@@ -173,7 +174,7 @@ def test_a_small_number_of_the_paper_does_not_make_a_large_error() -> None:
 
 
 def test_a_target_is_shown_in_its_unit() -> None:
-    assert Target("", -0.1, lambda _: 0.0).shown(0.051) == "+5.1 %"
+    assert Target("", -0.1, lambda _: 0.0).shown(0.051) == show_change(0.051)
     assert Target("", 14, lambda _: 0.0, unit="").shown(11.586) == "11.59"
 
 
