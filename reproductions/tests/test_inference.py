@@ -13,6 +13,7 @@ import pytest
 import coflash
 from coflash import CoflashError
 from coflash.measures.measure import COPIED, WAF_HOST, Measure
+from coflash.quantity import show_change
 from coflash.sweep import plan
 from coflash.sweep.plan import Point
 from coflash.sweep.tune import folder_for
@@ -145,7 +146,7 @@ def test_a_fit_with_as_many_unknowns_as_targets_is_said_to_be_one(done: Inferred
         assert "2 unknowns (footprint, sizes)" in said(few)
         assert "no evidence" in said(few)
     for many in (3, 4):
-        assert f"{many - 2} more targets than unknowns" in said(many)
+        assert ("1 more target than" if many == 3 else "2 more targets than") in said(many)
         assert "no evidence" not in said(many)
 
 
@@ -170,6 +171,11 @@ def test_a_small_number_of_the_paper_does_not_make_a_large_error() -> None:
     assert Target("", -0.009, lambda _: 0.0).error(-0.019) == pytest.approx(-0.01 / 0.009)
     assert Target("", -0.009, lambda _: 0.0, floor=0.05).error(-0.019) == pytest.approx(-0.2)
     assert Target("", -0.1, lambda _: 0.0, floor=0.05).error(-0.11) == pytest.approx(-0.1)
+
+
+def test_a_target_is_shown_in_its_unit() -> None:
+    assert Target("", -0.1, lambda _: 0.0).shown(0.051) == show_change(0.051)
+    assert Target("", 14, lambda _: 0.0, unit="").shown(11.586) == "11.59"
 
 
 def outcome(name: str, *ours: tuple[tuple[float, ...], tuple[float, ...], float]) -> Outcome:
@@ -228,6 +234,10 @@ def test_the_page_of_a_search(known: Inference, searched_only: Inference, tmp_pa
     assert re.search(r"\| the baseline drains \|.*\| excluded \|", text)
     assert "## A planted set-up and it again together" in text
     assert f"{known.targets[0].paper * 100:.1f}".lstrip("-") in text
+    # Without a choice of places there is none to share.
+    alone = tuple(replace(one, selections=(), selected={}) for one in two)
+    monkeypatch.setitem(inference_of.INFERENCES, "cdm", lambda *_: alone)
+    assert "together" not in infer("cdm", "tiny", out=tmp_path / "alone").read_text("utf-8")
     assert not re.search(r"\bnan\b|\binf\b|None|\{", text)
 
 

@@ -53,7 +53,7 @@ def sliced(series: Table, measure: str) -> Sliced | None:
         series: The time series of the run.
         measure: The path of the measure.
     """
-    if measure not in _RATIOS or not len(series["requests"]):
+    if measure not in _RATIOS or "requests" not in series or not len(series["requests"]):
         return None
     above_of, below_of = _RATIOS[measure]
     requests = series["requests"].astype(np.float64)

@@ -20,7 +20,7 @@ from typing import Any
 
 from coflash.measures.measure import Measure
 from coflash.measures.metrics import Metrics
-from coflash.quantity import change, parsed, show
+from coflash.quantity import Unit, change, parsed, show, show_change
 from coflash.scenario import Scenario, toml_value
 from coflash.sweep.design import Assignment, axis_of
 from coflash.sweep.design import Axis as Range
@@ -98,6 +98,12 @@ class Target:
     ours: Callable[[Measured], float]
     floor: float = 0.0
     """The least number to which its error is relative: that of the paper if it is larger."""
+    unit: Unit | None = None
+    """The unit of the number; None for a change."""
+
+    def shown(self, number: float) -> str:
+        """Show the paper's number, or one of ours."""
+        return show_change(number) if self.unit is None else show(number, self.unit)
 
     def error(self, ours: float) -> float:
         """Return the relative error of a number of ours."""

@@ -1,4 +1,4 @@
-"""What the OP-FCL paper leaves open of its workloads and its flash, for Financial, Home and Exchange."""
+"""What the OP-FCL paper leaves open of its workloads and its flash, for Financial and Home."""
 
 from __future__ import annotations
 
@@ -35,10 +35,8 @@ class _Workload:
 
     name: str
     title: str
-    configuration: int
     requests: int
     read_share: str
-    size: str
     pause: str
     """The mean time between requests: the length of the trace by its requests."""
     space_gib: tuple[float, float]
@@ -51,10 +49,8 @@ _WORKLOADS = (
     _Workload(
         "financial",
         "Financial",
-        1,
         FINANCIAL_REQUESTS,
         "23%",
-        "4KiB",
         "8200us",
         (1.5, 12),
         "The published trace touches 3.8 GiB; how much of it goes past the cache as sequential is not stated.",
@@ -62,30 +58,17 @@ _WORKLOADS = (
     _Workload(
         "home",
         "Home",
-        1,
         20_000_000,
         "19%",
-        "4KiB",
         "8160us",
         (2, 24),
         "The paper gives 16 GiB, of which 4.6 are written.",
-    ),
-    _Workload(
-        "exchange",
-        "Exchange",
-        2,
-        30_000_000,
-        "45%",
-        "8KiB",
-        "6ms",
-        (8, 128),
-        "The paper gives 74 GiB; how much of that is asked for more than once is not stated.",
     ),
 )
 
 
 def inferences(divisor: int, traces: tuple[str, ...]) -> tuple[Inference, ...]:
-    """Return one for each of three workloads.
+    """Return one for each of two workloads.
 
     Args:
         divisor: That of flash, segment, period, space and requests, from 64 to 128.
@@ -106,12 +89,12 @@ def _inference(divisor: int, of: _Workload) -> Inference:
         "generator": {"name": "zipf", "exponent": 0.9, "scatter_block": "64KiB"},
         "requests": of.requests // divisor,
         "read_share": of.read_share,
-        "size": {"name": "fixed", "size": of.size},
-        "align": of.size,
+        "size": {"name": "fixed", "size": "4KiB"},
+        "align": "4KiB",
         "space": f"{low}MiB",
         "arrival": {"name": "poisson", "mean": of.pause},
     }
-    scenario = device(of.configuration, divisor, {"remap": "none", "synthetic": synthetic})
+    scenario = device(1, divisor, {"remap": "none", "synthetic": synthetic})
     flash = scenario.to_dict()["flash"]
     shorter = {
         f"flash.{key}": flash[key] * times // 2 for key, times in (("blocks_per_plane", 4), ("pages_per_block", 1))
@@ -121,9 +104,9 @@ def _inference(divisor: int, of: _Workload) -> Inference:
         name=of.name,
         title=of.title,
         scenario=scenario.with_(shorter),
-        scaling=f"The paper's configuration {of.configuration} with flash, segment, period, space and requests "
+        scaling=f"The paper's configuration 1 with flash, segment, period, space and requests "
         f"{divisor} times smaller, in blocks of half the length, so that there are enough of them; values are shown "
-        f"as on the paper's device. Requests of {of.size}, {of.read_share} of them reads, by Zipf's law stand for the "
+        f"as on the paper's device. Requests of 4 KiB, {of.read_share} of them reads, by Zipf's law stand for the "
         "trace; they come as often as its own.",
         lines={**lines, OP: op_fcl()},
         axis={0.0: {}},
@@ -150,12 +133,12 @@ def _inference(divisor: int, of: _Workload) -> Inference:
 
 def _targets(of: _Workload) -> list[Target]:
     found = [
-        Target("best fixed share of FP-FCL", BEST_SHARES[FP][of.name], _best_share),
-        Target("erases of a block, FP-FCL at its largest share", ERASES_AXES[of.name], _erases),
+        Target("best fixed share of FP-FCL", BEST_SHARES[FP][of.name], _best_share, unit="share"),
+        Target("erases of a block, FP-FCL at its largest share", ERASES_AXES[of.name], _erases, unit=""),
         Target("mean response, OP-FCL over the best fixed share", 0.0, _excess, _FLOOR),
     ]
     if of.name == "financial":
-        found.append(Target("caching space that OP-FCL uses, second half", mean(FINANCIAL_USE), _use))
+        found.append(Target("caching space that OP-FCL uses, second half", mean(FINANCIAL_USE), _use, unit="share"))
     return found
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from coflash import palette
 from coflash._core import __version__
 from coflash.figures.style import MARKERS, Format, picture, style
-from coflash.quantity import show, show_change
+from coflash.quantity import show
 from coflash_reproduce.drawing import FORMATS
 from coflash_reproduce.inference.definition import Inference, Reading, Unknown
 from coflash_reproduce.inference.search import (
@@ -71,7 +71,7 @@ def markdown(paper: Paper, command: str, done: Sequence[Inferred], images: str) 
         "for workloads of the kind that is searched. Between the two a longer search might find a set-up that fits.",
         *(part for one in done for part in _inference(paper, one, images)),
     ]
-    if len(done) > 1 and len({one.inference.selections for one in done}) == 1:
+    if len(done) > 1 and done[0].inference.selections and len({one.inference.selections for one in done}) == 1:
         parts += _together(done)
     return "\n\n".join(parts) + "\n"
 
@@ -179,7 +179,8 @@ def freedom(done: Inferred) -> Iterator[str]:
             "search can show is which readings fail even so.**"
         )
     else:
-        yield f"{targets - free} more targets than unknowns: a fit is evidence as far as these go."
+        more = "1 more target" if targets == free + 1 else f"{targets - free} more targets"
+        yield f"{more} than unknowns: a fit is evidence as far as these go."
     for kind, label in ((FIT, "Fits"), (OPEN, "Undecided"), (OUT, "Excluded")):
         names = [f"“{one.reading.title}”" for one in done.outcomes if one.verdict == kind]
         yield f"{label}: {'; '.join(names) or 'none'}."
@@ -238,7 +239,7 @@ def _ends(inference: Inference, end: int, good: Iterable[Candidate]) -> str:
 def _targets(done: Inferred) -> Grid:
     shown = _nearest(done)
     rows = [
-        (target.what, show_change(target.paper), *(show_change(one.best.ours[index]) for one in shown))
+        (target.what, target.shown(target.paper), *(target.shown(one.best.ours[index]) for one in shown))
         for index, target in enumerate(done.inference.targets)
     ]
     best = [("residual", "", *(show(one.best.residual, "share") for one in shown))]

@@ -94,9 +94,11 @@ function fillFindings() {
 
 // Differences with their intervals and tests, of the pairs whose runs the filter leaves.
 function fillIntervals() {
+  if (!question) return;
+  const { key, from, to } = question;
   const left = new Set(filtered());
   const found = data.differences.filter((one) =>
-    one.key === question.key.path && one.from === question.from && one.to === question.to && one.runs.every((run) => left.has(run)));
+    one.key === key.path && one.from === from && one.to === to && one.runs.every((run) => left.has(run)));
   /** @type {(value: number, unit: Unit) => string} */
   const signed = (value, unit) => `${value < 0 ? "−" : "+"}${show(Math.abs(value), unit)}`;
   /** @type {(interval: Interval | null, unit: Unit) => string} */
@@ -105,8 +107,7 @@ function fillIntervals() {
     const [low, high, p] = interval;
     return `[${signed(low, unit)}, ${signed(high, unit)}], ${p < 0.001 ? "p < 0.001" : `p = ${p.toFixed(3)}`}`;
   };
-  const { key } = question;
-  const heads = ["measure", key.texts[question.from], "difference", "95 % over seeds", "95 % over slices"];
+  const heads = ["measure", key.texts[from], "difference", "95 % over seeds", "95 % over slices"];
   const rows = found.flatMap((one) => {
     const where = [one.where, plural(one.measures[0].pairs, "seed")].filter(Boolean).join(", ");
     const title = el("tr", {}, el("th", { scope: "rowgroup", class: "text", colspan: heads.length }, where));
@@ -122,7 +123,7 @@ function fillIntervals() {
   $("#intervals").hidden = !rows.length;
   $("#intervals").replaceChildren(el("summary", {}, "Intervals and tests"),
     el("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Intervals and tests" }, el("table", {},
-      el("caption", {}, `What changes from ${key.texts[question.from]} to ${key.texts[question.to]}`),
+      el("caption", {}, `What changes from ${key.texts[from]} to ${key.texts[to]}`),
       el("thead", {}, el("tr", {}, ...heads.map((name, at) => el("th", { scope: "col", class: at ? "" : "text" }, name)))),
       el("tbody", {}, ...rows))),
     el("ul", { class: "remarks" }, ...data.method.map((sentence) => el("li", {}, sentence))));
