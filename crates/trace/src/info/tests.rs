@@ -233,15 +233,19 @@ fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
         let [(_, exact_ratios), (told, estimated)] = [&exact, &sampled].map(by_size);
         off[0].extend((0..told.len()).map(|size| (estimated[size] - exact_ratios[size]) / told[size]));
         let [(_, exact_shares), (told, estimated)] = [&exact, &sampled].map(hottest);
-        off[1].extend((0..told.len()).map(|percent| (estimated[percent] - exact_shares[percent]) / told[percent]));
+        off[1].extend(
+            (0..told.len()).map(|percent| (estimated[percent] - exact_shares[percent]) / told[percent]),
+        );
     }
     let mean = means.iter().sum::<f64>() / means.len() as f64;
     assert!(mean < 0.006, "{means:?}");
     for (off, what) in off.iter().zip(["miss ratios", "hottest pages"]) {
         let within_two = off.iter().filter(|errors| errors.abs() <= 2.0).count() as f64 / off.len() as f64;
         let typical = (off.iter().map(|errors| errors * errors).sum::<f64>() / off.len() as f64).sqrt();
-        println!("{what}: {within_two} {typical} {off:.2?}");
-        assert!(within_two >= 0.9 && (0.5..1.5).contains(&typical), "{what}: {within_two}, {typical}, {off:.2?}");
+        assert!(
+            within_two >= 0.9 && (0.5..1.5).contains(&typical),
+            "{what}: {within_two}, {typical}, {off:.2?}"
+        );
     }
 }
 
