@@ -243,7 +243,6 @@ fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
     for (off, what) in off.iter().zip(["miss ratios", "hottest pages"]) {
         let within_two = off.iter().filter(|errors| errors.abs() <= 2.0).count() as f64 / off.len() as f64;
         let typical = (off.iter().map(|errors| errors * errors).sum::<f64>() / off.len() as f64).sqrt();
-        println!("{what}: {within_two} {typical} {off:.2?}");
         assert!(
             within_two >= 0.9 && (0.5..1.5).contains(&typical),
             "{what}: {within_two}, {typical}, {off:.2?}"
