@@ -127,9 +127,8 @@ impl Midas {
     fn configure(&mut self, now: u64) {
         let writes = (self.of(Count::Writes).saturating_add(self.of(Count::HotWrites))).max(1) as f64;
         let measured = 1.0 + self.of(Count::Copies) as f64 / writes;
-        let hot_blocks = self.of(Count::HotBlocks);
-        if hot_blocks > 0 {
-            self.set(Count::Life, self.of(Count::HotLives) / hot_blocks);
+        if let Some(life) = self.of(Count::HotLives).checked_div(self.of(Count::HotBlocks)) {
+            self.set(Count::Life, life);
         }
         let had_sizes = self.of(Count::Sized) != 0;
         if !had_sizes {
