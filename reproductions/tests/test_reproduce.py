@@ -230,7 +230,6 @@ def test_a_run_that_fails_is_named(tmp_path: Path) -> None:
         (("cdn",), 'paper: "cdn" was given; did you mean "cdm"?'),
         (("cdm", "--scale", "ful"), 'scale: "ful" was given; did you mean "full"? (allowed: quick, full'),
         (("cdm", "--trace", "/nowhere"), "/nowhere"),
-        (("opfcl", "--infer"), '--infer: "opfcl" was given'),
         (("cdm", "--out", "/proc/nothing"), "/proc/nothing/images: cannot be written"),
     ],
 )

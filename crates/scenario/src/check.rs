@@ -201,7 +201,7 @@ impl Scenario {
         } else if self.host_buffer.exists() {
             ("host_buffer.size", "a buffer changes what is written to flash; \"0B\" is allowed")
         } else if self.hybrid.is_some() {
-            ("hybrid", "a flash cache before disks decides what is written to flash; none is allowed")
+            ("hybrid.scheme", "a flash cache before disks decides what is written to flash; none is allowed")
         } else if self.pages_per_unit() > 1 {
             (
                 "ftl.indirection_unit",
