@@ -147,7 +147,7 @@ impl HitCurve {
 /// The demand on the caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// IO_R, the share of page requests that go to the read cache: reads, but for those that hit the write cache.
+    /// IO_R, the share of page requests to the read cache: reads that do not hit the write cache.
     pub reads: f64,
     /// IO_W, the share that goes to the write cache: writes, and reads that hit there.
     pub writes: f64,
@@ -254,10 +254,10 @@ impl Costs {
         of(read, demand.reads) + of(write, demand.writes)
     }
 
-    /// Algorithm 1: the partition of least cost, with u from `step` to below 1 and at most `caching_max`, r from 0 to
-    /// 1. Ties go to the smallest cache, then to the smallest read cache.
+    /// Algorithm 1: the partition of least cost, with u from `step` to below 1 and at most `caching_max`, r
+    /// from 0 to 1. Ties go to the smallest cache, then to the smallest read cache.
     ///
-    /// The paper takes the size of a segment as a share of flash for the step, which gives 16 × 17 partitions.
+    /// The paper uses the size of a segment as a share of flash as the step: this gives 16 × 17 partitions.
     ///
     /// # Panics
     /// If the step is not above 0, or no u is allowed.

@@ -18,7 +18,7 @@ use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
 
-/// What the disk does with a run of pages.
+/// The operation of the disk on a run of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -119,7 +119,7 @@ impl<W: Copy> Hybrid<W> {
         self.tier.flash_pages()
     }
 
-    /// The FTL, for what does not change what it holds.
+    /// The FTL, for uses that do not change its contents.
     pub fn flash_mut(&mut self) -> &mut Ftl {
         self.tier.ftl_mut()
     }

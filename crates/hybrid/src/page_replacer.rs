@@ -142,7 +142,7 @@ impl PageReplacer {
         (id, slots)
     }
 
-    /// Begin an eviction, whose slots are pinned.
+    /// Begin an eviction with pinned slots.
     pub(crate) fn begin(&mut self, eviction: Eviction) -> EvictionId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.evictions.push(None);
@@ -155,7 +155,7 @@ impl PageReplacer {
         id
     }
 
-    /// End an eviction. Returns it with the slots whose pages were not overwritten since.
+    /// End an eviction. Returns it without the slots overwritten since then.
     pub(crate) fn end(&mut self, id: EvictionId) -> Eviction {
         let mut eviction = self.evictions[id.get() as usize].take().expect("it began and has not ended");
         self.free.push(id);
@@ -166,7 +166,7 @@ impl PageReplacer {
         eviction
     }
 
-    /// Remove a page, which no longer belongs to an eviction.
+    /// Remove a page that no longer belongs to an eviction.
     pub(crate) fn remove(&mut self, slot: SlotId) {
         self.keep(slot);
         self.cache.remove(slot);

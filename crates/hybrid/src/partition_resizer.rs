@@ -1,13 +1,13 @@
-//! Partition Resizer: at the end of each period the scheme decides about the partition of flash; in between the caches
-//! are resized gradually with each request.
+//! Partition Resizer: at the end of each period the scheme decides on the partition of flash; in between the
+//! caches are resized gradually with each request.
 //!
-//! A cache shrinks by evicting pages, whose space becomes over-provisioned space. It grows by filling more of the space
-//! that garbage collection frees.
+//! A cache shrinks by evicting pages; their space becomes over-provisioned space. It grows by filling more of
+//! the space that garbage collection frees.
 //!
-//! Evicting a clean page is free; a dirty page costs the disk some milliseconds. A write cache that shrinks at a fixed
-//! rate could overload the disks. So if resizing *yields*, its limit moves with requests only while no page must be
-//! evicted, and then by one group at a time: the next when the last one is on the disk, and at most as many pages per
-//! request as otherwise.
+//! Evicting a clean page is free; a dirty page costs the disk some milliseconds. A write cache that shrinks
+//! at a fixed rate could overload the disks. So if resizing *yields*, its limit moves with requests only
+//! while no page must be evicted. After that it moves by one group at a time: the next group begins when the
+//! last one is on the disk, with at most the usual number of pages per request.
 
 use crate::config::Resizing;
 use crate::costmodel::Partition;
@@ -45,7 +45,7 @@ pub(crate) struct PartitionResizer {
     /// The number of requests of a period, and of those left in this one.
     period: u32,
     left: u32,
-    /// The most pages by which a limit moves with a request.
+    /// The maximal number of pages by which a limit moves with a request.
     step_pages: u32,
     resizing: Resizing,
     /// The number of dirty pages of a group.
@@ -187,7 +187,7 @@ mod tests {
     fn where_resizing_yields_a_write_cache_shrinks_as_fast_as_its_groups_are_written() {
         for requests_a_group in [1, 4, 30] {
             let steps = shrink_yielding(requests_a_group);
-            // Down to what it holds at 2 pages a request, then by groups.
+            // Down to its contents at 2 pages per request, then by groups.
             assert_eq!(steps[4].0, limits(30, 190));
             assert_eq!(steps.last().unwrap().0, limits(60, 100), "it gets there");
             let groups: Vec<_> = (0..).zip(&steps).filter(|(_, step)| step.1).map(|(at, _)| at).collect();

@@ -1,4 +1,4 @@
-//! The order of eviction of every policy, by search and shift: what each file says in words, done the slow way.
+//! The order of eviction of every policy, by search and shift: a slow version of each file's description.
 
 use crate::scan_resistant::{self, Model};
 use coflash_base::Lpn;
@@ -36,7 +36,7 @@ pub(crate) enum Order {
     Lru(Vec<Lpn>),
     /// Next to leave first.
     Fifo(Vec<Lpn>),
-    /// A ring that stands still, which pages were used, and the hand that goes round it.
+    /// A fixed ring, the use bits of its pages, and the hand that goes round it.
     Clock {
         ring: Vec<(Lpn, bool)>,
         hand: usize,

@@ -38,9 +38,10 @@ struct Point {
 
 /// The effective utilisation as a function of u, linear between measurements.
 ///
-/// Below the first measurement and beyond the last, it is the same share of u as there, but not less than measured at a
-/// smaller u, and beyond the last not more than u, which is equation 3, unless that was measured. This is optimistic
-/// about sizes that were not tried; the next measurement corrects it. Without measurements the curve is u.
+/// Outside of the measured range, the effective utilisation is the same share of u as at the nearest
+/// measurement. It is not less than measured at a smaller u. Beyond the last measurement it is at most u
+/// (equation 3), unless a higher value was measured. This is optimistic about untried sizes; the next
+/// measurement corrects it. Without measurements the curve is u.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cleaning {
     /// Measurements, increasing in u and in the effective utilisation.
@@ -57,7 +58,7 @@ impl Cleaning {
         self.measured.is_empty()
     }
 
-    /// Add a measurement at u. It replaces earlier ones within `step` of u, and those that contradict it.
+    /// Add a measurement at u. It replaces earlier ones within `step` of u, and contradictory ones.
     pub fn measure(&mut self, u: f64, copies_a_page: f64, step: f64) {
         let effective = effective_utilisation(copies_a_page);
         self.measured.retain_mut(|was| {

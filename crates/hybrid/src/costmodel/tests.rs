@@ -92,8 +92,9 @@ fn the_example_of_reads_is_best_near_its_u() {
     assert_near(best.read, 1.0, 0.0);
 }
 
-/// The second: reads as before, writes Zipf 1.4 over 220 %, 80 % writes, h′ = 0.2. The paper has u ≈ 0.64, r ≈ 0.25. It
-/// does not say in what units popularity was ranked; in hundredths of flash u agrees, and r comes out a little higher.
+/// The second: reads as before, writes Zipf 1.4 over 220 %, 80 % writes, h′ = 0.2. The paper has u ≈ 0.64, r
+/// ≈ 0.25. It does not give the unit of the popularity ranks; with hundredths of flash u agrees, and r is a
+/// little higher.
 #[test]
 fn the_example_of_both_is_best_near_its_u_and_r() {
     let demand = Demand {

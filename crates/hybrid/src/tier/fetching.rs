@@ -1,4 +1,4 @@
-//! Fetches: disk reads under way whose pages are to be cached.
+//! Fetches: pending disk reads of pages to be cached.
 
 use super::{Tier, TierIo};
 use crate::media::TierMedia;

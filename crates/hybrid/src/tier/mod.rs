@@ -45,7 +45,7 @@ const SEGMENTS_MAX: u64 = 255;
 
 /// The context of a call: media, disk jobs, and the start of the request.
 pub(crate) struct TierIo<'a, M: Media> {
-    /// The media, which carries out operations.
+    /// The media: it executes operations.
     pub(crate) media: &'a mut M,
     /// The disk jobs, where groups begin.
     pub(crate) jobs: &'a mut Jobs<M::When>,
@@ -300,7 +300,7 @@ impl Tier {
         }))
     }
 
-    /// `None` if GC, which may run before the read, drops the page.
+    /// `None` if GC drops the page before the read.
     #[inline]
     fn read_slot<M: TierMedia>(
         &mut self,

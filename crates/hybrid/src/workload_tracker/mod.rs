@@ -116,7 +116,7 @@ pub(crate) struct WorkloadTracker {
     /// Known hits of a write cache of all of flash, and those among them that were reads, weighted by decay.
     write_hits: f64,
     read_hits_of_writes: f64,
-    /// The factor by which earlier counts are weighted at the end of a period.
+    /// The factor on earlier counts at the end of a period.
     kept: f64,
     /// The size of a segment as a share of flash.
     segment: f64,
@@ -158,7 +158,7 @@ impl WorkloadTracker {
         }
     }
 
-    /// Count a write of a page, which removes it from read caches.
+    /// Count a write of a page: it removes the page from read caches.
     #[inline]
     pub(crate) fn write(&mut self, lpn: Lpn) {
         self.reads.ghosts.forget(lpn);
