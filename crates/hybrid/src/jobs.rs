@@ -22,7 +22,7 @@ pub(crate) enum Purpose {
     Answer,
 }
 
-/// A job of the disks: one transfer, or several in sequence, so that urgent ones can go in between.
+/// A disk job: one transfer, or several in sequence, so that urgent ones can go in between.
 #[derive(Clone, Debug)]
 pub(crate) struct Job<W> {
     pub(crate) purpose: Purpose,
@@ -36,11 +36,11 @@ pub(crate) struct Job<W> {
     pub(crate) postponed: Option<Transfer>,
     /// Promises to be kept at its end.
     pub(crate) waiters: Vec<W>,
-    /// The number of transfers to which it has yielded since its last one.
+    /// The number of transfers it has yielded to since its last one.
     pub(crate) yielded: u32,
 }
 
-/// All jobs under way, by number.
+/// All pending jobs, by number.
 #[derive(Clone, Debug)]
 pub(crate) struct Jobs<W> {
     jobs: Vec<Option<Job<W>>>,

@@ -42,7 +42,7 @@ impl Limits {
 pub(crate) struct PartitionResizer {
     limits: Limits,
     targets: Limits,
-    /// The number of requests of a period, and of those left in this one.
+    /// The number of requests of a period, and the number left in this one.
     period: u32,
     left: u32,
     /// The maximal number of pages by which a limit moves with a request.
@@ -50,12 +50,12 @@ pub(crate) struct PartitionResizer {
     resizing: Resizing,
     /// The number of dirty pages of a group.
     group_pages: u32,
-    /// With yielding resizing: the number of pages allowed to be evicted, by the requests since the last group.
+    /// With yielding resizing: the number of pages that may be evicted, by the requests since the last group.
     allowed_pages: u32,
 }
 
 impl PartitionResizer {
-    /// Create a resizer with fixed limits until the first period is over.
+    /// Create a resizer with fixed limits until the end of the first period.
     pub(crate) fn new(
         limits: Limits,
         period: u32,
@@ -67,14 +67,14 @@ impl PartitionResizer {
         Self { limits, targets, period, left, step_pages, resizing, group_pages, allowed_pages: 0 }
     }
 
-    /// The present limits.
+    /// The current limits.
     #[inline]
     pub(crate) fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Move the limits a step towards their targets with a request, at which `dirty_pages` pages are dirty. Returns
-    /// whether it is the last of its period.
+    /// Move the limits a step towards their targets with a request, given the number of dirty pages. Returns
+    /// whether the request is the last of its period.
     #[inline]
     pub(crate) fn tick(&mut self, dirty_pages: u32) -> bool {
         if self.limits != self.targets {
@@ -93,8 +93,8 @@ impl PartitionResizer {
         self.targets = targets;
     }
 
-    /// Whether the write cache, with `dirty_pages` dirty pages, is to destage a group in order to shrink. If so, lowers
-    /// its limit. Called only while no such group is under way.
+    /// Whether the write cache, with `dirty_pages` dirty pages, must destage a group to shrink. If so, lowers
+    /// its limit. Called only while no such group is pending.
     pub(crate) fn shrinks_by_group(&mut self, dirty_pages: u32) -> bool {
         let shrinks =
             self.resizing == Resizing::Yielding && self.limits.write_pages > self.targets.write_pages;
@@ -113,8 +113,8 @@ impl PartitionResizer {
         if self.resizing == Resizing::Steady || dirty_pages <= self.group_pages {
             return self.targets.write_pages;
         }
-        // A cache at its limit may hold up to a group less. If the limit followed that, writes would have to destage
-        // earlier.
+        // A cache at its limit may hold up to a group less. If the limit followed that, writes would have to
+        // destage earlier.
         self.targets.write_pages.max(dirty_pages + self.group_pages)
     }
 
@@ -160,8 +160,8 @@ mod tests {
         }
     }
 
-    /// Shrink with requests, every third with a new dirty page. A group is on the disk after `requests_a_group`
-    /// requests.
+    /// Shrink with requests; every third has a new dirty page. A group is on the disk after
+    /// `requests_a_group` requests.
     fn shrink_yielding(requests_a_group: u32) -> Vec<(Limits, bool)> {
         let mut resizer = PartitionResizer::new(limits(20, 200), 10_000, 2, Resizing::Yielding, 8);
         resizer.aim(limits(60, 100));
@@ -193,7 +193,7 @@ mod tests {
             let groups: Vec<_> = (0..).zip(&steps).filter(|(_, step)| step.1).map(|(at, _)| at).collect();
             assert!((5..=9).contains(&groups.len()), "{groups:?}");
             for pair in groups.windows(2) {
-                // No group before the last is written, and none sooner than 8 pages at 2 a request.
+                // No group before the last one is written, and none sooner than 8 pages at 2 per request.
                 assert!(pair[1] - pair[0] >= requests_a_group.max(4), "{groups:?}");
             }
             for pair in steps.windows(2) {
@@ -215,7 +215,7 @@ mod tests {
                 dirty -= 8;
             }
         }
-        // A group's worth may always stay.
+        // One group may always stay.
         assert_eq!((resizer.limits(), dirty), (limits(40, 0), 8));
     }
 

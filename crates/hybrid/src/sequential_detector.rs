@@ -47,7 +47,7 @@ impl SequentialDetector {
         Self { next, pages: IdVec::filled(0, runs as usize), order, unit_pages }
     }
 
-    /// Whether a request belongs to a run that is long enough, including the request.
+    /// Whether a request, itself included, belongs to a run that is long enough.
     pub(crate) fn is_sequential(&mut self, write: bool, first: u64, pages: u32) -> bool {
         let Some(unit_pages) = self.unit_pages else { return false };
         let pages = u64::from(pages);

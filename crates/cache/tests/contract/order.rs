@@ -36,7 +36,7 @@ pub(crate) enum Order {
     Lru(Vec<Lpn>),
     /// Next to leave first.
     Fifo(Vec<Lpn>),
-    /// A fixed ring, the use bits of its pages, and the hand that goes round it.
+    /// A ring that stands still, which pages were used, and the hand that goes round it.
     Clock {
         ring: Vec<(Lpn, bool)>,
         hand: usize,

@@ -45,8 +45,8 @@ impl Tier {
         self.release(slot);
     }
 
-    /// Begin to destage the next group: read it into the buffer, as a job for the disk. Returns `None` if the disk has all
-    /// of its pages: then they are gone.
+    /// Begin to destage the next group: read it into the buffer, as a disk job. Returns `None` if the disk
+    /// has all of its pages: then they are removed.
     pub(super) fn destage<M: TierMedia>(
         &mut self,
         io: &mut TierIo<'_, M>,
@@ -78,8 +78,8 @@ impl Tier {
         Ok(Some(group))
     }
 
-    /// Whether a page still belongs to an eviction. A page that was overwritten since then must not reach the disk in
-    /// its older version.
+    /// Whether a page still belongs to an eviction. The older version of a page that was overwritten since
+    /// then must not reach the disk.
     pub(crate) fn is_evicted_by(&self, id: EvictionId, page: Lpn) -> bool {
         self.replacer.is_evicted_by(id, page)
     }
