@@ -8,12 +8,12 @@
 //! - All changes of tables go through one redo journal. Data of the last *sync point* is never overwritten:
 //!   an erased block keeps its old extent up to the next one, and a slot that is written gets another page.
 //! - A sync point makes the data durable, then the entry of the journal that refers to it. After the host has
-//! lost
-//!   power, the container is as at its last sync point, or as at a later moment up to which the journal is
-//! intact.
-//! - [`Store::write_out`] hands the changes to the host's kernel, with one write for all requests that are answered
-//!   together. After the end of the process the container is as it was then: each answered write is there. So a fence
-//!   costs nothing, and no memory is shared with the kernel, which would make errors of the disk signals.
+//!   lost power, the container is as at its last sync point, or as at a later moment up to which the journal
+//!   is intact.
+//! - [`Store::write_out`] hands the changes to the host's kernel, with one write for all requests that are
+//!   answered together. After the end of the process the container is as it was then: each answered write is
+//!   there. So a fence costs nothing, and no memory is shared with the kernel, which would make errors of the
+//!   disk signals.
 //!
 //! **The simulated device** loses power, by [`Store::cut_after`]: a program or an erase is torn, and of the
 //! stores since the last fence a random part survives.

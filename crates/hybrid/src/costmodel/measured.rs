@@ -4,13 +4,12 @@
 //! period:
 //!
 //! - **Disk time.** The paper assumes a page at a random address. Pages fetched in one transfer, and adjacent
-//! pages
-//!   of a group, take less.
-//! - **Cleaning.** Equation 3 assumes random invalidations. A cache that evicts pages in LRU order invalidates them in
-//!   order, so a victim holds fewer valid pages: [`Cleaning`].
+//!   pages of a group, take less.
+//! - **Cleaning.** Equation 3 assumes random invalidations. A cache that evicts pages in LRU order
+//!   invalidates them in order, so a victim holds fewer valid pages: [`Cleaning`].
 //! - **Waiting.** The paper adds up service times. Here disk and flash are queues, and the cost is the
-//! response time.
-//!   Work without a waiting request (a page put into the read cache) costs the delay of other requests.
+//!   response time. Work without a waiting request (a page put into the read cache) costs the delay of other
+//!   requests.
 
 use super::{Demand, FlashCosts, Partition, least, least_within, victim_utilisation};
 use crate::config::WritePolicy;

@@ -6,16 +6,14 @@
 //!
 //! The order of operations makes the tier safe from power failures at any moment:
 //!
-//! - A group is on the disk before the journal records the removal of its pages, and the journal is written before
-//!   flash may erase them.
+//! - A group is on the disk before the journal records the removal of its pages, and the journal is written
+//!   before flash may erase them.
 //! - A page that is written through is in flash, as a dirty page, before it is on the disk. At its eviction
-//! the journal
-//!   records it like a destaged page. After a power failure it is destaged once more.
+//!   the journal records it like a destaged page. After a power failure it is destaged once more.
 //! - A page that is overwritten past the cache is removed from flash, by the journal. A clean copy is removed
-//! before
-//!   the disk is written, since it would then be out of date; a dirty copy after it, since it is the only
-//! copy until
-//!   then. In the meantime a partial write goes to the disk after the first write, not to that copy.
+//!   before the disk is written, since it would then be out of date; a dirty copy after it, since it is the
+//!   only copy until then. In the meantime a partial write goes to the disk after the first write, not to
+//!   that copy.
 
 mod eviction;
 mod fetching;
