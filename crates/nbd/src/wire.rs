@@ -79,7 +79,7 @@ layouts! {
         flags: U16,
         /// Which command.
         command: U16,
-        /// What the reply names the request by.
+        /// The identifier of the request in its reply.
         cookie: U64,
         /// The first byte.
         offset: U64,
