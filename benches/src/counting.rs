@@ -1,5 +1,5 @@
-//! The standard job counted, without time: page map, greedy GC and nothing else. Its distance from the simulation is what
-//! time, levels, measures and choices cost.
+//! The standard job counted, without time: page map, greedy GC and nothing else. The difference from the
+//! simulation is the cost of time, levels, measures and choices.
 
 use crate::Measured;
 use crate::rows::scenario;
@@ -18,7 +18,8 @@ struct Die {
     free: VecDeque<BlockId>,
     /// The block being filled, and its next page.
     active: Option<(BlockId, u32)>,
-    /// The full blocks by their valid pages; in a list, the one that has had so many for longest is the first.
+    /// The full blocks by their number of valid pages; in a list, the block with that number for longest is
+    /// the first.
     full: Lists<BlockId>,
     /// The lists below this are empty.
     lowest: u32,

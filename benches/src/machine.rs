@@ -13,14 +13,14 @@ const STEPS: u32 = 100_000_000;
 /// The sizes of the maps of a drive of 5 GiB, 64 GiB and 512 GiB with pages of 4 KiB.
 const TABLES_MIB: [u64; 3] = [5, 64, 512];
 
-/// What a load from one table takes, in nanoseconds.
+/// The time of a load from each table, in nanoseconds.
 struct Loads {
     mib: u64,
     dependent_ns: f64,
     independent_ns: f64,
 }
 
-/// The processor time of this process in seconds, which a busy machine hardly stretches.
+/// The processor time of this process in seconds; a busy machine hardly changes it.
 pub(crate) fn cpu_seconds() -> f64 {
     let cpu = clock_gettime(ClockId::ProcessCPUTime);
     cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9
@@ -47,7 +47,7 @@ impl Machine {
         Self { step_ns: per(start, STEPS), loads: TABLES_MIB.map(loads).into() }
     }
 
-    /// What a dependent load from a table of 5 MiB takes: the unit of rates.
+    /// The time of a dependent load from a table of 5 MiB: the unit of rates.
     pub(crate) fn load_ns(&self) -> f64 {
         self.loads[0].dependent_ns
     }

@@ -1,10 +1,10 @@
 //! The benchmark table: requests and page programs per second, bytes of state per physical page, peak memory; then the
 //! pace of all readers and generators, of a container of bytes, and of a served device.
 //!
-//! Each row runs in its own process, which isolates its peak memory, and several times: the table shows the median and
-//! the range. The machine is measured first, and each rate is also shown in its unit, dependent loads a request. Below the
-//! table stands the load of the machine: what others do makes a table worth less. `coflash-bench [ROW...]` runs the rows
-//! whose names begin with `ROW`.
+//! Each row runs in its own process, so that its peak memory is isolated, and several times: the table shows
+//! the median and the range. The machine is measured first, and each rate is also given in its unit,
+//! dependent loads per request. Below the table is the load of the machine: other programs make the numbers
+//! less reliable. `coflash-bench [ROW...]` runs the rows with names that begin with `ROW`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a benchmark speaks to the terminal")]
 #![allow(clippy::disallowed_methods, reason = "a benchmark measures wall time")]
 

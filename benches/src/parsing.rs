@@ -28,7 +28,8 @@ pub(crate) fn file(path: &str) -> Measured {
     from_memory(path, std::fs::read(path).expect("the trace that ships"), &TraceOptions::default())
 }
 
-/// The statistics of a generated trace, or of a file if the name is that of none; and what they cost beside reading.
+/// The statistics of a generated trace, or of a file if no generator has the name, and their cost in addition
+/// to reading.
 pub(crate) fn inspected(name: &str) -> Measured {
     let data = match name {
         file if file.contains('/') => std::fs::read(file).expect("the trace that ships"),

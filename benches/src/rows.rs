@@ -34,7 +34,7 @@ const FIO_JOBS: &[&str] = &[
     "rw=randwrite\nrandom_distribution=zipf:1.2",
 ];
 
-/// Formats whose statistics are taken: the usual text, one that is dear to read, one that is cheap.
+/// The formats of the rows of statistics: the usual text, one that is slow to read, one that is fast.
 const INSPECTED: &[&str] = &["msr", "blkparse", "blktrace"];
 
 /// A row for each member of a family.

@@ -51,7 +51,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // What is left is in the folder for temporary files.
+        // A failure leaves the files in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
@@ -120,7 +120,7 @@ fn await_file(path: &Path) {
     }
 }
 
-/// Power on, of a device all of whose pages are written.
+/// Power on of a device with all pages written.
 fn recovery(gib: u32) -> Measured {
     let (place, size) = (Place::new(), format!("{gib}GiB"));
     let served = place.served(&size);

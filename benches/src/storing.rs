@@ -30,7 +30,7 @@ struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What is left is in the folder for temporary files.
+        // A failure leaves the files in the folder for temporary files.
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }

@@ -2,8 +2,8 @@
 //!
 //!     cargo +nightly fuzz run container
 //!
-//! An input is changes of a small container, six bytes each: four say where, the fifth says in which file, and the sixth
-//! is what is written there.
+//! An input is a list of changes of a small container, six bytes each: four bytes for the place, one for the
+//! file, and one for the new value.
 
 #![no_main]
 

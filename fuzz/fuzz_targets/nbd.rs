@@ -25,7 +25,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// What a server with a fresh disk sends to a client that sends these bytes, `step` at a time.
+/// The output of a server with a fresh disk for a client that sends these bytes, `step` at a time.
 fn talk(mut data: &[u8], step: usize) -> Vec<u8> {
     let disk = Memory::of(DISK_BYTES);
     let (shape, mut input, mut output) = (disk.shape(), Input::new(INPUT_BYTES), Vec::new());

@@ -1,4 +1,4 @@
-//! No bytes make the reader of a format panic, and what is read keeps the promises of a request.
+//! No bytes make the reader of a format panic, and the requests read are valid.
 //!
 //!     cargo +nightly fuzz run trace fuzz/corpus fuzz/seeds
 //!

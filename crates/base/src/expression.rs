@@ -257,7 +257,7 @@ const OPERATORS: [(&str, u8, Op, bool); 9] = [
 /// A minus sign binds its operand less than a power: -u^2 is -(u^2).
 const SIGN: u8 = 4;
 
-/// A parser by the strength of operators, which emits the program as it goes.
+/// A parser by operator precedence that emits the program directly.
 struct Parser<'a> {
     text: &'a str,
     at: usize,
@@ -281,7 +281,7 @@ impl<'a> Parser<'a> {
         found
     }
 
-    /// Take the longest beginning of the rest whose characters all belong to a word.
+    /// Take the longest prefix of the rest with characters of a word only.
     fn word(&mut self, belongs: impl Fn(char) -> bool) -> &'a str {
         let rest = &self.text[self.at..];
         let word = &rest[..rest.find(|c| !belongs(c)).unwrap_or(rest.len())];

@@ -75,8 +75,8 @@ impl<P: ?Sized> Asked<P> {
         Self { policy, has_failed: false }
     }
 
-    /// Ask for a decision, which is `None` if the policy fails, and check it. A problem is told to `refuse`, and counts as a
-    /// failure. `None` if the policy has failed, now or before.
+    /// Ask for a decision (`None` if the policy fails) and check it. A problem goes to `refuse`, and counts
+    /// as a failure. `None` if the policy has failed, now or before.
     #[inline]
     pub fn ask<A, T>(
         &mut self,

@@ -1,6 +1,7 @@
 //! Typed ids: the id of a physical page cannot index a table of logical pages.
 //!
-//! An id is stored as `index + 1` in a `NonZeroU32`, so `Option<Id>` takes four bytes, which halves the mapping tables.
+//! An id is stored as `index + 1` in a `NonZeroU32`, so `Option<Id>` takes four bytes: this halves the
+//! mapping tables.
 
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};

@@ -1,8 +1,8 @@
 //! Measures: every number of a result is declared once, beside its counter.
 //!
-//! A [`measures!`](crate::measures) declaration makes the struct that is counted in, and the table from which JSON,
-//! its schema, the Python classes, the sections in terminal and report, the columns of the time series and the
-//! reference page are made.
+//! A [`measures!`](crate::measures) declaration generates the struct of counters, and the table for JSON, its
+//! schema, the Python classes, the sections in terminal and report, the columns of the time series and the
+//! reference page.
 
 use crate::Time;
 use serde::Serialize;
@@ -65,7 +65,7 @@ pub struct Measure {
     pub unit: Unit,
     /// The better direction.
     pub better: Better,
-    /// The measures of its section whose sum it is a part of.
+    /// The measures of its section that sum up to a total with it.
     pub part_of: &'static [&'static str],
     /// Whether tables omit a value of zero.
     pub is_rare: bool,
@@ -311,7 +311,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Create an empty report of a run whose last completion is at `end`.
+    /// Create an empty report of a run with its last completion at `end`.
     #[must_use]
     pub fn until(end: Time) -> Self {
         Self { end, ..Self::default() }
@@ -378,8 +378,8 @@ pub fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
 }
 
-/// Declare a section of a result: a struct of numbers, each with a label and with properties, which are methods of
-/// [`Measure`].
+/// Declare a section of a result: a struct of numbers, each with a label and with properties (methods of
+/// [`Measure`]).
 ///
 /// ```ignore
 /// coflash_base::measures! {

@@ -1,9 +1,9 @@
 //! The policy registry: an algorithm is one file, and one line in its family's list.
 //!
-//! A *family* is a set of interchangeable algorithms (GC victims, cache eviction, cooperation, generators). Its
-//! [`policy_family!`](crate::policy_family) list generates the configuration for scenarios (`"greedy"` or
-//! `{ name = "d-choices", d = 10 }`), the running enum with static dispatch, and the table from which the
-//! documentation, the command line and the contract tests are made.
+//! A *family* is a set of interchangeable algorithms (GC victims, cache eviction, cooperation, generators).
+//! Its [`policy_family!`](crate::policy_family) list generates the configuration for scenarios (`"greedy"` or
+//! `{ name = "d-choices", d = 10 }`), the running enum with static dispatch, and the table for the
+//! documentation, the command line and the contract tests.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -11,7 +11,7 @@
 pub enum Ahead {
     /// Long before: nothing of it is loaded.
     Far,
-    /// Shortly before: what the far look asked for has come.
+    /// Shortly before: the memory requested by the far look has arrived.
     Near,
 }
 

@@ -1,9 +1,9 @@
-//! Belady's optimum: evict the page whose next use is furthest away (L. A. Belady, "A Study of Replacement Algorithms for
-//! a Virtual-Storage Computer", IBM Systems Journal 5(2), 1966; MIN).
+//! Belady's optimum: evict the page with the furthest next use (L. A. Belady, "A Study of Replacement
+//! Algorithms for a Virtual-Storage Computer", IBM Systems Journal 5(2), 1966; MIN).
 //!
-//! No cache has fewer misses. It needs all accesses ahead, which no cache of a device knows, so it is none of the
-//! [eviction policies](crate::evict): the cache here serves a list of accesses. Pages that are never used again are
-//! equal, and the choice between them changes no miss.
+//! No cache has fewer misses. It needs all accesses in advance. A device does not know them, so it is not one
+//! of the [eviction policies](crate::evict): the cache here serves a list of accesses. The choice between
+//! pages that are never used again changes no miss.
 
 use std::collections::BinaryHeap;
 
@@ -33,7 +33,7 @@ impl Future {
     pub fn hits(&self, accesses: impl Iterator<Item = u32>, slots: u32) -> impl Iterator<Item = bool> {
         let mut cached = vec![None; self.pages];
         let mut len = 0;
-        // The furthest next use on top, and those that are past at the bottom.
+        // The furthest next use on top, past uses at the bottom.
         let mut order = BinaryHeap::new();
         accesses.zip(&self.next).enumerate().map(move |(now, (page, &next))| {
             let is_hit = cached[page as usize].is_some();

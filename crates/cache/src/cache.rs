@@ -76,7 +76,7 @@ impl Cache {
         }
     }
 
-    /// Tell the policy that the page in `slot` was used again.
+    /// Notify the policy that the page in `slot` was used again.
     #[inline]
     pub fn touch(&mut self, slot: SlotId) {
         debug_assert!(self.table.is_occupied(slot), "{slot:?} is free");
@@ -116,7 +116,7 @@ impl Cache {
         self.victim()
     }
 
-    /// The page that is likely to be evicted next, where the policy can tell without a search.
+    /// The page likely to be evicted next, if the policy knows it without a search.
     #[inline]
     #[must_use]
     pub fn likely_victim(&self) -> Option<Lpn> {

@@ -194,7 +194,7 @@ impl BlockEviction {
         }
     }
 
-    /// Note that a page was removed from its group, which has `left` pages left.
+    /// Note that a page was removed from its group; `left` pages are left.
     #[inline]
     pub(crate) fn removed(&mut self, slot: SlotId, group: GroupId, left: u32) {
         if self.named == Some(slot) {

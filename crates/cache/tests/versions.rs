@@ -162,7 +162,7 @@ fn every_policy_agrees_with_the_model() {
     }
 }
 
-/// The free slots are used in the order in which they would have been without it.
+/// The order of use of the free slots stays the same.
 #[test]
 fn a_slot_of_choice_leaves_the_order_of_the_others() {
     let mut cache = cache();

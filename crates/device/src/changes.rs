@@ -1,4 +1,4 @@
-//! What a workload changes while it is explored.
+//! The changes that a workload makes while it is explored.
 
 use crate::folder::Folder;
 use crate::session::{Failure, Session};
@@ -30,7 +30,8 @@ pub(crate) enum Change {
     Flush,
 }
 
-/// What a workload changes, in order. The data is in a file without a name: a workload may write more than memory holds.
+/// The changes that a workload makes, in order. The data is in a file without a name: a workload may write
+/// more than memory holds.
 pub(crate) struct Changes {
     pub(crate) list: Vec<(Time, Change)>,
     data: File,

@@ -1,4 +1,4 @@
-//! The contents of a device when its power came on, as a file: the state from which the twin of a session begins.
+//! The contents of a device at power on, as a file: the initial state of the twin of a session.
 //!
 //! ```text
 //! a zstd frame of numbers, little endian
@@ -35,7 +35,7 @@ pub(crate) fn write(contents: &Contents, out: impl Write) -> io::Result<()> {
     out.into_inner()?.finish()?.flush()
 }
 
-/// Read what [`write`] wrote.
+/// Read the contents written by [`write`].
 pub(crate) fn read(file: impl Read) -> io::Result<Contents> {
     let mut input = BufReader::new(zstd::Decoder::new(file)?);
     let word = |input: &mut dyn Read| Ok::<_, io::Error>(u64::from_le_bytes(array(input)?));

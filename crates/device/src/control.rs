@@ -1,6 +1,6 @@
-//! The control socket of a running device: one command a connection, one line each way.
+//! The control socket of a running device: one command per connection, one line each way.
 //!
-//! `cut SEED` cuts its power and powers it on again.
+//! `cut SEED` cuts the power of the device and powers it on again.
 
 use crate::export::Exported;
 use crate::folder::{DeviceError, Folder};
@@ -38,10 +38,10 @@ impl Control {
         Ok(Self { listener, path })
     }
 
-    /// Carry out the commands that wait.
+    /// Run the pending commands.
     pub(crate) fn serve(&self, disk: &Exported) {
         while let Ok((stream, _)) = self.listener.accept() {
-            // A client that has gone wants no answer.
+            // A client that has disconnected needs no answer.
             let _ = Self::answer(stream, disk);
         }
     }
@@ -71,7 +71,7 @@ impl Drop for Control {
 /// Cut the power of a device that another process serves.
 ///
 /// # Errors
-/// Nobody serves it, or it cannot be powered on again.
+/// No process serves it, or it cannot be powered on again.
 pub fn cut(folder: &Folder, seed: u64) -> Result<(), DeviceError> {
     let path = folder.join("control");
     let ask = || {

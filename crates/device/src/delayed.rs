@@ -1,4 +1,4 @@
-//! Answers that are held back until their moment, where the time of the simulated device is emulated.
+//! Answers held back until their moment: emulation of the time of the simulated device.
 
 use crate::export::{Exported, Served};
 use crate::machine::Clock;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-/// Served requests whose answers wait.
+/// Served requests with pending answers.
 #[derive(Default)]
 pub(crate) struct Delayed {
     waiting: Mutex<Waiting>,
@@ -20,7 +20,7 @@ struct Waiting {
     /// By moment; the number keeps the order of equal ones.
     requests: BTreeMap<(Instant, u64), Served>,
     number: u64,
-    /// Those whose moment the timeline does not know yet, by the number under which they were served.
+    /// Requests whose moment the timeline does not know yet, by the number under which they were served.
     unknown: BTreeMap<u16, (Due, Served)>,
     owner: u16,
     is_stopped: bool,
@@ -34,7 +34,7 @@ impl Waiting {
 }
 
 impl Delayed {
-    /// A number for a request that is about to be served.
+    /// A number for the next request.
     pub(crate) fn number(&self) -> u16 {
         let mut waiting = self.waiting();
         let next = |owner: u16| owner.wrapping_add(1);
@@ -57,11 +57,11 @@ impl Delayed {
         self.changed.notify_one();
     }
 
-    /// Hear of moments that have become known.
+    /// Note moments that have become known.
     pub(crate) fn known(&self, answers: impl Iterator<Item = (u16, Time)>, clock: Clock) {
         let mut waiting = self.waiting();
         for (owner, at) in answers {
-            // One of a request that failed in another part is not there.
+            // The request is missing if it failed in another part.
             let Some((due, _)) = waiting.unknown.get_mut(&owner) else { continue };
             *due = Due { at: due.at.max(at), awaited: due.awaited - 1 };
             if due.awaited == 0 {
@@ -72,12 +72,12 @@ impl Delayed {
         self.changed.notify_one();
     }
 
-    /// The requests whose moments are not known, which are held no longer.
+    /// Take the requests whose moments are not known; they are held no longer.
     pub(crate) fn take_unknown(&self) -> impl Iterator<Item = Served> + use<> {
         std::mem::take(&mut self.waiting().unknown).into_values().map(|(_, request)| request)
     }
 
-    /// Answer at the moments, until it is stopped and all are answered.
+    /// Send the answers at their moments, until [`stop`](Self::stop) is called and all are sent.
     pub(crate) fn run(&self, disk: &Exported) {
         loop {
             let (number, owner, unknown) = {

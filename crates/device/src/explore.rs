@@ -1,10 +1,10 @@
-//! The states that a power cut may leave of a workload, each of them checked.
+//! The states that a power cut during a workload may leave, each of them checked.
 //!
-//! The workload runs once on the device. Then the power is cut right after every flush, and at drawn points between: of
-//! the writes and trims since the last flush a drawn part is there, whole or in some of its sectors, as after the loss of
-//! a volatile cache. Each state is made by the firmware, from the state that the device had at the last flush; the power
-//! of the device is cut; it recovers, is served, and the user's check runs on it. All of it happens in memory: the
-//! device in the folder stays as it was.
+//! The workload runs once on the device. Then the power is cut right after every flush, and at random points
+//! between. Of the writes and trims since the last flush a random part survives, whole or in some of its
+//! sectors, as after the loss of a volatile cache. The firmware makes each state from the state of the device
+//! at the last flush. Then the power of the device is cut; it recovers, is served, and the user's check runs
+//! on it. All this happens in memory: the device in the folder does not change.
 
 use crate::changes::{Change, Changes};
 use crate::export::{errno, serve};
@@ -25,20 +25,20 @@ use std::process::{Command as Process, Output};
 use std::sync::{Mutex, PoisonError};
 use std::{fs, thread};
 
-/// What is explored.
+/// The input of an exploration.
 #[derive(Clone, Debug)]
 pub struct Exploration {
     /// The command of the workload, for the shell.
     pub run: String,
     /// The command of the check, for the shell: a state is wrong if it fails.
     pub check: String,
-    /// The number of drawn points, beside those after flushes.
+    /// The number of random points, beside those after flushes.
     pub points: u32,
     /// The seed of points and states.
     pub seed: u64,
 }
 
-/// What was found.
+/// The findings of an exploration.
 #[derive(Clone, Debug, Default)]
 pub struct Explored {
     /// Requests of the workload that change data.
@@ -47,16 +47,16 @@ pub struct Explored {
     pub flushes: usize,
     /// States that were checked.
     pub states: usize,
-    /// The folders of the states whose check failed. The first few are kept.
+    /// The folders of the first few states that failed the check.
     pub failures: Vec<PathBuf>,
-    /// How many checks failed.
+    /// The number of failed checks.
     pub failed: usize,
 }
 
-/// Failures whose device is kept.
+/// The maximal number of failed states with a kept device.
 const KEPT_MAX: usize = 10;
 
-/// A session and what was changed in it, if that is kept.
+/// A session and, if recorded, the changes made in it.
 struct Recorded<'a> {
     session: Session<Shared<'a>>,
     changes: Option<Changes>,
@@ -89,8 +89,9 @@ impl Export for SessionDisk<'_> {
     fn ended(&self, _: &Hangup) {}
 }
 
-/// Explore the states that power cuts leave of a workload on the device of a folder; an erased one of `scenario` is made
-/// if the folder has none. `report` is told of states done and to do, and may stop it by returning false.
+/// Explore the states that power cuts leave during a workload on the device of a folder. If the folder has
+/// none, an erased one of `scenario` is made. `report` gets the numbers of states done and to do, and may
+/// stop the exploration by returning false.
 ///
 /// # Errors
 /// The device cannot be made or opened, the workload fails, or a file cannot be written.
@@ -206,7 +207,7 @@ impl Exploring<'_> {
             let done = store.restart(survivors(seed)).and_then(|()| store.close());
             done.map_err(|problem| self.folder.store(problem))?;
         }
-        // What the check changes is not kept.
+        // Changes made by the check are not kept.
         let checked = self.over(shared(&state))?;
         let (session, _) = self.power_on(shared(&checked))?;
         let served = self.served(session, scenario, None);
@@ -225,8 +226,8 @@ impl Exploring<'_> {
         Ok(())
     }
 
-    /// Keep a state whose check failed: its device as at power on after the cut, the output of the check, and how it came
-    /// about.
+    /// Keep a state that failed the check: its device as at power on after the cut, the output of the check,
+    /// and the steps that led to it.
     fn keep(
         &self,
         state: &Disks<Overlay<Shared<'_>>>,
@@ -255,7 +256,7 @@ impl Exploring<'_> {
         Ok(folder)
     }
 
-    /// Disks whose changes stay in memory, over others.
+    /// Overlays in memory over other disks: changes stay in memory.
     fn over<'d>(&self, below: Disks<Shared<'d>>) -> Result<Disks<Overlay<Shared<'d>>>, DeviceError> {
         let over = || Ok(Disks { data: Overlay::new(below.data)?, metadata: Overlay::new(below.metadata)? });
         over().map_err(|problem| self.folder.io(problem))
@@ -331,7 +332,7 @@ impl Drop for Sockets {
     }
 }
 
-/// Copy a disk; what is zero is left out.
+/// Copy a disk without its zeros.
 fn copy(from: &impl Disk, to: &impl Disk) -> io::Result<()> {
     const CHUNK_BYTES: u64 = 1 << 20;
     let size_bytes = from.size_bytes()?;

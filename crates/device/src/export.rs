@@ -16,7 +16,7 @@ const SYNC_INTERVAL: Duration = Duration::from_secs(5);
 /// Problems that are kept until they are taken.
 const PROBLEMS_MAX: usize = 100;
 
-/// A machine that connections share. One request is served at a time, in the order in which they come: the thread of a
+/// A machine shared by connections. Requests are served one at a time, in order of arrival: the thread of a
 /// connection serves its own batch, so that no thread waits for another to wake up.
 pub(crate) struct Exported {
     machine: Mutex<Machine>,
@@ -55,7 +55,7 @@ impl Exported {
 
     /// The machine.
     pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
-        // A request that panicked has left a session that may be wrong: nothing may go on with it.
+        // A panic in a request may have left a wrong session: nothing may go on with it.
         self.machine.lock().expect("no request panics")
     }
 
@@ -69,7 +69,7 @@ impl Exported {
         self.delayed.as_ref()
     }
 
-    /// What went wrong since the last call.
+    /// Take the problems since the last call.
     pub(crate) fn take_problems(&self) -> Vec<String> {
         std::mem::take(&mut *self.problems.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -77,7 +77,7 @@ impl Exported {
     fn note(&self, problem: impl ToString) {
         let (mut problems, problem) =
             (self.problems.lock().unwrap_or_else(PoisonError::into_inner), problem.to_string());
-        // A client that goes on after a failure meets the same again and again.
+        // A client that goes on after a failure gets the same failure again and again.
         if problems.len() < PROBLEMS_MAX && problems.last() != Some(&problem) {
             problems.push(problem);
         }
@@ -112,7 +112,7 @@ impl Exported {
     }
 
     fn cycle_power(&self, machine: &mut Machine, seed: u64) -> Result<(), crate::DeviceError> {
-        // What was under way has failed.
+        // Requests under way have failed.
         let failed = self.delayed.iter().flat_map(Delayed::take_unknown);
         failed.for_each(|request| self.answer(request, Err(Errno::Io)));
         machine.cycle_power(seed)
@@ -160,7 +160,7 @@ impl Export for Exported {
         for mut request in requests.drain(..) {
             let owner = self.delayed.as_ref().map_or(NOBODY, Delayed::number);
             session.serve_for(owner);
-            // Requests that arrived together with one that met a power cut are lost with it.
+            // Requests that arrived together with one interrupted by a power cut are lost with it.
             let answer = match &failure {
                 Some(Failure::Store(StoreError::PowerCut)) => Err(Failure::Store(StoreError::PowerCut)),
                 _ => serve(session, &mut request, clock.time()),
@@ -170,7 +170,7 @@ impl Export for Exported {
             }
             served.push((request, owner, answer));
         }
-        // None is answered before what all of them have changed is with the host.
+        // No request is answered before the host has the changes of all of them.
         let written = session.write_out().map_err(Failure::from);
         let mut answered = 0;
         for (request, owner, answer) in served {

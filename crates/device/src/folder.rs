@@ -4,7 +4,7 @@
 //! data, metadata           the container
 //! sessions/0001/           from power on to power off
 //!     scenario.toml        with the trace as its workload
-//!     contents.zst         what was found at power on; not in the first session, which begins erased
+//!     contents.zst         the contents found at power on; not in the first session, which begins erased
 //!     trace.csv            the requests
 //!     session.json         how it ended; written last
 //! ```
@@ -24,7 +24,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-/// Why a device cannot be opened, or its folder not be used.
+/// A device cannot be opened, or its folder cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum DeviceError {
     /// A file or folder cannot be used.
@@ -46,7 +46,7 @@ pub enum DeviceError {
     /// The scenario cannot be served.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// The device is one of another scenario.
+    /// The device belongs to another scenario.
     #[error(
         "{path}: the device was made for another scenario: {differences}; policies and times may change, the rest may not"
     )]
@@ -108,7 +108,7 @@ impl Folder {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(&self.0);
         let disks = made.and_then(|()| Disks::create(&self.0)).map_err(|problem| self.io(problem))?;
         Store::create(disks, &format).map_err(|problem| {
-            // Half a container would be in the way of the next attempt. The error that matters is the first.
+            // Half a container would block the next attempt. The first error is returned.
             let _ = ["data", "metadata"].map(|name| fs::remove_file(self.0.join(name)));
             self.store(problem)
         })
@@ -119,7 +119,8 @@ impl Folder {
         Store::open(self.disks()?).map_err(|problem| self.store(problem))
     }
 
-    /// The scenario with which a device goes on: `given`, which must fit that of its container, or that of its container.
+    /// The scenario of the next session: `given`, if it fits that of the container, else that of the
+    /// container.
     pub(crate) fn scenario(
         &self,
         format: &Format,
@@ -192,7 +193,7 @@ pub(crate) fn format_of(scenario: &Scenario, device: &Device) -> Format {
     }
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionEnd {
     /// The time up to which its result goes, in nanoseconds since power on.
@@ -218,8 +219,8 @@ impl SessionFolder {
         &self.0
     }
 
-    /// Begin to record a session of a scenario that began with what was `found`. Returns the scenario with the trace as
-    /// its workload, and the recorder. With `trace` the trace goes to that file.
+    /// Begin to record a session of a scenario that began with the contents `found`. Returns the scenario
+    /// with the trace as its workload, and the recorder. With `trace` the trace goes to that file.
     pub(crate) fn begin(
         &self,
         scenario: &Scenario,
@@ -240,7 +241,7 @@ impl SessionFolder {
         Ok((scenario, recorder))
     }
 
-    /// Write how it ended: whole or not at all, since the process may be killed meanwhile.
+    /// Write the end of the session: whole or not at all, since the process may be killed meanwhile.
     pub(crate) fn end(&self, end: SessionEnd) -> io::Result<()> {
         let text = serde_json::to_string(&end).expect("it is plain data");
         let new = self.0.join("session.json.new");
@@ -250,10 +251,10 @@ impl SessionFolder {
         fs::rename(&new, self.0.join("session.json"))
     }
 
-    /// Read what the twin of the session needs: its scenario, what was found at power on, its end.
+    /// Read the input of the session's twin: the scenario, the contents found at power on, the end.
     ///
     /// # Errors
-    /// A file cannot be read: a session whose process was killed has no end.
+    /// A file cannot be read. A session has no end if its process was killed.
     pub fn read(&self) -> Result<(Scenario, Option<Contents>, Time), DeviceError> {
         let io = |name: &str| {
             let path = self.0.join(name);
@@ -272,7 +273,7 @@ impl SessionFolder {
     }
 }
 
-/// Draw which stores survive a power cut.
+/// Draw the stores that survive a power cut.
 pub(crate) fn survivors(seed: u64) -> impl FnMut(usize) -> bool {
     use coflash_base::seed::RngExt;
     let mut stream = Seed(seed).stream("survivors");

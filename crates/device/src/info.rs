@@ -4,7 +4,7 @@ use crate::folder::{DeviceError, Folder};
 use coflash_scenario::Scenario;
 use coflash_store::{Finding, Info, StoreError};
 
-/// What a container holds, and its scenario.
+/// Describe a container, and return its scenario.
 ///
 /// # Errors
 /// There is no device, it is served, or it is damaged.

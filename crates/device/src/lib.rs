@@ -1,8 +1,9 @@
 //! A device of real bytes on the firmware of the simulator.
 //!
 //! A [`Session`] is a device from power on to power off. It serves requests of any bytes through the levels that a
-//! simulation runs, over a [store](coflash_store) that keeps the bytes and a timeline that says how long a device would
-//! take. What passed is a trace; replayed in a simulation it gives the same measures ([`twin`]).
+//! simulation runs, over a [store](coflash_store) that keeps the bytes and a timeline that says how long a
+//! device would take. The requests are recorded as a trace; replayed in a simulation it gives the same
+//! measures ([`twin`]).
 //!
 //! | concept | place |
 //! |---|---|
@@ -13,7 +14,7 @@
 //! | the folder of a device and of its sessions | `folder.rs`, `contents_file.rs` |
 //! | a device that is switched on, through power cuts | `machine.rs` |
 //! | the disk of an NBD server; its load; answers at their moment | `export.rs`, `load.rs`, `delayed.rs` |
-//! | the states that power cuts leave of a workload | `explore.rs`, `changes.rs` |
+//! | the states that power cuts during a workload leave | `explore.rs`, `changes.rs` |
 //! | a look at a device that is not served | `info.rs` |
 //! | the server, its timer, its control socket | `server.rs`, `control.rs` |
 

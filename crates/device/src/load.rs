@@ -14,7 +14,7 @@ pub struct Load {
     pub queue_depth: f64,
     /// Mean response time in nanoseconds, from when a request was read from its connection; `None` without requests.
     pub response_mean_ns: Option<f64>,
-    /// The response time that one request in a hundred exceeds, in nanoseconds.
+    /// The 99th percentile of the response time, in nanoseconds.
     pub response_p99_ns: Option<u64>,
 }
 

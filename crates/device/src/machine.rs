@@ -1,4 +1,4 @@
-//! A device that is switched on: its present session, and the sessions that ended in power cuts.
+//! A powered device: its current session, and the sessions that ended in power cuts.
 
 use crate::folder::{DeviceError, Folder, SessionEnd, SessionFolder, survivors};
 use crate::power_on::servable;
@@ -36,7 +36,7 @@ impl Machine {
     /// Power a device on; it is made if the folder has none.
     ///
     /// # Errors
-    /// The device cannot be made, opened or recovered, or is one of another scenario.
+    /// The device cannot be made, opened or recovered, or belongs to another scenario.
     pub fn start(
         folder: Folder,
         scenario: Option<&Scenario>,
@@ -76,16 +76,16 @@ impl Machine {
         &self.scenario
     }
 
-    /// The present session, and its clock.
+    /// The current session, and its clock.
     pub(crate) fn session(&mut self) -> Option<(&mut Session<FileDisk>, Clock)> {
         self.session.as_mut().map(|session| (session, self.clock))
     }
 
-    /// Cut power if that was not done yet, and power on again. Of the stores that were not durable a part survives that
-    /// `seed` draws.
+    /// Cut power if it is still on, and power on again. `seed` draws the surviving part of the stores that
+    /// were not durable.
     ///
     /// # Errors
-    /// The device cannot be recovered, or its folder not be written.
+    /// The device cannot be recovered, or its folder cannot be written.
     pub(crate) fn cycle_power(&mut self, seed: u64) -> Result<(), DeviceError> {
         let Some(mut session) = self.session.take() else {
             return Err(DeviceError::None(self.folder.join("")));
@@ -103,7 +103,7 @@ impl Machine {
         self.power_on(store, Some(&found))
     }
 
-    /// The seed of the power cut that was asked for.
+    /// The seed of the requested power cut.
     pub(crate) fn cut_seed(&self) -> u64 {
         self.cut.map_or(0, |cut| cut.seed)
     }
@@ -153,7 +153,7 @@ impl Machine {
 pub(crate) struct Clock(Instant);
 
 impl Clock {
-    /// The clock of a session whose power comes on now.
+    /// Start the clock of a session at power on.
     pub(crate) fn start() -> Self {
         Self(now())
     }

@@ -1,4 +1,4 @@
-//! Power on: the levels of a scenario over an erased device, or over what a container held.
+//! Power on: the levels of a scenario over an erased device, or over the contents of a container.
 
 use coflash_base::{Bytes, Time};
 use coflash_ftl::{CopyAll, Io};
@@ -8,10 +8,10 @@ use coflash_scenario::{
     PlainStack, PreconditionConfig, ReplayConfig, RestartConfig, Scenario, ScenarioError, WorkloadConfig,
 };
 
-/// Why a device cannot be powered on.
+/// A device cannot be powered on.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError<E: std::fmt::Debug> {
-    /// The scenario does not describe one that can be served.
+    /// The scenario cannot be served.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
     /// Its contents cannot be recovered.
@@ -19,10 +19,11 @@ pub enum StartError<E: std::fmt::Debug> {
     Recovery(RecoveryError<E>),
 }
 
-/// A scenario as a device that begins erased and exports `size`, or as many bytes as the scenario says.
+/// The scenario of a device that begins erased and exports `size`, by default the size in the scenario.
 ///
 /// # Errors
-/// It has parts that are not served: a cache or a buffer in the host, disks, a write buffer that a power cut loses.
+/// It has parts that cannot be served: a cache or a buffer in the host, disks, a write buffer that a power
+/// cut loses.
 pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, ScenarioError> {
     let mut device = scenario.clone();
     if let Some(size) = size {
@@ -49,7 +50,8 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
             "what a client will write is not known ahead: a policy that is no oracle is allowed",
         );
     }
-    // The container programs a page when its write is issued, so a cut would not lose what it must.
+    // The container programs a page when its write is issued: a cut would not lose the pages that a volatile
+    // cache must lose.
     if device.controller.volatile {
         let problem = "a write buffer that a power cut loses cannot be served: false is allowed, as with power-loss protection";
         return refuse("controller.volatile", problem);
@@ -57,7 +59,7 @@ pub fn servable(scenario: &Scenario, size: Option<Bytes>) -> Result<Scenario, Sc
     Ok(device)
 }
 
-/// The timeline of a scenario, with what it must know of the flash that was `found`.
+/// The timeline of a scenario, with the state of the flash that was `found`.
 pub(crate) fn timeline(scenario: &Scenario, found: Option<&Contents>) -> Timeline {
     let mut timeline = scenario.timeline();
     found.into_iter().for_each(|contents| timeline.find(contents));

@@ -1,4 +1,4 @@
-//! The trace of a session, as it passes.
+//! The recorder of a session's trace.
 
 use coflash_workload::{Op, Request};
 use std::fs::{File, OpenOptions};
@@ -8,7 +8,7 @@ use std::path::Path;
 /// The name of the trace's format, which the trace reader knows.
 pub(crate) const FORMAT: &str = "coflash";
 
-/// A writer of a trace. The first error is kept until the end, so that it stops no request.
+/// A writer of a trace. The first error is kept until the end, so that no request is stopped by it.
 pub struct Recorder {
     out: BufWriter<Box<dyn Write + Send>>,
     written: io::Result<()>,

@@ -1,4 +1,4 @@
-//! The media of a served device: its bytes in a container, and the time that operations on them would take.
+//! The media of a served device: its bytes in a container, and the simulated time of operations on them.
 
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Time};
@@ -8,7 +8,7 @@ use coflash_media::{
 };
 use coflash_store::{Disk, Store, StoreError};
 
-/// A store and the timeline. An operation is done to the store first: one that fails takes no time.
+/// A store and the timeline. The store executes an operation first: a failed one takes no time.
 pub(crate) struct Served<D> {
     pub(crate) store: Store<D>,
     pub(crate) timeline: Timeline,

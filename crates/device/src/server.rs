@@ -1,4 +1,4 @@
-//! A device that is served: its machine, its NBD server, and what is done without a request.
+//! A served device: its machine, its NBD server, and work done without a request.
 
 use crate::control::Control;
 use crate::export::Exported;
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-/// The interval at which the device looks for work that is due: shorter than that of any commit.
+/// The interval between checks for pending work: shorter than that of any commit.
 const TICK: Duration = Duration::from_millis(20);
 
 /// A device that is served, until it is stopped.
@@ -28,7 +28,8 @@ pub struct ServedDevice {
 }
 
 impl ServedDevice {
-    /// Serve a machine on an address. With `emulate` each answer is held back until the device would give it.
+    /// Serve a machine on an address. With `emulate` each answer is held back for the simulated response
+    /// time.
     ///
     /// # Errors
     /// The address is in use.
@@ -65,13 +66,13 @@ impl ServedDevice {
         Ok(Self { disk, address, stopper, is_stopped, server, ticker, answers })
     }
 
-    /// Where it is served, as a URI.
+    /// The address of the server, as a URI.
     #[must_use]
     pub fn address(&self) -> String {
         self.address.to_string()
     }
 
-    /// Whether the server has ended by itself, since its socket failed.
+    /// Whether the server has ended because its socket failed.
     #[must_use]
     pub fn has_failed(&self) -> bool {
         self.server.is_finished()
@@ -95,14 +96,14 @@ impl ServedDevice {
         std::mem::take(&mut self.disk.machine().ended)
     }
 
-    /// What went wrong since the last call.
+    /// Take the problems since the last call.
     #[must_use]
     pub fn take_problems(&self) -> Vec<String> {
         self.disk.take_problems()
     }
 
-    /// Stop in an orderly way: what is under way is answered, then the device is flushed and switched off. Returns the
-    /// sessions that have ended.
+    /// Stop in an orderly way: requests under way are answered, then the device is flushed and switched off.
+    /// Returns the sessions that have ended.
     ///
     /// # Errors
     /// The container or the folder cannot be written, or the server failed.

@@ -1,6 +1,6 @@
 //! A session: a device from power on to power off, over the bytes of a container.
 //!
-//! Requests have byte granularity. Each comes with the time of its arrival, so that a session has no clock: the same
+//! Requests have byte granularity. Each has its time of arrival, so a session needs no clock: the same
 //! requests at the same times give the same result, and so does the trace of the session in a simulation
 //! ([`twin`](crate::twin)).
 
@@ -16,7 +16,7 @@ use coflash_store::{Disk, Store, StoreError};
 use coflash_workload::{Op, Request};
 use std::io;
 
-/// Why a request has no answer.
+/// A failed request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// It reaches beyond the end of the device.
@@ -39,18 +39,18 @@ impl From<ServiceError<StoreError>> for Failure {
     }
 }
 
-/// When a request is answered on the timeline.
+/// The moment at which a request is answered on the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Due {
-    /// The latest of the moments that are known.
+    /// The latest of the known moments.
     pub at: Time,
-    /// The number of its parts whose moments are not known yet: with shared channels, reads that go before programs, or a
-    /// write buffer they depend on what is to come.
+    /// The number of its parts with moments not known yet: with shared channels, reads that go before
+    /// programs, or a write buffer, they depend on later requests.
     pub awaited: u32,
 }
 
 impl Due {
-    /// A moment that is known.
+    /// A known moment.
     pub(crate) fn at(at: Time) -> Self {
         Self { at, awaited: 0 }
     }
@@ -61,18 +61,18 @@ impl Due {
     }
 }
 
-/// When a request is answered, or why it is not.
+/// The moment of an answer, or the failure.
 pub type Answer = Result<Due, Failure>;
 
-/// The number of requests for whose answers nobody waits.
+/// The owner number of requests without a waiting client.
 pub(crate) const NOBODY: u16 = 0;
 
-/// A power cut to come: within a request, at a step that `seed` draws, or soon after it.
+/// A planned power cut: within a request, at a step that `seed` draws, or soon after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// The request.
+    /// The interrupted request.
     pub at: CutAt,
-    /// The seed of the step, and of the stores that survive.
+    /// The seed of the step, and of the surviving stores.
     pub seed: u64,
 }
 
@@ -100,20 +100,20 @@ impl std::str::FromStr for CutAt {
     }
 }
 
-/// Steps of the media after which power is cut, at most: some requests take less.
+/// The maximal number of media steps before power is cut: some requests take fewer.
 const CUT_STEPS: u64 = 16;
 
-/// What a session leaves.
+/// The result of a session.
 pub struct Ended<D> {
-    /// Its result: of all requests before the one that a power cut interrupted.
+    /// The result of all requests before the one that a power cut interrupted.
     pub result: RunResult,
     /// The time up to which the result goes.
     pub end: Time,
-    /// The store as it is.
+    /// The store at the end.
     pub store: Store<D>,
 }
 
-/// Zeros that are written at once, in bytes.
+/// The size of one write of zeros, in bytes.
 const ZEROS_BYTES: u64 = 1 << 20;
 
 /// A device under power.
@@ -122,7 +122,7 @@ pub struct Session<D: Disk> {
     engine: Engine<PlainStack, Served<D>>,
     recorder: Recorder,
     now: Time,
-    /// Under which number what is asked for is answered, and answers that became known later.
+    /// The number under which requests are answered, and the answers that became known later.
     owner: u16,
     answers: Vec<(u16, Time)>,
     page_bytes: u64,
@@ -131,12 +131,12 @@ pub struct Session<D: Disk> {
     /// Writes and flushes so far.
     writes: u64,
     flushes: u64,
-    /// Where a power cut is near or has come: the time and the result before the request under way.
+    /// Around a power cut: the time and the result before the current request.
     before: Option<(Time, RunResult)>,
 }
 
 impl<D: Disk> Session<D> {
-    /// Power the device of a scenario on: an erased one, or what was `found` in its container.
+    /// Power the device of a scenario on: an erased one, or the contents `found` in its container.
     ///
     /// # Errors
     /// The scenario cannot be served, or the device cannot be recovered.
@@ -169,7 +169,7 @@ impl<D: Disk> Session<D> {
         })
     }
 
-    /// Read into `data`. What was never written, or is trimmed, reads as zeros.
+    /// Read into `data`. Sectors never written, or trimmed, read as zeros.
     ///
     /// # Errors
     /// A page cannot be read.
@@ -180,7 +180,7 @@ impl<D: Disk> Session<D> {
     /// Write `data`.
     ///
     /// # Errors
-    /// A page cannot be written: from then on, none can.
+    /// A page cannot be written: from then on, all writes fail.
     pub fn write(&mut self, offset: u64, data: &[u8], now: Time) -> Answer {
         self.issue(Op::Write, offset, data.len() as u64, data, now)
     }
@@ -203,8 +203,8 @@ impl<D: Disk> Session<D> {
         Ok(at)
     }
 
-    /// Make a range read as zeros: whole pages by a trim, which every scheme keeps through a power cut, and the rest
-    /// by writes. With `keep_space` all is written.
+    /// Make a range read as zeros: whole pages by a trim, which every scheme keeps through a power cut, and
+    /// the rest by writes. With `keep_space` the whole range is written.
     ///
     /// # Errors
     /// See [`write`](Self::write).
@@ -236,7 +236,7 @@ impl<D: Disk> Session<D> {
         due
     }
 
-    /// The runs of a range, in order: bytes, and whether they are a hole. A hole was never written or is trimmed.
+    /// The runs of a range, in order: bytes, and whether they are a hole, never written or trimmed.
     pub fn runs(&self, offset: u64, length: u64) -> impl Iterator<Item = (u64, bool)> + '_ {
         let (device, bytes, end) =
             (self.engine.level().below().below().below(), self.page_bytes, offset + length);
@@ -255,7 +255,7 @@ impl<D: Disk> Session<D> {
         })
     }
 
-    /// Advance time, and do the work that is due by then: timed commits, background collection of garbage.
+    /// Advance time, and do the work that is due by then: timed commits, background garbage collection.
     ///
     /// # Errors
     /// A flash operation failed.
@@ -263,13 +263,13 @@ impl<D: Disk> Session<D> {
         self.under_power(now, |_| Ok(()))
     }
 
-    /// Serve what follows for a client that waits for the answer: moments that become known later are told under this
-    /// number.
+    /// Serve the next requests for a client that waits for the answers: moments that become known later are
+    /// reported under this number.
     pub(crate) fn serve_for(&mut self, owner: u16) {
         self.owner = owner;
     }
 
-    /// The answers whose moments have become known, with their numbers.
+    /// Take the answers with moments now known, with their numbers.
     pub(crate) fn take_answers(&mut self) -> impl Iterator<Item = (u16, Time)> + '_ {
         self.answers.drain(..)
     }
@@ -279,7 +279,7 @@ impl<D: Disk> Session<D> {
         self.engine.media().next_event()
     }
 
-    /// Let the requests under way come to their end.
+    /// Wait until the requests under way end.
     ///
     /// # Errors
     /// A flash operation failed.
@@ -314,13 +314,13 @@ impl<D: Disk> Session<D> {
         self.engine.media_mut().store.cut_after(0);
     }
 
-    /// Call a power cut off that has not come yet.
+    /// Cancel a power cut that has not come yet.
     pub(crate) fn disarm(&mut self) {
         (self.cut, self.before) = (None, None);
         self.engine.media_mut().store.cut_after(u64::MAX);
     }
 
-    /// Whether a write to the host's files has failed: then no more are made.
+    /// Whether a write to the host's files has failed: then no more writes are made.
     pub fn is_read_only(&self) -> bool {
         self.engine.media().store.failure().is_some()
     }
@@ -379,7 +379,7 @@ impl<D: Disk> Session<D> {
         })
     }
 
-    /// Count a request, and let the power be cut soon if it is the one to be cut.
+    /// Count a request, and arm the power cut if it is due at this request.
     fn count(&mut self, op: Op) {
         self.writes += u64::from(op == Op::Write);
         self.flushes += u64::from(op == Op::Flush);
@@ -395,7 +395,7 @@ impl<D: Disk> Session<D> {
         }
     }
 
-    /// Do something at `now`. It fails if the power is off, or goes off meanwhile.
+    /// Run an operation at `now`. It fails if the power is off, or goes off meanwhile.
     fn under_power<T>(
         &mut self,
         now: Time,

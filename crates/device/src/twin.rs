@@ -1,4 +1,4 @@
-//! The twin of a session: the same requests at the same times in a simulation, from the same state.
+//! The twin of a session: a simulation of the same requests at the same times, from the same state.
 
 use crate::folder::{DeviceError, SessionFolder};
 use crate::power_on::{StartError, power_on, timeline};
@@ -8,7 +8,7 @@ use coflash_scenario::{Scenario, Stack};
 use coflash_sim::{Observer, RunError, RunResult, run_on};
 use std::convert::Infallible;
 
-/// Why a session cannot be simulated.
+/// A session cannot be simulated.
 #[derive(Debug, thiserror::Error)]
 pub enum TwinError {
     /// The simulation failed.
@@ -25,17 +25,17 @@ pub enum TwinError {
 /// Simulate the session of a folder.
 ///
 /// # Errors
-/// See [`twin`]; a session that has not ended.
+/// See [`twin`]; or the session has not ended.
 pub fn twin_of(session: &SessionFolder, observer: &mut dyn Observer) -> Result<RunResult, TwinError> {
     let (scenario, found, end) = session.read()?;
     twin(&scenario, found.as_ref(), end, observer)
 }
 
-/// Simulate a session that began with what was `found` in its container, or erased, and ended at `end`. The scenario's
-/// workload is the trace of the session.
+/// Simulate a session that began with the contents `found` in its container, or erased, and ended at `end`.
+/// The scenario's workload is the trace of the session.
 ///
 /// # Errors
-/// The trace cannot be read, or the device not be recovered.
+/// The trace cannot be read, or the device cannot be recovered.
 pub fn twin(
     scenario: &Scenario,
     found: Option<&Contents>,

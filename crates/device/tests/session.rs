@@ -56,7 +56,7 @@ fn store(scenario: &Scenario) -> Store<MemoryDisk> {
     Store::create(Disks { data: MemoryDisk::default(), metadata: MemoryDisk::default() }, &format).unwrap()
 }
 
-/// A device and what a plain disk would hold.
+/// A device and the expected contents, as of a plain disk.
 struct Driven {
     session: Session<MemoryDisk>,
     expected: Vec<u8>,
@@ -166,7 +166,7 @@ fn check_twin(
     );
 }
 
-/// Sectors as they were at the last flush, and what was written to them since then.
+/// Sectors as they were at the last flush, and the writes since then.
 struct Allowed {
     flushed: Vec<u8>,
     since: Vec<Vec<u8>>,

@@ -51,14 +51,14 @@ impl Spare {
         per_die as u64 * dies
     }
 
-    /// The number of pages of which this many can be exported: the inverse of [`logical_pages`](Self::logical_pages)
-    /// for one die.
+    /// The number of pages needed to export `logical_pages`: the inverse of
+    /// [`logical_pages`](Self::logical_pages) for one die.
     #[must_use]
     fn data_pages(&self, logical_pages: u64) -> u64 {
         let one = u128::from(Share::ONE.ppb);
         let (pages, ppb) = (u128::from(logical_pages), u128::from(self.share.ppb));
         let data_pages = match self.definition {
-            // A share of 100% is refused when the device is built.
+            // The device's constructor refuses a share of 100%.
             Provisioning::SpareOfPhysical => (pages * one).div_ceil(one.saturating_sub(ppb).max(1)),
             Provisioning::OverProvisioning => (pages * (one + ppb)).div_ceil(one),
         };
@@ -94,7 +94,7 @@ pub enum Pools {
 }
 
 impl Pools {
-    /// The number of blocks of a pool, of flash as the FTL erases it ([`FtlConfig::erase_units`]).
+    /// The number of blocks of a pool, in the FTL's erase units ([`FtlConfig::erase_units`]).
     #[must_use]
     pub fn blocks(self, erase_units: &Geometry) -> u32 {
         match self {
@@ -351,8 +351,8 @@ impl FtlConfig {
         self.spare.logical_pages(per_die, dies) as u32
     }
 
-    /// The fewest blocks per plane that leave the spare space beside the capacity that the geometry says is exported;
-    /// `None` if it says nothing.
+    /// The fewest blocks per plane that leave the spare space in addition to the exported capacity that the
+    /// geometry gives; `None` if the geometry gives none.
     #[must_use]
     pub fn blocks_per_plane(&self, geometry: &Geometry) -> Option<u32> {
         let per_die = geometry.exported_pages_per_die()?;
@@ -378,7 +378,7 @@ impl FtlConfig {
         }
     }
 
-    /// The flash as the FTL fills and erases it: its own blocks, or units of superblocks.
+    /// The flash in the FTL's units of filling and erasing: its own blocks, or units of superblocks.
     #[must_use]
     pub fn erase_units(&self, flash: &Geometry) -> Geometry {
         match self.pools {
@@ -390,7 +390,7 @@ impl FtlConfig {
     /// Check the size of reclaim units.
     ///
     /// # Errors
-    /// One that pools do not have, or that flash cannot be cut into.
+    /// A size that the pools do not support, or that does not divide the flash.
     pub fn check_reclaim_unit(&self, flash: &Geometry) -> Result<(), Misfit> {
         let Some(unit) = self.reclaim_unit else { return Ok(()) };
         let (superblock, blocks) = (Bytes { count: flash.superblock_bytes() }, flash.blocks_per_plane);

@@ -17,22 +17,23 @@ pub(crate) struct Dimensions {
     pub(crate) blocks_per_pool: u32,
     /// The number of blocks that are erased together.
     pub(crate) blocks_per_erase: u32,
-    /// The dies that the pages of a block go round: 1 if a block lies on one die.
+    /// The number of dies over which the pages of a block are striped: 1 if a block lies on one die.
     pub(crate) dies_per_block: u32,
-    /// At this many free blocks or fewer, GC cleans whole victims before a pool is written.
+    /// The number of free blocks at or below which GC cleans whole victims before a pool is written.
     pub(crate) low_mark_blocks: u32,
-    /// At this many free blocks or fewer, GC works in steps; not less than `low_mark_blocks`.
+    /// The number of free blocks at or below which GC works in steps; not less than `low_mark_blocks`.
     pub(crate) step_mark_blocks: u32,
     /// The groups of streams that share active blocks.
     pub(crate) groups: Groups,
     /// The classes of the placement policy; 0 without one.
     pub(crate) classes: u32,
-    /// The most valid pages that a pool may hold such that GC can always free a page.
+    /// The maximal number of valid pages in a pool at which GC can still free a page.
     pub(crate) valid_pages_max: u32,
 }
 
 impl Dimensions {
-    /// The numbers of a device. `flash` has the blocks of planes, `geometry` those that are filled and erased together.
+    /// Compute the numbers of a device. `flash` has the blocks of planes, `geometry` the blocks that are
+    /// filled and erased together.
     pub(crate) fn new(
         flash: &Geometry,
         geometry: &Geometry,
@@ -57,7 +58,7 @@ impl Dimensions {
             return Err(Misfit::new("ftl.chips", problem));
         }
         let groups = groups(ftl, requirements)?;
-        // When GC begins, each block that it copies to may be full, but only once.
+        // When GC begins, each of its target blocks may be full, but only once.
         let reserve = groups.copied_to();
         let (step_mark_blocks, low_mark_blocks) = marks(gc, blocks_per_pool, reserve)?;
         if ftl.spare.share == Share::ZERO {
@@ -69,7 +70,7 @@ impl Dimensions {
             let problem = format!("{} leaves no page to the host", ftl.spare.share);
             return Err(Misfit::new("ftl.spare.share", problem));
         }
-        // The free blocks at the mark, the active blocks, and one to copy into must not be needed for data.
+        // The free blocks at the mark, the active blocks, and one target of GC must not be needed for data.
         let kept_back = step_mark_blocks.saturating_add(groups.count() + 1);
         let usable = u64::from(blocks_per_pool.saturating_sub(kept_back)) * u64::from(data_pages_per_block);
         let per_pool = logical_pages.div_ceil(dies * u64::from(pools_per_die));
@@ -159,7 +160,7 @@ impl Dimensions {
     }
 }
 
-/// The groups of pages that share blocks: streams, or the classes of a placement policy.
+/// The groups of pages that share blocks: write streams, or the classes of a placement policy.
 fn groups(ftl: &FtlConfig, requirements: Requirements) -> Result<Groups, Misfit> {
     let Classes::Own { count, gc } = ftl.placement.classes()? else {
         return Groups::new(&ftl.shared_streams, requirements);
@@ -174,8 +175,8 @@ fn groups(ftl: &FtlConfig, requirements: Requirements) -> Result<Groups, Misfit>
     Ok(Groups::by_class(count, &gc, requirements.shadow_stream))
 }
 
-/// The numbers of free blocks at or below which GC works in steps, and in whole victims. `reserve` blocks are enough to
-/// clean any victim.
+/// The numbers of free blocks at or below which GC works in steps, and in whole victims. `reserve` blocks
+/// suffice to clean any victim.
 fn marks(gc: &GcConfig, blocks_per_pool: u32, reserve: u32) -> Result<(u32, u32), Misfit> {
     let low = gc.low_mark.of(blocks_per_pool);
     if low == 0 {

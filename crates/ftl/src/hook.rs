@@ -13,13 +13,13 @@ pub enum Decision {
     Copy {
         /// The source of its data.
         source: Source,
-        /// The stream whose active block takes it: [`WriteStream::Gc`], or one that is among the FTL's
+        /// The stream of the target block: [`WriteStream::Gc`], or a stream of the FTL's
         /// [requirements](crate::Requirements).
         stream: WriteStream,
         /// The program mode.
         mode: Mode,
     },
-    /// The page is copied as by [`COPY`](Self::COPY), and its marks are cleared: they were out of date.
+    /// The page is copied as by [`COPY`](Self::COPY), and its outdated marks are cleared.
     CopyUnmarked,
     /// The page is dropped: another memory holds the data and has taken responsibility for it.
     Drop,
@@ -35,15 +35,15 @@ impl Decision {
 pub enum Source {
     /// The page of the victim.
     Flash,
-    /// A slot of the device's cache, whose data is as new or newer. The mark of the device's memory is cleared.
+    /// A slot of the device's cache, with the same or newer data. The mark of the device's memory is cleared.
     Slot(Slot),
 }
 
 /// The level above the FTL, as GC sees it. A cooperation scheme decides for its cache.
 pub trait GcHook {
-    /// Decide about a valid page of a victim. Called once per page, when it would be copied. `marks` were set by
-    /// [`Ftl::set_mark`](crate::Ftl::set_mark). After [`Decision::Drop`] the page is no longer mapped, so its data must
-    /// live elsewhere. The hook must not call back into the FTL.
+    /// Decide about a valid page of a victim. Called once per page, before its copy. `marks` were set by
+    /// [`Ftl::set_mark`](crate::Ftl::set_mark). After [`Decision::Drop`] the page is no longer mapped, so
+    /// another memory must hold its data. The hook must not call back into the FTL.
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, media: &mut M) -> Decision;
 
     /// A page was programmed from [`Source::Slot`]: flash now holds the data of the slot.
@@ -51,14 +51,14 @@ pub trait GcHook {
         let _ = (slot, media);
     }
 
-    /// The slot in which a page is cached above, if it is.
+    /// The slot of a page in the cache above; `None` if it is not cached.
     fn cached_at(&self, page: Lpn) -> Option<Slot> {
         let _ = page;
         None
     }
 
-    /// Whether all unmarked valid pages of a victim are copied as by [`Decision::COPY`]. Called for a victim that is
-    /// cleaned as a whole, with the number of such pages. If true, `decide` is not called for them.
+    /// Whether all unmarked valid pages of a victim are copied as by [`Decision::COPY`]. Called for a victim
+    /// that is cleaned as a whole, with the number of such pages. If true, `decide` is not called for them.
     fn copies_unmarked(&mut self, pages: u32) -> bool {
         let _ = pages;
         false
@@ -71,11 +71,11 @@ pub trait GcHook {
         after
     }
 
-    /// The weights of marked pages in a victim's cost, by age class. Called once per cleaned block; they may change
-    /// within the [requirements](crate::Requirements). A weight below [`Weight::FULL`] requires that such pages are
-    /// dropped or lose their marks: otherwise GC would copy the same cheap-looking pages again and again and never end.
-    /// A higher weight makes a block a worse victim; a block without an invalid page is then the worst, so that GC ends
-    /// in any case.
+    /// The weights of marked pages in a victim's cost, by age class. Called once per cleaned block; they may
+    /// change within the [requirements](crate::Requirements). With a weight below [`Weight::FULL`] such pages
+    /// must be dropped or lose their marks: otherwise GC would copy the same seemingly cheap pages again and
+    /// again and never end. A higher weight makes a block a worse victim. A block without an invalid page is
+    /// then the worst, so that GC always ends.
     fn weights(&mut self) -> Weights {
         Weights::all(Weight::FULL)
     }

@@ -1,7 +1,8 @@
 //! The flash translation layer: the map of logical pages, the allocation of flash pages, and garbage collection.
 //!
-//! [`Ftl`] is a synchronous state machine. Flash operations go out to a [`Media`](coflash_media::Media). A [`GcHook`]
-//! decides about the valid pages of a GC victim; it is all that the FTL knows of caches and other tiers.
+//! [`Ftl`] is a synchronous state machine. Flash operations go to a [`Media`](coflash_media::Media). A
+//! [`GcHook`] decides about the valid pages of a GC victim; caches and other tiers reach the FTL only through
+//! it.
 //!
 //! | concept | place |
 //! |---|---|

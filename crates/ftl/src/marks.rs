@@ -31,14 +31,14 @@ impl Marks {
         self.host | self.device
     }
 
-    /// A number from 0 to 3: ShadowGC's state of a valid page without its valid bit.
+    /// ShadowGC's state of a valid page, without its valid bit: from 0 to 3.
     #[inline(always)]
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.host) | usize::from(self.device) << 1
     }
 
-    /// The same marks with that of one memory set or cleared.
+    /// The same marks with the mark of one memory set or cleared.
     #[inline(always)]
     #[must_use]
     pub fn with(self, memory: Memory, marked: bool) -> Self {

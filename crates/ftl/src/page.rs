@@ -4,7 +4,7 @@ use crate::stream::WriteStream;
 use coflash_base::{Lpn, PlacementId};
 use coflash_media::{Cause, Place};
 
-/// How much of a page a write covers.
+/// The part of a page that a write covers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// All of it.
@@ -38,7 +38,7 @@ impl PageRead {
 pub struct PageWrite {
     /// The page.
     pub lpn: Lpn,
-    /// The part of it that is written.
+    /// The part of it to be written.
     pub coverage: Coverage,
     /// The source of its data.
     pub from: Place,

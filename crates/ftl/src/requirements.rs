@@ -1,10 +1,11 @@
-//! Requirements of a cooperation scheme on the FTL, which is built accordingly.
+//! Requirements of a cooperation scheme on the FTL: the FTL is built to meet them.
 
 use crate::stream::WriteStream;
 use crate::weight::Weight;
 use serde::{Deserialize, Serialize};
 
-/// The features that a scheme needs beyond copies of valid pages and marked pages that count fully or not at all.
+/// The additional features that a scheme needs. Without any, GC copies valid pages, and a marked page counts
+/// fully or not at all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Requirements {
@@ -30,7 +31,7 @@ impl Requirements {
         age_classes: false,
     };
 
-    /// The streams that GC copies to.
+    /// The target streams of GC's copies.
     pub(crate) fn copy_streams(&self) -> impl Iterator<Item = WriteStream> {
         let more = [(self.shadow_stream, WriteStream::Shadow), (self.evict_stream, WriteStream::Evict)];
         std::iter::once(WriteStream::Gc)

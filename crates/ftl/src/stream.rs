@@ -46,13 +46,13 @@ pub type StreamGroups = Vec<Vec<WriteStream>>;
 pub(crate) struct Groups {
     of: [GroupId; WriteStream::COUNT],
     count: u32,
-    /// The number of groups that GC copies to.
+    /// The number of groups with copies by GC.
     copied_to: u32,
 }
 
 impl Groups {
-    /// Create the groups for classes of a placement policy: the streams have the first class that may take their pages.
-    /// [`WriteStream::Shadow`] has a group of its own, behind them, if `shadow_apart`.
+    /// Create the groups for classes of a placement policy: each stream gets the first valid class for its
+    /// pages. With `shadow_apart`, [`WriteStream::Shadow`] has a group of its own after them.
     pub(crate) fn by_class(count: u32, gc: &Range<u32>, shadow_apart: bool) -> Self {
         let shadow = if shadow_apart { count } else { gc.start };
         let apart = u32::from(shadow_apart);
@@ -60,8 +60,8 @@ impl Groups {
         Self { of, count: count + apart, copied_to: gc.len() as u32 + apart }
     }
 
-    /// Create the groups of streams. A stream that is not named has a group of its own; [`WriteStream::Shadow`] only if
-    /// required.
+    /// Create the groups of streams. A stream without a named group has one of its own;
+    /// [`WriteStream::Shadow`] only if required.
     pub(crate) fn new(shared: &StreamGroups, requirements: Requirements) -> Result<Self, Misfit> {
         let mut of = [None; WriteStream::COUNT];
         let mut count = 0;
@@ -98,7 +98,7 @@ impl Groups {
         self.count
     }
 
-    /// The number of groups that GC copies to.
+    /// The number of groups with copies by GC.
     pub(crate) fn copied_to(&self) -> u32 {
         self.copied_to
     }

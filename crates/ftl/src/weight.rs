@@ -1,4 +1,4 @@
-//! Cost weights: how much a marked page counts in a victim's cost.
+//! Cost weights of marked pages in a victim's cost.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,12 +9,12 @@ pub struct AgeClass(u8);
 impl AgeClass {
     /// The number of classes.
     pub const COUNT: usize = 3;
-    /// The class of a page that was just marked.
+    /// The class of a newly marked page.
     pub const FIRST: Self = Self(0);
     /// The last class.
     pub const LAST: Self = Self(Self::COUNT as u8 - 1);
 
-    /// The class after this one; the last stays.
+    /// The class after this one; the last class stays.
     #[must_use]
     pub fn next(self) -> Self {
         Self((self.0 + 1).min(Self::LAST.0))
@@ -67,7 +67,8 @@ impl Weight {
     }
 }
 
-/// The weight of a marked page by its age class. A page that only the host's memory marks is in the first class.
+/// The weight of a marked page by its age class. A page marked only by the host's memory is in the first
+/// class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weights(pub [Weight; AgeClass::COUNT]);
 
@@ -89,16 +90,17 @@ pub(crate) struct Scale {
     pub(crate) valid: u32,
     /// The cost of a marked page, by its age class.
     marked: [u32; AgeClass::COUNT],
-    /// The number of valid pages at which a block costs `full_cost`, marked or not. It is out of reach unless marked
-    /// pages count more than others: then a block without an invalid page must come last, since it frees nothing.
+    /// The number of valid pages at which a block costs `full_cost`, marked or not. It is out of reach unless
+    /// marked pages have a weight above one: then a block without an invalid page must come last, since it
+    /// frees nothing.
     full_pages: u32,
     /// The highest cost of a block.
     pub(crate) full_cost: u32,
 }
 
 impl Scale {
-    /// Create a scale for blocks of `pages` data pages: a valid page costs `valid`, a marked page its weight times
-    /// that.
+    /// Create a scale for blocks of `pages` data pages: a valid page costs `valid`, a marked page its weight
+    /// times `valid`.
     pub(crate) fn new(valid: u32, weights: Weights, pages: u32) -> Self {
         let marked = weights.0.map(|weight| weight.0 * valid / Weight::SIXTEENTHS);
         let dearest = marked.into_iter().fold(valid, u32::max);

@@ -63,7 +63,7 @@ impl FlashCosts {
         self.gc_worst_ns(u) / ((1.0 - u) * self.pages()).floor() + self.page_program.ns as f64
     }
 
-    /// Equation 3: C_GC, cleaning the block with the fewest valid pages under uniform updates. The mean.
+    /// Equation 3: C_GC, cleaning the block with the fewest valid pages under uniform updates. The mean case.
     #[must_use]
     pub fn gc_ns(&self, u: f64) -> f64 {
         victim_utilisation(u) * self.pages() * self.page_copy.ns as f64 + self.block_erase.ns as f64
@@ -116,7 +116,7 @@ pub struct HitCurve {
 }
 
 impl HitCurve {
-    /// Create a curve from the hit rates of caches of one, two … segments; a segment is this share of flash.
+    /// Create a curve from the hit rates of caches of one, two … segments; `segment` is a share of flash.
     ///
     /// # Panics
     /// If rates fall or are outside 0 to 1, or if the segment is empty.
@@ -147,9 +147,9 @@ impl HitCurve {
 /// The demand on the caches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Demand {
-    /// IO_R, the share of page requests that go to the read cache: reads, but for those that hit the write cache.
+    /// IO_R, the share of page requests to the read cache: reads that do not hit the write cache.
     pub reads: f64,
-    /// IO_W, the share that goes to the write cache: writes, and reads that hit there.
+    /// IO_W, the share of page requests to the write cache: writes, and reads that hit there.
     pub writes: f64,
     /// H_R, the share of `reads` that hit a read cache.
     pub read_hits: HitCurve,
@@ -166,11 +166,11 @@ pub struct Costs {
     pub flash: FlashCosts,
     /// The costs of a disk.
     pub disk: DiskCosts,
-    /// When the disk gets a page that is written.
+    /// The time at which the disk gets a written page.
     pub write_policy: WritePolicy,
 }
 
-/// One step, two …, up to `most`, except for rounding.
+/// One step, two …, up to `most`, with a tolerance for rounding.
 fn steps(step: f64, most: f64) -> impl Iterator<Item = f64> {
     (1..).map(move |n| f64::from(n) * step).take_while(move |&at| at <= most + step * 1e-9)
 }
@@ -226,8 +226,8 @@ impl Costs {
     /// C_HW, a request to the write cache: a miss destages a page to make room; a hit overwrites or, with probability
     /// h′, reads. `write_ns` is C_PW.
     ///
-    /// Under write-through each write goes to the disk as well, and nothing is destaged (section 4.2 mentions it, without
-    /// an equation): then only reads gain from the write cache.
+    /// Under write-through each write also goes to the disk, and nothing is destaged (section 4.2 mentions
+    /// it, without an equation): then only reads gain from the write cache.
     #[must_use]
     pub fn write_ns(&self, hit_rate: f64, reads_of_hits: f64, write_ns: f64) -> f64 {
         let page_read = self.flash.page_read.ns as f64;
@@ -254,10 +254,10 @@ impl Costs {
         of(read, demand.reads) + of(write, demand.writes)
     }
 
-    /// Algorithm 1: the partition of least cost, with u from `step` to below 1 and at most `caching_max`, r from 0 to
-    /// 1. Ties go to the smallest cache, then to the smallest read cache.
+    /// Algorithm 1: the partition of least cost, with u from `step` to below 1 and at most `caching_max`, r
+    /// from 0 to 1. Ties go to the smallest cache, then to the smallest read cache.
     ///
-    /// The paper takes the size of a segment as a share of flash for the step, which gives 16 × 17 partitions.
+    /// The paper uses the size of a segment as a share of flash as the step: this gives 16 × 17 partitions.
     ///
     /// # Panics
     /// If the step is not above 0, or no u is allowed.

@@ -22,13 +22,13 @@ pub(crate) enum Purpose {
     Answer,
 }
 
-/// A job of the disks: one transfer, or several in sequence, so that urgent ones can go in between.
+/// A disk job: one transfer, or several in sequence, so that urgent ones can go in between.
 #[derive(Clone, Debug)]
 pub(crate) struct Job<W> {
     pub(crate) purpose: Purpose,
     /// The pages of a group in the order of their addresses, with the times at which they are in the buffer.
     pub(crate) pages: Vec<(Lpn, Time)>,
-    /// The moment at which the pages are in the buffer whose time is not known yet.
+    /// The moment at which the pages without a known time are in the buffer.
     pub(crate) reading: Option<W>,
     /// The index of the first page to be written.
     pub(crate) next: usize,
@@ -36,16 +36,16 @@ pub(crate) struct Job<W> {
     pub(crate) postponed: Option<Transfer>,
     /// Promises to be kept at its end.
     pub(crate) waiters: Vec<W>,
-    /// The number of transfers to which it has yielded since its last one.
+    /// The number of transfers it has yielded to since its last one.
     pub(crate) yielded: u32,
 }
 
-/// All jobs under way, by number.
+/// All pending jobs, by number.
 #[derive(Clone, Debug)]
 pub(crate) struct Jobs<W> {
     jobs: Vec<Option<Job<W>>>,
     free: Vec<u32>,
-    /// Groups that have begun, but whose transfers have not.
+    /// Groups that have begun, with transfers that have not.
     begun: VecDeque<u32>,
 }
 
@@ -91,7 +91,7 @@ impl<W: Copy> Jobs<W> {
         job.pages.push((page, known.unwrap_or(Time::ZERO)));
     }
 
-    /// Take the first group that has begun, but whose transfers have not.
+    /// Take the first group that has begun but has not begun its transfers.
     #[inline]
     pub(crate) fn next_begun(&mut self) -> Option<u32> {
         self.begun.pop_front()

@@ -18,7 +18,7 @@ use coflash_media::disk::{Direction, Disks};
 use coflash_media::{Backed, Cause, DieId, Geometry, Place, Ppn, Timing, Transfer};
 use std::collections::VecDeque;
 
-/// What the disk does with a run of pages.
+/// The operation of the disk on a run of pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -28,7 +28,7 @@ enum Kind {
     Through,
 }
 
-/// A run of neighbouring pages of the request that the disk serves.
+/// A run of adjacent pages of the request, served by the disk.
 #[derive(Clone, Copy, Debug)]
 struct Run<W> {
     job: u32,
@@ -44,8 +44,8 @@ pub struct Hybrid<W> {
     tier: Tier,
     jobs: Jobs<W>,
     run: Option<Run<W>>,
-    /// Under write-through: writes that wait for flash, in their order, and when flash is done, if that is known. None
-    /// may overtake another, or the disk could be left with the older version of a page.
+    /// Under write-through: the writes that wait for flash, in order, with the end of the flash program if it
+    /// is known. No write may overtake another, or the disk could be left with the older version of a page.
     line: VecDeque<(u32, Option<Time>)>,
     disk_pages: u32,
     destaging: Destaging,
@@ -54,10 +54,11 @@ pub struct Hybrid<W> {
     sizes: SizesOverTime,
 }
 
-/// The most transfers to which a group yields in a row, so that it ends even if the disks are never idle.
+/// The maximal number of transfers that a group yields to in a row, so that it ends even if the disks are
+/// never idle.
 const YIELDS_MAX: u32 = 16;
 
-/// The configuration of a hybrid, beside its disks.
+/// The configuration of a hybrid, without its disks.
 #[derive(Clone, Copy, Debug)]
 pub struct HybridParts<'a> {
     /// The flash.
@@ -78,7 +79,7 @@ impl<W: Copy> Hybrid<W> {
     /// Create an empty cache on erased flash in front of disks.
     ///
     /// # Errors
-    /// The first part that does not fit the others.
+    /// The first part of the configuration that does not fit the others.
     pub fn new(parts: &HybridParts<'_>, disks: &Disks) -> Result<Self, Misfit> {
         let HybridParts { geometry, timing, ftl, gc, hybrid, seed } = *parts;
         let disk_pages = u32::try_from(disks.pages()).ok().filter(|&pages| pages < u32::MAX / 2);
@@ -119,12 +120,12 @@ impl<W: Copy> Hybrid<W> {
         self.tier.flash_pages()
     }
 
-    /// The FTL, for what does not change what it holds.
+    /// The FTL, for uses that do not change its contents.
     pub fn flash_mut(&mut self) -> &mut Ftl {
         self.tier.ftl_mut()
     }
 
-    /// The present limits of the caches.
+    /// The current limits of the caches.
     #[must_use]
     pub fn limits(&self) -> Limits {
         self.tier.limits()
@@ -132,8 +133,8 @@ impl<W: Copy> Hybrid<W> {
 }
 
 impl<W: Copy> Hybrid<W> {
-    /// Recover from all programmed pages and the erase counts of blocks after a power cut; torn pages have no content. The
-    /// tier must be new. No request may be served before the returned moment.
+    /// Recover from all programmed pages and the erase counts of blocks after a power cut; torn pages have no
+    /// content. The tier must be new. No request may be served before the returned moment.
     ///
     /// # Errors
     /// Contents of another device, or a failed flash operation.
@@ -147,7 +148,7 @@ impl<W: Copy> Hybrid<W> {
         self.tier.recover(pages, erases, &mut TierIo { media, jobs: &mut self.jobs, start })
     }
 
-    /// Add a page to the run of pages that the disk serves. A page that is not adjacent begins a new run.
+    /// Add a page to the run served by the disk. A page that is not adjacent begins a new run.
     fn extend<M: TierMedia<When = W>, H>(
         &mut self,
         kind: Kind,
@@ -217,7 +218,7 @@ impl<W: Copy> Hybrid<W> {
         Ok(())
     }
 
-    /// Begin the transfer of a job that waited for flash. In the line it goes when all before it have gone.
+    /// Begin the transfer of a job that waited for flash. In the line it begins after all before it.
     fn begin_postponed<M: TierMedia<When = W>>(&mut self, job: u32, at: Time, media: &mut M) {
         let Self { jobs, line, .. } = self;
         let mut transfer =
@@ -248,8 +249,8 @@ impl<W: Copy> Hybrid<W> {
         last
     }
 
-    /// Submit the next run of neighbouring pages of a group, or yield to other transfers. Returns false if no page is
-    /// left.
+    /// Submit the next run of adjacent pages of a group, or yield to other transfers. Returns false if no
+    /// page is left.
     fn continue_group<M: TierMedia<When = W>>(&mut self, id: u32, media: &mut M) -> bool {
         let Self { jobs, tier, .. } = self;
         let job = jobs.get(id);
@@ -280,7 +281,7 @@ impl<W: Copy> Hybrid<W> {
         true
     }
 
-    /// Continue a job at `io.start`, when the moment that it waited for has come.
+    /// Continue a job at `io.start`, the moment it waited for.
     fn go_on<M: TierMedia<When = W>, H>(&mut self, id: u32, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         if self.continue_group(id, io.media) {
             return Ok(());

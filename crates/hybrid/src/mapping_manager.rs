@@ -1,12 +1,12 @@
-//! Mapping Manager: metadata in flash, so that after a power failure no dirty page is lost and no old version comes
-//! back.
+//! Mapping Manager: metadata in flash, so that a power failure neither loses a dirty page nor brings an old
+//! version back.
 //!
 //! Every page in flash has a [`Label`]; the mapping page at the end of each block repeats the labels of its block.
-//! Labels record insertions, but not removals: a page that was destaged, or overwritten past the cache, stays in flash
-//! until its block is erased. Therefore removals are recorded in a *journal* before the block is erased or the disk
-//! overwritten. Clean pages that are evicted need no record, since the disk holds the same data. From time to time a
-//! *checkpoint* lists all cached pages, and a new journal begins (as in M. Rosenblum & J. K. Ousterhout, "The design
-//! and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
+//! Labels record insertions, but not removals: a page that was destaged, or overwritten past the cache, stays
+//! in flash until its block is erased. Therefore removals are recorded in a *journal* before the block is
+//! erased or the disk overwritten. Evicted clean pages need no record, since the disk holds the same data.
+//! From time to time a *checkpoint* lists all cached pages, and a new journal begins (as in M. Rosenblum & J.
+//! K. Ousterhout, "The design and implementation of a log-structured file system", ACM TOCS 10(1), 1992).
 //!
 //! Flash pages of the tier, by their number for the FTL:
 //!
@@ -17,9 +17,10 @@
 //!   … + checkpoint   the one before, until the next is whole
 //! ```
 //!
-//! Versions number all labels, journal pages and checkpoints. Of a slot the copy programmed last is current. It is live
-//! if the last complete checkpoint lists it or it is newer than that checkpoint, and if no newer journal page lists its
-//! page. Of two slots with the same page the one with the newer label is live.
+//! Versions number all labels, journal pages and checkpoints. The current copy of a slot is the one
+//! programmed last. It is live if the last complete checkpoint lists it or it is newer than that checkpoint,
+//! and if no newer journal page lists its page. Among two slots with the same page the one with the newer
+//! label is live.
 
 use crate::counters::MappingCounters;
 use crate::media::{Label, TierMedia};
@@ -37,8 +38,8 @@ const WORDS_PER_SLOT: usize = 2;
 pub struct Layout {
     /// The number of pages that may be cached.
     pub slots: u32,
-    /// The number of journal pages: as many as of a checkpoint, so that a checkpoint costs no more than the journal
-    /// that it ends.
+    /// The number of journal pages: as many as in a checkpoint, so that a checkpoint costs no more than the
+    /// journal that it ends.
     pub journal_pages: u32,
     /// The number of pages of a checkpoint.
     pub checkpoint_pages: u32,
@@ -46,7 +47,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Create the layout with the most slots that fit into `logical_pages` pages of the FTL; `None` if none fits.
+    /// Create the layout with the maximal number of slots in `logical_pages` pages of the FTL; `None` if none
+    /// fits.
     #[must_use]
     pub fn new(logical_pages: u32, page_bytes: u64) -> Option<Self> {
         let page_words = (page_bytes / WORD_BYTES) as usize;
@@ -103,7 +105,7 @@ impl Bits {
     }
 }
 
-/// A flash page as found by recovery.
+/// A flash page read by recovery.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The out-of-band data of the FTL.
@@ -120,7 +122,7 @@ pub(crate) struct MappingManager {
     layout: Layout,
     versions: IdVec<SlotId, u64>,
     next_version: u64,
-    /// Pages of the disk with a copy in flash, live or not, that recovery would take for live.
+    /// Pages of the disk with a copy in flash, live or not, that recovery would treat as live.
     recorded: Bits,
     journal_used: u32,
     /// The area of the next checkpoint.
@@ -181,8 +183,8 @@ impl MappingManager {
         store.program(Lpn::new(slot.get()), from, cause, after)
     }
 
-    /// Record in the journal that pages were removed: all their copies in flash are out of date. Returns the moment at
-    /// which that is durable.
+    /// Record in the journal that pages were removed: all their copies in flash are out of date. Returns the
+    /// moment at which the record is durable.
     pub(crate) fn forget<M: TierMedia>(
         &mut self,
         pages: &[Lpn],
@@ -261,8 +263,9 @@ impl MappingManager {
         store.program(at, Place::Merged, Cause::Metadata, after)
     }
 
-    /// Determine the live pages among all readable ones, and its own state. Returns the label of each slot. Of several
-    /// copies of a slot, or of a page of metadata, the one with the highest sequence number is current.
+    /// Determine the live pages among all readable ones, and its own state. Returns the label of each slot.
+    /// Among several copies of a slot, or of a page of metadata, the one with the highest sequence number is
+    /// current.
     pub(crate) fn recover(&mut self, found: &[Found]) -> IdVec<SlotId, Option<Label>> {
         let Layout { slots, checkpoint_pages, journal_pages, .. } = self.layout;
         let metadata = slots + journal_pages + 2 * checkpoint_pages;

@@ -12,11 +12,11 @@ pub struct Label {
     pub page: Lpn,
     /// Whether it is dirty: the disk lacks this version.
     pub dirty: bool,
-    /// The version number of the write: of two versions of a page the higher is newer.
+    /// The version number of the write: among two versions of a page the higher one is newer.
     pub version: u64,
 }
 
-/// Flash with spare areas, and disks behind it. The methods pass the data of operations.
+/// Flash with spare areas, and disks behind it. The methods provide the data of operations.
 pub trait TierMedia: Backed {
     /// Set the label of the next page programmed for a slot.
     fn label(&mut self, slot: SlotId, label: Label);

@@ -48,7 +48,7 @@ pub(crate) struct Meter {
 }
 
 impl Meter {
-    /// Create a meter that reports the constants until it has measured something.
+    /// Create a meter that reports the constants until there are measurements.
     pub(crate) fn new(costs: &Costs, dies: u32, destaging: Destaging) -> Self {
         let measured = Measured {
             pages_per_s: 0.0,
@@ -64,7 +64,7 @@ impl Meter {
         Self { disks: DiskUse::default(), before: Counted::default(), cached_pages: 0, requests: 0, measured }
     }
 
-    /// Count a request, at which `cached_pages` pages are cached.
+    /// Count a request, given the number of cached pages.
     #[inline]
     pub(crate) fn tick(&mut self, cached_pages: u32) {
         self.cached_pages += u64::from(cached_pages);

@@ -7,19 +7,19 @@ use coflash_cache::{EvictionConfig, Orders, SlotId, SplitCache};
 use std::collections::BTreeSet;
 
 id_type!(
-    /// An eviction: pages that are removed together, as a group being destaged or as pages overwritten past the cache;
-    /// or pages that are written through and stay.
+    /// An eviction: pages that are removed together, as a group being destaged or as pages overwritten past
+    /// the cache; or pages that are written through and stay.
     EvictionId
 );
 
-/// An eviction under way.
+/// A pending eviction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Eviction {
     /// The slots of the pages. A page overwritten since then stays cached.
     pub(crate) slots: Vec<SlotId>,
     /// The range of pages that a request writes to the disk, past the cache or through it; `None` for a group.
     pub(crate) overwritten: Option<(Lpn, u32)>,
-    /// Whether the pages are written through, so that they stay.
+    /// Whether the pages are written through, and stay.
     pub(crate) stays: bool,
 }
 
@@ -89,8 +89,8 @@ impl PageReplacer {
         self.cache.dirty_len() - self.cache.pinned_len()
     }
 
-    /// The next eviction, if `coming` more clean pages are to be inserted. The write cache may always hold a group:
-    /// destaging page by page would cost a seek for each.
+    /// The next eviction, if `coming` more clean pages are to be inserted. The write cache may always hold a
+    /// group: destaging page by page would cost a seek for each page.
     #[inline]
     pub(crate) fn excess(&mut self, limits: Limits, coming: u32) -> Excess {
         match self.orders {
@@ -122,8 +122,8 @@ impl PageReplacer {
         self.cache.victim(false).filter(|&slot| !self.cache.is_dirty(slot))
     }
 
-    /// Pin the next dirty victims as a group in the order of their addresses. With a common order, clean pages before
-    /// them are removed, too, and passed to `drop`.
+    /// Pin the next dirty victims as a group in the order of their addresses. With a common order, clean
+    /// pages before them are also removed, and passed to `drop`.
     pub(crate) fn take_group(&mut self, mut drop: impl FnMut(SlotId)) -> (EvictionId, Vec<SlotId>) {
         self.group.clear();
         while self.group.len() < self.group_pages as usize {
@@ -142,7 +142,7 @@ impl PageReplacer {
         (id, slots)
     }
 
-    /// Begin an eviction, whose slots are pinned.
+    /// Begin an eviction with pinned slots.
     pub(crate) fn begin(&mut self, eviction: Eviction) -> EvictionId {
         let id = self.free.pop().unwrap_or_else(|| {
             self.evictions.push(None);
@@ -155,7 +155,7 @@ impl PageReplacer {
         id
     }
 
-    /// End an eviction. Returns it with the slots whose pages were not overwritten since.
+    /// End an eviction. Returns it without the slots overwritten since then.
     pub(crate) fn end(&mut self, id: EvictionId) -> Eviction {
         let mut eviction = self.evictions[id.get() as usize].take().expect("it began and has not ended");
         self.free.push(id);
@@ -166,7 +166,7 @@ impl PageReplacer {
         eviction
     }
 
-    /// Remove a page, which no longer belongs to an eviction.
+    /// Remove a page that no longer belongs to an eviction.
     pub(crate) fn remove(&mut self, slot: SlotId) {
         self.keep(slot);
         self.cache.remove(slot);
@@ -175,13 +175,13 @@ impl PageReplacer {
         }
     }
 
-    /// Whether the disk has the page in `slot`, which is in the write cache.
+    /// Whether the disk has the page in `slot`; the slot is in the write cache.
     pub(crate) fn is_on_disk(&self, slot: SlotId) -> bool {
         self.lacking.as_ref().is_some_and(|lacking| !lacking.contains(&slot))
     }
 
-    /// Insert a page that was found after a power failure. The disk may lack it if it is dirty, even if it was written
-    /// through.
+    /// Insert a page found after a power failure. If it is dirty, the disk may lack it, even if it was
+    /// written through.
     pub(crate) fn recover(&mut self, slot: SlotId, page: Lpn, dirty: bool) {
         self.cache.insert_at(slot, page, dirty);
         if let Some(lacking) = self.lacking.as_mut().filter(|_| dirty) {
@@ -189,7 +189,7 @@ impl PageReplacer {
         }
     }
 
-    /// End a write through the cache. The pages that were not overwritten since then may be evicted from now on.
+    /// End a write through the cache. Pages not overwritten since then may be evicted from now on.
     pub(crate) fn end_through(&mut self, id: EvictionId) -> Option<(Lpn, u32)> {
         let Eviction { slots, overwritten, .. } = self.end(id);
         for slot in slots {
@@ -213,14 +213,14 @@ impl PageReplacer {
         self.cache.lookup(page).is_some_and(|slot| self.evicted_by[slot] == Some(id))
     }
 
-    /// Whether a request under way overwrites the page in `slot` past the cache, and it was not overwritten in the
-    /// cache since.
+    /// Whether a pending request overwrites the page in `slot` past the cache, and the page was not
+    /// overwritten in the cache since.
     pub(crate) fn is_outdated(&self, slot: SlotId) -> bool {
         let with = self.evicted_by[slot].and_then(|id| self.evictions[id.get() as usize].as_ref());
         with.is_some_and(|eviction| eviction.overwritten.is_some() && !eviction.stays)
     }
 
-    /// Whether a request under way writes the page to the disk.
+    /// Whether a pending request writes the page to the disk.
     pub(crate) fn is_overwritten(&self, page: Lpn) -> bool {
         let covers = |eviction: &Eviction| {
             eviction

@@ -1,13 +1,13 @@
-//! Partition Resizer: at the end of each period the scheme decides about the partition of flash; in between the caches
-//! are resized gradually with each request.
+//! Partition Resizer: at the end of each period the scheme decides on the partition of flash; in between the
+//! caches are resized gradually with each request.
 //!
-//! A cache shrinks by evicting pages, whose space becomes over-provisioned space. It grows by filling more of the space
-//! that garbage collection frees.
+//! A cache shrinks by evicting pages; their space becomes over-provisioned space. It grows by filling more of
+//! the space that garbage collection frees.
 //!
-//! Evicting a clean page is free; a dirty page costs the disk some milliseconds. A write cache that shrinks at a fixed
-//! rate could overload the disks. So if resizing *yields*, its limit moves with requests only while no page must be
-//! evicted, and then by one group at a time: the next when the last one is on the disk, and at most as many pages per
-//! request as otherwise.
+//! Evicting a clean page is free; a dirty page costs the disk some milliseconds. A write cache that shrinks
+//! at a fixed rate could overload the disks. So if resizing *yields*, its limit moves with requests only
+//! while no page must be evicted. After that it moves by one group at a time: the next group begins when the
+//! last one is on the disk, with at most the usual number of pages per request.
 
 use crate::config::Resizing;
 use crate::costmodel::Partition;
@@ -42,20 +42,20 @@ impl Limits {
 pub(crate) struct PartitionResizer {
     limits: Limits,
     targets: Limits,
-    /// The number of requests of a period, and of those left in this one.
+    /// The number of requests of a period, and the number left in this one.
     period: u32,
     left: u32,
-    /// The most pages by which a limit moves with a request.
+    /// The maximal number of pages by which a limit moves with a request.
     step_pages: u32,
     resizing: Resizing,
     /// The number of dirty pages of a group.
     group_pages: u32,
-    /// With yielding resizing: the number of pages allowed to be evicted, by the requests since the last group.
+    /// With yielding resizing: the number of pages that may be evicted, by the requests since the last group.
     allowed_pages: u32,
 }
 
 impl PartitionResizer {
-    /// Create a resizer with fixed limits until the first period is over.
+    /// Create a resizer with fixed limits until the end of the first period.
     pub(crate) fn new(
         limits: Limits,
         period: u32,
@@ -67,14 +67,14 @@ impl PartitionResizer {
         Self { limits, targets, period, left, step_pages, resizing, group_pages, allowed_pages: 0 }
     }
 
-    /// The present limits.
+    /// The current limits.
     #[inline]
     pub(crate) fn limits(&self) -> Limits {
         self.limits
     }
 
-    /// Move the limits a step towards their targets with a request, at which `dirty_pages` pages are dirty. Returns
-    /// whether it is the last of its period.
+    /// Move the limits a step towards their targets with a request, given the number of dirty pages. Returns
+    /// whether the request is the last of its period.
     #[inline]
     pub(crate) fn tick(&mut self, dirty_pages: u32) -> bool {
         if self.limits != self.targets {
@@ -93,8 +93,8 @@ impl PartitionResizer {
         self.targets = targets;
     }
 
-    /// Whether the write cache, with `dirty_pages` dirty pages, is to destage a group in order to shrink. If so, lowers
-    /// its limit. Called only while no such group is under way.
+    /// Whether the write cache, with `dirty_pages` dirty pages, must destage a group to shrink. If so, lowers
+    /// its limit. Called only while no such group is pending.
     pub(crate) fn shrinks_by_group(&mut self, dirty_pages: u32) -> bool {
         let shrinks =
             self.resizing == Resizing::Yielding && self.limits.write_pages > self.targets.write_pages;
@@ -113,8 +113,8 @@ impl PartitionResizer {
         if self.resizing == Resizing::Steady || dirty_pages <= self.group_pages {
             return self.targets.write_pages;
         }
-        // A cache at its limit may hold up to a group less. If the limit followed that, writes would have to destage
-        // earlier.
+        // A cache at its limit may hold up to a group less. If the limit followed that, writes would have to
+        // destage earlier.
         self.targets.write_pages.max(dirty_pages + self.group_pages)
     }
 
@@ -160,8 +160,8 @@ mod tests {
         }
     }
 
-    /// Shrink with requests, every third with a new dirty page. A group is on the disk after `requests_a_group`
-    /// requests.
+    /// Shrink with requests; every third has a new dirty page. A group is on the disk after
+    /// `requests_a_group` requests.
     fn shrink_yielding(requests_a_group: u32) -> Vec<(Limits, bool)> {
         let mut resizer = PartitionResizer::new(limits(20, 200), 10_000, 2, Resizing::Yielding, 8);
         resizer.aim(limits(60, 100));
@@ -187,13 +187,13 @@ mod tests {
     fn where_resizing_yields_a_write_cache_shrinks_as_fast_as_its_groups_are_written() {
         for requests_a_group in [1, 4, 30] {
             let steps = shrink_yielding(requests_a_group);
-            // Down to what it holds at 2 pages a request, then by groups.
+            // Down to its contents at 2 pages per request, then by groups.
             assert_eq!(steps[4].0, limits(30, 190));
             assert_eq!(steps.last().unwrap().0, limits(60, 100), "it gets there");
             let groups: Vec<_> = (0..).zip(&steps).filter(|(_, step)| step.1).map(|(at, _)| at).collect();
             assert!((5..=9).contains(&groups.len()), "{groups:?}");
             for pair in groups.windows(2) {
-                // No group before the last is written, and none sooner than 8 pages at 2 a request.
+                // No group before the last one is written, and none sooner than 8 pages at 2 per request.
                 assert!(pair[1] - pair[0] >= requests_a_group.max(4), "{groups:?}");
             }
             for pair in steps.windows(2) {
@@ -215,7 +215,7 @@ mod tests {
                 dirty -= 8;
             }
         }
-        // A group's worth may always stay.
+        // One group may always stay.
         assert_eq!((resizer.limits(), dirty), (limits(40, 0), 8));
     }
 

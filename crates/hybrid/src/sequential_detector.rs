@@ -1,8 +1,8 @@
 //! Sequential I/O Detector: long sequential runs bypass the cache, since a disk serves them well and they would evict
 //! pages that are used again.
 //!
-//! It tracks a number of runs by their next page. A request that begins there continues the run; any other request
-//! begins a new run, which replaces the run continued longest ago.
+//! It tracks a number of runs by their next page. A request that begins there continues the run; any other
+//! request begins a new run in place of the run continued longest ago.
 
 use coflash_base::List;
 use coflash_base::{IdVec, Index, id_type};
@@ -22,7 +22,7 @@ pub(crate) struct SequentialDetector {
     pages: IdVec<Run, u64>,
     /// Runs, the one continued last at the front.
     order: List<Run>,
-    /// The length in pages from which a run is sequential; `None` for no bypass.
+    /// The least length of a sequential run in pages; `None` for no bypass.
     unit_pages: Option<u64>,
 }
 
@@ -47,7 +47,7 @@ impl SequentialDetector {
         Self { next, pages: IdVec::filled(0, runs as usize), order, unit_pages }
     }
 
-    /// Whether a request belongs to a run that is long enough, including the request.
+    /// Whether a request, itself included, belongs to a run that is long enough.
     pub(crate) fn is_sequential(&mut self, write: bool, first: u64, pages: u32) -> bool {
         let Some(unit_pages) = self.unit_pages else { return false };
         let pages = u64::from(pages);

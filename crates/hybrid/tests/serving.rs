@@ -1,4 +1,4 @@
-//! The level over simulated flash and disks: what answers wait for, and what the disks are asked for.
+//! The level over simulated flash and disks: the waits of answers, and the transfers of the disks.
 
 use coflash_base::measure::{Report, Value};
 use coflash_base::{Duration, Lpn, Seed, Time};
@@ -224,7 +224,7 @@ fn neighbours_that_the_disk_serves_are_one_transfer() {
     assert_eq!(transfers(json!({}), &[(0, Op::Read, 5, 8)]), [1, 8, 0, 0]);
     // One in between is cached.
     assert_eq!(transfers(json!({}), &[(0, Op::Write, 7, 1), (1000, Op::Read, 5, 8)]), [2, 7, 0, 0]);
-    // A fetch has 64 pages at most; what goes past the cache is one transfer, however long.
+    // A fetch has 64 pages at most; a request past the cache is one transfer of any length.
     let never = json!({ "sequential_unit": "0B" });
     assert_eq!(transfers(never, &[(0, Op::Read, 0, 70)]), [2, 70, 0, 0]);
     assert_eq!(transfers(json!({}), &[(0, Op::Write, 0, 100)]), [0, 0, 1, 100]);
@@ -265,7 +265,7 @@ fn a_write_through_waits_for_the_disk_and_what_leaves_does_not() {
     // Three gave way to the fourth, and the disk had them.
     let names = ["written_through_pages", "destages_pages", "clean_evictions_pages", "disk_writes_pages"];
     assert_eq!(rig.counts(names), [4, 0, 3, 4]);
-    // A read of the one that is left, and a write of neighbours, which is one transfer.
+    // A read of the remaining page, and a write of neighbours in one transfer.
     let took = rig.serve(&[(600_000, Op::Read, 50, 1), (700_000, Op::Write, 80, 2)]);
     assert_eq!(took[0], READ);
     assert!(took[1].abs_diff(2 * WRITE + DESTAGE + MORE) <= 32, "{} ns", took[1]);

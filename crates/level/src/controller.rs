@@ -1,9 +1,10 @@
 //! The controller's share of a request: the time of its firmware, and its write buffer.
 //!
-//! Commands occupy the cores of the firmware before their pages are served. A write is answered when all its pages are
-//! in the buffer. A page leaves the buffer when it is in flash, so a full buffer holds the host to the pace of flash.
-//! This is not a cache: [`WriteBack`](crate::WriteBack) keeps pages as long as it can, to absorb overwrites; here each is
-//! programmed at once. GC does not use the buffer. Model and terms are those of NVMeVirt (Kim et al., FAST 2023).
+//! Commands occupy the cores of the firmware before their pages are served. A write is answered when all its
+//! pages are in the buffer. A page leaves the buffer when it is in flash, so a full buffer slows the host
+//! down to the pace of flash. This is not a cache: [`WriteBack`](crate::WriteBack) keeps pages as long as
+//! possible, to absorb overwrites; here each page is programmed at once. GC does not use the buffer. Model
+//! and terms follow NVMeVirt (Kim et al., FAST 2023).
 
 use crate::cooperates::{Cached, Cooperates};
 use crate::level::{Command, Level};
@@ -40,7 +41,7 @@ pub struct ControllerConfig {
 }
 
 impl ControllerConfig {
-    /// The time of the firmware on a command.
+    /// The firmware time of a command.
     fn time(&self, command: &Command) -> Duration {
         let units = command.bytes.div_ceil(UNIT_BYTES);
         match command.op {
@@ -50,7 +51,7 @@ impl ControllerConfig {
         }
     }
 
-    /// The pages of the write buffer, and the least time between two that leave it; `None` if there is no buffer.
+    /// The pages of the write buffer, and the least time between two that leave it; `None` without a buffer.
     #[must_use]
     pub fn buffer(&self, page_bytes: u64) -> Option<(u32, Duration)> {
         let pages = u32::try_from(self.write_buffer.count / page_bytes).unwrap_or(u32::MAX);
@@ -62,7 +63,7 @@ impl ControllerConfig {
     /// Check the values for pages of this size.
     ///
     /// # Errors
-    /// The first value that is not allowed, with its key in the scenario.
+    /// The first value out of range, with its key in the scenario.
     pub fn check(&self, page_bytes: u64) -> Result<(), Misfit> {
         if let Some(cores) = self.cores.filter(|cores| cores.get() > CORES_MAX) {
             return Err(Misfit::out_of_range("controller.cores", cores, "from 1 to 4096"));
@@ -82,7 +83,7 @@ impl ControllerConfig {
 }
 
 const UNIT_BYTES: u64 = 4096;
-/// More than any controller has: a command looks at each.
+/// More cores than any controller has: the time of a command is linear in them.
 const CORES_MAX: u32 = 4096;
 
 /// A controller over a level.
@@ -91,7 +92,7 @@ pub struct Controller<L> {
     below: L,
     config: ControllerConfig,
     has_buffer: bool,
-    /// When each core of the firmware is idle. Empty if there are enough.
+    /// The time at which each core of the firmware becomes idle. Empty if there is no limit.
     idle_at: Vec<Time>,
 }
 
@@ -115,7 +116,7 @@ impl<L> Controller<L> {
         self.below
     }
 
-    /// The time from the arrival of a command until the firmware is done with it.
+    /// The firmware's delay of a command, from its arrival on.
     #[inline]
     fn work(&mut self, command: &Command, now: Option<Time>) -> Duration {
         let time = self.config.time(command);
@@ -171,7 +172,7 @@ impl<M: Media, L: Level<M>> Level<M> for Controller<L> {
     crate::forward_level!(below_dispatch without begin, write, flush);
 }
 
-/// A controller that adds time hides nothing: messages pass through it.
+/// A controller only adds time: it forwards messages.
 impl<L: Cooperates> Cooperates for Controller<L> {
     coflash_base::forward_to_variant! { below_dispatch;
         fn announce(&mut self, page: Cached);

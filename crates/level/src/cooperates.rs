@@ -1,7 +1,7 @@
-//! Cooperation: messages between a cache and the flash below it, beside reads and writes.
+//! Cooperation: messages between a cache and the flash below it, in addition to reads and writes.
 //!
-//! In one controller a message arrives at once. Across a link it becomes a notice, which arrives later;
-//! [`crate::Linked`] describes the consequences. A cache in between passes messages on to flash.
+//! In one controller a message arrives at once. Across a link it becomes a notice and arrives later;
+//! [`crate::Linked`] describes the consequences. A cache in between forwards messages to flash.
 
 use coflash_base::{Duration, Lpn};
 use coflash_cache::{Cache, SlotId};
@@ -19,8 +19,8 @@ pub struct Cached {
 
 /// A level below a cooperating cache. The default methods ignore the messages.
 pub trait Cooperates {
-    /// Whether messages arrive with a delay. Then flash may use grants, and answers may wait, while the cache does
-    /// nothing.
+    /// Whether messages arrive with a delay. Then flash may use grants, and answers may wait, without an
+    /// action of the cache.
     const LAGS: bool = false;
 
     /// Mark a page: cache and flash hold the same data (CDM: the flash page is *removable*).
@@ -28,8 +28,8 @@ pub trait Cooperates {
         let _ = page;
     }
 
-    /// Unmark a page whose clean copy is about to be evicted, or was overwritten: flash no longer holds the same data as
-    /// the cache.
+    /// Unmark a page before its clean copy is evicted, or after it was overwritten: flash and cache no longer
+    /// hold the same data.
     fn unmark(&mut self, page: Cached) {
         let _ = page;
     }
@@ -44,13 +44,14 @@ pub trait Cooperates {
         let _ = page;
     }
 
-    /// Whether flash may hold a page, as far as is known without asking.
+    /// Whether flash may hold a page, as far as the cache knows without asking.
     fn may_hold(&self, lpn: Lpn) -> bool {
         let _ = lpn;
         true
     }
 
-    /// Note that the newest version of a page is in another slot now. What flash was told of the first holds for it.
+    /// Note that the newest version of a page is in another slot now. Earlier messages about the first slot
+    /// apply to it.
     fn moved(&mut self, page: Cached, to: SlotId) {
         let _ = (page, to);
     }
@@ -86,7 +87,7 @@ pub trait Cooperates {
         let _ = (lpn, memory, newer);
     }
 
-    /// The memories known to hold newer data of a page than flash.
+    /// The memories with newer data of a page than flash, as far as flash knows.
     fn shadows(&self, lpn: Lpn) -> Marks {
         let _ = lpn;
         Marks::NONE
@@ -97,13 +98,13 @@ pub trait Cooperates {
         let _ = weights;
     }
 
-    /// Take the next cached page that flash is known to have dropped under a grant; return its slot.
+    /// Take the next cached page that flash has dropped under a grant, as far as is known; return its slot.
     fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId> {
         let _ = cache;
         None
     }
 
-    /// Take the time that the answer to the page being served must still wait for messages.
+    /// Take the remaining time that the answer to the current page must wait for messages.
     fn take_pending_wait(&mut self) -> Duration {
         Duration::ZERO
     }
@@ -114,8 +115,8 @@ pub trait Cooperates {
     /// Pass the FTL at the bottom to `look`, for inspection.
     fn with_flash<T>(&self, look: impl FnOnce(&Ftl) -> T) -> T;
 
-    /// Panic unless cache and flash are consistent, as far as they know of each other: `check` is that of the scheme,
-    /// for messages that arrive at once. For tests.
+    /// Panic unless cache and flash agree, as far as each knows the other. `check` is the check of the
+    /// scheme, for messages that arrive at once. For tests.
     fn assert_agrees(&self, cache: &Cache, check: impl FnOnce(&Cache, &Ftl)) {
         let _ = (cache, check);
     }

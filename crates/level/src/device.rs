@@ -35,7 +35,7 @@ impl DeviceConfig<'_> {
     /// Create the FTL of an erased device with the tables that the cooperation scheme requires.
     ///
     /// # Errors
-    /// The first part that does not fit the others.
+    /// The first part of the configuration that does not fit the others.
     pub fn erased_flash(&self) -> Result<Ftl, Misfit> {
         Ftl::new(self.geometry, self.ftl, self.gc, self.cooperation.requirements(), self.seed)
     }
@@ -66,7 +66,7 @@ impl<L: Cooperates> CacheLevel<L> {
     /// Put the empty cache of a scheme over a level.
     ///
     /// # Errors
-    /// A parameter that is not allowed, or surroundings that the scheme does not support.
+    /// A parameter out of range, or an unsupported environment.
     pub fn with_scheme(
         below: L,
         config: &CacheConfig,
@@ -114,7 +114,7 @@ impl<L: Cooperates> CacheLevel<L> {
 
 /// A device.
 impl CacheLevel<Ftl> {
-    /// Whether a page has data, cached or in flash; true also for one whose trim is not committed yet.
+    /// Whether a page has data, cached or in flash; true also for a page with an uncommitted trim.
     #[must_use]
     pub fn holds(&self, lpn: Lpn) -> bool {
         self.cache().lookup(lpn).is_some() || self.below().lookup(lpn).is_some()
@@ -123,24 +123,25 @@ impl CacheLevel<Ftl> {
     /// Create an erased device with an empty cache.
     ///
     /// # Errors
-    /// The first part that does not fit the others.
+    /// The first part of the configuration that does not fit the others.
     pub fn new(config: &DeviceConfig<'_>) -> Result<Self, Misfit> {
         Self::over(config.erased_flash()?, config)
     }
 
-    /// Put an empty cache over flash that was made, and perhaps warmed up, for a scheme with the same requirements.
+    /// Put an empty cache over flash that was created, and perhaps warmed up, for a scheme with the same
+    /// requirements.
     ///
     /// # Errors
-    /// The first part that does not fit the others.
+    /// The first part of the configuration that does not fit the others.
     pub fn over(flash: Ftl, config: &DeviceConfig<'_>) -> Result<Self, Misfit> {
         let (page_bytes, pages) = (config.geometry.page_size.count, flash.logical_pages());
         let setting = config.cache.setting(Memory::Device, page_bytes, pages, false)?;
         Self::with_scheme(flash, config.cache, &setting, config.cooperation)
     }
 
-    /// Recover a device after a power cut, as far as its scheme [promises](crate::nvm). Void labels are erased through
-    /// the media, so that a later commit cannot revive them; a power cut during that does no harm.
-    ///
+    /// Recover a device after a power cut, to the extent that its scheme [promises](crate::nvm). Void labels
+    /// are erased through the media, so that a later commit cannot revive them; a power cut in the meantime
+    /// does no harm.
     /// # Errors
     /// A part that does not fit, contents that no device of this configuration left, or a failed flash operation.
     pub fn recover<M: Media, H: GcHook>(
@@ -158,7 +159,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for CacheLevel<L> {
     crate::forward_level!(cache_level_dispatch);
 }
 
-/// Messages of a buffer in the host are for flash, as far as the scheme uses them.
+/// Messages of a buffer in the host go to flash if the scheme uses them.
 impl<L: Cooperates> Cooperates for CacheLevel<L> {
     coflash_base::forward_to_variant! { cache_level_dispatch;
         fn announce(&mut self, page: Cached);

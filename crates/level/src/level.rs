@@ -1,28 +1,29 @@
 //! The contract of a level of the storage stack.
 //!
-//! Caches, write buffers and links are levels; the FTL is the lowest one. Each level serves pages and uses the level
-//! below. A level makes decisions. It has no clock and holds no data: operations go out to a [`Media`], and the time
-//! comes in as an argument.
+//! Caches, write buffers and links are levels; the FTL is the lowest one. Each level serves pages and uses
+//! the level below. A level makes decisions. It has no clock and holds no data: operations go to a [`Media`],
+//! and the time is an argument.
 //!
-//! **The life of a request.** [`pass_time`](Level::pass_time) up to its arrival; [`begin`](Level::begin); its pages,
-//! one call each, in the order of their addresses, or one [`flush`](Level::flush); [`end`](Level::end). The request is
-//! answered at the latest moment that these calls returned, plus the duration that `end` returned. A level passes its
-//! own commands down in the same way. A cache begins a command on the level below when a request begins, since it does
-//! not know yet which pages it will need.
+//! **The life of a request.** [`pass_time`](Level::pass_time) up to its arrival; [`begin`](Level::begin); its
+//! pages, one call each, in the order of their addresses, or one [`flush`](Level::flush);
+//! [`end`](Level::end). The request is answered at the latest moment that these calls returned, plus the
+//! duration that `end` returned. A level issues its own commands to the level below in the same way. A cache
+//! begins a command on the level below when a request begins, since it does not know yet which pages it will
+//! need.
 //!
-//! **Moments.** `after` is the earliest moment at which a page may be served. The returned moment is when it has been
-//! served. `io.start` is the beginning of the request, for work done on the way (garbage collection). A moment may be
-//! handed on once, `io.start` any number of times.
+//! **Moments.** `after` is the earliest moment at which a page may be served. The returned moment is the end
+//! of its service. `io.start` is the beginning of the request, for work done on the way (garbage collection).
+//! A moment may be passed on once, `io.start` any number of times.
 //!
-//! **Failures** are passed up: A page that cannot be read fails its read and nothing else. After a failed write the
-//! stack is read-only, and every page reads as before.
+//! **Failures** are passed up. A page that cannot be read fails only its read. After a failed write the stack
+//! is read-only, and every page keeps its data.
 
 use coflash_base::measure::Report;
 use coflash_base::{Ahead, Duration, Lpn, Op, Time};
 use coflash_ftl::{GcHook, Io, PageRead, PageWrite};
 use coflash_media::{DieId, Media};
 
-/// The header of a request, which precedes its pages.
+/// The header of a request; its pages follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
     /// The operation.
@@ -33,13 +34,13 @@ pub struct Command {
     pub first: Option<Lpn>,
     /// The number of its pages.
     pub pages: u32,
-    /// Whether its data crosses a link as a whole: before the first page of a write, after the last page of a read.
-    /// Otherwise pages cross one by one, and only those that the cache above does not serve.
+    /// Whether its data crosses a link as a whole: before the first page of a write, after the last page of a
+    /// read. Otherwise pages cross one by one, and only those that the cache above cannot serve.
     pub is_whole: bool,
 }
 
 impl Command {
-    /// The command as a cache passes it on: only some of its pages may follow.
+    /// The command as a cache passes it down: only some of its pages may follow.
     #[must_use]
     pub fn page_by_page(self) -> Self {
         Self { is_whole: false, ..self }
@@ -48,10 +49,10 @@ impl Command {
 
 /// A level of the stack. The module describes the order of calls.
 pub trait Level<M: Media> {
-    /// The number of pages that it serves.
+    /// The number of its logical pages.
     fn logical_pages(&self) -> u32;
 
-    /// Ask for the memory that the service of a page will need, here and below. It changes nothing, and need not be called.
+    /// Prefetch the memory for the service of a page, here and below. It changes nothing, and is optional.
     fn look_ahead(&self, lpn: Lpn, ahead: Ahead);
 
     /// Advance time to `now` and do the work due by then: commits, refreshes, writes of aged pages, delivery of
@@ -67,7 +68,7 @@ pub trait Level<M: Media> {
     /// Begin a request. Returns the earliest moment at which its pages may be served.
     fn begin<H: GcHook>(&mut self, command: &Command, io: &mut Io<'_, M, H>) -> M::When;
 
-    /// Read a page. Returns `None` for a page that was never written or is trimmed; such a read is answered at once.
+    /// Read a page. Returns `None` for a page never written, or trimmed; such a read is answered at once.
     ///
     /// # Errors
     /// The page cannot be read.
@@ -89,9 +90,9 @@ pub trait Level<M: Media> {
         io: &mut Io<'_, M, H>,
     ) -> Result<M::When, M::Error>;
 
-    /// Trim a page. It reads as never written from the answer on, also after a restart or a power cut of the device
-    /// (`cdm-consistent`: from the commit on). Returns the earliest moment at which the next page of the request may be
-    /// trimmed.
+    /// Trim a page. It reads as never written from the answer on, also after a restart or a power cut of the
+    /// device (`cdm-consistent`: from the commit on). Returns the earliest moment for the trim of the
+    /// request's next page.
     ///
     /// # Errors
     /// A flash operation failed.
@@ -119,7 +120,7 @@ pub trait Level<M: Media> {
     /// A flash operation failed.
     fn end<H: GcHook>(&mut self, io: &mut Io<'_, M, H>) -> Result<Duration, M::Error>;
 
-    /// Handle a moment that the level asked the media to report. `tag` is the one that the level gave.
+    /// Handle a moment reported by the media at the level's request, with the level's `tag`.
     ///
     /// # Errors
     /// A flash operation failed.
@@ -134,9 +135,10 @@ pub trait Level<M: Media> {
     /// A flash operation failed.
     fn work_idle<H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error>;
 
-    /// Lose volatile state, and go on with the rest: write buffers are empty, messages under way are lost, flash has no
-    /// marks, and its fast blocks are refreshed. Called between requests, after [`pass_time`](Self::pass_time). Levels
-    /// with non-volatile memory are rebuilt from it instead (`Device::recover`).
+    /// Lose volatile state, and go on with the rest: write buffers are empty, pending messages are lost,
+    /// flash has no marks, and its fast blocks are refreshed. Called between requests, after
+    /// [`pass_time`](Self::pass_time). Levels with non-volatile memory are rebuilt from it instead
+    /// (`Device::recover`).
     ///
     /// # Errors
     /// A flash operation failed.

@@ -1,4 +1,5 @@
-//! The levels of a storage stack: caches and write buffers, the link, the FTL at the bottom, and how they cooperate.
+//! The levels of a storage stack: caches and write buffers, the link, the FTL at the bottom, and their
+//! cooperation.
 //!
 //! | concept | place |
 //! |---|---|

@@ -1,11 +1,11 @@
-//! Why a device cannot be recovered.
+//! The error of recovery.
 
 use coflash_base::Misfit;
 
 /// The reason why a device cannot be recovered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RecoveryError<E> {
-    /// The remains do not fit the configuration.
+    /// The contents do not fit the configuration.
     Misfit(Misfit),
     /// A flash operation failed.
     Flash(E),

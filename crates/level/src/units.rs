@@ -1,7 +1,7 @@
 //! Indirection units larger than a page: a write of a part of a unit reads the rest and writes all of it.
 //!
-//! Drives with large units keep a smaller map and pay with write amplification. Reads cost what they cost with a page for a
-//! unit. Pages of a unit that were never written, or are trimmed, take no space and are not written.
+//! Drives with large units have a smaller map and a higher write amplification. Reads cost the same as
+//! without units. Pages of a unit that were never written, or are trimmed, take no space and are not written.
 
 use crate::cooperates::{Cached, Cooperates};
 use crate::level::{Command, Level};
@@ -11,12 +11,12 @@ use coflash_ftl::{Coverage, Ftl, GcHook, Io, Marks, PageRead, PageWrite};
 use coflash_media::{DieId, Media, Memory, Place};
 use std::ops::Range;
 
-/// A level whose pages are written in units.
+/// A level with writes in units.
 #[derive(Clone)]
 pub struct Units<L> {
     below: L,
     pages_per_unit: u32,
-    /// The pages of the write that has begun.
+    /// The pages of the current write.
     written: Range<u32>,
 }
 
@@ -39,7 +39,8 @@ impl<L> Units<L> {
         self.below
     }
 
-    /// Write the pages of a unit that the request leaves alone. Returns when they and `done` are done.
+    /// Write the pages of a unit that the request does not cover. Returns the moment at which they and `done`
+    /// are done.
     #[cold]
     fn write_rest<M: Media, H: GcHook>(
         &mut self,
@@ -103,7 +104,7 @@ impl<M: Media, L: Level<M>> Level<M> for Units<L> {
     crate::forward_level!(below_dispatch without begin, write);
 }
 
-/// Messages are about pages, which keep their numbers.
+/// Messages are about pages; their numbers stay the same.
 impl<L: Cooperates> Cooperates for Units<L> {
     coflash_base::forward_to_variant! { below_dispatch;
         fn announce(&mut self, page: Cached);

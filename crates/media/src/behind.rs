@@ -1,7 +1,7 @@
-//! Disks behind the flash of a timeline, and the transfers that have not begun.
+//! Disks behind the flash of a timeline, and the transfers not yet begun.
 //!
-//! Transfers that begin later (a group that must first be read from flash, a write that waits for the journal) wait
-//! here, so that the disks see transfers in the order of time.
+//! Later transfers (a group still to be read from flash, a write that waits for the journal) wait here, so
+//! that the disks see transfers in the order of time.
 
 use crate::Cause;
 use crate::contract::Transfer;
@@ -58,14 +58,14 @@ impl<T> Slab<T> {
 pub(crate) struct Behind {
     disks: Disks,
     now: Time,
-    /// The time of the last end of a transfer.
+    /// The end of the last transfer.
     busy_until: Time,
-    /// Transfers that begin later, by their time; ties in the order of submission.
+    /// Later transfers by their time; ties in the order of submission.
     later: BinaryHeap<Reverse<(Time, u64, u32)>>,
     asked: u64,
-    /// The transfers under way and those that begin later.
+    /// The current and the later transfers.
     transfers: Slab<Tagged>,
-    /// The tag of a transfer that yields until the next event of the disks, and whether that has come.
+    /// The tag of a transfer that yields until the next event of the disks, and whether that event has come.
     yielding: Option<u32>,
     others_served: bool,
     time: [Duration; Cause::ALL.len()],
@@ -197,13 +197,13 @@ mod tests {
         Time { ns: us * 1000 }
     }
 
-    /// A read of a page, asked for at a time.
+    /// Request a read of a page at a time.
     fn ask(behind: &mut Behind, page: u64, us: u64, tag: u32) {
         let transfer = Transfer { direction: Direction::Read, first: page, pages: 1, cause: Cause::Host };
         behind.ask(transfer, at(us), tag);
     }
 
-    /// The tags that are told from now on, and the microseconds at which they are.
+    /// The tags reported from now on, with the microseconds of their reports.
     fn told(behind: &mut Behind) -> Vec<(u32, u64)> {
         let mut finished = Vec::new();
         while let Some(next) = behind.next_event() {
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(behind.time(Cause::Destage), Duration::ZERO);
     }
 
-    /// Of what a disk chooses among, nothing came only as it chose.
+    /// None of the transfers that a disk chooses among arrived only at the time of the choice.
     #[test]
     fn a_disk_that_is_done_chooses_before_more_comes_at_the_same_time() {
         let mut behind = Behind::new(disks("sstf"));

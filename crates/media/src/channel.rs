@@ -1,12 +1,12 @@
 //! Dies with shared channels: the event queue of flash.
 //!
-//! An operation holds its die from start to end and the channel for its transfer. Dies are first come, first served; a
-//! channel is granted in the order in which dies ask; events at equal times fire in the order in which they were
-//! scheduled. A die has at most one pending event, and another one takes its place: a tournament of the dies finds the
-//! next. Only events of no die, of read priority and of the write buffer, are in a heap.
+//! An operation holds its die from start to end and the channel for its transfer. Dies are first come, first
+//! served; a channel is granted in the order of the dies' requests; events at equal times fire in the order
+//! of scheduling. A die has at most one pending event at a time: a tournament of the dies finds the next.
+//! Only events that belong to no die (read priority, the write buffer) are in a heap.
 //!
-//! With read priority a read joins the queue of its die when it may begin, before the operations that wait there. A
-//! suspended operation is back in the queue with the rest of its array time.
+//! With read priority a read joins the queue of its die when it may begin, before the operations waiting
+//! there. A suspended operation goes back into the queue with the rest of its array time.
 
 use crate::moment::{Finished, OpId, Tag, When};
 use crate::tournament::{NONE, Tournament};
@@ -38,7 +38,7 @@ impl Phases {
     }
 }
 
-/// The follower that waits for the end of an operation.
+/// The follower of an operation: it waits for the operation's end.
 #[derive(Clone, Copy, Debug)]
 enum Follower {
     /// No follower.
@@ -49,7 +49,7 @@ enum Follower {
     Told(Tag, u64),
     /// Two operations that may begin this many nanoseconds later.
     Both(OpId, OpId, u64),
-    /// The write buffer, which has room for a page again this many nanoseconds later.
+    /// The write buffer: it has room for a page again this many nanoseconds later.
     Room(u64),
 }
 
@@ -58,14 +58,14 @@ struct Operation {
     phases: Phases,
     /// Its die (or plane); `None` if it only waits for others.
     server: Option<u32>,
-    /// The earliest start; `None` until the operation that it follows has ended. If it follows two, the end of the
+    /// The earliest start; `None` until the operation before it has ended. If it follows two, the end of the
     /// first one.
     ready: Option<Time>,
     follower: Follower,
-    /// How often it is done, one after another, before it ends.
+    /// The number of repetitions, one after another, before it ends.
     times: u32,
     is_program: bool,
-    /// Whether it goes before operations that are not.
+    /// Whether it goes before operations that are not urgent.
     is_urgent: bool,
     /// The number of urgent operations that have gone before it.
     overtaken: u32,
@@ -92,12 +92,12 @@ struct Server {
     queue: VecDeque<OpId>,
     /// Whether the head of the queue has started, or its start is scheduled.
     engaged: bool,
-    /// The phases of that head, and how often it is still done.
+    /// The phases of that head, and its remaining repetitions.
     phases: Phases,
     times: u32,
     /// The pending event of the head.
     event: (Time, Step),
-    /// The work issued and not ended.
+    /// The total time of operations issued and not ended.
     backlog: Duration,
 }
 
@@ -105,11 +105,11 @@ struct Server {
 struct Bus {
     taken: bool,
     waiting: VecDeque<u32>,
-    /// The transfers issued and not ended.
+    /// The total time of transfers issued and not ended.
     backlog: Duration,
 }
 
-/// An event of no die.
+/// An event that belongs to no die.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Apart {
     /// An urgent operation joins the queue of its die.
@@ -130,7 +130,7 @@ enum Step {
 #[derive(Clone, Debug)]
 pub(crate) struct Channels {
     now: Time,
-    /// The end of the last operation of a die that ended.
+    /// The end of the last ended operation of a die.
     ended_at: Time,
     operations: Vec<Operation>,
     vacant: Vec<OpId>,
@@ -145,7 +145,7 @@ pub(crate) struct Channels {
     events: Tournament,
     events_apart: BinaryHeap<Reverse<(u128, Apart)>>,
     scheduled: u64,
-    /// The operations that have ended since they were asked for, if they are noted.
+    /// The operations that have ended since the last call of [`ends`](Self::ends), if they are recorded.
     ended: Option<Vec<(OpId, Time)>>,
 }
 
@@ -182,12 +182,12 @@ impl Channels {
         }
     }
 
-    /// Note from now on which operations end.
+    /// Record the ends of operations from now on.
     pub(crate) fn note_ends(&mut self) {
         self.ended.get_or_insert_default();
     }
 
-    /// Pass on the operations that have ended since the last call, and when.
+    /// Report the operations that have ended since the last call, with their ends.
     pub(crate) fn ends(&mut self, mut tell: impl FnMut(OpId, Time)) {
         let ended = self.ended.as_mut().map(|ended| ended.drain(..));
         ended.into_iter().flatten().for_each(|(op, at)| tell(op, at));
@@ -215,7 +215,7 @@ impl Channels {
         self.buses.len() as u64
     }
 
-    /// The number of suspensions, and the time that dies spent on them beside their operations.
+    /// The number of suspensions, and the time that they cost dies in addition to their operations.
     pub(crate) fn suspensions(&self) -> (u64, Duration) {
         (self.suspensions, self.suspend_overhead * self.suspensions)
     }
@@ -248,12 +248,12 @@ impl Channels {
         self.issue_times(server, phases, 1, after)
     }
 
-    /// Issue operations that are alike, to be done one after another.
+    /// Issue equal operations, one after another.
     pub(crate) fn issue_run(&mut self, server: usize, phases: Phases, count: u32, after: When) {
         if self.priority == ReadPriority::None {
             self.issue_times(server, phases, count, after);
         } else {
-            // A read goes between any two.
+            // A read may go between any two.
             for _ in 0..count {
                 self.issue(server, phases, after);
             }
@@ -275,7 +275,7 @@ impl Channels {
         id
     }
 
-    /// Issue a read, which goes before other operations if reads have priority.
+    /// Issue a read. It goes before other operations if reads have priority.
     pub(crate) fn issue_read(&mut self, server: usize, phases: Phases, after: When) -> OpId {
         if self.priority == ReadPriority::None {
             return self.issue(server, phases, after);
@@ -312,7 +312,7 @@ impl Channels {
         let mut place = die.queue.len();
         for (index, other) in die.queue.iter().enumerate().skip(begun) {
             let other = &mut operations[other.get() as usize];
-            // Who passes an operation that could not begin anyway does not delay it.
+            // An operation that could not begin anyway is not delayed by being overtaken.
             let is_delayed = other.ready.is_some_and(|ready| ready <= *now);
             if !other.is_urgent && (!is_delayed || other.overtaken < *overtaken_max) {
                 other.overtaken += u32::from(is_delayed);
@@ -324,7 +324,8 @@ impl Channels {
         self.engage(server);
     }
 
-    /// Let go of the head of a die's queue for an urgent operation: if it has not begun, or if it can be suspended.
+    /// Release the head of a die's queue for an urgent operation, if the head has not begun or can be
+    /// suspended.
     fn make_way(&mut self, server: u32, urgent: OpId) {
         let die = &mut self.servers[server as usize];
         let (at, step) = die.event;
@@ -341,7 +342,7 @@ impl Channels {
             }
             Step::End if may_suspend && at > self.now => {
                 let rest = at.since(self.now);
-                // The total stays: it leaves the backlog at the end.
+                // The total stays: it is subtracted from the backlog at the end.
                 head.phases =
                     Phases { array: Duration::ZERO, bus: Duration::ZERO, finish: rest, ..head.phases };
                 die.engaged = false;
@@ -354,7 +355,7 @@ impl Channels {
         }
     }
 
-    /// Take room in the write buffer; return the moment at which there is some twice.
+    /// Take room in the write buffer; return the moment at which there is room, twice.
     pub(crate) fn take_room(&mut self, after: When) -> [When; 2] {
         if self.buffer.take() {
             return self.twice(after);
@@ -373,7 +374,7 @@ impl Channels {
         [one, other].map(When::end_of)
     }
 
-    /// Give room in the write buffer back at a moment.
+    /// Return room in the write buffer at a moment.
     pub(crate) fn give_room(&mut self, done: When) {
         match done.op {
             Some(op) => self.follow(op, Follower::Room(done.ns)),
@@ -381,19 +382,19 @@ impl Channels {
         }
     }
 
-    /// Have room once a page that flash took at `at` has left the buffer.
+    /// Schedule room for the time at which a page taken by flash at `at` has left the buffer.
     fn drained(&mut self, at: Time) {
         let at = self.buffer.drained_at(at.max(self.now));
         self.schedule_apart(at, Apart::Room);
     }
 
-    /// Create an operation that is ended by [`keep`](Self::keep).
+    /// Create an operation to be ended by [`keep`](Self::keep).
     pub(crate) fn promise(&mut self) -> OpId {
         // Equivalent to an operation that follows two others, the first already ended.
         self.enter(Operation::on(None, Phases::NONE, Some(Time::ZERO)))
     }
 
-    /// End a promised operation at `at`, the present or later.
+    /// End a promised operation at `at`, now or later.
     pub(crate) fn keep(&mut self, promise: OpId, at: Time, finished: &mut Vec<Finished>) {
         self.go_on(Follower::Operation(promise, 0), at, finished);
     }
@@ -403,7 +404,7 @@ impl Channels {
         self.follow(before, Follower::Operation(promise, plus_ns));
     }
 
-    /// Create an operation that ends at the later of two moments. At least one is not known.
+    /// Create an operation that ends at the later of two moments. At least one of them is unknown.
     pub(crate) fn both(&mut self, one: When, other: When) -> OpId {
         let ready = one.known().or(other.known());
         let id = self.enter(Operation::on(None, Phases::NONE, ready));
@@ -428,13 +429,13 @@ impl Channels {
         }
     }
 
-    /// Record that the operation just issued is a program.
+    /// Record that the last issued operation is a program.
     pub(crate) fn note_program(&mut self, op: OpId) {
         self.operations[op.get() as usize].is_program = true;
     }
 
-    /// Create, for each die with programs under way, an operation of no duration behind the last one, which may have a
-    /// follower of its own.
+    /// Create, for each die with pending programs, an operation of zero duration after the last one; it may
+    /// have a follower of its own.
     pub(crate) fn await_programs(&mut self, mut each: impl FnMut(OpId)) {
         for server in 0..self.servers.len() {
             let is_program = |id: &OpId| self.operations[id.get() as usize].is_program;
@@ -456,7 +457,8 @@ impl Channels {
         *slot = follower;
     }
 
-    /// Advance time to `until`, but stops after an event that reports something. Returns whether `until` was reached.
+    /// Advance time to `until`, but stop after an event that reports something. Returns whether `until` was
+    /// reached.
     pub(crate) fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool {
         let before = finished.len();
         let until_key = key(until, u64::MAX);
@@ -524,7 +526,7 @@ impl Channels {
         true
     }
 
-    /// Begin an operation. One that needs no bus takes a single event.
+    /// Begin an operation. Without a bus transfer it takes a single event.
     fn start(&mut self, server: u32, phases: Phases) {
         if phases.bus == Duration::ZERO {
             self.schedule(phases.array + phases.finish, server, Step::End);
@@ -554,7 +556,7 @@ impl Channels {
         }
     }
 
-    /// End the operation of a die, or do it once more.
+    /// End the operation of a die, or repeat it.
     fn end(&mut self, server: u32, finished: &mut Vec<Finished>) {
         let die = &mut self.servers[server as usize];
         let phases = die.phases;
@@ -576,7 +578,7 @@ impl Channels {
         self.engage(server);
     }
 
-    /// Continue with the follower of an operation that ends at `at`, the present or later.
+    /// Continue with the follower of an operation that ends at `at`, now or later.
     fn go_on(&mut self, follower: Follower, at: Time, finished: &mut Vec<Finished>) {
         match follower {
             Follower::None => {}
@@ -608,7 +610,7 @@ impl Channels {
         }
     }
 
-    /// Begin the operation at the head of a die's queue, or schedules its start if its time is known.
+    /// Begin the operation at the head of a die's queue, or schedule its start if its time is known.
     fn engage(&mut self, server: u32) {
         let die = &mut self.servers[server as usize];
         let Some(&head) = die.queue.front() else {
@@ -640,7 +642,7 @@ impl Channels {
     }
 }
 
-/// The key of an event: its time, and below that the order of scheduling.
+/// The key of an event: its time, and in the low bits the order of scheduling.
 fn key(at: Time, order: u64) -> u128 {
     u128::from(at.ns) << 64 | u128::from(order)
 }

@@ -2,8 +2,8 @@
 
 use crate::{Oob, Ppn};
 
-/// What non-volatile memory and flash hold after a power cut: all that recovery reads. The data of slots and pages stay
-/// where they are.
+/// The contents of non-volatile memory and flash after a power cut: the input of recovery. The data of slots
+/// and pages are not part of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
     /// The words of non-volatile memory.

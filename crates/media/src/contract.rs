@@ -1,9 +1,9 @@
-//! The outside world of the firmware: flash memory, which may fail, and the memory of caches.
+//! The outside world of the firmware: flash memory (it may fail) and the memory of caches.
 //!
-//! The firmware calls these methods in the order in which its decisions take effect; operations on a die happen in that
-//! order. `after` is the earliest moment at which an operation may begin. The returned moment is when it is done. It
-//! may be handed on once, before time passes, so that operations form chains. The start of a request may be used any
-//! number of times.
+//! The firmware calls these methods in the order in which its decisions take effect; operations on a die
+//! happen in that order. `after` is the earliest moment at which an operation may begin. The returned moment
+//! is its end. It may be passed on once, before time advances, so that operations form chains. The start of a
+//! request may be used any number of times.
 //!
 //! No method has a default that does nothing: a media that forgets a fence would compile and lose data.
 
@@ -22,14 +22,14 @@ pub trait Clock {
     /// The later of two moments.
     fn both(&mut self, one: Self::When, other: Self::When) -> Self::When;
 
-    /// The time of a moment. `None` if it depends on an operation under way.
+    /// The time of a moment. `None` if it depends on a pending operation.
     fn known(&self, when: Self::When) -> Option<Time>;
 }
 
 /// Flash memory. After a failed program, copy or erase, later ones fail, too: the device is read-only.
 ///
-/// The firmware changes its map only after the program that it depends on has succeeded, so after a failure every page
-/// still reads as before.
+/// The firmware changes its map only after the program that it depends on has succeeded, so after a failure
+/// every page still has its old data.
 pub trait Flash: Clock {
     /// The reason for a failure.
     type Error: std::fmt::Debug;
@@ -59,9 +59,9 @@ pub trait Flash: Clock {
         after: Self::When,
     ) -> Result<Self::When, Self::Error>;
 
-    /// Copy a page to an erased one of the same pool. A page that cannot be read is copied as it is, with its checksum:
-    /// the copy cannot be read either, and the copy itself succeeds. A new checksum would make damaged data look sound,
-    /// and a failure would make the whole device read-only.
+    /// Copy a page to an erased one of the same pool. An unreadable page is copied as it is, with its
+    /// checksum: the copy is unreadable, too, but the operation succeeds. A new checksum would make damaged
+    /// data look correct, and a failure would make the whole device read-only.
     ///
     /// # Errors
     /// The target is not programmed.
@@ -74,8 +74,9 @@ pub trait Flash: Clock {
         after: Self::When,
     ) -> Result<Self::When, Self::Error>;
 
-    /// Copy the pages of a run one after another, as by [`copy`](Self::copy), up to the first failure. `oob` is that of each
-    /// page, given its number in the run. Returns how many pages were copied.
+    /// Copy the pages of a run one after another, as by [`copy`](Self::copy), up to the first failure. `oob`
+    /// returns the out-of-band data of each page, given its number in the run. Returns the number of copied
+    /// pages.
     #[inline]
     fn copy_run(
         &mut self,
@@ -100,7 +101,7 @@ pub trait Flash: Clock {
     /// The block is not erased.
     fn erase(&mut self, block: BlockId, cause: Cause, after: Self::When) -> Result<Self::When, Self::Error>;
 
-    /// Append the moments at which the programs under way are done. Until then their data is not durable.
+    /// Append the ends of the pending programs. Until then their data is not durable.
     fn await_programs(&mut self, parts: &mut Vec<Self::When>);
 
     /// The pending work of a die at `now`, in any unit: the firmware prefers the die with the least.
@@ -119,20 +120,20 @@ pub trait Nvm: Clock {
     /// Make all earlier stores, of data and metadata, durable before any later store.
     fn fence(&mut self);
 
-    /// Take room for a page in the controller's write buffer. Returns the moment at which there is room twice, for two
-    /// followers; pages find room in the order of these calls.
+    /// Take room for a page in the controller's write buffer. Returns the moment at which there is room,
+    /// twice, for two followers; pages get room in the order of these calls.
     fn buffer(&mut self, after: Self::When) -> [Self::When; 2];
 
-    /// Give the room of a page back at a moment: it is in flash.
+    /// Return the room of a page at a moment: it is in flash.
     fn unbuffer(&mut self, done: Self::When);
 }
 
-/// The page of the request under way, on the host's side.
+/// The page of the current request, on the host's side.
 pub trait HostPage {
     /// Set the data of the next page write: `data` at byte `start` of the page.
     fn host_writes(&mut self, start: usize, data: &[u8]);
 
-    /// The page that the last read returned.
+    /// The page returned by the last read.
     fn host_reads(&self) -> &[u8];
 }
 
@@ -141,7 +142,7 @@ pub trait Media: Flash + Nvm {}
 
 impl<M: Flash + Nvm> Media for M {}
 
-/// A transfer of neighbouring pages between disks and memory.
+/// A transfer of adjacent pages between disks and memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// The direction.
@@ -162,11 +163,11 @@ pub trait Backed: Media {
     /// the same page are made, and their ends reported, in the order of submission.
     fn transfer(&mut self, transfer: Transfer, at: Time, tag: u32);
 
-    /// Report `tag` to the level at a moment whose time is not known yet.
+    /// Report `tag` to the level at a moment with an unknown time.
     fn tell_level(&mut self, when: Self::When, tag: u32);
 
-    /// Report `tag` to the level when the disks next finish a part of a transfer: a transfer that yields waits for
-    /// that.
+    /// Report `tag` to the level when the disks next finish a part of a transfer: this is the wait of a
+    /// transfer that yields.
     fn after_others(&mut self, tag: u32);
 
     /// Whether the disk of a page is idle.
@@ -178,9 +179,9 @@ pub trait Backed: Media {
     /// The number of disks.
     fn disks(&self) -> u32;
 
-    /// Create a moment that is determined later, by [`keep`](Self::keep).
+    /// Create a moment to be determined later, by [`keep`](Self::keep).
     fn promise(&mut self) -> Self::When;
 
-    /// Set a promised moment to another one, which is the present or later.
+    /// Set a promised moment to another one, now or later.
     fn keep(&mut self, promise: Self::When, with: Self::When);
 }

@@ -145,7 +145,7 @@ impl Geometry {
     /// The number of pages that each die exports to the host, if `exported` fixes it.
     #[must_use]
     pub fn exported_pages_per_die(&self) -> Option<u64> {
-        // What has no pages or no dies is refused by `check`.
+        // `check` refuses a geometry without pages or dies.
         let [page, dies] = [self.page_size.count, u64::from(self.dies())].map(|divisor| divisor.max(1));
         self.exported.map(|bytes| bytes.count.div_ceil(page).div_ceil(dies))
     }
@@ -180,9 +180,9 @@ impl Geometry {
         self.dies() * self.planes_per_die
     }
 
-    /// The same flash as one die of units of `blocks` superblocks, which are filled and erased together. A superblock has a block
-    /// of every plane. Its pages go round the dies, then the planes of each, then on to the next page. `blocks` divides
-    /// `blocks_per_plane`.
+    /// The same flash as one die of units of `blocks` superblocks that are filled and erased together. A
+    /// superblock has a block of every plane. Its pages are striped over the dies, then over the planes of
+    /// each die. `blocks` divides `blocks_per_plane`.
     #[must_use]
     pub fn superblocks(&self, blocks: u32) -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! Flash and cache memory as an image of bytes, with the rules of NAND, out-of-band data and a power switch.
 //!
-//! The firmware runs over it as over the [`Timeline`](crate::Timeline). It is the oracle of the tests, and the model of
-//! the durable state of a real device. Operations act at once.
+//! The firmware runs over it as over the [`Timeline`](crate::Timeline). It is the reference of the tests, and
+//! the model of the durable state of a real device. Operations act at once.
 //!
 //! **Power** can be cut after any step. A store of eight bytes or a fence is one step; a program or an erase takes two,
 //! and a cut between them leaves torn pages. After the cut, flash operations fail and stores do nothing until a
@@ -37,14 +37,14 @@ pub enum ImageError {
 /// Additional data of the writer in the spare area of a page. A copy keeps it.
 pub type Spare = [u64; 3];
 
-/// What loses power at a cut.
+/// The side that loses power at a cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The host, with the slots and words of its cache.
     Host,
     /// The device, with its flash.
     Device,
-    /// Both, or all there is where the cache is in the device.
+    /// Both; or the device, where the cache is in the device.
     Both,
 }
 
@@ -200,7 +200,7 @@ impl Image {
         }
     }
 
-    /// What recovery finds.
+    /// The input of recovery.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let (words, pages) = (self.words().to_vec(), self.programmed().collect());
@@ -216,7 +216,7 @@ impl Image {
         })
     }
 
-    /// The map according to out-of-band data alone: of each logical page the copy programmed last.
+    /// The map by out-of-band data alone: for each logical page the copy programmed last.
     #[must_use]
     pub fn rebuild_map(&self, logical_pages: usize) -> Vec<Option<Ppn>> {
         let mut newest: Vec<Option<(u64, Ppn)>> = vec![None; logical_pages];
@@ -296,7 +296,7 @@ impl Image {
         }
     }
 
-    /// Store those bytes of a slot that lie in `covered`.
+    /// Store the bytes of a slot that lie in `covered`.
     fn store_page(&mut self, slot: Slot, data: &[u8], covered: Range<usize>) {
         let first = slot.number as usize * self.page_bytes;
         if self.power.is_none() {
@@ -361,7 +361,7 @@ impl Image {
         self.cut_side_after(Side::Both, steps);
     }
 
-    /// Cut the power of a side after `steps` more steps of both. The other goes on.
+    /// Cut the power of a side after `steps` more steps of both. The other side keeps its power.
     pub fn cut_side_after(&mut self, side: Side, steps: u64) {
         let power = self.switch();
         (power.side, power.steps_left) = (side, steps);
@@ -378,7 +378,7 @@ impl Image {
         self.switch().steps = 0;
     }
 
-    /// Whether power is off, be it of one side.
+    /// Whether power is off, on either side.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.power.as_ref().is_some_and(|power| power.steps_left == 0)
@@ -397,7 +397,7 @@ impl Image {
         self.power.as_ref().map_or(0, |power| power.undecided.len())
     }
 
-    /// Restart after a power cut. Of the stores since the last fence those survive that `survives` picks.
+    /// Restart after a power cut. `survives` picks the surviving stores among those since the last fence.
     pub fn restart(&mut self, mut survives: impl FnMut(usize) -> bool) {
         let power = self.switch();
         for (index, store) in std::mem::take(&mut power.undecided).into_iter().enumerate() {

@@ -10,7 +10,7 @@
 //! | causes of programs ([`Cause`]), sources and destinations of data ([`Place`]) | `operation.rs` |
 //! | geometry of flash, with a legend of the units | `geometry.rs` |
 //! | dies with private channels, and dies that share channels | `timeline.rs`, `channel.rs` |
-//! | moments whose time is not known yet | `moment.rs`, `channel.rs` |
+//! | moments with unknown time | `moment.rs`, `channel.rs` |
 //! | reads that overtake and suspend, room in the write buffer | `channel.rs`, `write_buffer.rs` |
 //! | recorders of flash operations ([`RecordsOperations`]) | `recorder.rs` |
 //! | disks: mechanics, schedulers, arrays | [`disk`] |

@@ -40,7 +40,7 @@ impl When {
     }
 }
 
-/// The receiver of a report that a moment has come.
+/// The receiver of the report of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tag {
     /// A part of a request, as given to [`SimulatedMedia::tell`](crate::SimulatedMedia::tell).
@@ -49,7 +49,7 @@ pub enum Tag {
     Level(u32),
 }
 
-/// The report that a moment has come.
+/// The report of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished {
     /// The receiver of the report.

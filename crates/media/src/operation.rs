@@ -87,12 +87,12 @@ pub enum Access {
         /// The destination.
         to: Place,
     },
-    /// A write over the data in the slot: the whole page, or the part that the request covers.
+    /// A write over the data in the slot: the whole page, or the part of the request.
     Write {
         /// The source. A slot or buffer provides a whole page.
         from: Place,
     },
-    /// A write to a slot without data of this page: the part that the request does not cover reads as zero.
+    /// A write to a slot without data of this page: the bytes outside of the request read as zero.
     WriteNew {
         /// The source.
         from: Place,
@@ -116,30 +116,31 @@ pub enum Mode {
     Slc,
 }
 
-/// The out-of-band data of a page, from which the map is recovered.
+/// The out-of-band data of a page: recovery rebuilds the map from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Oob {
     /// The logical page; `None` for a block summary.
     pub lpn: Option<Lpn>,
-    /// The sequence number of the program in the life of the device: of two copies of a page the higher one is current.
+    /// The sequence number of the program in the life of the device: among two copies of a page the higher
+    /// one is current.
     pub sequence: u64,
-    /// The program mode: after a restart nothing else tells which data must be refreshed soon.
+    /// The program mode: after a restart only this tells which data must be refreshed soon.
     pub mode: Mode,
 }
 
-/// Pages of a block that are copied to successive pages of another.
+/// Pages of a block to be copied to successive pages of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// The page of the lowest bit of `pages`.
     pub first: Ppn,
     /// The pages to copy: a bit for each page from `first` on, at least one of them set.
     pub pages: u64,
-    /// The erased page that takes the first of them.
+    /// The erased page for the first of them.
     pub to: Ppn,
 }
 
 impl Run {
-    /// Each page, with the one that it is copied to.
+    /// Each page, with the target of its copy.
     #[inline(always)]
     pub fn copies(self) -> impl Iterator<Item = (Ppn, Ppn)> {
         let mut rest = self.pages;

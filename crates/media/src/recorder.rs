@@ -1,4 +1,4 @@
-//! Recorders, which hear of each flash operation that is issued.
+//! Recorders of each issued flash operation.
 
 use crate::{Cause, Ppn};
 use coflash_base::{Lpn, Time};
@@ -38,15 +38,15 @@ pub struct FlashOperation {
     pub kind: OperationKind,
     /// The page that is read or programmed; for an erase the first one of the block.
     pub page: Ppn,
-    /// The page that is copied.
+    /// The source page of a copy.
     pub from: Option<Ppn>,
-    /// The logical page whose data is programmed; `None` for a block summary.
+    /// The logical page of the programmed data; `None` for a block summary.
     pub lpn: Option<Lpn>,
     /// The cause.
     pub cause: Cause,
-    /// The time from which it may begin; the time at which it is issued, if that depends on an operation under way.
+    /// The earliest start; the time of issue, if the start depends on a pending operation.
     pub time: Time,
-    /// Its end. `None` if that is told when it comes.
+    /// Its end; `None` if that is reported later.
     pub end: Option<Time>,
 }
 
@@ -58,12 +58,12 @@ impl FlashOperation {
     }
 }
 
-/// Hears of flash operations.
+/// A recorder of flash operations.
 pub trait RecordsOperations: Debug + Send {
-    /// Record an operation. Called in the order in which operations are issued.
+    /// Record an operation. Called in the order of issue.
     fn operation(&mut self, operation: &FlashOperation);
 
-    /// An operation has ended whose end was not known. `number` counts operations from 0, modulo 2³².
+    /// Record the end of an operation, if it was unknown. `number` counts operations from 0, modulo 2³².
     fn ended(&mut self, number: u32, at: Time);
 }
 

@@ -4,16 +4,16 @@ use crate::{Busy, DieId, Finished, Media, When};
 use coflash_base::measure::Report;
 use coflash_base::{Duration, Time};
 
-/// A media whose operations take simulated time.
+/// A media with operations in simulated time.
 ///
-/// Time passes only by [`advance`](Self::advance) and [`step`](Self::step). With private channels and no disks there
-/// are no events. Otherwise moments become known as events happen.
+/// Time advances only by [`advance`](Self::advance) and [`step`](Self::step). With private channels and no
+/// disks there are no events. Otherwise moments become known as events happen.
 pub trait SimulatedMedia: Media<When = When> {
-    /// Requests a report of `tag` at `when`, a moment whose time is not known yet.
+    /// Request a report of `tag` at `when`, a moment with unknown time.
     fn tell(&mut self, when: When, tag: u32);
 
-    /// Advance time to `until` and append the tags whose moments come on the way, in order. Stops after an event that
-    /// reports something, since that may cause new operations. Returns whether `until` was reached.
+    /// Advance time to `until` and append the tags of the moments on the way, in order. Stops after an event
+    /// that reports something, since that may cause new operations. Returns whether `until` was reached.
     fn advance(&mut self, until: Time, finished: &mut Vec<Finished>) -> bool;
 
     /// Advance time to the next event. Returns false if nothing is under way.
@@ -22,17 +22,18 @@ pub trait SimulatedMedia: Media<When = When> {
     /// The time of the next event; `None` if nothing is under way, or if there are no events.
     fn next_event(&self) -> Option<Time>;
 
-    /// The time since which a die is idle, if known: with private channels it may be in the future, with shared ones it
-    /// is the present or `None`.
+    /// The time since which a die is idle, if known: with private channels it may be in the future, with
+    /// shared ones it is now or `None`.
     fn idle_since(&self, die: DieId) -> Option<Time>;
 
     /// The time that dies were busy so far.
     fn busy(&self) -> Busy;
 
-    /// The longest time that a die or a channel still needs at `now` for what was issued, without waiting.
+    /// The longest time that a die or a channel needs from `now` on for issued operations, without waiting.
     fn backlog_max(&self, now: Time) -> Duration;
 
-    /// The end of the last operation of flash or disks; of those that ended, where ends become known as time passes.
+    /// The end of the last operation of flash or disks. Where ends become known as time advances, only ended
+    /// operations count.
     fn busy_until(&self) -> Time;
 
     /// Add its measures to a report.

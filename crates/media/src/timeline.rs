@@ -1,10 +1,10 @@
 //! The timeline: simulated flash, represented by the times at which dies and channels are busy.
 //!
-//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private channels
-//! the end of an operation is known when it is issued, so the state of a die is one number and there is no event queue.
-//! With shared channels, with reads that have priority or with a write buffer, the order of operations becomes known only
-//! as time passes: they wait in the queues of [`crate::channel`], and a [`When`] may be relative to the end of an
-//! operation. Levels see no difference.
+//! Each die (each plane, where planes overlap) serves its operations first come, first served. With private
+//! channels the end of an operation is known at its issue, so the state of a die is one number and there is
+//! no event queue. With shared channels, read priority or a write buffer, the order of operations becomes
+//! known only as time advances: they wait in the queues of [`crate::channel`], and a [`When`] may be relative
+//! to the end of an operation. Levels see no difference.
 
 mod measures;
 mod recording;
@@ -80,7 +80,7 @@ pub struct Timeline {
     behind: Option<Box<Behind>>,
     /// Whether time must be advanced event by event.
     has_events: bool,
-    /// Moments that a level has caused to come and that are not reported yet.
+    /// Moments caused by a level and not reported yet.
     unreported: Vec<Finished>,
     recording: Option<Box<Recording>>,
 }
@@ -91,7 +91,7 @@ struct Servers {
     /// The time at which each becomes idle. Unused with shared channels.
     free_at: Vec<Time>,
     by_events: bool,
-    /// Dies whose future is not known, and moments that depend on others.
+    /// Dies with an unknown future, and moments that depend on others.
     channels: Channels,
     /// The end of the last program. Unused with shared channels.
     programmed_at: Time,
@@ -125,7 +125,7 @@ impl Servers {
         }
     }
 
-    /// As `issue`, for operations one after another whose ends matter to nobody.
+    /// As `issue`, for operations one after another without followers.
     #[inline(always)]
     fn issue_run(&mut self, server: usize, phases: &Phases, count: u32, cause: Cause, after: When) {
         let times = |span: Duration| span * u64::from(count);
@@ -149,7 +149,7 @@ impl Servers {
         }
     }
 
-    /// Record that the operation just issued is a program, so that a flush may wait for it.
+    /// Record that the last issued operation is a program, so that a flush may wait for it.
     #[inline(always)]
     fn note_program(&mut self, done: When) {
         match done.op {
@@ -231,13 +231,14 @@ impl Timeline {
         Self { stripe_planes: self.geometry.planes(), stripe_blocks: blocks, ..self }
     }
 
-    /// Add the write buffer of a controller: room for so many pages, of which one leaves in `page_drain` at the fastest.
+    /// Add the write buffer of a controller, with room for `pages` pages; at most one page leaves in each
+    /// `page_drain`.
     #[must_use]
     pub fn with_write_buffer(self, pages: u32, page_drain: Duration) -> Self {
         self.by_events(WriteBuffer::new(pages, page_drain))
     }
 
-    /// Learn what was found at power on: blocks with one bit a cell are read faster.
+    /// Take the contents found at power on: blocks with one bit per cell are read faster.
     pub fn find(&mut self, contents: &Contents) {
         for (page, _) in contents.pages.iter().filter(|(_, oob)| oob.is_some_and(|oob| oob.mode == Mode::Slc))
         {
@@ -303,7 +304,7 @@ impl Timeline {
         }
     }
 
-    /// The server of a plane of the stripe, which goes round the dies first.
+    /// The server of a plane of the stripe; the stripe goes round the dies first.
     fn server_of_plane(&self, plane: u32) -> usize {
         let (die, plane) = (plane % self.geometry.dies(), plane / self.geometry.dies());
         match self.planes {
@@ -321,7 +322,7 @@ impl Timeline {
         &self.costs.by_place[if places == 1 { 0 } else { row() % places }]
     }
 
-    /// The costs of a copy between pages of a server, where pages do not differ.
+    /// The costs of a copy between pages of a server, where all pages are equal.
     #[inline(always)]
     fn copy_costs(&self, from: Ppn, to: Ppn, mode: Mode) -> Phases {
         let into = &self.costs_of(to).into[mode as usize];
@@ -455,8 +456,8 @@ impl Flash for Timeline {
         Ok(done)
     }
 
-    /// Between two blocks that are not striped, and with pages that are alike, every copy takes the same. A recorder
-    /// hears of each.
+    /// Without striping, and with equal pages, every copy between two blocks takes the same time. A recorder
+    /// gets each copy.
     fn copy_run(
         &mut self,
         run: Run,
@@ -680,7 +681,8 @@ impl SimulatedMedia for Timeline {
 }
 
 impl Timeline {
-    /// Erase the blocks of a unit, the first one of every plane first. `after` may be handed on once, so each erase begins when the first die may.
+    /// Erase the blocks of a unit, the first one of every plane first. `after` may be passed on once, so each
+    /// erase begins when the first die may.
     fn erase_superblock(&mut self, cause: Cause, after: When) -> When {
         let mut done = None;
         for block in 0..self.stripe_blocks * self.stripe_planes {

@@ -44,7 +44,7 @@ impl Tournament {
         self.pairs[0][1] = winner;
     }
 
-    /// The player with the least key, and its key; [`NONE`] if nobody has one.
+    /// The player with the least key, and its key; [`NONE`] if there is no player with a key.
     #[inline(always)]
     pub(crate) fn first(&self) -> (u32, u128) {
         let Entry { key, player } = self.pairs[0][1];

@@ -18,7 +18,7 @@ pub(crate) struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// Create an empty buffer for so many pages, of which one leaves in `page_drain`.
+    /// Create an empty buffer for `pages` pages; one page leaves in each `page_drain`.
     pub(crate) fn new(pages: u32, page_drain: Duration) -> Self {
         Self { exists: true, free_pages: pages, page_drain, ..Self::default() }
     }

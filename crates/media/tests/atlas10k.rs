@@ -24,8 +24,8 @@ fn trace() -> Option<Vec<Measured>> {
     Some(text.lines().map(parse).collect())
 }
 
-/// `R Hit 3962268 12 6657.0 64047.0`: direction, what the drive's own label says (always a hit), first sector, sectors,
-/// service time and time to the next request in microseconds.
+/// `R Hit 3962268 12 6657.0 64047.0`: direction, the label in the drive's trace (always a hit), first sector,
+/// sectors, service time and time to the next request in microseconds.
 fn parse(line: &str) -> Measured {
     let fields: Vec<_> = line.split_whitespace().collect();
     let [direction, _, first, sectors, service, next] = fields[..] else { panic!("six fields: {line}") };

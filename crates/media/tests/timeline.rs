@@ -168,7 +168,8 @@ impl Reference<'_> {
         Some(start + self.phases(operation)[0])
     }
 
-    /// When each operation ends; none where two ask for a bus at the same time, whose order is not for here.
+    /// The end of each operation; `None` if two operations request a bus at the same time (their order is not
+    /// modelled here).
     fn run(mut self, operations: &[Operation]) -> Option<Vec<u64>> {
         let buses = self.geometry.dies() as usize * self.geometry.planes_per_die as usize;
         let mut bus_free = vec![0; buses];
@@ -213,7 +214,8 @@ fn issue(flash: &mut Timeline, geometry: &Geometry, operation: &Operation, after
     }
 }
 
-/// When each operation ended by the timeline. Only ends that nobody else waits for can be told; the others are `None`.
+/// The end of each operation by the timeline. Only ends without a follower can be reported; the others are
+/// `None`.
 fn by_timeline(geometry: &Geometry, timing: &Timing, operations: &[Operation]) -> Vec<Option<u64>> {
     let mut flash = Timeline::new(geometry, timing, CacheTimings::default());
     let mut finished: Vec<Finished> = Vec::new();

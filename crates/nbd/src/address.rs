@@ -1,4 +1,4 @@
-//! Where a server listens: a socket file or a TCP port.
+//! The address of a server: a socket file or a TCP port.
 
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, listen, socket};
@@ -12,20 +12,20 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Connections that wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: i32 = 16;
 
-/// Where a server listens.
+/// The address of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A socket file, which its owner alone may open.
+    /// A socket file; only its owner may open it.
     Unix(PathBuf),
-    /// A TCP port; port 0 is any that is free.
+    /// A TCP port; port 0 is any free one.
     Tcp(SocketAddr),
 }
 
 impl fmt::Display for Address {
-    /// The URI of its only export, which clients take.
+    /// The URI of its only export, as clients take it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unix(path) => {
@@ -41,13 +41,13 @@ impl fmt::Display for Address {
     }
 }
 
-/// A socket that listens.
+/// A listening socket.
 pub(crate) enum Listener {
     Unix(UnixListener, SocketFile),
     Tcp(TcpListener),
 }
 
-/// A socket file, which is removed with the server unless it has been replaced.
+/// A socket file. It is removed with the server unless it has been replaced.
 pub(crate) struct SocketFile {
     path: PathBuf,
     device_and_inode: (u64, u64),
@@ -74,7 +74,7 @@ impl Listener {
         }
     }
 
-    /// Where it listens, for clients in any folder and with the port that it got.
+    /// The address for clients in any folder, with the actual port.
     pub(crate) fn address(&self) -> io::Result<Address> {
         Ok(match self {
             Self::Unix(_, file) => Address::Unix(std::path::absolute(&file.path)?),
@@ -82,7 +82,7 @@ impl Listener {
         })
     }
 
-    /// A connection that waits, whose socket does not block.
+    /// A waiting connection, as a non-blocking socket.
     pub(crate) fn accept(&self) -> io::Result<OwnedFd> {
         match self {
             Self::Unix(listener, _) => {
@@ -117,7 +117,8 @@ impl Drop for SocketFile {
     }
 }
 
-/// A listening socket file of mode 0600. It has that mode before it listens, so that nobody else comes first.
+/// A listening socket file of mode 0600. It has this mode before it listens, so that no other user can
+/// connect first.
 fn bind_private(path: &Path) -> io::Result<UnixListener> {
     let address = SocketAddrUnix::new(path).map_err(|error| match error {
         Errno::NAMETOOLONG => {
@@ -135,7 +136,7 @@ fn bind_private(path: &Path) -> io::Result<UnixListener> {
     Ok(listener.into())
 }
 
-/// Removes a socket file that a server left behind when it was killed.
+/// Removes the socket file of a server that was killed.
 fn remove_stale(path: &Path) -> io::Result<()> {
     let file = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),

@@ -9,11 +9,12 @@ use crate::reply::Reply;
 use crate::wire::{CommandHeader, Input, REQUEST_MAGIC};
 use std::sync::Arc;
 
-/// Requests of a connection that may be under way.
+/// The maximal number of pending requests of a connection.
 pub const MAX_REQUESTS: usize = 1024;
-/// Bytes of requests and replies of a connection that may be under way.
+/// The maximal number of bytes of a connection's pending requests and replies.
 pub const MAX_BYTES: usize = MAX_LENGTH as usize;
-/// The longest buffer that is kept for the next request, in bytes, and how many are.
+/// The size of the longest buffer that is kept for the next request, in bytes, and the number of kept
+/// buffers.
 const KEPT_LENGTH: usize = 256 << 10;
 const KEPT: usize = 64;
 
@@ -36,14 +37,14 @@ mod code {
     pub(super) const BLOCK_STATUS: u16 = 7;
 }
 
-/// What the next bytes of a client are.
+/// The next step of a connection.
 #[derive(Debug)]
 pub enum Next {
     /// A request to be served.
     Request(Request),
-    /// Nothing before more bytes have arrived.
+    /// No request before more bytes have arrived.
     NeedsBytes,
-    /// Nothing before a request under way has been answered and its reply sent.
+    /// No request before a pending one has been answered and its reply sent.
     NeedsRoom,
 }
 
@@ -52,9 +53,9 @@ pub struct Requests {
     shape: Shape,
     agreed: Negotiated,
     answers: Arc<Answers>,
-    /// A write whose data have arrived up to a byte.
+    /// A write with a part of its data: the bytes received so far.
     partial: Option<(Request, usize)>,
-    /// Bytes of a refused write that are to be passed over.
+    /// Bytes of a refused write to be skipped.
     skip: u32,
     under_way: usize,
     under_way_bytes: usize,
@@ -63,20 +64,20 @@ pub struct Requests {
 }
 
 impl Requests {
-    /// Nothing read yet of a client that agreed on `agreed`; answers go to `answers`.
+    /// Start with nothing read from a client that negotiated `agreed`; answers go to `answers`.
     #[must_use]
     pub fn new(shape: Shape, agreed: Negotiated, answers: Arc<Answers>) -> Self {
         let (partial, skip, under_way, under_way_bytes, kept) = (None, 0, 0, 0, Vec::new());
         Self { shape, agreed, answers, partial, skip, under_way, under_way_bytes, kept }
     }
 
-    /// Where the next bytes are received: first the rest of a write, then the room of `input`.
+    /// The destination of the next bytes: first the rest of a write, then the free space of `input`.
     pub fn room<'a>(&'a mut self, input: &'a mut Input) -> [&'a mut [u8]; 2] {
         let rest = self.partial.as_mut().map(|(request, filled)| &mut request.data[*filled..]);
         [rest.unwrap_or_default(), input.room()]
     }
 
-    /// Take `count` bytes of that room as received.
+    /// Mark `count` bytes of that space as received.
     pub fn received(&mut self, input: &mut Input, mut count: usize) {
         if let Some((request, filled)) = &mut self.partial {
             let rest = count.min(request.data.len() - *filled);
@@ -90,7 +91,7 @@ impl Requests {
     ///
     /// # Errors
     ///
-    /// Ends if the client leaves, or if its bytes are no request.
+    /// Ends if the client leaves, or if its bytes are not a request.
     pub fn next(&mut self, input: &mut Input) -> Result<Next, Hangup> {
         loop {
             if let Some((mut request, filled)) = self.partial.take() {
@@ -156,14 +157,14 @@ impl Requests {
     fn buffer(&mut self, length: usize) -> Vec<u8> {
         let mut buffer = self.kept.pop().unwrap_or_default();
         if buffer.capacity() < length {
-            // The system gives zeros, and gives memory as it is written.
+            // The system provides zeroed memory, and allocates it on the first write.
             return vec![0; length];
         }
         buffer.resize(length, 0);
         buffer
     }
 
-    /// Hear that the reply to a request has been sent, and take back its buffer.
+    /// Take back the buffer of a request after its reply has been sent.
     pub fn replied(&mut self, reply: Reply) {
         self.under_way -= 1;
         self.under_way_bytes -= reply.cost_bytes;
@@ -172,19 +173,19 @@ impl Requests {
         }
     }
 
-    /// Requests that have no reply yet.
+    /// The number of requests without a reply.
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.under_way
     }
 
-    /// Drop the write whose data have not all arrived, which nobody waits for. Returns whether there was one.
+    /// Drop a write with incomplete data; no client waits for it. Returns whether there was one.
     pub(crate) fn cut_off(&mut self) -> bool {
         self.skip > 0 || self.partial.take().is_some()
     }
 }
 
-/// What a command asks for, if it is one that the shape and the agreement allow.
+/// Decode a command, if the shape of the disk and the negotiated features allow it.
 fn check(header: &CommandHeader, shape: &Shape, agreed: Negotiated) -> Result<Command, Errno> {
     let flags = header.flags.get();
     let (command, allowed, changes) = match header.command.get() {

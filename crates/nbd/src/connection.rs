@@ -1,4 +1,4 @@
-//! A connection: one thread that reads requests, hands them over in batches, and sends replies in batches.
+//! A connection: one thread that reads requests, passes them on in batches, and sends replies in batches.
 
 use crate::command::{Next, Requests};
 use crate::export::{Answers, Export, Request, Shape};
@@ -16,16 +16,16 @@ use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Bytes that one system call receives at most.
+/// The maximal number of bytes received by one system call.
 const INPUT_BYTES: usize = 256 << 10;
-/// Replies that one system call sends at most.
+/// The maximal number of replies sent by one system call.
 const GATHERED: usize = 64;
-/// How long a client may take to choose an export.
+/// The time limit of a client for choosing an export.
 const HANDSHAKE_SECONDS: u64 = 10;
-/// How long the end of the server waits for a client that reads nothing.
+/// The time that the end of the server waits for a client that reads nothing.
 const STUCK_SECONDS: u64 = 5;
 
-/// Serve a client until one of the two ends it. `stopped` is readable from when the server is to end.
+/// Serve a client until either side ends the connection. `stopped` becomes readable when the server must end.
 pub(crate) fn serve(socket: &OwnedFd, stopped: &UnixStream, export: &impl Export) -> Hangup {
     let shape = export.shape();
     let mut input = Input::new(INPUT_BYTES);
@@ -90,18 +90,18 @@ fn await_socket(
 struct Connection<'a> {
     socket: &'a OwnedFd,
     stopped: &'a UnixStream,
-    /// A byte arrives here when an answer is there and the connection sleeps.
+    /// A byte arrives here when an answer is ready and the connection sleeps.
     woken: UnixStream,
     structured: bool,
     input: Input,
     requests: Requests,
     answers: Arc<Answers>,
     replies: VecDeque<Reply>,
-    /// Bytes of the first reply that are sent.
+    /// The number of sent bytes of the first reply.
     sent: usize,
-    /// Set when nothing more is read: why.
+    /// The reason, once nothing more is read.
     hangup: Option<Hangup>,
-    /// Whether the client hears no more.
+    /// Whether the client has disconnected.
     deaf: bool,
 }
 
@@ -159,19 +159,19 @@ impl<'a> Connection<'a> {
         true
     }
 
-    /// Reads nothing more; requests under way are finished.
+    /// Stop reading; pending requests are finished.
     fn hang_up(&mut self, why: Hangup) {
         self.hangup.get_or_insert(why);
         self.requests.cut_off();
     }
 
-    /// Sends nothing more, either: the client is gone.
+    /// Stop sending, too: the client has disconnected.
     fn give_up(&mut self, why: Hangup) {
         self.deaf = true;
         self.hang_up(why);
     }
 
-    /// Sends what the socket takes. Returns whether a reply has been sent to its end.
+    /// Sends as many bytes as the socket takes. Returns whether a reply has been sent to its end.
     fn send(&mut self) -> bool {
         let mut any = false;
         while !self.replies.is_empty() {
@@ -207,7 +207,7 @@ impl<'a> Connection<'a> {
         any
     }
 
-    /// Sleeps until there is something to do: bytes to read, room to write, an answer, or the end of the server.
+    /// Sleeps until there is work: bytes to read, room to write, an answer, or the end of the server.
     fn wait(&mut self, needs_bytes: bool) -> io::Result<()> {
         if !self.answers.fall_asleep() {
             return Ok(());
@@ -247,7 +247,7 @@ impl<'a> Connection<'a> {
     fn receive(&mut self) -> io::Result<()> {
         let mut room = self.requests.room(&mut self.input).map(IoSliceMut::new);
         match retry(|| readv(self.socket, &mut room)) {
-            // Some clients close between two requests, without a word.
+            // Some clients disconnect between two requests without a message.
             Ok(0) => {
                 let left = self.input.waiting().is_empty() && !self.requests.cut_off();
                 self.hang_up(if left { Hangup::Left } else { Hangup::CutOff });

@@ -1,4 +1,4 @@
-//! Errors that a client is told of.
+//! Errors reported to a client.
 
 use thiserror::Error;
 
@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Copy, Debug, Error, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Errno {
-    /// The disk takes no writes.
+    /// The disk is read-only.
     #[error("the disk is read-only")]
     NotPermitted = 1,
     /// The disk failed.
@@ -15,13 +15,13 @@ pub enum Errno {
     /// There is no memory for the request.
     #[error("there is no memory for the request")]
     NoMemory = 12,
-    /// The request is not one of the protocol, or past the end of the disk.
+    /// The request is invalid, or past the end of the disk.
     #[error("the request is invalid, or past the end of the disk")]
     Invalid = 22,
-    /// A write past the end of the disk, or to a disk that is full.
+    /// A write past the end of the disk, or to a full disk.
     #[error("the write is past the end of the disk, or the disk is full")]
     NoSpace = 28,
-    /// The request would take longer than it may.
+    /// The request would take longer than allowed.
     #[error("this cannot be done fast")]
     NotSupported = 95,
     /// The server is ending.

@@ -1,4 +1,4 @@
-//! The disk behind the server, and the requests that it is handed.
+//! The disk behind the server, and its requests.
 
 use crate::errno::Errno;
 use crate::extents::Extents;
@@ -6,87 +6,90 @@ use crate::hangup::Hangup;
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// How a disk looks to its clients.
+/// The properties of a disk for its clients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The name of the export; a client that gives none means it, too.
+    /// The name of the export; it is also used for a client that gives none.
     pub name: String,
-    /// Words for people who list the exports.
+    /// A description for users who list the exports.
     pub description: String,
-    /// Size in bytes. Any byte of it can be read and written alone.
+    /// Size in bytes. Requests have byte granularity.
     pub size_bytes: u64,
-    /// The size of aligned requests that the disk serves best, a power of two of at least 512, in bytes.
+    /// The preferred size of aligned requests, a power of two of at least 512, in bytes.
     pub preferred_bytes: u32,
     /// Whether writes are refused.
     pub read_only: bool,
 }
 
-/// A disk that can be served.
+/// A served disk.
 ///
-/// All connections see one disk: what a request of one has done when it is answered, each request after that sees, and a
-/// flush answered on one connection covers the writes that were answered on any.
+/// All connections share one disk: the effect of an answered request on one connection is visible to every
+/// later request on any. A flush answered on one connection covers the writes answered on any.
 pub trait Export: Sync {
-    /// How the disk looks. It is asked for when a connection begins.
+    /// The properties of the disk. Called at the begin of each connection.
     fn shape(&self) -> Shape;
 
     /// Serve the requests of a batch, in order, and leave `requests` empty.
     ///
-    /// Each request is answered by [`Request::answer`], at once or later and from any thread. A request answered before this
-    /// returns is sent without a further switch of threads. Called from a thread for each connection.
+    /// Each request is answered by [`Request::answer`], at once or later and from any thread. The reply to a
+    /// request answered before this returns needs no further switch of threads. Called from one thread per
+    /// connection.
     fn serve(&self, requests: &mut Vec<Request>);
 
-    /// Hear that a connection has ended, and why.
+    /// Learn that a connection has ended, with the reason.
     fn ended(&self, why: &Hangup);
 }
 
-/// What a client wants done.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Fill `data`; say in `extents` which parts are holes, where that is known.
+    /// Fill `data`; report in `extents` the holes, where they are known.
     Read,
     /// Store `data`.
     Write,
-    /// Make durable all writes that were answered before.
+    /// Make all writes answered before durable.
     Flush,
-    /// Drop the data, which then reads as anything.
+    /// Drop the data; later reads return anything.
     Trim,
-    /// Fetch data that will be read soon.
+    /// Prefetch data.
     Cache,
     /// Make the range read as zeros.
     WriteZeroes {
         /// Whether space must be kept for it, so that a later write does not find the disk full.
         no_hole: bool,
-        /// Whether to fail with [`Errno::NotSupported`] where this is no faster than writing zeros.
+        /// Whether to fail with [`Errno::NotSupported`] if this is no faster than writing zeros.
         fast: bool,
     },
-    /// Say in `extents` which parts are holes. One extent at least; the client asks again for the rest.
+    /// Report the holes in `extents`. One extent at least; the client asks again for the rest.
     BlockStatus,
 }
 
-/// A request, which is within the disk and owed an answer. One that is dropped without is answered with [`Errno::Io`].
+/// A request within the disk that needs an answer. A request dropped without an answer fails with
+/// [`Errno::Io`].
 #[derive(Debug)]
 pub struct Request {
-    /// The wanted operation.
+    /// The operation.
     pub command: Command,
     /// The first byte; 0 for a flush.
     pub offset: u64,
-    /// How many bytes; 0 for a flush only.
+    /// The number of bytes; 0 for a flush only.
     pub length: u32,
     /// Whether the answer must wait until the effect is durable.
     pub fua: bool,
-    /// What to write, or where to read to: `length` bytes; empty for other commands. Bytes to read are anything before.
+    /// The data to write, or the buffer of a read: `length` bytes; empty for other commands. The buffer of a
+    /// read is not cleared.
     pub data: Vec<u8>,
-    /// For block status, and for reads where holes are known. A part of a read that is a hole is zeros in `data`, too.
+    /// For block status, and for reads where holes are known. A hole in a read must be zeros in `data`, too.
     pub extents: Extents,
     pub(crate) cookie: u64,
     /// Whether a read's data must come in one piece.
     pub(crate) whole: bool,
-    /// None when it has been answered.
+    /// `None` after the answer.
     pub(crate) answers: Option<Arc<Answers>>,
 }
 
 impl Request {
-    /// Tell the client that it is done, or why not.
+    /// Answer the client: success or an error.
     pub fn answer(mut self, result: Result<(), Errno>) {
         self.finish(result);
     }
@@ -115,7 +118,7 @@ impl Drop for Request {
     }
 }
 
-/// What a request and its reply take of a connection's memory, in bytes.
+/// The memory of a connection that a request and its reply take, in bytes.
 pub(crate) fn cost_bytes(command: Command, length: u32) -> usize {
     match command {
         Command::Read | Command::Write => length as usize,
@@ -124,12 +127,12 @@ pub(crate) fn cost_bytes(command: Command, length: u32) -> usize {
     }
 }
 
-/// An answer on its way to the client: what a [`Reply`](crate::reply::Reply) is made of.
+/// An answer on its way to the client: the source of a [`Reply`](crate::reply::Reply).
 #[derive(Debug)]
 pub struct Answer {
     pub(crate) cookie: u64,
     pub(crate) result: Result<Content, Errno>,
-    /// The request's buffer, which the reply may use.
+    /// The request's buffer, for use by the reply.
     pub(crate) data: Vec<u8>,
     pub(crate) cost_bytes: usize,
 }
@@ -141,7 +144,7 @@ pub(crate) enum Content {
     Status(Extents),
 }
 
-/// The answers of a connection that wait to be sent.
+/// The pending answers of a connection.
 pub struct Answers {
     waiting: Mutex<Waiting>,
     wake: Box<dyn Fn() + Send + Sync>,
@@ -155,7 +158,7 @@ struct Waiting {
 }
 
 impl Answers {
-    /// No answers yet. `wake` is called when there are some and the connection sleeps.
+    /// Create an empty queue. `wake` is called when there are answers and the connection sleeps.
     pub fn new(wake: impl Fn() + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { waiting: Mutex::default(), wake: Box::new(wake) })
     }
@@ -181,13 +184,13 @@ impl Answers {
         waiting.asleep
     }
 
-    /// Hear that the connection does not sleep any more.
+    /// Note that the connection is awake.
     pub(crate) fn wake_up(&self) {
         self.lock().asleep = false;
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting> {
-        // Its data are whole at any moment.
+        // Its data are consistent at any moment.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

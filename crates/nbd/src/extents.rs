@@ -1,37 +1,38 @@
-//! Extents: which parts of a range are holes.
+//! Extents: the holes of a range.
 
-/// Extents that one reply has at most, so that its size is bounded.
+/// The maximal number of extents in a reply, so that its size is bounded.
 const MAX_EXTENTS: usize = 16 * 1024;
 
 /// A run of bytes with the same status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// How long it is, in bytes.
+    /// Its length in bytes.
     pub length: u32,
-    /// Whether it is unmapped, and so reads as zeros.
+    /// Whether it is unmapped: it reads as zeros.
     pub hole: bool,
 }
 
-/// The extents of a request's range, from its first byte on; neighbours of the same status are one.
+/// The extents of a request's range, from its first byte on; adjacent extents of the same status are merged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extents {
     list: Vec<Extent>,
-    /// Bytes of the range that have no extent yet.
+    /// The number of bytes of the range without an extent yet.
     left: u32,
     most: usize,
 }
 
 impl Extents {
-    /// Bytes that a reply of extents takes at most.
+    /// The maximal size of a reply of extents in bytes.
     pub(crate) const MAX_BYTES: usize = MAX_EXTENTS * size_of::<Extent>();
 
-    /// Create an empty list for a range of `length` bytes; `one` extent or many are wanted.
+    /// Create an empty list for a range of `length` bytes, for `one` extent or many.
     #[must_use]
     pub fn new(length: u32, one: bool) -> Self {
         Self { list: Vec::new(), left: length, most: if one { 1 } else { MAX_EXTENTS } }
     }
 
-    /// Add the status of the next `length` bytes, cut at the end of the range. Returns whether more is wanted.
+    /// Add the status of the next `length` bytes, cut at the end of the range. Returns whether more are
+    /// needed.
     pub fn push(&mut self, length: u64, hole: bool) -> bool {
         let length = u32::try_from(length).map_or(self.left, |length| length.min(self.left));
         let full = self.list.len() == self.most;

@@ -9,19 +9,19 @@ use crate::wire::{
 use zerocopy::byteorder::network_endian::{U16, U32};
 use zerocopy::{FromBytes, IntoBytes};
 
-/// The most bytes that one read or write may have.
+/// The maximal number of bytes of one read or write.
 pub const MAX_LENGTH: u32 = 32 << 20;
-/// The longest data of an option, in bytes. Longer ones are passed over.
+/// The longest data of an option, in bytes. Longer data is skipped.
 pub const MAX_OPTION_LENGTH: u32 = 8 << 10;
-/// Options that a client may send.
+/// The maximal number of options from a client.
 pub const MAX_OPTIONS: u32 = 64;
 
 const FIXED_NEWSTYLE: u16 = 1 << 0;
 const NO_ZEROES: u16 = 1 << 1;
 
-/// The name of the status that says which bytes are holes.
+/// The name of the metadata context of block status: the holes.
 const ALLOCATION: &[u8] = b"base:allocation";
-/// The number by which replies name it.
+/// Its number in replies.
 pub(crate) const ALLOCATION_ID: u32 = 1;
 
 mod option {
@@ -66,28 +66,28 @@ mod transmission {
     pub(super) const FAST_ZERO: u16 = 1 << 11;
 }
 
-/// What client and server agreed on.
+/// The negotiated features.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Negotiated {
     /// Whether replies are structured.
     pub structured: bool,
-    /// Whether the client may ask which bytes are holes.
+    /// Whether the client may ask for the holes.
     pub block_status: bool,
 }
 
-/// A negotiation under way. It reads bytes of the client and appends its replies to other bytes.
+/// A negotiation in progress. It reads bytes of the client and appends its replies to other bytes.
 pub struct Handshake<'a> {
     shape: &'a Shape,
-    /// What the client's flags said: whether it knows replies to options, and whether it wants no zeroes.
+    /// The client's flags: whether it knows replies to options, and whether it wants no zeroes.
     flags: Option<u32>,
     options: u32,
     agreed: Negotiated,
-    /// Bytes of an option that are to be passed over.
+    /// Bytes of an option to be skipped.
     skip: u32,
 }
 
 impl<'a> Handshake<'a> {
-    /// Greet a client that may have the export with this shape.
+    /// Greet a client for an export of this shape.
     #[must_use]
     pub fn greet(shape: &'a Shape, output: &mut Vec<u8>) -> Self {
         let (magic, option_magic) = (SERVER_MAGIC.into(), OPTION_MAGIC.into());
@@ -100,7 +100,7 @@ impl<'a> Handshake<'a> {
     ///
     /// # Errors
     ///
-    /// Ends where the protocol knows no reply. What `output` then holds is to be sent still.
+    /// Ends if the protocol has no reply. The contents of `output` must still be sent.
     pub fn advance(&mut self, input: &mut Input, output: &mut Vec<u8>) -> Result<Option<Negotiated>, Hangup> {
         if self.flags.is_none() {
             let Some(flags) = input.peek::<U32>().map(U32::get) else { return Ok(None) };
@@ -250,7 +250,7 @@ impl<'a> Handshake<'a> {
     }
 }
 
-/// The beginning of a text of a client, as words may show it.
+/// The beginning of a client's text, for a message.
 fn shown(text: &[u8]) -> String {
     String::from_utf8_lossy(&text[..text.len().min(64)]).into_owned()
 }
@@ -289,7 +289,7 @@ impl<'a> Fields<'a> {
         Some(number)
     }
 
-    /// A length and as many bytes.
+    /// Read a length and that number of bytes.
     fn text(&mut self) -> Option<&'a [u8]> {
         let length = self.number::<U32>()?.get() as usize;
         let (text, rest) = self.0.split_at_checked(length)?;
@@ -297,7 +297,7 @@ impl<'a> Fields<'a> {
         Some(text)
     }
 
-    /// The name of an export and the information that is wanted of it.
+    /// The name of an export and the requested information about it.
     fn chosen(mut self) -> Option<(&'a [u8], &'a [U16])> {
         let name = self.text()?;
         let count = usize::from(self.number::<U16>()?.get());
@@ -309,7 +309,7 @@ impl<'a> Fields<'a> {
     fn queries(mut self) -> Option<(&'a [u8], Vec<&'a [u8]>)> {
         let name = self.text()?;
         let count = self.number::<U32>()?.get();
-        // Each takes four bytes at least: what does not fit ends it early.
+        // Each takes four bytes at least: a count that does not fit ends the list early.
         let queries = (0..count).map(|_| self.text()).collect::<Option<Vec<_>>>()?;
         self.0.is_empty().then_some((name, queries))
     }

@@ -1,12 +1,12 @@
-//! Why a connection ends.
+//! The reasons for the end of a connection.
 
 use std::io;
 use thiserror::Error;
 
-/// Why a connection ends.
+/// The reason for the end of a connection.
 #[derive(Debug, Error)]
 pub enum Hangup {
-    /// The client ended it, as the protocol wants.
+    /// The client ended it in the regular way.
     #[error("the client left")]
     Left,
     /// The server ends.
@@ -15,29 +15,29 @@ pub enum Hangup {
     /// The client closed its end in the middle of a message.
     #[error("the client was cut off")]
     CutOff,
-    /// A message did not begin as the protocol wants.
+    /// A message began with wrong bytes.
     #[error("{what} begins with {given:#x}, not with {wanted:#x}")]
     Magic {
-        /// Which message.
+        /// The kind of message.
         what: &'static str,
         /// The bytes sent.
         given: u64,
-        /// The first bytes from a client of this protocol.
+        /// The expected first bytes of a client.
         wanted: u64,
     },
-    /// The client wants a handshake that is not known here.
+    /// The client requests an unknown handshake.
     #[error("the client's flags are {0:#x}; 0x1 (fixed newstyle) and 0x3 (no zeroes) are allowed")]
     ClientFlags(u32),
-    /// The client chose an export that is not here, in the way that knows no errors.
+    /// The client chose an unknown export, by an option without error replies.
     #[error("there is no export {0:?}")]
     Export(String),
-    /// The client negotiates without end.
+    /// The client exceeds the limit of options.
     #[error("more than {0} options were sent")]
     Options(u32),
     /// The client took too long to choose an export.
     #[error("the handshake took more than {0} s")]
     Slow(u64),
-    /// Enough clients are connected.
+    /// The limit of connections is reached.
     #[error("{0} connections are open, and no more are taken")]
     Full(usize),
     /// The socket failed.
@@ -46,7 +46,7 @@ pub enum Hangup {
 }
 
 impl Hangup {
-    /// Whether the connection ended in order.
+    /// Whether the connection ended in the regular way.
     #[must_use]
     pub fn is_orderly(&self) -> bool {
         matches!(self, Self::Left | Self::Stopped)

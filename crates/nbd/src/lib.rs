@@ -1,23 +1,24 @@
 //! The network block device (NBD) protocol, and a server that exports a disk over it.
 //!
-//! The [protocol](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md) is fixed newstyle, with structured
-//! replies and block status. What the parts read and write are bytes in memory; only the server and its connections do IO.
+//! The [protocol](https://github.com/NetworkBlockDevice/nbd/blob/master/doc/proto.md) is fixed newstyle, with
+//! structured replies and block status. The parts read and write bytes in memory; only the server and its
+//! connections do IO.
 //!
 //! | concept | place |
 //! |---|---|
-//! | the disk behind the server, the requests that it is handed | `export.rs` |
-//! | extents: which bytes are holes | `extents.rs` |
-//! | errors of the protocol | `errno.rs`; why a connection ends: `hangup.rs` |
+//! | the disk behind the server, and its requests | `export.rs` |
+//! | extents: the holes of a range | `extents.rs` |
+//! | errors of the protocol | `errno.rs`; the reasons for the end of a connection: `hangup.rs` |
 //! | negotiation: options and their replies | `handshake.rs` |
 //! | commands: from bytes to requests | `command.rs` |
 //! | replies: from answers to bytes | `reply.rs` |
-//! | layouts, in network byte order; bytes that wait to be read | `wire.rs` |
+//! | layouts, in network byte order; the receive buffer | `wire.rs` |
 //! | a connection: one thread, requests and replies in batches | `connection.rs` |
 //! | the server: its socket, its connections, its end | `server.rs`, `address.rs` |
 //!
-//! A connection is served by one thread. Whenever bytes arrive, it reads all requests that have arrived, hands them to the
-//! [`Export`] as one batch, and sends all answers that are there in one system call. An answer may also come later, from any
-//! thread. Everything that a client can make grow has a bound: see the constants.
+//! Each connection has one thread. Whenever bytes arrive, it reads all complete requests, passes them to the
+//! [`Export`] as one batch, and sends all ready answers in one system call. An answer may also come later,
+//! from any thread. All memory that a client can cause to grow has a limit: see the constants.
 
 mod address;
 pub mod command;

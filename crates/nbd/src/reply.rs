@@ -21,7 +21,7 @@ mod chunk {
 /// A hole that reads as zeros.
 const HOLE: u32 = 0b11;
 
-/// A reply that waits to be sent: a head, and a body in the buffer of its request.
+/// A pending reply: a head, and a body in the buffer of its request.
 #[derive(Debug)]
 pub struct Reply {
     head: [u8; size_of::<DataChunk>()],
@@ -31,7 +31,7 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The reply to a request, in the form that was agreed on.
+    /// The reply to a request, in the negotiated form.
     #[must_use]
     pub fn new(answer: Answer, structured: bool) -> Self {
         let Answer { cookie, result, data, cost_bytes } = answer;
@@ -63,14 +63,14 @@ impl Reply {
         reply
     }
 
-    /// The bytes that are not sent yet, if `sent` are.
+    /// The unsent bytes, given the number of bytes `sent`.
     #[must_use]
     pub fn unsent(&self, sent: usize) -> [&[u8]; 2] {
         let head = &self.head[sent.min(self.head_length)..self.head_length];
         [head, &self.body[sent.saturating_sub(self.head_length)..]]
     }
 
-    /// How many bytes it has.
+    /// Its size in bytes.
     #[must_use]
     pub fn length(&self) -> usize {
         self.head_length + self.body.len()

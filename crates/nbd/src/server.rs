@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Connections that are served at a time. One more is closed at once.
+/// The maximal number of connections. A further one is closed at once.
 pub const MAX_CONNECTIONS: usize = 16;
 
-/// A server that listens.
+/// A listening server.
 pub struct Server {
     listener: Listener,
     stopped: UnixStream,
@@ -27,9 +27,9 @@ pub struct Server {
 pub struct Stopper(Arc<UnixStream>);
 
 impl Stopper {
-    /// End the server: nothing more is read, requests under way are answered, and [`Server::run`] returns.
+    /// End the server: no more requests are read, pending ones are answered, and [`Server::run`] returns.
     pub fn stop(&self) {
-        // It fails only if it was done before.
+        // It fails only if this was done before.
         let _ = self.0.shutdown(Shutdown::Both);
     }
 }
@@ -39,33 +39,34 @@ impl Server {
     ///
     /// # Errors
     ///
-    /// If the address is in use, is no address of this machine, or its path is too long or that of another file.
+    /// The address is in use, is not an address of this machine, or its path is too long or that of another
+    /// file.
     pub fn bind(address: &Address) -> io::Result<Self> {
         let listener = Listener::bind(address)?;
         let (stopped, stopper) = UnixStream::pair()?;
         Ok(Self { listener, stopped, stopper: Stopper(Arc::new(stopper)) })
     }
 
-    /// Where it listens; a port of 0 has become the one that was free.
+    /// The address; a port of 0 is replaced by the actual one.
     ///
     /// # Errors
     ///
-    /// If the system does not tell.
+    /// The system does not report it.
     pub fn address(&self) -> io::Result<Address> {
         self.listener.address()
     }
 
-    /// What ends it.
+    /// A handle that ends it.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         self.stopper.clone()
     }
 
-    /// Serve a disk until the server is stopped and all that is under way is answered.
+    /// Serve a disk until the server is stopped and all pending requests are answered.
     ///
     /// # Errors
     ///
-    /// If the listening socket fails; requests under way are answered then, too.
+    /// The listening socket fails; pending requests are answered in this case, too.
     pub fn run(&self, export: &impl Export) -> io::Result<()> {
         let connections = AtomicUsize::new(0);
         thread::scope(|scope| {
@@ -101,13 +102,13 @@ impl Server {
     }
 }
 
-/// Whether accepting failed for the sake of one client, so that others may still come.
+/// Whether accepting failed because of one client, so that others may still connect.
 fn is_of_client(error: &io::Error) -> bool {
     use ErrorKind::{ConnectionAborted, ConnectionReset, Interrupted, WouldBlock};
     matches!(error.kind(), ConnectionAborted | ConnectionReset | Interrupted | WouldBlock)
 }
 
-/// A call, again if a signal interrupted it.
+/// Make a call, and repeat it if a signal interrupted it.
 pub(crate) fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
     loop {
         match call() {
@@ -125,7 +126,7 @@ impl Drop for StopAtEnd<'_> {
     }
 }
 
-/// A connection that is counted while it lasts.
+/// A connection, counted while it lasts.
 struct Counted<'a>(&'a AtomicUsize);
 
 impl Drop for Counted<'_> {

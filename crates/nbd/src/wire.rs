@@ -1,19 +1,19 @@
-//! Layouts of the protocol, in network byte order, and bytes that wait to be read.
+//! Layouts of the protocol, in network byte order, and the receive buffer.
 
 use zerocopy::byteorder::network_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
 /// The first bytes of the server, `NBDMAGIC`.
 pub const SERVER_MAGIC: u64 = 0x4e42_444d_4147_4943;
-/// What each option begins with, `IHAVEOPT`.
+/// The first bytes of each option, `IHAVEOPT`.
 pub const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
-/// What each reply to an option begins with.
+/// The first bytes of each reply to an option.
 pub const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;
-/// What each request begins with.
+/// The first bytes of each request.
 pub const REQUEST_MAGIC: u32 = 0x2560_9513;
-/// What each simple reply begins with.
+/// The first bytes of each simple reply.
 pub const SIMPLE_REPLY_MAGIC: u32 = 0x6744_6698;
-/// What each chunk of a structured reply begins with.
+/// The first bytes of each chunk of a structured reply.
 pub const CHUNK_MAGIC: u32 = 0x668e_33ef;
 
 macro_rules! layouts {
@@ -79,7 +79,7 @@ layouts! {
         flags: U16,
         /// Which command.
         command: U16,
-        /// What the reply names the request by.
+        /// The identifier of the request in its reply.
         cookie: U64,
         /// The first byte.
         offset: U64,
@@ -133,7 +133,7 @@ layouts! {
     }
 }
 
-/// Bytes that were received and wait to be read, in a buffer of fixed size.
+/// Received bytes not yet read, in a buffer of fixed size.
 pub struct Input {
     bytes: Box<[u8]>,
     start: usize,
@@ -147,9 +147,10 @@ impl Input {
         Self { bytes: vec![0; capacity].into_boxed_slice(), start: 0, end: 0 }
     }
 
-    /// Room for bytes to come; say with [`received`](Self::received) how many came. Empty only if the buffer is full.
+    /// Free space for more bytes; pass their number to [`received`](Self::received). Empty only if the buffer
+    /// is full.
     pub fn room(&mut self) -> &mut [u8] {
-        // Not each time, though what waits is short.
+        // Not each time, although the waiting bytes are few.
         if self.end > self.bytes.len() / 2 || self.start == self.end {
             self.bytes.copy_within(self.start..self.end, 0);
             (self.start, self.end) = (0, self.end - self.start);
@@ -157,32 +158,32 @@ impl Input {
         &mut self.bytes[self.end..]
     }
 
-    /// Take `count` bytes of the room as received.
+    /// Mark `count` bytes of the free space as received.
     pub fn received(&mut self, count: usize) {
         assert!(count <= self.bytes.len() - self.end, "more than there was room for");
         self.end += count;
     }
 
-    /// The bytes that wait.
+    /// The unread bytes.
     #[must_use]
     pub fn waiting(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
 
-    /// The value that is next, if all of its bytes are there. It stays.
+    /// The next value, if all of its bytes have arrived. It is not consumed.
     #[must_use]
     pub fn peek<T: FromBytes>(&self) -> Option<T> {
         T::read_from_prefix(self.waiting()).ok().map(|(value, _)| value)
     }
 
-    /// Take up to `count` bytes away.
+    /// Take up to `count` bytes.
     pub fn take(&mut self, count: usize) -> &[u8] {
         let count = count.min(self.end - self.start);
         self.start += count;
         &self.bytes[self.start - count..self.start]
     }
 
-    /// Pass over up to `left` bytes, and reduce it. Returns whether all are passed.
+    /// Skip up to `left` bytes, and reduce it. Returns whether all are skipped.
     pub(crate) fn skip(&mut self, left: &mut u32) -> bool {
         *left -= u32::try_from(self.take(*left as usize).len()).unwrap_or(0);
         *left == 0

@@ -35,8 +35,8 @@ pub(crate) fn has_failed() -> bool {
     FAILURE.with_borrow(Option::is_some)
 }
 
-/// A scenario whose policies from outside are bound, with the digests of their sources. The classes are found by
-/// `coflash.external`.
+/// A scenario bound to its external policies, with the digests of their sources. `coflash.external` finds the
+/// classes.
 pub(crate) fn bound(py: Python<'_>, scenario: &Scenario) -> PyResult<Scenario> {
     let mut scenario = scenario.clone();
     if let VictimConfig::External(config) = &mut scenario.gc.victim {
@@ -129,7 +129,7 @@ impl Instance {
         settled
     }
 
-    /// A hook returned what cannot be used.
+    /// A hook returned an unusable value.
     fn refuse(&mut self, hook: &str, problem: &str) {
         self.object = None;
         fail(refused(format!("{}.{hook}: {problem}", self.name)));
@@ -176,7 +176,8 @@ fn described(name: &str, hook: &str, raised: PyErr) -> PyErr {
     })
 }
 
-/// The candidates of a pick. Its arrays are views of the simulator's memory, which does not change while one is kept.
+/// The candidates of a pick. Its arrays are views of the simulator's memory; the memory does not change while
+/// a view exists.
 #[pyclass(frozen, module = "coflash._core")]
 pub(crate) struct Candidates(Arc<Columns>);
 

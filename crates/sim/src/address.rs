@@ -9,7 +9,8 @@ use std::ops::Range;
 /// Pages that one chunk of the dense table covers.
 const CHUNK_PAGES: u64 = 1024;
 
-/// The pages of a request, as the workload numbers them: those that it touches, or trims completely. `page_of` is the page of a byte.
+/// The workload pages of a request: all pages that it touches, or the whole pages of a trim. `page_of`
+/// returns the page of a byte.
 #[inline(always)]
 pub(crate) fn pages_of(request: &Request, page_bytes: u64, page_of: impl Fn(u64) -> u64) -> Range<u64> {
     let end = request.offset + request.length;
@@ -64,13 +65,14 @@ impl AddressMap {
                     *touched += 1;
                     next
                 });
-                // Pages that the device has no room for are all numbered as the first of them.
+                // Pages beyond the device all get the number of the first such page.
                 (lpn.index() < *logical_pages as usize).then_some(lpn)
             }
         }
     }
 
-    /// The logical page of a page that was accessed before or needs no access, to look ahead: nothing is numbered.
+    /// The logical page of a page accessed before, or that needs no access. For looking ahead: no page gets a
+    /// number.
     #[inline(always)]
     pub(crate) fn peek(&self, page: u64) -> Option<Lpn> {
         match self {

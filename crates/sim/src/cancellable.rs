@@ -17,7 +17,7 @@ impl<'a, S: Source> Cancellable<'a, S> {
         Self { source, observer, requests: 0, cancelled: None }
     }
 
-    /// Run `work` on the source. A cancellation is reported as such, not as an error of the trace.
+    /// Run `work` on the source. A cancellation is returned as such, not as an error of the trace.
     pub(crate) fn finish<T>(self, result: Result<T, WorkloadError>) -> (S, Result<T, RunError>) {
         let result = match self.cancelled {
             Some(cancelled) => Err(cancelled.into()),

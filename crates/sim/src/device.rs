@@ -59,7 +59,7 @@ coflash_base::measures! {
 const DAYS_A_YEAR: u64 = 365;
 const NS_A_YEAR: f64 = DAYS_A_YEAR as f64 * 86_400e9;
 
-/// Add the measures of the device to the report of a finished run, which has the counters of all levels.
+/// Add the measures of the device to the report of a finished run, after the counters of all levels.
 pub(crate) fn add_device(report: &mut Report, scenario: &Scenario, logical_bytes: u64) {
     let (throughput, energy) = (Throughput::of(report), EnergyUse::of(report, &scenario.energy));
     let exported_bytes = scenario.hybrid.is_none().then_some(logical_bytes);
@@ -93,7 +93,8 @@ impl Endurance {
         geometry: &Geometry,
         exported_bytes: Option<u64>,
     ) -> Self {
-        // Programs that wear the flash out, for each of the run: a page has as many as its block has erases.
+        // The programs that wear the flash out, per program of the run: a page has as many programs as its
+        // block has erases.
         let rated_pages = u64::from(config.rated_cycles).saturating_mul(geometry.pages().into());
         let runs = ratio(rated_pages, programs(report));
         let tbw_bytes = runs.map(|runs| runs * report.count("host_writes_bytes") as f64);

@@ -1,6 +1,6 @@
-//! The service of requests: a request is split into pages, each page goes to the uppermost level, and the request
-//! completes with its last page. In simulation requests carry no data; where the media holds bytes, they have a
-//! [`Payload`].
+//! The service of requests. A request is split into pages, each page goes to the uppermost level, and the
+//! request completes with its last page. In simulation requests carry no data; where the media holds bytes,
+//! they have a [`Payload`].
 
 use crate::address::{AddressMap, pages_of};
 use crate::device::add_device;
@@ -44,12 +44,12 @@ struct Pending {
     tail: Duration,
 }
 
-/// The answer of a request that was under way.
+/// The answer to a pending request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Answer {
-    /// The time of the answer, and that of the request.
+    /// The time of the answer.
     pub at: Time,
-    /// The time of the request.
+    /// The time of the request's arrival.
     pub arrival: Time,
     /// The operation.
     pub op: Op,
@@ -57,7 +57,7 @@ pub struct Answer {
     pub owner: u16,
 }
 
-/// Why a request was not served.
+/// A request was not served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceError<E> {
     /// It reaches beyond the capacity of the stack. It had no effect.
@@ -111,7 +111,8 @@ impl Parts {
     }
 }
 
-/// Pages of a request that are looked at ahead: more would push each other out of the processor's nearest cache.
+/// Pages of a request that are looked up ahead: more would push each other out of the processor's nearest
+/// cache.
 const LOOK_PAGES: u64 = 8;
 
 /// Tables up to this size stay in a processor's own cache, so that looking ahead would only cost.
@@ -184,7 +185,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Io { media, hook: CopyAll, start }
     }
 
-    /// Ask for the memory that the requests to come will need. The first of them is the one to be issued next.
+    /// Prefetch the memory that the next requests need. The first of them is issued next.
     #[inline(always)]
     pub(crate) fn look_ahead(&self, requests: &[Request]) {
         if self.looks_ahead {
@@ -197,7 +198,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
     fn look_at(&self, requests: &[Request], ahead: Ahead) {
         let distance = ahead.distance();
         let Some([before, request]) = requests.get(distance - 1..=distance) else { return };
-        // A processor asks by itself for what lies behind what it has.
+        // The processor prefetches adjacent memory by itself.
         if request.offset == before.offset + before.length {
             return;
         }
@@ -209,7 +210,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         }
     }
 
-    /// Issue a request of a loop, which its [`Answer`] names.
+    /// Issue a request of a loop; its [`Answer`] names the loop.
     ///
     /// # Errors
     /// See [`issue`](Self::issue).
@@ -255,7 +256,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         if matches!(served, Err(ServiceError::OutOfSpace)) {
             return Err(ServiceError::OutOfSpace);
         }
-        // A request that failed ends with the pages before the failure.
+        // A request that fails ends with the pages before the failure.
         let tail = self.level.end(&mut Self::io(&mut self.media, parts.start))?;
         let Some(tag) = parts.tag else {
             let at = self.answer(request.op, arrival, parts.latest + tail);
@@ -272,8 +273,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         served.map(|()| None)
     }
 
-    /// Advance time to `until` and report each completion. Actions that a level has scheduled before then, and restarts
-    /// until then, run at their time.
+    /// Advance time to `until` and report each completion. Scheduled actions of levels and restarts up to
+    /// then run at their time.
     ///
     /// # Errors
     /// A failed flash operation.
@@ -306,7 +307,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Ok(())
     }
 
-    /// Process the events up to `until`, but stop after one that reports something. Returns whether none is left.
+    /// Process the events up to `until`, but stop after one that reports something. Returns whether no event
+    /// is left.
     #[inline]
     pub(crate) fn await_report(
         &mut self,
@@ -464,7 +466,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         pages_of(request, self.page_bytes, page_of)
     }
 
-    /// Find the logical pages of a request. All or nothing: one that does not fit must have no effect.
+    /// Find the logical pages of a request. All or nothing: a request that does not fit must have no effect.
     #[inline(always)]
     fn find(&mut self, pages: &Range<u64>) -> Result<(), ServiceError<M::Error>> {
         self.lpns.clear();
@@ -474,7 +476,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         Ok(())
     }
 
-    /// Begin a request whose pages are found; return the start of its pages.
+    /// Begin a request after its pages were found; return the start of its pages.
     #[inline(always)]
     fn begin(&mut self, request: &Request, arrival: Time, parts: &mut Parts) -> When {
         let command = Command {
@@ -603,7 +605,7 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         &self.media
     }
 
-    /// The media, for what is no operation of the levels.
+    /// The media, for uses that are no operation of the levels.
     pub fn media_mut(&mut self) -> &mut M {
         &mut self.media
     }
@@ -614,7 +616,8 @@ impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
         self.media
     }
 
-    /// End the measurement with the result of the workload, which was replayed in `mode` and took `wall_seconds`.
+    /// End the measurement and add the results: those of the workload, the replay mode and the wall time in
+    /// seconds.
     #[must_use]
     pub fn result(
         &self,

@@ -20,7 +20,7 @@ pub enum RunError {
     /// The workload exceeds the device, or the range of time.
     #[error("{0}")]
     TooFar(String),
-    /// What is recorded cannot be written.
+    /// A recording cannot be written.
     #[error("{0}")]
     Record(String),
     /// The observer cancelled the run.

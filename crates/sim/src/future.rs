@@ -1,4 +1,5 @@
-//! What a workload will write, for oracles among the placement policies: the workload is read once more, ahead of the run.
+//! The future writes of a workload, for oracles among the placement policies: the workload is read an
+//! additional time, before the run.
 
 use crate::address::{AddressMap, pages_of};
 use crate::error::RunError;
@@ -46,7 +47,7 @@ pub(crate) fn future(
         }
         for request in &batch {
             for page in pages_of(request, page_bytes, |byte| byte / page_bytes) {
-                // The run refuses what does not fit.
+                // The run will refuse a page that does not fit.
                 let Some(lpn) = address.page(page) else { return Ok(future) };
                 match request.op {
                     Op::Write => future.write(lpn),

@@ -16,7 +16,7 @@ use coflash_workload::synthetic::GeneratorConfig;
 /// The space of a workload without a device.
 const SPACE: Bytes = Bytes { count: 64 << 30 };
 
-/// DiskSim's generator, which is neither in the list of generators nor a preset.
+/// DiskSim's generator: neither in the list of generators nor a preset.
 const DISKSIM: &str = "disksim";
 
 /// A workload, and the space it is laid out over.

@@ -1,10 +1,10 @@
 //! Closed loops side by side: the jobs of a job file, each with its own queue depth, rate, think time and phase.
 //!
-//! A job is a thread of the host: it issues a request as soon as it may, and waits where it may not. It may not while its
-//! queue is full; while it is ahead of its rate (and, as in fio, until its requests under way are answered); and while it
-//! thinks. A phase begins when all jobs of the one before it have ended.
+//! A job is a thread of the host. It issues a request as soon as it may, and waits otherwise: while its queue
+//! is full; while it is ahead of its rate (and, as in fio, until its outstanding requests are answered); and
+//! while it thinks. A phase begins when all jobs of the phase before have ended.
 //!
-//! Cost: a look at each job of the phase a request.
+//! Cost: one check of each job in the phase per request.
 
 use crate::engine::{Answer, Engine};
 use crate::error::RunError;
@@ -26,7 +26,7 @@ use std::convert::Infallible;
 pub(crate) struct Jobs {
     file: JobFile,
     jobs: Vec<RunningJob>,
-    /// Answers to come, with the job and the request: (time, job, request's time, operation's index).
+    /// Pending answers: (time, job, request's time, operation's index).
     answers: BinaryHeap<Reverse<(Time, u16, Time, u8)>>,
     phase: u32,
     reports: Vec<Measured>,
@@ -38,11 +38,11 @@ fn index(op: Op) -> usize {
     OPS.iter().position(|&known| known == op).expect("all operations")
 }
 
-/// Why a job does not issue its next request at once.
+/// The reason why a job does not issue its next request at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wait {
     No,
-    /// For the answers of all its requests, then for a time: it thinks, or is ahead of its rate.
+    /// For the answers to all its requests, then for a time: think time, or ahead of its rate.
     Answers(Duration),
 }
 
@@ -59,7 +59,7 @@ struct RunningJob {
     now: Time,
     begin: Time,
     wait: Wait,
-    /// By direction: when the next request is due by the rate, since the begin.
+    /// By direction: the due time of the next request by the rate, since the begin.
     due: [Duration; 4],
     rated_bytes: [u64; 4],
     since_think: u64,
@@ -139,7 +139,8 @@ impl OpReport {
 }
 
 impl Jobs {
-    /// Read a job file and lay out its jobs on a device of `device_bytes`, with so many handles for hints if it takes any.
+    /// Read a job file and lay out its jobs on a device of `device_bytes`, with a number of handles if it
+    /// takes placement hints.
     pub(crate) fn open(
         file: &str,
         device_bytes: u64,
@@ -242,7 +243,7 @@ impl Jobs {
         Ok(())
     }
 
-    /// What a reader must know, and the reports of the jobs.
+    /// The remarks for the reader of a result, and the reports of the jobs.
     pub(crate) fn reports(&self) -> (Vec<String>, Vec<JobReport>) {
         let report = |measured: &Measured| {
             let job = &self.file.jobs[measured.job];
@@ -286,7 +287,8 @@ impl Jobs {
         sum.map(|sum| sum / self.jobs.len() as f64)
     }
 
-    /// The next request of all jobs: its time and its job; `None` when all have ended. Answers before it are taken.
+    /// The time and the job of the next request of all jobs; `None` when all have ended. Processes earlier
+    /// answers.
     fn next_issue<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
         &mut self,
         engine: &mut Engine<L, M>,
@@ -359,7 +361,8 @@ impl RunningJob {
         self.next = self.requests.draw();
     }
 
-    /// When the next request may be issued; `None` while that depends on answers, and at the end.
+    /// The time at which the next request may be issued; `None` while that depends on answers, and at the
+    /// end.
     fn ready(&mut self) -> Option<Time> {
         let request = self.next?;
         if self.pace.runtime.is_some_and(|runtime| self.now >= self.begin + runtime) {
@@ -399,7 +402,7 @@ impl RunningJob {
     }
 
     fn answered(&mut self, at: Time) {
-        // A thread that waits goes on with the answer; another one takes it when it comes to that.
+        // A waiting thread resumes with the answer; a thread that is not waiting takes the answer later.
         if self.under_way == self.pace.queue_depth || self.wait != Wait::No {
             self.now = self.now.max(at);
         }
@@ -407,7 +410,7 @@ impl RunningJob {
         self.last_answer = self.last_answer.max(at);
     }
 
-    /// Go on to the next request after one that was issued.
+    /// Advance to the next request after one was issued.
     fn issued(&mut self, request: &Request, at: Time) {
         let op = index(request.op);
         self.now = at;

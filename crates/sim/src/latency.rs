@@ -70,7 +70,7 @@ impl Latency {
     /// The percentile for a share of the requests in nanoseconds, to three digits; `None` without requests.
     #[must_use]
     pub fn at(&self, quantile: f64) -> Option<u64> {
-        // Percentiles are the ends of buckets, which may exceed the largest value.
+        // A percentile is the end of a bucket, and may exceed the largest value.
         self.of_some(|_| self.histogram.value_at_quantile(quantile).min(self.max))
     }
 
@@ -95,12 +95,12 @@ impl Latency {
     }
 }
 
-/// Response times being recorded. Those of successive requests are often the same, and are counted together.
+/// Response times being recorded. Equal ones of successive requests are counted together.
 #[derive(Clone, Debug)]
 pub(crate) struct LatencyRecorder {
     before: Latency,
     last: Duration,
-    /// Requests in a row that took as long as the last one, which are not in `before`.
+    /// The number of last requests with the same response time; not in `before`.
     repeats: u64,
 }
 

@@ -1,8 +1,8 @@
 //! The simulator: from a scenario to a result.
 //!
 //! [`run`] preconditions the device, replays the workload against the levels of a [`Scenario`], and returns a
-//! [`RunResult`]. The same scenario and seed give byte for byte the same result. [`warm`] and [`run_from`] are its two
-//! halves, for several runs from the same preconditioned device.
+//! [`RunResult`]. The same scenario and seed give byte for byte the same result. [`warm`] and [`run_from`] do
+//! the two halves of a run, for several runs from the same preconditioned device.
 //!
 //! | concept | place |
 //! |---|---|

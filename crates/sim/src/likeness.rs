@@ -1,4 +1,4 @@
-//! Workloads fitted to traces, and both replayed side by side: what matters is what caches and GC make of them.
+//! Workloads fitted to traces, and both replayed side by side to compare the effects of caches and GC.
 
 use crate::cancellable::Cancellable;
 use crate::error::RunError;
@@ -32,7 +32,7 @@ pub struct FittedWorkload {
     pub remarks: Vec<String>,
 }
 
-/// A workload, and what a simulated device makes of it.
+/// A workload, and the measures of simulated devices under it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Measured {
     /// Its statistics.
@@ -108,9 +108,9 @@ fn space(config: &SyntheticConfig) -> coflash_base::Bytes {
 }
 
 const PAGE_BYTES: u64 = 4096;
-/// The most pages of the requests that are replayed, in all rounds.
+/// The maximal number of pages of the replayed requests, in all rounds.
 const REPLAYED_PAGES: u64 = 1 << 20;
-/// The most rounds.
+/// The maximal number of rounds.
 const ROUNDS: u64 = 10;
 /// Pages of flash for each page that is accessed: with less, GC of the trace would be idle.
 const FLASH_PER_FOOTPRINT: f64 = 1.8;
@@ -212,8 +212,8 @@ impl Recording {
     }
 }
 
-/// Replay two workloads on the same devices, in rounds: flash that is filled one after another with pages that both leave
-/// room for, greedy GC, LRU caches of several sizes.
+/// Replay two workloads on the same devices, in rounds: flash is filled one after another with pages that
+/// both leave room for, greedy GC, LRU caches of several sizes.
 fn replay_both(
     workloads: [Recording; 2],
     observer: &mut dyn Observer,

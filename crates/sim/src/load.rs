@@ -1,9 +1,10 @@
 //! Load: whether the device keeps up with the host, the rate that it holds if not, and a note.
 //!
-//! Below its capacity a device has a backlog that comes and goes. Above it the backlog grows as long as requests come, and what
-//! is measured (response times, or how much was answered before flash had it) depends on the length of the workload. In an open
-//! loop the backlog is how long requests wait, or how long a die or channel still works on what was issued, also for requests
-//! answered early. A closed loop waits for answers, so that only work that outlives them tells that the host runs ahead of flash.
+//! Below its capacity a device has a backlog that comes and goes. Above it the backlog grows as long as
+//! requests come, and the measures (response times, or the work answered before flash had it) depend on the
+//! length of the workload. In an open loop the backlog is the waiting time of requests, or the time until a
+//! die or channel has done its issued work, also for requests answered early. A closed loop waits for
+//! answers: only work left after them shows that the host runs ahead of flash.
 
 use crate::series::Window;
 use coflash_base::{Duration, Time};
@@ -21,21 +22,22 @@ coflash_base::measures! {
     }
 }
 
-/// A device is behind from a backlog of this part of the run on.
+/// A device is behind if its backlog is at least this part of the run.
 const PART_OF_RUN: u64 = 20;
 
-/// Foreground GC alone delays a die by the time that the cleaning of a block takes; a backlog of this many is more than that.
+/// Foreground GC alone delays a die by the time of cleaning a block; a backlog of this many cleanings has
+/// another cause.
 const CLEANINGS: u64 = 2;
 
-/// How far the device is behind at a time.
+/// The backlog of the device at a time.
 #[derive(Clone, Copy, Debug, Default)]
 struct Behind {
     at: Time,
-    /// Requests until then.
+    /// Requests up to then.
     requests: u64,
-    /// By unanswered requests.
+    /// The delay of unanswered requests.
     late: Duration,
-    /// By what dies and channels have to do.
+    /// The remaining work of dies and channels.
     busy: Duration,
 }
 
@@ -55,8 +57,8 @@ pub(crate) struct End {
     pub(crate) requests: u64,
 }
 
-/// The longest time for which GC keeps a die busy with one victim, of which it has `blocks` blocks: copies of all pages
-/// through the controller, and the erases.
+/// The longest time for which GC keeps a die busy with one victim of `blocks` blocks on the die: copies of
+/// all pages through the controller, and the erases.
 pub(crate) fn cleaning(geometry: &Geometry, timing: &Timing, blocks: u32) -> Duration {
     let transfer = timing.sector_transfer * (geometry.page_size.count / geometry.sector_size.count);
     let copy = |page| {
@@ -90,7 +92,7 @@ pub(crate) fn load(
                 let late = window.response_mean();
                 Some(Behind { at: window.ends_at, requests: *requests, late, busy: window.backlog })
             }));
-            // The last window is still open: the end stands for it.
+            // The last window is still open: the end of the run replaces it.
             before.pop();
         }
     }

@@ -7,7 +7,7 @@ use coflash_level::{CooperationConfig, Placement};
 use coflash_scenario::{Scenario, ScenarioError};
 use std::fs;
 
-/// Refuse a device whose state exceeds the available memory, if the system reports that.
+/// Refuse a device that needs more memory than is available, where the system reports that.
 pub(crate) fn check(scenario: &Scenario) -> Result<(), ScenarioError> {
     let needed = device_bytes(scenario);
     match available_bytes() {
@@ -45,7 +45,7 @@ fn device_bytes(scenario: &Scenario) -> u64 {
     let told = if scenario.cache.placement == Placement::Host { 80 } else { 0 };
     // A bit for each trimmed page.
     let metadata = logical_pages / 8;
-    // Where the superseded flash copy of each page lay, and a bit for each page there.
+    // The place of the superseded flash copy of each page, and a bit for each page there.
     let superseded = 4 * logical_pages + pages / 8;
     let cooperation = match &scenario.cooperation {
         CooperationConfig::CdmConsistent(config) => {
@@ -71,8 +71,8 @@ fn device_bytes(scenario: &Scenario) -> u64 {
         + scenario.hybrid.as_ref().map_or(0, |hybrid| tier_bytes(hybrid, pages))
 }
 
-/// An upper estimate of the memory of a flash cache beside its FTL: an index and two ghost lists over the pages of
-/// disks; slots, orders, versions and ghosts for the pages of flash.
+/// An upper estimate of the memory of a flash cache beside its FTL: an index and two ghost lists over the
+/// pages of disks; slots, orders, versions and ghosts for the pages of flash.
 fn tier_bytes(hybrid: &HybridConfig, flash_pages: u64) -> u64 {
     let disk_pages = hybrid.disks.sectors() / 8;
     13 * disk_pages + 80 * flash_pages

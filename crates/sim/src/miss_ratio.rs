@@ -13,7 +13,7 @@ use coflash_trace::{STANDARD_INPUT, TraceOptions};
 use coflash_workload::WorkloadError;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The optimum, which is no policy of a device since it needs all accesses ahead.
+/// Belady's optimum: it needs all accesses in advance, so no device can use it.
 const BELADY: &str = "belady";
 
 /// The simulated caches, and the sampling.
@@ -24,8 +24,8 @@ pub struct MissRatioOptions {
     pub policies: Vec<String>,
     /// The size of a page, a power of two of at least 512 bytes.
     pub page: Bytes,
-    /// The sizes of the caches; empty for 17 of them, from the footprint down to a 256th of it, each the next one
-    /// divided by the root of two.
+    /// The sizes of the caches. Empty for 17 sizes, from the footprint down to a 256th of it, each the one
+    /// before divided by the square root of two.
     pub sizes: Vec<Bytes>,
     /// Upper limit of simulated pages; 131,072 by default.
     pub sample: Sample,
@@ -47,7 +47,7 @@ impl Default for MissRatioOptions {
 pub struct MissRatioCurves {
     /// The size of a page.
     pub page_bytes: u64,
-    /// All accesses to pages; a request to three pages is three.
+    /// All accesses to pages; a request to three pages counts as three.
     pub accesses_pages: u64,
     /// The simulated sample of pages.
     pub sampling: Sampling,
@@ -62,7 +62,7 @@ fn by_name<S: Serializer>(curves: &[(String, Vec<f64>)], serializer: S) -> Resul
     serializer.collect_map(curves.iter().map(|(name, ratios)| (name, ratios)))
 }
 
-/// A policy that is simulated.
+/// A simulated policy.
 enum Simulated {
     Policy(EvictionConfig),
     Belady,
@@ -110,10 +110,10 @@ impl Simulated {
 
 /// Simulate caches of several sizes under several policies over the pages of the trace in `paths`.
 ///
-/// Reads and writes alike take a page in; trims are left out. The trace is read once, and the accesses to at most
-/// `options.sample` pages are kept and simulated, in caches scaled down as much (C. Waldspurger, T. Saemundsson,
-/// I. Ahmad & N. Park, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC 2017). Misses are
-/// scaled up.
+/// Reads and writes alike take a page in; trims are left out. The trace is read once. The accesses to at most
+/// `options.sample` pages are kept and simulated, in caches scaled down by the same factor (C. Waldspurger,
+/// T. Saemundsson, I. Ahmad & N. Park, "Cache Modeling and Optimization using Miniature Simulations", USENIX
+/// ATC 2017). Misses are scaled up.
 ///
 /// # Errors
 /// An unknown policy, a page that is no power of two of at least 512 bytes, a cache smaller than a page, the standard
@@ -163,7 +163,7 @@ pub fn miss_ratio_curves(
     Ok(MissRatioCurves { page_bytes, accesses_pages: accesses.total(), sampling, cache_pages, miss_ratio })
 }
 
-/// Serve reads of `pages`, numbered from 0, by a cache of `slots` pages. Returns whether each hits.
+/// Serve reads of `pages`, numbered from 0, by a cache of `slots` pages. Returns whether each access hits.
 ///
 /// # Errors
 /// An unknown policy.

@@ -1,4 +1,4 @@
-//! Observers of a run, which may cancel it.
+//! Observers of a run. They may cancel it.
 
 /// The phase of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub struct SoFar {
 #[error("cancelled")]
 pub struct Cancelled;
 
-/// An observer of a run. It is called thousands of times per second and limits its own output.
+/// An observer of a run. It is called thousands of times per second and must limit its own output.
 pub trait Observer: Send {
     /// Report progress: the phase, its share done if known, and requests so far (pages, during preconditioning).
     ///

@@ -104,7 +104,7 @@ pub(crate) fn open_generated(
         let config = config_like(&mut source, &options);
         let (_, config) = source.finish(config);
         let config = config?;
-        // Like a trace: `remap` treats addresses beyond the device.
+        // As for a trace, `remap` applies to addresses beyond the device.
         let own_bytes = config.space.map_or(space_bytes, |space| space.count);
         let part = Part { requests_max: workload.requests_max, ..Part::from(config) };
         (part, own_bytes, format!(", like the trace {}", workload.like.join(", ")))

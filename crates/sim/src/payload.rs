@@ -7,7 +7,7 @@ use std::ops::Range;
 /// The part of a request that lies in one page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartOfPage {
-    /// Its bytes, counted from the beginning of the request.
+    /// Its bytes, relative to the beginning of the request.
     pub of_request: Range<usize>,
     /// Its first byte in the page.
     pub start: usize,
@@ -30,10 +30,10 @@ impl PartOfPage {
 
 /// The data of a request, page by page.
 pub trait Payload<M> {
-    /// Give the media the data of the page that is written next.
+    /// Give the media the data of the next page to be written.
     fn give(&mut self, part: PartOfPage, media: &mut M);
 
-    /// Take the data of the page that the media has read; `None` for one that was never written or is trimmed.
+    /// Take the data of the page that the media has read; `None` for a page never written, or trimmed.
     fn take(&mut self, part: PartOfPage, media: Option<&M>);
 }
 

@@ -9,14 +9,15 @@ use coflash_scenario::{Fill, PreconditionConfig, RandomPasses};
 
 /// Writes between two checks of progress, cancellation and marks.
 const CHUNK_PAGES: u64 = 1 << 12;
-/// Passes over the device after which a sequential fill gives up on its free mark.
+/// The number of passes after which a sequential fill gives up on its free mark.
 const FILL_PASSES_MAX: u64 = 16;
-/// The steady state: the write amplification of two consecutive windows, each of this part of a pass, differs by less.
+/// The windows per pass. The state is steady when the write amplification of two consecutive windows hardly
+/// differs.
 const WINDOWS_PER_PASS: u64 = 4;
 const STEADY_CHANGE: f64 = 0.002;
 const STEADY_PASSES_MAX: u64 = 20;
 
-/// Write pages, with a look ahead at those that follow.
+/// Write pages, looking ahead at the next ones.
 fn write(ftl: &mut Ftl, pages: &[Lpn]) {
     let mut io = Io { media: &mut Untimed, hook: CopyAll, start: () };
     for (index, &lpn) in pages.iter().enumerate() {
@@ -73,7 +74,7 @@ fn fill_in_order(
     };
     while !full(ftl, written) && written < FILL_PASSES_MAX * pages {
         observer.progress(Phase::Precondition, Some((written as f64 / pages as f64).min(1.0)), written)?;
-        // The mark may be reached within the first pass, which is completed in any case.
+        // The mark may be reached within the first pass; the pass is completed in any case.
         let chunk = CHUNK_PAGES.min(if written < pages { pages - written } else { 256 });
         next.clear();
         next.extend((written..written + chunk).map(|page| Lpn::from_index((page % pages) as usize)));

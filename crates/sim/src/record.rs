@@ -1,7 +1,8 @@
 //! Records of a run: each flash operation, and each decision of GC with its candidates, as Parquet files.
 //!
-//! They begin with the measured run: preconditioning is not recorded. Rows are written in groups, operations in the order in
-//! which they are issued once they have ended, so that memory is bounded. A file is written whole or not at all.
+//! They begin with the measured run: preconditioning is not recorded. Rows are written in groups, and
+//! operations in the order of issue once they have ended, so that memory is bounded. A file is written whole
+//! or not at all.
 
 use crate::error::RunError;
 use coflash_base::Time;
@@ -98,24 +99,24 @@ fn unwritten(path: &Path, problem: &io::Error) -> RunError {
     RunError::Record(format!("{}: cannot be written: {problem}", path.display()))
 }
 
-/// What hears of operations and decisions.
+/// The recorder of operations and decisions.
 #[derive(Debug)]
 struct Recorder {
     operations: Option<File>,
-    /// The rows of operations, from the first one whose end is not known yet.
+    /// The rows of operations, from the first one with an unknown end.
     rows: VecDeque<Row>,
-    /// The number of the first of them, modulo 2³².
+    /// The number of the first row, modulo 2³².
     first: u32,
     decisions: Option<File>,
     pages_per_block: u32,
-    /// What each block was opened for.
+    /// The class of each block since it was opened.
     classes: Vec<Option<u32>>,
     decision: u64,
-    /// The latest time that was known.
+    /// The latest known time.
     now: Time,
 }
 
-/// An operation: its values, and whether it has its end.
+/// An operation: its values, and whether its end is known.
 type Row = ([Value; 9], bool);
 
 fn number(value: u32) -> Value {
@@ -163,7 +164,7 @@ impl RecordsOperations for Recorder {
 }
 
 impl Recorder {
-    /// Write the operations before the first one whose end is not known.
+    /// Write the operations before the first one with an unknown end.
     fn write_ended(&mut self) {
         let Some(file) = &mut self.operations else { return };
         while let Some(&(row, true)) = self.rows.front() {

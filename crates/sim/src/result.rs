@@ -116,13 +116,13 @@ impl RunResult {
         &self.series
     }
 
-    /// Erase of each block in the measured part, by block number.
+    /// The erases of each block in the measured part, by block number.
     #[must_use]
     pub fn erase_counts(&self) -> &[u32] {
         &self.erases
     }
 
-    /// What a reader of the metrics must know of the run.
+    /// The remarks for a reader of the metrics.
     #[must_use]
     pub fn notes(&self) -> &[String] {
         &self.notes

@@ -81,8 +81,8 @@ pub(crate) fn on_erased_flash<'a>(
     })
 }
 
-/// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a time after
-/// the last request: work that is due by then is done, and requests that are not answered by then do not count.
+/// Run a scenario's workload on levels in any state, such as those of a recovered device, and go on until a
+/// time after the last request. Work due by then is done; requests not answered by then do not count.
 ///
 /// # Errors
 /// See [`run`].
@@ -107,7 +107,7 @@ fn on_flash<'a>(
     observer: &mut dyn Observer,
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
-    // Errors of the workload or of the levels must be reported before the long warm-up.
+    // Report errors of the workload or of the levels before the long warm-up.
     let workload = open(scenario, flash.logical_pages(), observer)?;
     let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
     let oracle = scenario.ftl.placement.needs_future();
@@ -136,7 +136,7 @@ fn run_hybrid(
     measure(scenario, stack, media, workload, None, observer)
 }
 
-/// Replay the workload and go on until a time after it, if one is given; collect the result.
+/// Replay the workload, go on until a given time after it, and collect the result.
 fn measure(
     scenario: &Scenario,
     stack: Stack,
@@ -175,10 +175,10 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     Ok(engine.result(scenario, mode, workload, wall_seconds).with_jobs(jobs))
 }
 
-/// Pages between two checks of the observer within a batch: long requests must not delay Ctrl-C.
+/// Pages between two calls of the observer within a batch: long requests must not delay Ctrl-C.
 const LOOK_PAGES: u64 = 1 << 14;
 
-/// Replay the workload; return a remark if its times are none, so that a closed loop took their place.
+/// Replay the workload. Returns a remark if the workload has no times, so that a closed loop was used.
 fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     scenario: &Scenario,
     engine: &mut Engine<L, M>,
@@ -243,8 +243,8 @@ fn replay<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     Ok(at_once)
 }
 
-/// The remark on a workload without times of its own: more requests arrive first, all at the same time, than a closed
-/// loop has outstanding. `None` with any other, and where the scenario says how to replay.
+/// The remark on a workload without times of its own: more requests arrive first, all at the same time, than
+/// a closed loop has outstanding. `None` for any other workload, and if the scenario sets the mode of replay.
 fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
     let depth = scenario.replay.queue_depth;
     // A generated workload says itself whether it has times.
@@ -259,7 +259,7 @@ fn without_times(scenario: &Scenario, first: &[Request]) -> Option<String> {
     })
 }
 
-/// Refuse hints that name no handle.
+/// Refuse hints beyond the handles of the device.
 fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
     let highest = batch.iter().filter_map(|request| request.placement).max();
     match highest.filter(|placement| placement.get() >= handles) {
@@ -268,7 +268,7 @@ fn check_hints(batch: &[Request], handles: u32) -> Result<(), RunError> {
     }
 }
 
-/// Go on until a time after the last request if one is given, else until all are completed; `look` reports progress.
+/// Go on until a given time after the last request, else until all are completed; `look` reports progress.
 fn drain<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     engine: &mut Engine<L, M>,
     until: Option<Time>,

@@ -11,7 +11,8 @@ const WINDOWS_MAX: usize = 512;
 /// The shortest window.
 const WINDOW_NS_MIN: u64 = 1_000_000;
 
-/// The measures that are columns, in the order of the report. If several levels have a column, the lowest level counts.
+/// The measures with a column, in the order of the report. If several levels have a column, the lowest level
+/// counts.
 fn columns(report: &Report) -> Vec<(&'static str, u64)> {
     let mut columns: Vec<(&'static str, u64)> = Vec::new();
     for (info, values) in report.sections() {
@@ -34,7 +35,7 @@ pub(crate) struct Window {
     /// Requests that arrived in it.
     pub(crate) requests: u64,
     response_ns_sum: u128,
-    /// What dies and channels had to do at its end.
+    /// The remaining work of dies and channels at its end.
     pub(crate) backlog: Duration,
 }
 
@@ -53,7 +54,7 @@ struct Counted {
     requests: u64,
     response_ns_sum: u128,
     response_ns_max: u64,
-    /// What dies and channels had to do at the end.
+    /// The remaining work of dies and channels at the end.
     backlog: Duration,
 }
 
@@ -131,11 +132,11 @@ impl Recorder {
         self.windows = self.windows.chunks(2).map(merge).collect();
     }
 
-    /// Count the completion of a request that arrived at `arrival`, in this window or an earlier one.
+    /// Count the completion of a request that arrived at `arrival`, in the window of that time.
     #[inline]
     pub(crate) fn respond(&mut self, arrival: Time, response: Duration) {
         let last = self.windows.len() - 1;
-        // A division takes as long as the rest.
+        // A division takes as long as the rest of this function.
         let is_last = arrival.ns >= self.ends_at.ns - self.window_ns;
         let window = &mut self.windows[if is_last { last } else { (arrival.ns / self.window_ns) as usize }];
         window.requests += 1;
@@ -175,7 +176,7 @@ impl Recorder {
 pub struct Series {
     /// The length of a window in simulated nanoseconds.
     pub window_ns: u64,
-    /// Counts; requests are counted in the window in which they arrived.
+    /// The counts. Requests are counted in the window of their arrival.
     pub columns: Vec<(&'static str, Vec<u64>)>,
     /// Mean response time in nanoseconds; NaN for windows without arrivals.
     pub response_mean_ns: Vec<f64>,

@@ -1,4 +1,4 @@
-//! Spare space at the end of a run: how much of it GC can still recover, and a note if it never will.
+//! Spare space at the end of a run: the part that GC can still recover, and a note if it never will.
 
 use coflash_base::measure::Report;
 
@@ -12,7 +12,7 @@ coflash_base::measures! {
     }
 }
 
-/// How often the blocks that GC cleans were erased, on average, before one can say that it passes others over.
+/// The mean number of erases of cleaned blocks from which GC can be said to pass other blocks over.
 const ROUNDS_MIN: f64 = 4.0;
 
 /// The note on spare space that is frozen. GC must copy much, so that more spare space would help.

@@ -1,26 +1,27 @@
-//! Cells of the tables: fixed sizes, each with a checksum of its own that knows its place.
+//! Cells of the tables: fixed sizes, each with a checksum that includes its place.
 
 use crate::format::{word32, word64};
 use coflash_base::{Index, Lpn};
 use coflash_media::{Mode, Oob};
 
-/// A cell of a table. All zeros is one that was never written.
+/// A cell of a table. A cell of zeros was never written.
 pub(crate) trait Cell: Sized + Default {
     /// The size with the checksum, which is the last four bytes.
     const BYTES: usize;
 
-    /// Put the fields into bytes that are zero.
+    /// Encode the fields into zeroed bytes.
     fn encode(&self, bytes: &mut [u8]);
 
-    /// The fields, if the bytes may be a cell.
+    /// Decode the fields; `None` if the bytes cannot be a cell.
     fn decode(bytes: &[u8]) -> Option<Self>;
 }
 
 /// The size of the largest cell.
 pub(crate) const CELL_BYTES_MAX: usize = PageCell::BYTES;
 
-/// The checksum of the fields of a cell. It is masked as in LevelDB: cells are parts of entries of the journal, and to a
-/// checksum over them all cells of a place would be alike if they ended in plain checksums of the same kind.
+/// The checksum of the fields of a cell, masked as in LevelDB. Cells are parts of journal entries: the
+/// checksum of an entry would not depend on the fields of a cell that ended in a plain checksum of the same
+/// kind.
 pub(crate) fn checksum(bytes: &[u8], at: u64, seed: u32) -> u32 {
     let plain = crc32c::crc32c_append(seed ^ (at as u32) ^ ((at >> 32) as u32), bytes);
     plain.rotate_right(15).wrapping_add(0xa282_ead8)
@@ -56,7 +57,7 @@ pub(crate) struct BlockCell {
     pub(crate) extent: Option<u32>,
     /// The number of its erases. Only pages of the same generation are programmed.
     pub(crate) generation: u32,
-    /// Power was cut in the midst of an erase.
+    /// Whether power was cut during an erase.
     pub(crate) torn: bool,
 }
 

@@ -22,7 +22,7 @@ pub fn check(disks: &Disks<impl Disk>) -> Result<Vec<Finding>, StoreError> {
 }
 
 impl<D: Disk> Store<D> {
-    /// Read all data, and tell what does not match its checksum.
+    /// Read all data, and report checksum mismatches.
     #[must_use]
     pub fn scrub(&self) -> Vec<Finding> {
         let (tables, layout) = (&self.tables, &self.layout);

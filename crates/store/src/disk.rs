@@ -1,4 +1,4 @@
-//! The files of a container, or what stands for them.
+//! The files of a container, or substitutes for them.
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::fs::{File, OpenOptions};
@@ -8,8 +8,8 @@ use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bytes that survive a loss of power after a sync. A sector of [`SECTOR_BYTES`] is written whole or not at all; all
-/// else that is written between two syncs may be lost or kept in any order.
+/// Bytes that survive a loss of power after a sync. A sector of [`SECTOR_BYTES`] is written whole or not at
+/// all; other writes between two syncs may be lost or kept in any order.
 pub trait Disk {
     /// Read `bytes.len()` bytes at `offset`. Past the end there are zeros.
     ///
@@ -23,10 +23,10 @@ pub trait Disk {
     /// The bytes cannot be written, or not all of them.
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Make all that was written durable.
+    /// Make all written data durable.
     ///
     /// # Errors
-    /// It is not known what is durable.
+    /// A failure: it is not known how much is durable.
     fn sync(&self) -> io::Result<()>;
 
     /// The size in bytes.
@@ -63,7 +63,7 @@ impl<P: Deref<Target: Disk>> Disk for P {
 pub struct Disks<D> {
     /// The data of flash pages and of cache slots.
     pub data: D,
-    /// All else: the superblock, the journal, and the tables of blocks, pages, words and slots.
+    /// All other parts: the superblock, the journal, and the tables of blocks, pages, words and slots.
     pub metadata: D,
 }
 
@@ -74,13 +74,13 @@ impl Disks<FileDisk> {
     /// Create the files in a folder that exists.
     ///
     /// # Errors
-    /// A file of that name exists, or cannot be created. Then neither is left.
+    /// A file of that name exists, or cannot be created. Then neither file is left.
     pub fn create(folder: &Path) -> io::Result<Self> {
         let [data, metadata] = Self::NAMES.map(|name| folder.join(name));
         let disks = Self {
             metadata: FileDisk::create(&metadata)?,
             data: FileDisk::create(&data).inspect_err(|_| {
-                // The error that matters is that of the second file.
+                // A failed removal is ignored: the error of the second file is returned.
                 let _ = std::fs::remove_file(&metadata);
             })?,
         };
@@ -107,7 +107,7 @@ impl FileDisk {
     /// Create a file that only its owner may read and write.
     ///
     /// # Errors
-    /// There is something of that name, or the file cannot be created.
+    /// The name is taken, or the file cannot be created.
     pub fn create(path: &Path) -> io::Result<Self> {
         Self::locked(OpenOptions::new().create_new(true).mode(0o600), path)
     }

@@ -1,4 +1,4 @@
-//! What may go wrong with a container.
+//! The errors of a container.
 
 use coflash_media::Ppn;
 use std::fmt;
@@ -20,7 +20,7 @@ pub enum StoreError {
         /// The host's reason.
         problem: String,
     },
-    /// The files are not a container of this version, or not the one that is asked for.
+    /// The files are not a container of this version, or not the requested one.
     #[error("{0}")]
     Foreign(String),
     /// The container is damaged.
@@ -46,11 +46,11 @@ pub(crate) fn while_doing(action: &'static str) -> impl Fn(std::io::Error) -> St
 /// Damage in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {
-    /// The kind of the part: such as "block" or "page".
+    /// The kind of the part, such as "block" or "page".
     pub part: &'static str,
     /// Its number.
     pub number: u64,
-    /// What is wrong with it.
+    /// The problem.
     pub problem: String,
 }
 

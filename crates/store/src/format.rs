@@ -12,7 +12,7 @@ use coflash_media::{Geometry, Ppn};
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
-/// What a container is for.
+/// The intended use of a container.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Format {
@@ -63,16 +63,17 @@ const VERSION: u32 = 1;
 /// Magic, version, length of the format, epoch, checksum of all of these and of the format.
 const HEADER_BYTES: usize = 8 + 4 + 4 + 8 + 4;
 
-/// The superblock: the format, and the epoch of the journal. It is there twice, and always one of the two is whole.
+/// The superblock: the format, and the epoch of the journal. There are two copies, and one of them is always
+/// intact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Superblock {
     pub(crate) format: Format,
-    /// Counts the times that the journal was emptied into the tables.
+    /// The number of times that the journal was emptied into the tables.
     pub(crate) epoch: u64,
 }
 
 impl Superblock {
-    /// Read the newer one of those that are whole.
+    /// Read the newer intact one.
     pub(crate) fn read(metadata: &impl Disk) -> Result<Self, StoreError> {
         let mut bytes = [0, 1].map(|_| vec![0; SUPERBLOCK_BYTES]);
         for (copy, bytes) in (0..).zip(&mut bytes) {
@@ -189,18 +190,18 @@ pub(crate) struct Layout {
     pub(crate) geometry: Geometry,
     pub(crate) page_bytes: usize,
     pub(crate) logical_pages: u64,
-    /// The number of extents: one for each block, and spare ones, since a block that is erased keeps its old extent up
-    /// to the next sync point.
+    /// The number of extents: one for each block, and spare ones, since an erased block keeps its old extent
+    /// up to the next sync point.
     pub(crate) extents: u32,
-    /// The number of pages for slots: each slot may have one as of the last sync point, a newer one, and some have more
-    /// since the last fence.
+    /// The number of pages for slots: a slot may have one of the last sync point and a newer one; some have
+    /// more since the last fence.
     pub(crate) slot_pages: u32,
     pub(crate) journal: Range<u64>,
     pub(crate) blocks: Table,
     pub(crate) words: Table,
     pub(crate) slots: Table,
     pub(crate) pages: Table,
-    /// The start of all checksums of metadata: those of another container do not fit.
+    /// The seed of all metadata checksums: those of another container do not match.
     pub(crate) seed: u32,
 }
 
@@ -209,7 +210,7 @@ impl Layout {
         let geometry = format.geometry.clone();
         let (blocks, pages) = (geometry.blocks(), geometry.pages());
         let tables_bytes = u64::from(pages) * PageCell::BYTES as u64;
-        // A journal of half the tables is emptied seldom, and read fast.
+        // A journal of half the tables is seldom emptied and quickly read.
         let journal_bytes = (tables_bytes / 2).clamp(4 << 10, 32 << 20);
         let journal_start = 2 * SUPERBLOCK_BYTES as u64;
         let journal = journal_start..journal_start + journal_bytes;

@@ -1,8 +1,8 @@
-//! The redo journal: all changes of the tables since these were last written, in the order in which they were made.
+//! The redo journal: all changes of the tables since they were last written, in order.
 //!
 //! An entry is a header and any number of changes: "these bytes at this place of the metadata". Each entry names the
-//! checksum of the one before, and the epoch. So of the bytes in the journal only those count that follow one another
-//! from its start.
+//! checksum of the one before, and the epoch. So only the entries that form an unbroken chain from the
+//! journal's start are valid.
 
 use crate::cell::CELL_BYTES_MAX;
 use crate::disk::Disk;
@@ -18,7 +18,7 @@ const HEADER_BYTES: usize = 48;
 const ALIGNMENT: usize = 8;
 const CHANGE_BYTES_MAX: usize = 8 + CELL_BYTES_MAX;
 
-/// What the header of an entry says, but for its checksum.
+/// The header of an entry, without its checksum.
 #[derive(Clone, Copy, Debug)]
 struct Header {
     epoch: u64,
@@ -73,7 +73,7 @@ pub(crate) struct Journal {
     end: u64,
     seed: u32,
     epoch: u64,
-    /// The number of the last entry, and its checksum.
+    /// The number and the checksum of the last entry.
     last: (u64, u32),
     durable: u64,
     /// The changes that are not written yet, after room for a header.
@@ -120,7 +120,7 @@ impl Journal {
 
     /// Whether the journal has to be emptied: there must always be room for an entry, and for the two of a sync point.
     pub(crate) fn is_full(&self) -> bool {
-        // One operation adds a few changes to an entry that is not due yet.
+        // One operation adds only a few changes to an entry.
         let longest = self.entry_bytes() + 4 * CHANGE_BYTES_MAX;
         self.end + (longest + 2 * HEADER_BYTES) as u64 > self.area.end
     }
@@ -161,8 +161,8 @@ impl Journal {
         Ok(())
     }
 
-    /// All that was written, and the data that it refers to, is durable. A mark says so to those who read the journal
-    /// later: damage before it is no unfinished write. The mark itself need not be durable.
+    /// Note that all written entries, and the data that they refer to, are durable. A mark tells later
+    /// readers of the journal: damage before it is no unfinished write. The mark itself need not be durable.
     pub(crate) fn synced(&mut self, metadata: &impl Disk) -> io::Result<()> {
         self.durable = self.last.0;
         self.append(metadata, true)?;
@@ -170,7 +170,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Read what was written. `None` if nothing was.
+    /// Scan the written entries. `None` if there are none.
     pub(crate) fn written(&self, metadata: &impl Disk) -> io::Result<Scan> {
         let mut bytes = vec![0; self.used_bytes() as usize];
         metadata.read_at(&mut bytes, self.area.start)?;
@@ -197,7 +197,7 @@ impl Scan {
     /// Read the journal of an epoch.
     ///
     /// # Errors
-    /// An entry is damaged that was durable.
+    /// A durable entry is damaged.
     pub(crate) fn read(metadata: &impl Disk, layout: &Layout, epoch: u64) -> Result<Self, StoreError> {
         let mut bytes = vec![0; (layout.journal.end - layout.journal.start) as usize];
         metadata.read_at(&mut bytes, layout.journal.start).map_err(while_doing("reading the journal"))?;
@@ -267,7 +267,7 @@ impl Scan {
         })
     }
 
-    /// Make the changes of some entries in the tables, neighbours at once.
+    /// Apply the changes of some entries to the tables; adjacent changes are written together.
     pub(crate) fn apply(&self, entries: Range<usize>, metadata: &impl Disk) -> io::Result<()> {
         let latest = self.changes(entries).collect::<BTreeMap<_, _>>();
         let (mut start, mut run) = (0, Vec::new());
@@ -282,7 +282,7 @@ impl Scan {
         metadata.write_at(&run, start)
     }
 
-    /// The journal goes on after the first `entries`.
+    /// Continue the journal after the first `entries`.
     pub(crate) fn into_journal(self, layout: &Layout, entries: usize) -> Journal {
         let mut journal = Journal::new(layout, self.epoch);
         if let Some(last) = self.entries[..entries].last() {

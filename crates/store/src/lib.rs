@@ -1,20 +1,22 @@
 //! A flash device, with the memory of its cache, in two files.
 //!
-//! A [`Store`] is a media of bytes: the firmware runs over it as over the timeline. There are two ways to lose power, and
-//! they have nothing to do with each other.
+//! A [`Store`] is a media of bytes: the firmware runs over it as over the timeline. There are two independent
+//! ways to lose power.
 //!
-//! **The host** loses power, or the process ends. What counts then is what reached the files:
+//! **The host** loses power, or the process ends. Then only the files count:
 //!
-//! - All changes of tables go through one redo journal. Data is never written over data that the last *sync point* refers
-//!   to: an erased block keeps its old extent up to the next one, and a slot that is written gets another page.
-//! - A sync point makes the data durable, then the entry of the journal that refers to it. After the host has lost power,
-//!   the container is as at its last sync point, or as at a later moment up to which everything is whole.
-//! - [`Store::write_out`] hands the changes to the host's kernel, with one write for all requests that are answered
-//!   together. After the end of the process the container is as it was then: each answered write is there. So a fence
-//!   costs nothing, and no memory is shared with the kernel, which would make errors of the disk signals.
+//! - All changes of tables go through one redo journal. Data of the last *sync point* is never overwritten:
+//!   an erased block keeps its old extent up to the next one, and a slot that is written gets another page.
+//! - A sync point makes the data durable, then the entry of the journal that refers to it. After the host has
+//!   lost power, the container is as at its last sync point, or as at a later moment up to which the journal
+//!   is intact.
+//! - [`Store::write_out`] hands the changes to the host's kernel, with one write for all requests that are
+//!   answered together. After the end of the process the container is as it was then: each answered write is
+//!   there. So a fence costs nothing, and no memory is shared with the kernel, which would make errors of the
+//!   disk signals.
 //!
-//! **The simulated device** loses power, by [`Store::cut_after`]: a program or an erase is torn, and of the stores since
-//! the last fence a drawn part survives.
+//! **The simulated device** loses power, by [`Store::cut_after`]: a program or an erase is torn, and of the
+//! stores since the last fence a random part survives.
 //!
 //! Data is damaged if it does not match its checksum. The checksum goes with the data when GC copies it, so that damaged
 //! data stays damaged.

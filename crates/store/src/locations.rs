@@ -1,4 +1,4 @@
-//! Places for data in the data file: what the last sync point refers to is not overwritten.
+//! Places for data in the data file: data that the last sync point refers to is not overwritten.
 
 use crate::sabotage::{Sabotage, is_sabotaged};
 
@@ -31,8 +31,8 @@ impl Locations {
         }
     }
 
-    /// Take a free place, the one that was released last, since it is most likely in memory. `None` if there is none up
-    /// to the next sync point.
+    /// Take the free place released last: it is most likely in memory. `None` if there is none before the
+    /// next sync point.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let place = self.free.pop()?;
         if !std::mem::replace(&mut self.is_fresh[place as usize], true) {
@@ -53,12 +53,12 @@ impl Locations {
         until.push(place);
     }
 
-    /// All that was released is noted in the journal.
+    /// Note that the journal has all releases.
     pub(crate) fn written(&mut self) {
         self.free.append(&mut self.until_write);
     }
 
-    /// All that was released is durably released.
+    /// Note that all releases are durable.
     pub(crate) fn synced(&mut self) {
         self.written();
         self.free.append(&mut self.until_sync);

@@ -1,4 +1,4 @@
-//! A host that loses power: of what was written since the last sync, some sectors are lost.
+//! A host that loses power: some of the sectors written since the last sync are lost.
 
 use crate::disk::{Disk, SECTOR_BYTES};
 use crate::overlay::Overlay;
@@ -21,17 +21,16 @@ impl Default for HostPower {
 }
 
 impl HostPower {
-    /// The shares of unsynced sectors that are kept, to draw from: with most or few of them kept, writes appear in
+    /// The shares of unsynced sectors to keep, to draw from: with most or few of them kept, writes appear in
     /// another order than they were made.
     pub const SHARES: [f64; 5] = [0.0, 1.0 / 16.0, 0.5, 15.0 / 16.0, 1.0];
 
-    /// Cut power in the midst of the write or sync that is number `steps` from now; 0 cuts it at once, `u64::MAX` restores
-    /// it.
+    /// Cut power during the write or sync number `steps` from now; 0 cuts it at once, `u64::MAX` restores it.
     pub fn cut_after(&self, steps: u64) {
         self.steps_left.store(steps, Ordering::Relaxed);
     }
 
-    /// The writes and syncs up to the cut, the one under way then included.
+    /// The number of writes and syncs up to the cut, including the interrupted one.
     #[must_use]
     pub fn steps_left(&self) -> u64 {
         self.steps_left.load(Ordering::Relaxed)
@@ -55,7 +54,7 @@ enum Step {
     Off,
 }
 
-/// A disk of a host that loses power, over another disk: its sectors as of the last sync are kept aside.
+/// A disk of a host that loses power, over another disk. It keeps a copy of the sectors as of the last sync.
 #[derive(Debug)]
 pub struct LossyDisk<'a, D> {
     inner: D,
@@ -65,7 +64,7 @@ pub struct LossyDisk<'a, D> {
 }
 
 impl<'a, D: Disk> LossyDisk<'a, D> {
-    /// Create a disk whose contents are durable.
+    /// Create a disk with durable contents.
     #[must_use]
     pub fn new(inner: D, power: &'a HostPower) -> Self {
         Self { inner, power, synced: Mutex::default(), ignores_syncs: AtomicBool::new(false) }
@@ -76,7 +75,7 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
         self.ignores_syncs.store(true, Ordering::Relaxed);
     }
 
-    /// Lose power: each sector that was written since the last sync is kept with probability `share`, else it is as of
+    /// Lose power: each sector written since the last sync is kept with probability `share`, else it is as of
     /// that sync.
     ///
     /// # Errors
@@ -87,7 +86,7 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
         Ok(())
     }
 
-    /// The disk as [`lose`](Self::lose) would leave it. It holds until the disk is written again.
+    /// The disk as [`lose`](Self::lose) would leave it. It is valid until the disk is written again.
     ///
     /// # Errors
     /// The disk below fails.
@@ -108,7 +107,7 @@ impl<'a, D: Disk> LossyDisk<'a, D> {
     }
 }
 
-/// Put some sectors back to a disk.
+/// Restore some sectors of a disk.
 fn put_back(sectors: &Sectors, disk: &impl Disk, share: f64, stream: &mut RandomStream) -> io::Result<()> {
     for (number, sector) in sectors {
         if !stream.random_bool(share) {
@@ -137,7 +136,7 @@ impl<D: Disk> Disk for LossyDisk<'_, D> {
             sectors::get(&mut synced, number, &self.inner)?;
         }
         self.inner.write_at(bytes, offset)?;
-        // What a write under way leaves is some of its sectors, as with any other write since the last sync.
+        // An interrupted write leaves some of its sectors, as does any other write since the last sync.
         if step == Step::Cut { Err(off()) } else { Ok(()) }
     }
 

@@ -13,7 +13,7 @@ use coflash_media::{
 };
 use std::ops::Range;
 
-/// What a page is made of, before the host's part is put over it.
+/// The base of a page, before the host's part is written over it.
 enum Below {
     Zeros,
     /// The host's whole page.
@@ -30,7 +30,7 @@ impl<D: Disk> Store<D> {
         at.filter(|_| self.tables.is_programmed(page, &self.layout)).ok_or(StoreError::Unreadable(page))
     }
 
-    /// Read data into the page to be written. What cannot be read is damaged data.
+    /// Read data into the page to be written. Unreadable data counts as damaged.
     fn load_data(&mut self, at: u64, checksum: u32) -> Loaded {
         match self.disks.data.read_at(&mut self.pages.work, at) {
             Ok(()) => self.pages.carry(checksum),
@@ -56,13 +56,13 @@ impl<D: Disk> Store<D> {
         }
     }
 
-    /// The number of a slot, which is the device's: a container has no other memory.
+    /// The number of a slot of the device's memory: a container has no other memory.
     fn slot_number(&self, slot: Slot) -> usize {
         assert_eq!(slot.memory, Memory::Device, "a container holds the slots of the device");
         slot.number as usize
     }
 
-    /// Load the page to be written, and put the host's part over it where `overlaid` says so.
+    /// Load the page to be written; with `overlaid`, write the host's part over it.
     fn load(&mut self, below: Below, overlaid: bool) -> Loaded {
         let pages = &mut self.pages;
         let is_damaged = match below {
@@ -92,7 +92,7 @@ impl<D: Disk> Store<D> {
         self.pages.sum(is_damaged)
     }
 
-    /// Load the page that comes from a place, over `below` where the host gives a part only.
+    /// Load the page from a place, over `below` where the host gives only a part.
     fn load_from(&mut self, from: Place, below: Below) -> Loaded {
         match from {
             Place::Host if self.pages.is_covered() => self.load(Below::Host, false),
@@ -163,7 +163,7 @@ impl<D: Disk> Store<D> {
         self.end_operation()
     }
 
-    /// Write the loaded page as the data of a slot. The page that it had is not released.
+    /// Write the loaded page as the data of a slot. The old page of the slot is not released.
     pub(crate) fn write_slot(&mut self, number: usize, loaded: Loaded) -> Result<SlotCell, StoreError> {
         let is_volatile = self.format().volatile;
         let location = if is_volatile { number as u32 } else { self.take_slot_page()? };
@@ -186,12 +186,12 @@ impl<D: Disk> Store<D> {
         Ok(self.extents.take().expect("there are more extents than blocks"))
     }
 
-    /// Take a page for a slot. One is kept for a restart, which writes slots anew one by one.
+    /// Take a page for a slot. One is reserved for a restart, which writes slots anew one by one.
     fn take_slot_page(&mut self) -> Result<u32, StoreError> {
         if self.slot_pages.free() < 2 {
             self.free_places()?;
         }
-        // Firmware that never fences uses all of them up: memory may write back what it holds.
+        // Firmware that never fences uses all of them up: memory may write back its contents at any time.
         if self.slot_pages.free() < 2 {
             self.decide();
             self.free_places()?;
@@ -243,7 +243,7 @@ impl<D: Disk> Store<D> {
 }
 
 impl<D: Disk> Store<D> {
-    /// Whether damaged data was read from a slot since the last call: the request under way must fail.
+    /// Whether damaged data was read from a slot since the last call: the current request must fail.
     pub fn take_slot_damage(&mut self) -> bool {
         std::mem::take(&mut self.slot_was_damaged)
     }
@@ -276,7 +276,7 @@ impl<D> Clock for Store<D> {
 impl<D: Disk> Flash for Store<D> {
     type Error = StoreError;
 
-    /// A page whose data does not match its checksum is unreadable.
+    /// A checksum mismatch makes a page unreadable.
     fn read(&mut self, page: Ppn, to: Place, _: Cause, (): ()) -> Result<(), StoreError> {
         if self.power.is_off() {
             return Err(StoreError::PowerCut);
@@ -306,7 +306,7 @@ impl<D: Disk> Flash for Store<D> {
         })
     }
 
-    /// The checksum goes with the data: what was damaged stays so.
+    /// The checksum goes with the data: damaged data stays damaged.
     fn copy(&mut self, from: Ppn, to: Ppn, oob: Oob, _: Cause, (): ()) -> Result<(), StoreError> {
         self.latching(|store| {
             let mut loaded = store.load_page(from)?;
@@ -346,16 +346,16 @@ impl<D: Disk> Flash for Store<D> {
     }
 }
 
-/// No method can fail here: a failure stays, and the next flash operation or sync point tells.
+/// No method can fail here: a failure is kept, and the next flash operation or sync point returns it.
 impl<D: Disk> Nvm for Store<D> {
     fn access(&mut self, slot: Slot, access: Access, (): ()) {
-        // A failure is kept for the caller to find.
+        // A failure is kept for the caller.
         let _ = self.try_access(slot, access);
     }
 
     fn store(&mut self, word: u32, value: u64) {
         if self.power.take(1) == 1 {
-            // A failure is kept for the caller to find.
+            // A failure is kept for the caller.
             let _ = self.latching(|store| {
                 let was = store.tables.words[word as usize];
                 store.power.undecided.push(Undecided::Word { word, was, is: value });

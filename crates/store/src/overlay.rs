@@ -5,8 +5,8 @@ use crate::sectors::{self, Sectors};
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A disk, and in memory the sectors that were written over it. For a look at a container that changes nothing, and for
-/// many variants of one.
+/// A disk, and the sectors written over it, in memory. For a look at a container that changes nothing, and
+/// for many variants of one container.
 #[derive(Debug)]
 pub struct Overlay<D> {
     below: D,

@@ -1,4 +1,5 @@
-//! The pages in the controller's memory: that of the host's request, that of the last read, and one to work in.
+//! The pages in the controller's memory: the page of the host's request, the page of the last read, and a
+//! work buffer.
 
 use std::ops::Range;
 
@@ -12,16 +13,16 @@ pub(crate) struct PageBuffers {
     pub(crate) merged: Vec<u8>,
     /// Whether that data was damaged.
     pub(crate) merged_is_damaged: bool,
-    /// What is about to be written. Copies by GC come through here, too: they leave the other two alone.
+    /// The page to be written. Copies by GC use this buffer, too, and leave the other two alone.
     pub(crate) work: Vec<u8>,
 }
 
-/// What [`PageBuffers::work`] holds.
+/// The contents of [`PageBuffers::work`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Loaded {
-    /// The checksum that it should have.
+    /// The expected checksum.
     pub(crate) checksum: u32,
-    /// It does not have it.
+    /// Whether the data does not match it.
     pub(crate) is_damaged: bool,
 }
 
@@ -41,7 +42,8 @@ impl PageBuffers {
         self.work[self.covered.clone()].copy_from_slice(&self.host[self.covered.clone()]);
     }
 
-    /// Sum up the page to be written. What came of damaged data gets a checksum that does not match: it stays damaged.
+    /// Compute the checksum of the page to be written. Damaged data gets a checksum that does not match: it
+    /// stays damaged.
     pub(crate) fn sum(&self, is_damaged: bool) -> Loaded {
         let checksum = crc32c::crc32c(&self.work);
         Loaded { checksum: if is_damaged { !checksum } else { checksum }, is_damaged }

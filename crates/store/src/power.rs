@@ -27,7 +27,7 @@ impl Power {
         Self { steps_left: u64::MAX, steps: 0, undecided: Vec::new() }
     }
 
-    /// Use power for up to `count` steps; tells for how many there is power.
+    /// Use power for up to `count` steps. Returns the number of steps with power.
     pub(crate) fn take(&mut self, count: u64) -> u64 {
         let taken = count.min(self.steps_left);
         self.steps_left -= taken;
@@ -58,8 +58,9 @@ pub(crate) fn stores(part: &Range<usize>) -> impl Iterator<Item = Range<usize>> 
 
 /// The power of the simulated device.
 impl<D: Disk> Store<D> {
-    /// Cut power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a program or an
-    /// erase takes two. From then on flash operations fail, and stores do nothing, up to a [restart](Self::restart).
+    /// Cut power after `steps` more steps: 0 cuts it now. A store of eight bytes or a fence is one step, a
+    /// program or an erase takes two. Then flash operations fail, and stores do nothing, until a
+    /// [restart](Self::restart).
     pub fn cut_after(&mut self, steps: u64) {
         self.power.steps_left = steps;
     }
@@ -86,8 +87,8 @@ impl<D: Disk> Store<D> {
         self.power.undecided.iter().map(count).sum()
     }
 
-    /// Restart after a power cut. Of the stores since the last fence, counted in order, those survive that `survives`
-    /// picks. The slots of a volatile cache are empty.
+    /// Restart after a power cut. `survives` picks the surviving stores among those since the last fence,
+    /// counted in order. The slots of a volatile cache are empty.
     ///
     /// # Errors
     /// A read or write of the host failed.
@@ -101,7 +102,7 @@ impl<D: Disk> Store<D> {
 
     fn try_restart(&mut self, mut survives: impl FnMut(usize) -> bool) -> Result<(), StoreError> {
         let undecided = std::mem::take(&mut self.power.undecided);
-        // First all as it was, then what survives.
+        // First the old contents of all, then the surviving stores.
         let mut slots = BTreeMap::<u32, (Vec<u8>, bool)>::new();
         for store in undecided.iter().rev() {
             match *store {

@@ -5,13 +5,13 @@
 pub(crate) enum Sabotage {
     /// The extent of an erased block is used again before a sync point.
     EarlyReuse,
-    /// Records of pages count whatever the generation of their block.
+    /// Records of pages are valid in every generation of their block.
     NoGeneration,
-    /// The checksum of a copy is that of the data that was read.
+    /// A copy gets a new checksum, computed from the data read.
     RecomputedChecksum,
 }
 
-/// Whether a mistake is made; outside of tests none is.
+/// Whether a mistake is active; outside of tests none is.
 #[cfg(not(test))]
 pub(crate) const fn is_sabotaged(_: Sabotage) -> bool {
     false
@@ -31,7 +31,7 @@ mod in_tests {
         MADE.get() == Some(sabotage)
     }
 
-    /// Do something with a mistake.
+    /// Run work with a mistake.
     pub(crate) fn with<T>(sabotage: Option<Sabotage>, work: impl FnOnce() -> T) -> T {
         MADE.set(sabotage);
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));

@@ -1,4 +1,4 @@
-//! Some sectors of a disk, beside it.
+//! Copies of some sectors of a disk.
 
 use crate::disk::{Disk, SECTOR_BYTES};
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ pub(crate) fn touched(offset: u64, len: usize) -> Range<u64> {
     offset / size..(offset + len as u64).div_ceil(size)
 }
 
-/// The sector of a number among `sectors`; what is not there yet is read from a disk.
+/// The sector of a number among `sectors`; a missing one is read from a disk.
 pub(crate) fn get<'a>(sectors: &'a mut Sectors, number: u64, disk: &impl Disk) -> io::Result<&'a mut Sector> {
     Ok(match sectors.entry(number) {
         Entry::Occupied(entry) => entry.into_mut(),

@@ -1,4 +1,4 @@
-//! The container while it is open: its tables in memory, its changes on their way to disk.
+//! An open container: its tables in memory, its changes on their way to disk.
 
 use crate::cell::{self, BlockCell, Cell, SlotCell};
 use crate::disk::{Disk, Disks};
@@ -37,10 +37,10 @@ pub struct Store<D> {
     sync_points: u64,
 }
 
-/// What is in a container.
+/// The description of a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
-    /// What it is for.
+    /// The intended use.
     pub format: Format,
     /// The number of times that the journal was emptied into the tables.
     pub epoch: u64,
@@ -64,7 +64,7 @@ impl<D: Disk> Store<D> {
     pub fn create(disks: Disks<D>, format: &Format) -> Result<Self, StoreError> {
         format.check()?;
         let layout = Layout::new(format);
-        // The whole size from the start: what is shorter was cut off.
+        // The whole size from the start: a shorter file was truncated.
         let written = disks.metadata.write_at(&[0], layout.end() - 1).and_then(|()| disks.metadata.sync());
         written.map_err(while_doing("writing the tables"))?;
         let superblock = Superblock { format: format.clone(), epoch: 1 };
@@ -73,9 +73,9 @@ impl<D: Disk> Store<D> {
         Ok(Self::new(disks, superblock, layout, tables, journal))
     }
 
-    /// Open a container. It is as it was when it was closed. If the process ended before that, it is as it was when the
-    /// journal was last written; if the host lost power, as at the last sync point, or later, where all that was written
-    /// since is whole.
+    /// Open a container. Its state is that at the close. If the process ended before, it is the state at the
+    /// last write of the journal. If the host lost power, it is the state of the last sync point or a later
+    /// intact one.
     ///
     /// # Errors
     /// The files are no container, or it is damaged.
@@ -88,7 +88,7 @@ impl<D: Disk> Store<D> {
             let problem = format!("it has {there} B of {}", layout.end());
             return Err(StoreError::Damaged(vec![Finding { part: "metadata file", number: 0, problem }]));
         }
-        // What is read from here on is durable.
+        // Everything read from here on is durable.
         metadata.sync().map_err(while_doing("opening the container"))?;
         let scan = Scan::read(metadata, &layout, superblock.epoch)?;
         let (synced, all) = (scan.synced(), scan.len());
@@ -113,7 +113,7 @@ impl<D: Disk> Store<D> {
         Ok((store, contents))
     }
 
-    /// The state after entries that no sync point covers, if they and all data that they refer to are whole.
+    /// The state after entries that no sync point covers, if they and all data that they refer to are intact.
     fn read_ahead(
         disks: &Disks<D>,
         layout: &Layout,
@@ -133,7 +133,7 @@ impl<D: Disk> Store<D> {
             |at, checksum| disks.data.read_at(&mut bytes, at).is_ok() && crc32c::crc32c(&bytes) == checksum;
         let pages_are_whole =
             pages.into_iter().filter(|&page| tables.is_programmed(page, layout)).all(|page| {
-                // A copy of damaged data is as it should be.
+                // A copy of damaged data is no new damage.
                 let at = tables.page_data(page, layout).expect("a programmed page has data");
                 tables.damaged.contains(&page) || is_whole(at, tables.checksums[page.index()])
             });
@@ -172,7 +172,7 @@ impl<D: Disk> Store<D> {
         }
     }
 
-    /// What the container is for.
+    /// The intended use of the container.
     #[must_use]
     pub fn format(&self) -> &Format {
         &self.superblock.format
@@ -198,8 +198,8 @@ impl<D: Disk> Store<D> {
         self.failure.as_ref()
     }
 
-    /// Hand all changes to the host: from here on they survive the end of this process. To be called before requests are
-    /// answered; one call for many costs one write.
+    /// Hand all changes to the host: from here on they survive the end of this process. Call it before
+    /// requests are answered; one call for many requests costs one write.
     ///
     /// # Errors
     /// The write failed, now or earlier.
@@ -207,8 +207,7 @@ impl<D: Disk> Store<D> {
         self.latching(|store| if store.journal.has_pending() { store.write_entry() } else { Ok(()) })
     }
 
-    /// Make all changes durable: after this the container comes back at least as it is now, whatever happens to the
-    /// host. Costs nothing if nothing has changed.
+    /// Make all changes durable: they survive any failure of the host. Costs nothing if nothing has changed.
     ///
     /// # Errors
     /// A write or sync failed, now or earlier.
@@ -225,7 +224,7 @@ impl<D: Disk> Store<D> {
         if self.journal.is_empty() { Ok(()) } else { self.empty_journal() }
     }
 
-    /// What a power cut of the simulated device has left.
+    /// The contents after a power cut of the simulated device.
     ///
     /// # Errors
     /// A read or write failed, now or earlier.
@@ -238,7 +237,7 @@ impl<D: Disk> Store<D> {
         Ok(Tables::read(&tables, &self.layout)?.1)
     }
 
-    /// Do something that may fail. A failure stays: what it left is not known.
+    /// Run an operation that may fail. A failure is permanent: the state after it is not known.
     pub(crate) fn latching<T>(
         &mut self,
         work: impl FnOnce(&mut Self) -> Result<T, StoreError>,
@@ -256,7 +255,8 @@ impl<D: Disk> Store<D> {
         self.failure.clone().map_or(Ok(()), Err)
     }
 
-    /// Write the journal if there is much to write. To be called after each operation, whose changes stay together.
+    /// Write the journal if it is long enough. Call it after each operation: the changes of an operation stay
+    /// together.
     pub(crate) fn end_operation(&mut self) -> Result<(), StoreError> {
         if self.journal.is_due() { self.write_entry() } else { Ok(()) }
     }
@@ -302,7 +302,7 @@ impl<D: Disk> Store<D> {
         Ok(())
     }
 
-    /// Note the new state of a cell, which is at `at`.
+    /// Note the new state of the cell at `at`.
     pub(crate) fn note(&mut self, at: u64, cell: &impl Cell) {
         let bytes = cell::encode(cell, at, self.layout.seed);
         self.journal.note(at, &bytes[..cell_bytes(cell)]);

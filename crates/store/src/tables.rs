@@ -13,11 +13,11 @@ use std::collections::BTreeSet;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Block {
     pub(crate) cell: BlockCell,
-    /// The number of its programmed pages, torn ones included: those up to that index.
+    /// The number of its programmed pages, torn ones included. They are the first ones.
     pub(crate) filled: u32,
 }
 
-/// What a container knows of its data.
+/// The tables of a container.
 #[derive(Debug)]
 pub(crate) struct Tables {
     pub(crate) blocks: Vec<Block>,
@@ -47,7 +47,7 @@ impl Tables {
     /// Read the tables, and the contents of the device as recovery needs them.
     ///
     /// # Errors
-    /// Damaged cells, or such that contradict one another.
+    /// Damaged or contradictory cells.
     pub(crate) fn read(metadata: &impl Disk, layout: &Layout) -> Result<(Self, Contents), StoreError> {
         let mut reader = Reader { metadata, layout, tables: Self::erased(layout), findings: Vec::new() };
         let pages = reader.read().map_err(while_doing("reading the tables"))?;
@@ -106,7 +106,7 @@ impl<D: Disk> Reader<'_, D> {
         Ok(pages)
     }
 
-    /// Take the cell of a page; tells what recovery has to know of it.
+    /// Take the cell of a page; return the part that recovery needs.
     fn page(&mut self, page: Ppn, cell: PageCell) -> Result<Option<(Ppn, Option<Oob>)>, String> {
         let (block, index) = self.layout.split(page);
         let block = &mut self.tables.blocks[block];

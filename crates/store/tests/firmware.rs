@@ -1,5 +1,5 @@
-//! Devices of every scheme over a container: what they promise when the process ends, when the host loses power, and when
-//! their own power is cut.
+//! Devices of every scheme over a container: their guarantees when the process ends, when the host loses
+//! power, and when their own power is cut.
 
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_base::{Amount, Bytes, Lpn, Seed, Share};
@@ -21,7 +21,7 @@ enum End {
     DevicePower,
 }
 
-/// A scheme, and what it promises.
+/// A scheme and its guarantees.
 #[derive(Clone, Copy, Debug)]
 struct Scheme {
     cooperation: &'static str,
@@ -100,10 +100,10 @@ impl Setup {
     }
 }
 
-/// What the pages hold: the number of the write, twice in each page.
+/// The contents of the pages: the number of the write, twice in each page.
 type Pages = Vec<[u64; 2]>;
 
-/// A device in its container, and what its pages hold.
+/// A device in its container, and the contents of its pages.
 struct Served<'a, D: Disk> {
     setup: &'a Setup,
     device: Device,
@@ -156,7 +156,8 @@ impl<'a, D: Disk> Served<'a, D> {
     }
 }
 
-/// What a device may come back with: it was as at each of these moments, the last of which may not have been answered.
+/// The states allowed after a restart: each of these moments. The write of the last one may not have been
+/// answered.
 struct Oracle {
     moments: Vec<Pages>,
     /// The moments up to the last answer.
@@ -215,7 +216,7 @@ impl Oracle {
         Ok(())
     }
 
-    /// Check what came back.
+    /// Check the contents found.
     fn check(&mut self, found: Pages, scheme: Scheme, end: End) -> Result<(), String> {
         let first = if scheme.keeps_answered && end != End::HostPower { self.answered } else { 0 };
         let moments = &self.moments[first..];

@@ -4,10 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-/// A file being written. A drop before [`commit`](Self::commit) leaves what was there before.
+/// A file being written. A drop before [`commit`](Self::commit) leaves the old file.
 pub struct AtomicFile {
     file: File,
-    /// The temporary name and the final one; `None` for a pipe or a device, which is written directly.
+    /// The temporary and the final name; `None` for a pipe or a device: these are written directly.
     rename: Option<(PathBuf, PathBuf)>,
 }
 

@@ -130,7 +130,7 @@ pub(crate) enum Order {
     Big,
 }
 
-/// Numbers at fixed places of a record, which must be long enough to hold them.
+/// Numbers at fixed places of a record; the record must be long enough.
 macro_rules! numbers {
     ($($name:ident: $type:ty),*) => {
         impl Order {

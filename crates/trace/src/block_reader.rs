@@ -76,7 +76,8 @@ impl BlockReader {
         Ok(&ahead[..memchr::memrchr(b'\n', ahead).map_or(ahead.len(), |at| at + 1)])
     }
 
-    /// Peek as [`peek`](Self::peek), to recognise the input: where it ends early, at what there is, if that is anything.
+    /// Peek as [`peek`](Self::peek) does, to recognise the format: at an early end, return all bytes there
+    /// are.
     pub(crate) fn sample(&mut self, bytes: usize) -> io::Result<&[u8]> {
         match self.peek(bytes).map(<[u8]>::len) {
             Err(error) if self.cut.is_none() || self.start == self.end => Err(error),

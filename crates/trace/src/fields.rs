@@ -284,7 +284,8 @@ pub(crate) fn word_key(word: &[u8]) -> Option<u64> {
 #[inline(always)]
 fn digits_of(chunk: u64) -> (u64, usize) {
     let digits = chunk ^ (ONES * 0x30);
-    // The highest bit of every byte above 9; one that carries into the next is the first, which alone matters.
+    // The highest bit of every byte above 9. A carry into the next byte does no harm: only the first one
+    // matters.
     let others = (digits.wrapping_add(ONES * 0x76) | digits) & HIGH_BITS;
     let count = others.trailing_zeros() / 8;
     // Moved up, as if zeros came before them.
@@ -316,7 +317,7 @@ mod tests {
         );
     }
 
-    /// Random lines, whose fields are taken as numbers and as texts.
+    /// Random lines: each field is parsed as a number and as text.
     fn same_as_of_its_text<S: Separation>(line: &[u8], separation: S, unit: u64) {
         let mut texts = Fields::new(line, separation);
         for _ in 0..line.len() + 2 {

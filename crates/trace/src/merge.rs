@@ -101,7 +101,7 @@ impl Merge {
         }
     }
 
-    /// Read the first batch of each input, which determines the origin of dates.
+    /// Read the first batch of each input to determine the origin of dates.
     fn start(&mut self, devices: &mut Devices) -> Result<(), WorkloadError> {
         let mut heads = Vec::with_capacity(self.inputs.len());
         for input in &mut self.inputs {

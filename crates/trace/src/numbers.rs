@@ -59,8 +59,8 @@ pub(crate) const POWERS_OF_TEN: [u64; 19] = {
     powers
 };
 
-/// Parse a decimal number of `unit`s into the base unit, in integer arithmetic: "0.026214" s is 26,214,000 ns. It is
-/// rounded down, which preserves the order of times.
+/// Parse a decimal number of `unit`s into the base unit, in integer arithmetic: "0.026214" s is 26,214,000
+/// ns. The result is rounded down, so that the order of times is preserved.
 #[inline]
 pub(crate) fn decimal(given: &[u8], unit: u64, field: &'static str) -> Result<u64, FieldError> {
     let wrong = || FieldError::text(field, given, "a decimal number");

@@ -213,7 +213,7 @@ impl TraceSource {
         Ok(())
     }
 
-    /// Open the next file of a sequence, which begins at `base_ns`.
+    /// Open the next file of a sequence; it begins at `base_ns`.
     fn next_file(&mut self, base_ns: u64) -> Result<(), WorkloadError> {
         if let Some((file, _)) = self.waiting.pop_front() {
             let found = self.find(&file)?;
@@ -313,7 +313,7 @@ impl Source for TraceSource {
     }
 }
 
-/// An input whose errors describe the file, not the decoder.
+/// An input with errors that describe the file, not the decoder.
 struct ExplainErrors {
     input: Input,
     compression: Compression,

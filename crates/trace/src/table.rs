@@ -28,7 +28,7 @@ pub struct Layout {
     pub rising: &'static [&'static str],
     /// The columns with few distinct values.
     pub repetitive: &'static [&'static str],
-    /// The rows of a row group, which are held in memory.
+    /// The number of rows of a row group; they are held in memory.
     pub group_rows: usize,
 }
 

@@ -12,7 +12,7 @@ use std::fs;
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-/// The samples of a format: the seeds of fuzzing, whose first line is the name of the format.
+/// The samples of a format: the seeds of fuzzing with the name of the format in the first line.
 fn samples(format: &str) -> Vec<Vec<u8>> {
     if format == "parquet" {
         return vec![parquet()];

@@ -36,7 +36,7 @@ pub struct Renumbered {
 }
 
 impl RankedBits {
-    /// Create at least `count` bits, of which the first `ones` are set.
+    /// Create at least `count` bits; the first `ones` are set.
     #[must_use]
     pub fn new(count: usize, ones: u32) -> Self {
         let (full, rest) = (ones as usize / 64, ones % 64);
@@ -152,7 +152,7 @@ impl Recency {
         Self { slots: RankedBits::new(slots, live), next: live }
     }
 
-    /// Take the next slot, which must exist.
+    /// Take the next slot; there must be one.
     #[inline]
     pub fn push(&mut self) -> u32 {
         let slot = self.next;

@@ -66,7 +66,7 @@ fn logged(log: &str) -> Vec<Line> {
     log.lines().filter_map(line).collect()
 }
 
-/// Run all jobs with fio and compare the requests of each; say what differs.
+/// Run all jobs with fio and compare the requests of each; return the differences.
 fn differences(jobs: &[(&str, &str)]) -> Vec<String> {
     let (folder, text) = (Folder::new(jobs[0].0), text_of(jobs));
     let device = std::fs::File::create(folder.0.join("dev")).unwrap();
@@ -92,7 +92,7 @@ fn differences(jobs: &[(&str, &str)]) -> Vec<String> {
     file.jobs.iter().filter_map(difference).collect()
 }
 
-/// Jobs whose generators are described and deterministic: (name, job).
+/// Jobs with described and deterministic generators: (name, job).
 const JOBS: &[(&str, &str)] = &[
     ("read", "rw=read\nbs=64k"),
     ("write-part", "rw=write\nbs=12k\nsize=50%\noffset=10%"),

@@ -1,4 +1,4 @@
-//! Job files: what is read, what is refused and how.
+//! Job files: accepted and refused text, with the errors.
 
 use coflash_base::{PlacementId, Seed};
 use coflash_workload::fio::{JobFile, JobRequests};
@@ -221,7 +221,7 @@ fn line() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 500, ..ProptestConfig::default() })]
 
-    /// No text makes the reader or a generator panic or run on; what a job asks for lies on the device.
+    /// No text makes the reader or a generator panic or loop; all requests of a job lie on the device.
     #[test]
     fn any_text_is_read_or_refused(lines in prop::collection::vec(line(), 0..12)) {
         let text = format!("[j]\n{}", lines.join("\n"));

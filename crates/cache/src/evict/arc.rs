@@ -1,11 +1,12 @@
-//! ARC: two LRU lists, of pages used once and of pages used again, whose sizes follow the ghosts of both (N. Megiddo &
-//! D. S. Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", FAST 2003).
+//! ARC: two LRU lists, of pages used once and of pages used again. Hits in their ghost lists adapt the sizes
+//! (N. Megiddo & D. S. Modha, "ARC: A Self-Tuning, Low Overhead Replacement Cache", FAST 2003).
 //!
-//! T1 holds pages used once, T2 pages used again; B1 and B2 are their ghosts. A page that arrives from B1 raises the
-//! target of T1, one from B2 lowers it, by the ratio of the ghost lists. T1 and B1 hold at most as many pages as the
-//! cache, and so do B1 and B2. If T1 alone is as large as the cache, its victim becomes no ghost. The target is a
-//! fraction, as in the paper's analysis. Evictions for which no page arrives count as those of a page that is no ghost.
-//! Every hook is O(1); 22 bytes per slot and 4 per logical page.
+//! T1 holds pages used once, T2 pages used again; B1 and B2 are their ghost lists. A page that arrives from
+//! B1 raises the target of T1, one from B2 lowers it, by the ratio of the ghost lists. T1 and B1 hold at most
+//! as many pages as the cache, and so do B1 and B2. If T1 alone is as large as the cache, its victim becomes
+//! no ghost. The target is a fraction, as in the paper's analysis. An eviction without an arriving page
+//! counts as an eviction for a page that is no ghost. Every hook is O(1); 22 bytes per slot and 4 per logical
+//! page.
 
 use super::EvictionPolicy;
 use super::queues::Queues;

@@ -1,12 +1,12 @@
-//! LB-CLOCK: a clock of blocks. Of those not used since the hand last passed, evict the one with the most cached pages
-//! (B. Debnath, S. Subramanya, D. Du & D. J. Lilja, "Large Block CLOCK (LB-CLOCK): A Write Caching Algorithm for Solid
-//! State Disks", MASCOTS 2009).
+//! LB-CLOCK: a clock of blocks. Among the blocks not used since the hand last passed, evict the one with the
+//! most cached pages (B. Debnath, S. Subramanya, D. Du & D. J. Lilja, "Large Block CLOCK (LB-CLOCK): A Write
+//! Caching Algorithm for Solid State Disks", MASCOTS 2009).
 //!
-//! Recency and size balance by themselves: if many blocks are in use the hand finds few candidates, if few are it finds
-//! many. The hand clears the bits of blocks until it meets one whose bit is clear, and passes that one, too, so that it
-//! always moves. All blocks with a clear bit are candidates. Ties go to the block that has been a candidate longest.
-//! All pages of a block are evicted one after the other. O(1) amortised, since each step of the hand clears a bit set
-//! by a use; 8 bytes per slot and 29 per block.
+//! Recency and size balance by themselves: with many blocks in use the hand finds few candidates, with few in
+//! use it finds many. The hand clears the bits of blocks until it meets a clear bit, and passes that block,
+//! too, so that it always moves. All blocks with a clear bit are candidates. Ties go to the block that has
+//! been a candidate longest. All pages of a block are evicted one after the other. O(1) amortised, since each
+//! step of the hand clears a bit set by a use; 8 bytes per slot and 29 per block.
 
 use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};
@@ -18,7 +18,7 @@ use coflash_base::{IdVec, List, Policy};
 #[derive(Clone)]
 pub struct LbClock {
     groups: Groups,
-    /// The ring, cut open at the hand, which is at the back.
+    /// The ring as a list; the hand is at the back.
     ring: List<GroupId>,
     /// Whether the block was used since the hand last passed it.
     referenced: IdVec<GroupId, bool>,

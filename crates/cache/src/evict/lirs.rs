@@ -1,14 +1,16 @@
 //! LIRS: keep the pages with the shortest distance between their last two uses (S. Jiang & X. Zhang, "LIRS: An Efficient
 //! Low Inter-reference Recency Set Replacement Policy to Improve Buffer Cache Performance", SIGMETRICS 2002).
 //!
-//! Most of the cache holds pages whose last two uses were close together (LIR), the rest a queue of others (HIR), of
-//! which the first in the queue is evicted. The stack has the pages by their last use; the last one in it is an LIR
-//! page. A page that is used again while it is in the stack becomes an LIR page, and the LIR page at the bottom an HIR
-//! one. Evicted HIR pages stay in the stack as ghosts; HIR pages below the last LIR page leave it.
+//! Most of the cache holds LIR pages: their last two uses were close together. The rest is a queue of HIR
+//! pages; the first in the queue is evicted. The stack has the pages in order of their last use; the bottom
+//! one is always an LIR page. A page used again while it is in the stack becomes an LIR page, and the LIR
+//! page at the bottom becomes an HIR page. Evicted HIR pages stay in the stack as ghosts; HIR pages below the
+//! last LIR page leave it.
 //!
-//! Our choices where the paper leaves them open: the stack has at most twice as many entries as the cache has pages, and
-//! if it has more, the page evicted longest ago is forgotten; without an HIR page the LIR page at the bottom is evicted,
-//! and forgotten. Every hook is O(1) amortised; 59 bytes per slot and 4 per logical page.
+//! Our choices where the paper leaves them open: the stack has at most twice as many entries as the cache has
+//! pages; beyond that, the entry of the page evicted longest ago is removed. Without an HIR page the LIR page
+//! at the bottom is evicted, and leaves no ghost. Every hook is O(1) amortised; 59 bytes per slot and 4 per
+//! logical page.
 
 use super::EvictionPolicy;
 use crate::ghosts::{Ghost, Ghosts};

@@ -70,7 +70,7 @@ pub trait EvictionPolicy: Policy {
     /// takes the removal of the slot named last for its eviction.
     fn victim(&mut self, table: &SlotTable) -> Option<SlotId>;
 
-    /// The slot that is likely to be evicted next, where no search is needed to tell: its memory is asked for in time.
+    /// The slot likely to be evicted next, if no search is needed: its memory is prefetched.
     fn likely_victim(&self) -> Option<SlotId> {
         None
     }

@@ -2,12 +2,12 @@
 //! W. Wu, Y. Wang & Z. Duan, "PT-LRU: A Probabilistic Page Replacement Algorithm for NAND Flash-Based Consumer
 //! Electronics", IEEE Transactions on Consumer Electronics 60(4), 2014).
 //!
-//! A page is hot once it was used again. While there are cold clean pages, the least recently used of them is evicted.
-//! Otherwise a dirty page is evicted in `dirty_share` of all cases, and the least recently used hot clean page in the
-//! others, so that hot clean pages do not stay indefinitely. Dirty pages are evicted in LRU order, but a hot one
-//! becomes cold at its turn and moves to the front. Two choices are ours: the default share, which the paper varies,
-//! and that the share is met exactly instead of being drawn, so that no seed is needed. O(1) amortised; 25 bytes per
-//! slot.
+//! A page is hot once it was used again. While there are cold clean pages, the least recently used of them is
+//! evicted. Otherwise a dirty page is evicted in `dirty_share` of all cases, and the least recently used hot
+//! clean page in the others, so that hot clean pages do not stay indefinitely. Dirty pages are evicted in LRU
+//! order, but a hot page becomes cold at its turn and moves to the front. Two choices are ours: the default
+//! share (the paper varies it), and an exact share instead of a random draw, so that no seed is needed. O(1)
+//! amortised; 25 bytes per slot.
 
 use super::EvictionPolicy;
 use crate::shape::Shape;

@@ -2,13 +2,13 @@
 //! Hu, H. Jiang, L. Tian & L. Xu, "PUD-LRU: An Erase-Efficient Write Buffer Management Algorithm for Flash Memory SSD",
 //! MASCOTS 2010).
 //!
-//! The predicted average update distance (PUD) of a block is the mean number of cache accesses between two updates of
-//! the block, in which each new distance counts half; it is at least the time since the last update. Blocks with a PUD
-//! up to the mean of all cached blocks form the frequently updated group; the others, and blocks that were never
-//! updated while cached, form the infrequently updated group. Our choices where the paper leaves them open: an update
-//! is a hit, so a sequential write is none; a block is classified at each update, and leaves the frequent group once
-//! its time since the last update exceeds the mean. All pages of a block are evicted one after the other. O(1)
-//! amortised; 8 bytes per slot and 40 per block.
+//! The predicted average update distance (PUD) of a block is the mean number of cache accesses between two
+//! updates of the block, with a weight of one half for each new distance; it is at least the time since the
+//! last update. Blocks with a PUD up to the mean of all cached blocks form the frequently updated group. The
+//! others, and blocks never updated while cached, form the infrequently updated group. Our choices where the
+//! paper leaves them open: an update is a hit, so a sequential write is none; a block is classified at each
+//! update, and leaves the frequent group once its time since the last update exceeds the mean. All pages of a
+//! block are evicted one after the other. O(1) amortised; 8 bytes per slot and 40 per block.
 
 use super::EvictionPolicy;
 use crate::groups::{BlockEviction, BlocksConfig, ByLen, GroupId, Groups};

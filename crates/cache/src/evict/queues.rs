@@ -12,7 +12,7 @@ pub(super) struct Queues<const N: usize> {
 }
 
 impl<const N: usize> Queues<N> {
-    /// Create empty queues for a cache of so many slots.
+    /// Create empty queues for a cache of `slots` slots.
     pub(super) fn new(slots: u32) -> Self {
         Self { lists: Lists::new(N as u32, slots), queue_of: IdVec::filled(0, slots as usize), lens: [0; N] }
     }
@@ -43,7 +43,7 @@ impl<const N: usize> Queues<N> {
         self.lens[queue] += 1;
     }
 
-    /// Take a slot out of its queue, which is returned.
+    /// Take a slot out of its queue and return the queue.
     #[inline]
     pub(super) fn take(&mut self, slot: SlotId) -> usize {
         let queue = self.queue_of(slot);

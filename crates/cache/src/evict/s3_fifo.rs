@@ -1,15 +1,17 @@
-//! S3-FIFO: a small FIFO sorts out pages that are used only once; the others get into a large one with second chances
-//! (J. Yang, Y. Zhang, Z. Qiu, Y. Yue & K. V. Rashmi, "FIFO Queues are All You Need for Cache Eviction", SOSP 2023).
+//! S3-FIFO: a small FIFO filters pages that are used only once; the others enter a large FIFO with second
+//! chances (J. Yang, Y. Zhang, Z. Qiu, Y. Yue & K. V. Rashmi, "FIFO Queues are All You Need for Cache
+//! Eviction", SOSP 2023).
 //!
-//! The version is that of libCacheSim 0.3.5 with its defaults. New pages enter the small queue. If the main queue is not
-//! larger than its share, the oldest page of the small one is evicted and becomes a ghost; on the way, pages used twice
-//! or more move to the main queue. Otherwise the oldest page of the main queue is evicted; on the way, pages that were
-//! used go back to its front, with one use less. Up to 3 uses are counted. A page that arrives while it is a ghost
-//! enters the main queue. It differs from the paper's algorithm 1 in this: until the first eviction, pages for which the
-//! small queue has no room enter the main one; and a page that moves to the main queue begins there with no uses.
+//! The version is libCacheSim 0.3.5 with its defaults. New pages enter the small queue. If the main queue is
+//! not larger than its share, the oldest page of the small queue is evicted and becomes a ghost; before that,
+//! pages at its end with two or more uses move to the main queue. Otherwise the oldest page of the main queue
+//! is evicted; before that, used pages at its end go back to its front, with one use less. Up to 3 uses are
+//! counted. A page that arrives while it is a ghost enters the main queue. Two differences from the paper's
+//! algorithm 1: until the first eviction, pages that do not fit in the small queue enter the main one; and a
+//! page that moves to the main queue begins there with no uses.
 //!
-//! An arriving page is a ghost no more before room is made for it. A hit counts, and moves nothing. Every hook is O(1),
-//! `victim` amortised; 10 bytes per slot, 13 per ghost and 4 per logical page.
+//! An arriving page stops being a ghost before room is made for it. A hit is counted, and moves nothing.
+//! Every hook is O(1), `victim` amortised; 10 bytes per slot, 13 per ghost and 4 per logical page.
 
 use super::EvictionPolicy;
 use super::queues::Queues;

@@ -1,4 +1,4 @@
-//! What a policy says of itself is so.
+//! Each policy does as its description claims.
 
 use crate::order::config;
 use coflash_base::Lpn;

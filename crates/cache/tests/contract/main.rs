@@ -11,7 +11,7 @@ use coflash_cache::{Cache, EvictionConfig, SlotId};
 use order::{EXTERNAL, Order, config};
 use std::collections::BTreeMap;
 
-/// What a controller may do with a cache.
+/// The operations of a controller on a cache.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     /// A hit, or a miss that makes room for itself.

@@ -1,4 +1,4 @@
-//! The order of eviction of every policy, by search and shift: what each file says in words, done the slow way.
+//! The order of eviction of every policy, by search and shift: a slow version of each file's description.
 
 use crate::scan_resistant::{self, Model};
 use coflash_base::Lpn;

@@ -66,7 +66,7 @@ impl FreeList {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Active {
     pub(super) block: Option<BlockId>,
-    /// Its next page.
+    /// The index of its next page.
     pub(super) next: u32,
 }
 
@@ -77,7 +77,7 @@ impl Active {
     }
 }
 
-/// An erased page that was taken for a program.
+/// An erased page taken for a program.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Taken {
     pub(super) block: BlockId,
@@ -101,7 +101,7 @@ struct Die {
     low_pools: u32,
     /// The number of pools at or below the mark for GC in steps, including those at or below the low mark.
     due_pools: u32,
-    /// The pool from which the search for the next write begins.
+    /// The pool at which the search for the next write begins.
     next_write: u32,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Allocator {
     wear_levelling: WearLevelling,
     pools: IdVec<PoolId, Space>,
     dies: IdVec<DieId, Die>,
-    /// The die from which the search for the next write begins.
+    /// The die at which the search for the next write begins.
     next_die: u32,
 }
 
@@ -299,7 +299,7 @@ impl Allocator {
         die.due_pools += u32::from(free <= dims.step_mark_blocks);
     }
 
-    /// The die, and the pool of each die, from which the search for the next write begins.
+    /// The die, and the pool of each die, at which the search for the next write begins.
     pub(super) fn turns(&self) -> (u32, impl Iterator<Item = u32> + '_) {
         (self.next_die, self.dies.iter().map(|die| die.next_write))
     }

@@ -4,7 +4,7 @@ use coflash_base::Index;
 use coflash_base::prefetch::prefetch;
 use coflash_media::{BlockId, Geometry, Ppn};
 
-/// A bitmap with a whole number of words for each block, or an empty one, which reads as clear.
+/// A bitmap with a whole number of words for each block, or an empty one: all its bits read as clear.
 #[derive(Clone, Debug)]
 pub(super) struct PageBits {
     words: Vec<u64>,
@@ -36,7 +36,7 @@ impl PageBits {
         (block.index() * self.words_per_block + (index / 64) as usize, 1 << (index % 64))
     }
 
-    /// Ask for the memory of a bit.
+    /// Prefetch the memory of a bit.
     #[inline(always)]
     pub(super) fn prefetch(&self, block: BlockId, page: Ppn) {
         prefetch(&self.words, self.place(block, page).0);
@@ -83,7 +83,7 @@ impl PageBits {
         self.words[block.index() * self.words_per_block + word]
     }
 
-    /// The index of the first page of a block whose bit is set.
+    /// The index of the first page of a block with a set bit.
     #[inline]
     pub(super) fn first(&self, block: BlockId) -> Option<u32> {
         let word = (0..self.words_per_block).find(|&word| self.word(block, word) != 0)?;

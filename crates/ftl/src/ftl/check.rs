@@ -1,4 +1,4 @@
-//! The recount for tests: everything that the FTL maintains incrementally, recomputed from its tables.
+//! The recount for tests: everything that the FTL updates incrementally, recomputed from its tables.
 
 use super::Ftl;
 use super::collector::Cleaning;
@@ -79,7 +79,8 @@ impl Ftl {
         let active = actives.filter(|active| active.block.is_some()).count();
         assert_eq!(open, active, "{pool:?}: open blocks are the active ones");
         assert_eq!(valid, self.allocator.valid_pages(pool), "{pool:?}: valid pages");
-        // One free block is enough to clean any victim. If there is none, a victim has been partly copied into it.
+        // One free block suffices to clean any victim. If there is none, a victim has been partly copied into
+        // it.
         let [gc, shadow] = [WriteStream::Gc, WriteStream::Shadow].map(|stream| self.dims.groups.of(stream));
         // With separate shadows or several classes the target of the remaining pages is unknown.
         if shadow != gc || self.dims.classes > 0 {

@@ -11,13 +11,13 @@ use coflash_base::seed::RandomStream;
 use coflash_base::{IdVec, Seed};
 use coflash_media::{BlockId, Cause, DieId, Geometry};
 
-/// A block that is being cleaned in steps.
+/// A block being cleaned in steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cleaning {
     pub(super) block: BlockId,
     /// Garbage collection, or wear levelling.
     pub(super) cause: Cause,
-    /// Whether pages of it were dropped, because another memory holds them.
+    /// Whether pages of it were dropped because another memory holds them.
     pub(super) dropped: bool,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Collector {
     pub(super) mode: GcMode,
     pub(super) steps_max: u32,
     pools: IdVec<PoolId, Pool>,
-    /// The pool of each die from which the search for the next victim begins.
+    /// The pool of each die at which the search for the next victim begins.
     next_clean: IdVec<DieId, u32>,
     weights: Weights,
     weight_max: Weight,
@@ -102,7 +102,7 @@ impl Collector {
         self.pools[pool].victim.removed(dims.local(pool, block), cost);
     }
 
-    /// Ask for the memory that a change of the cost of a block will need.
+    /// Prefetch the memory for a change of a block's cost.
     #[inline(always)]
     pub(super) fn look_ahead(&self, block: BlockId, dims: &Dimensions) {
         let pool = dims.pool_of(block);
@@ -173,7 +173,7 @@ impl Collector {
         self.next_clean[die] = (local + u32::from(after)) % dims.pools_per_die;
     }
 
-    /// The pool of each die from which the search for the next victim begins.
+    /// The pool of each die at which the search for the next victim begins.
     pub(super) fn turns(&self) -> &[u32] {
         &self.next_clean
     }

@@ -34,7 +34,7 @@ pub(super) fn write<const BYTES: usize>(
     }
 }
 
-/// Read as many numbers as there are slots. `value` decodes a number; `None` rejects it.
+/// Read one number for each slot. `value` decodes a number; `None` rejects it.
 ///
 /// # Errors
 /// The input ends early, or a number was rejected. The message names `what`.

@@ -1,9 +1,8 @@
 //! Garbage collection. In the foreground it cleans whole victims until every pool of the die is above its low mark. In
 //! idle time or between operations it works in steps: page copies and erases.
 //!
-//! A partly cleaned victim is part of the state of its pool. Its valid pages are the pages yet to be copied, whatever
-//! happened to the others. One free block is enough to clean any victim completely, so a pool with one may suspend the
-//! cleaning.
+//! A partly cleaned victim is part of the state of its pool. Its valid pages are the pages yet to be copied.
+//! One free block suffices to clean any victim completely, so a pool with one may suspend the cleaning.
 //!
 //! Preemptive GC: Lee, Kim, Oryol, Shipman & Wang, "A semi-preemptive garbage collector for solid state drives", ISPASS
 //! 2011. There GC works until a request arrives. Here GC runs before a request, so its steps are limited.
@@ -61,8 +60,9 @@ impl Ftl {
             })
     }
 
-    /// The die of pools whose next step may begin on an idle die. With superblocks it is the step of the whole device, if
-    /// the next page to copy lies on the idle die; an erase or a new victim begins with the first die.
+    /// The die of the pools with a next step that may begin on an idle die. With superblocks the step belongs
+    /// to the whole device, if the next page to copy lies on the idle die; an erase or a new victim begins
+    /// with the first die.
     fn begins_on(&self, idle: DieId) -> Option<DieId> {
         if self.dims.dies_per_block == 1 {
             return Some(idle);
@@ -109,8 +109,8 @@ impl Ftl {
             || self.allocator.free_blocks(pool) <= self.dims.step_mark_blocks && self.can_gain(pool)
     }
 
-    /// Copy one page or erase one block in the next due pool in turn, which keeps its turn until the erase. Returns
-    /// false if no due pool can free a page.
+    /// Copy one page or erase one block in the next due pool in turn. A pool keeps its turn until the erase.
+    /// Returns false if no due pool can free a page.
     fn step<M: Media, H: GcHook>(&mut self, die: DieId, io: &mut Io<'_, M, H>) -> Result<bool, M::Error> {
         for pool in self.collector.in_turn(die, &self.dims) {
             if self.pool_is_due(pool) && self.step_in(pool, io)? {
@@ -239,7 +239,7 @@ impl Ftl {
         self.end(pool, cleaning, io)
     }
 
-    /// Ask for the map entries of the pages that GC will move. `moved` is a bitmap of pages from `first` on.
+    /// Prefetch the map entries of the pages that GC will move. `moved` is a bitmap of pages from `first` on.
     #[inline(always)]
     fn look_ahead_of_moves(&self, first: Ppn, mut moved: u64) {
         while moved != 0 {
@@ -250,8 +250,8 @@ impl Ftl {
         }
     }
 
-    /// Copy pages to GC's active block until it is full. `run` is a bitmap of pages from `first` on. Returns the
-    /// pages that were copied.
+    /// Copy pages to GC's active block until it is full. `run` is a bitmap of pages from `first` on. Returns
+    /// a bitmap of the copied pages.
     fn copy_run<M: Media, H>(
         &mut self,
         cause: Cause,
@@ -296,7 +296,7 @@ impl Ftl {
         Ok(run.pages)
     }
 
-    /// Erase a block whose pages are copied or dropped.
+    /// Erase a block after its pages were copied or dropped.
     fn end<M: Media, H: GcHook>(
         &mut self,
         pool: PoolId,
@@ -344,8 +344,8 @@ impl Ftl {
         Ok(())
     }
 
-    /// Whether any candidate has an invalid page: otherwise copying would free nothing. Marked pages do not count,
-    /// since the hook may decide to copy them.
+    /// Whether any candidate has an invalid page: otherwise copying would free nothing. Marked pages do not
+    /// count, since the hook may decide to copy them.
     fn can_gain(&self, pool: PoolId) -> bool {
         let open = || self.allocator.actives(pool).iter().filter_map(|active| active.block);
         let open_valid: u32 = open().map(|block| self.blocks[block].valid).sum();
@@ -379,7 +379,7 @@ impl Ftl {
         let group =
             if moves_cold { self.dims.groups.of(stream) } else { self.group_of_copy(lpn, stream, victim) };
         let to = if moves_cold { self.take_cold_page(pool) } else { self.take_page(pool, group) };
-        // Cold data is to be kept for long.
+        // Cold data needs a long retention time.
         let mode = if moves_cold { Mode::Normal } else { mode };
         let oob = self.stamp(Some(lpn), cause, mode);
         match source {
@@ -443,7 +443,7 @@ impl Ftl {
         }
     }
 
-    /// Remove a sealed block from the candidates, to be cleaned for another reason than GC.
+    /// Remove a sealed block from the candidates, to clean it for another reason than GC.
     pub(super) fn seize(&mut self, pool: PoolId, block: BlockId) {
         self.collector.remove(pool, block, self.blocks[block].cost, &self.dims);
         self.blocks[block].state = State::Victim;

@@ -3,7 +3,7 @@
 use coflash_base::{IdVec, Lpn};
 use coflash_media::Ppn;
 
-/// Where each logical page lies in flash; or where it lay, if its copy was superseded.
+/// The place of each logical page in flash, or the former place if its copy was superseded.
 #[derive(Clone)]
 pub(super) struct Map {
     /// 0, or the number of the page plus one. [`SUPERSEDED`] is set if the copy there is invalid already.
@@ -25,7 +25,7 @@ impl Map {
         (entry.wrapping_sub(1) < SUPERSEDED - 1).then(|| Ppn::new(entry - 1))
     }
 
-    /// Ask for the memory of an entry.
+    /// Prefetch the memory of an entry.
     #[inline(always)]
     pub(super) fn prefetch(&self, lpn: Lpn) {
         self.entries.prefetch(lpn);
@@ -41,13 +41,13 @@ impl Map {
         self.entries[lpn] = 0;
     }
 
-    /// Unmap a page whose copy is superseded, and remember where that lies.
+    /// Unmap a page with a superseded copy, and remember the place of the copy.
     #[inline(always)]
     pub(super) fn supersede(&mut self, lpn: Lpn) {
         self.entries[lpn] |= SUPERSEDED;
     }
 
-    /// Where the superseded copy of a logical page lies.
+    /// The place of the superseded copy of a logical page.
     #[inline(always)]
     pub(super) fn superseded(&self, lpn: Lpn) -> Option<Ppn> {
         let entry = self.entries[lpn];

@@ -26,8 +26,8 @@ impl Ftl {
         self.set_mark(lpn, Memory::Device, false);
     }
 
-    /// Set whether a memory holds a copy of a page. If flash has no copy, the host's mark is kept for
-    /// the next one, which may be older data on its way from the device's cache.
+    /// Set whether a memory holds a copy of a page. If flash has no copy, the host's mark is kept for the
+    /// next copy; it may be older data on its way from the device's cache.
     #[inline]
     pub fn set_mark(&mut self, lpn: Lpn, memory: Memory, marked: bool) {
         if memory != Memory::Device {
@@ -46,8 +46,8 @@ impl Ftl {
         self.recount(self.dims.pool_of(block), block);
     }
 
-    /// Change the age class of a page marked for the device's memory. The FTL must have been built for it
-    /// ([`Requirements::age_classes`](crate::Requirements)).
+    /// Change the age class of a page marked for the device's memory. The FTL must have been created with
+    /// [`Requirements::age_classes`](crate::Requirements).
     #[inline]
     pub fn age(&mut self, lpn: Lpn, class: AgeClass) {
         if let Some(page) = self.pages.map.get(lpn)
@@ -90,7 +90,7 @@ impl Ftl {
         self.pages.state_bytes() + self.blocks.len() * size_of::<u32>()
     }
 
-    /// The marks of a page. For most blocks the count of marked pages, already loaded, says that there are none.
+    /// The marks of a page. For most blocks the count of marked pages, already loaded, is zero.
     #[inline(always)]
     pub(super) fn marks_of(&self, block: BlockId, page: Ppn) -> Marks {
         if self.blocks[block].marked == 0 { Marks::NONE } else { self.pages.marks(block, page) }

@@ -45,9 +45,9 @@ use wear::Wear;
 
 /// The context of a call: media, GC's hook, and the start of the request.
 pub struct Io<'a, M: Media, H> {
-    /// The media, which carries out operations.
+    /// The media: it executes operations.
     pub media: &'a mut M,
-    /// The level above, which knows of other copies.
+    /// The level above: it knows of other copies.
     pub hook: H,
     /// The beginning of the current request: no operation begins earlier.
     pub start: M::When,
@@ -55,17 +55,18 @@ pub struct Io<'a, M: Media, H> {
 
 /// The flash translation layer.
 ///
-/// Memory: 4 bytes per logical page (4 more if a cache announces newer data, 0.125 more if the host's memory is tracked),
-/// 4.25 per physical page (0.125 more for each of these, 0.25 and 8 per block more with age classes), and about 40 per block.
-/// A placement policy takes 16 more per block, and what it says per logical page.
+/// Memory: 4 bytes per logical page (4 more if a cache announces newer data, 0.125 more if the host's memory
+/// is tracked), 4.25 per physical page (0.125 more for each of these, 0.25 and 8 per block more with age
+/// classes), and about 40 per block. A placement policy takes 16 more per block, and its own state per
+/// logical page.
 #[derive(Clone)]
 pub struct Ftl {
     geometry: Geometry,
     dims: Dimensions,
     summary: Summary,
     pages: Pages,
-    /// The superseded flash pages, until their data is written or they are erased: GC counts bits, and looks at no page.
-    /// Empty until the first one.
+    /// The superseded flash pages, until their data is written or they are erased: GC counts bits, and needs
+    /// no access to pages. Empty until the first one.
     early: PageBits,
     blocks: Blocks,
     histories: Histories,
@@ -77,7 +78,8 @@ pub struct Ftl {
     slc_cache: SlcCache,
     /// The number of programs so far.
     sequence: u64,
-    /// Whether a program, copy or erase has failed: then the device is read-only, and every page reads as before.
+    /// Whether a program, copy or erase has failed: then the device is read-only, and every page keeps its
+    /// data.
     has_failed: bool,
     counters: FtlCounters,
     programs: Programs,
@@ -88,7 +90,7 @@ impl Ftl {
     /// Create an erased device that meets the requirements of the level above.
     ///
     /// # Errors
-    /// The first part that does not fit the others.
+    /// The first part of the configuration that does not fit the others.
     pub fn new(
         geometry: &Geometry,
         config: &FtlConfig,
@@ -166,7 +168,7 @@ impl Ftl {
         self.placer.takes_hints()
     }
 
-    /// Tell an oracle among the placement policies of all writes to come.
+    /// Give all future writes to an oracle among the placement policies.
     pub fn foresee(&mut self, future: Future) {
         self.placer.foresee(future);
     }
@@ -184,8 +186,8 @@ impl Ftl {
         planes.flat_map(|_| self.histories.iter().map(|block| block.erases))
     }
 
-    /// The number of invalid pages of each block that is full; 0 for others. Those of a superblock are divided among its
-    /// blocks.
+    /// The number of invalid pages of each full block; 0 for others. Those of a superblock are divided among
+    /// its blocks.
     pub fn invalid_pages(&self) -> impl Iterator<Item = u32> + '_ {
         let (full, planes) = (self.dims.data_pages_per_block, self.dims.blocks_per_erase);
         let invalid = move |id: BlockId| match &self.blocks[id] {
@@ -236,7 +238,7 @@ impl Ftl {
         self.pages.map.mapped().map(|(lpn, _)| lpn)
     }
 
-    /// Ask for the memory that the service of a page will need: its map entry, and then the state of its flash copy.
+    /// Prefetch the memory for the service of a page: its map entry, and then the state of its flash copy.
     #[inline(always)]
     pub fn look_ahead(&self, lpn: Lpn, ahead: Ahead) {
         match ahead {
@@ -279,7 +281,7 @@ impl Ftl {
     /// write of a mapped page the rest is read first.
     ///
     /// # Errors
-    /// The page is not written; it reads as before.
+    /// The page is not written; it keeps its old data.
     #[inline]
     pub fn write<M: Media, H: GcHook>(
         &mut self,
@@ -343,7 +345,7 @@ impl Ftl {
         Ok(done)
     }
 
-    /// Return the error of a read-only device: flash that has failed refuses any program.
+    /// Return the error of a read-only device: after a failure flash refuses any program.
     #[cold]
     fn refusal<M: Media>(media: &mut M, after: M::When) -> Result<M::When, M::Error> {
         let oob = Oob { lpn: None, sequence: 0, mode: Mode::Normal };
@@ -363,7 +365,7 @@ impl Ftl {
         self.recount(pool, block);
     }
 
-    /// Forget a page: invalidate its flash copy, if any.
+    /// Trim a page: invalidate its flash copy, if any.
     #[inline]
     pub fn invalidate(&mut self, lpn: Lpn) {
         self.settle_superseded(lpn);
@@ -455,8 +457,8 @@ impl Ftl {
         block
     }
 
-    /// Enter a programmed page into the map, with the mark of the host's memory if that holds newer data. The cost of
-    /// its block is computed when the block is sealed.
+    /// Enter a programmed page into the map, marked if the host's memory holds newer data. The cost of its
+    /// block is computed when the block is sealed.
     #[inline(always)]
     fn put(&mut self, lpn: Lpn, Taken { block, index, page }: Taken, pool: PoolId, marks: Marks) {
         let marks = Marks { host: self.pages.is_newer_in_host(lpn), ..marks };

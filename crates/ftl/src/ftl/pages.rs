@@ -12,12 +12,13 @@ use coflash_media::{BlockId, Geometry, Memory, Ppn};
 #[derive(Clone)]
 pub(super) struct Pages {
     pub(super) map: Map,
-    /// The owner in the out-of-band area of each page; kept after the page is invalid.
+    /// The owner in the out-of-band area of each page; kept after the page becomes invalid.
     pub(super) owner: IdVec<Ppn, Option<Lpn>>,
     pub(super) valid: PageBits,
     marked_device: PageBits,
     marked_host: PageBits,
-    /// A bit for each logical page, mapped or not: the host's memory holds newer data. Empty unless that is tracked.
+    /// A bit for each logical page, mapped or not: the host's memory holds newer data. Empty unless this is
+    /// tracked.
     newer_in_host: Vec<u64>,
     pub(super) ages: AgeClasses,
 }
@@ -41,7 +42,7 @@ impl Pages {
         self.newer_in_host = vec![0; self.map.len().div_ceil(64)];
     }
 
-    /// Whether the host's memory holds newer data of a logical page; false if that is not tracked.
+    /// Whether the host's memory holds newer data of a logical page; false if this is not tracked.
     #[inline(always)]
     pub(super) fn is_newer_in_host(&self, lpn: Lpn) -> bool {
         self.newer_in_host.get(lpn.index() / 64).is_some_and(|word| word >> (lpn.index() % 64) & 1 == 1)
@@ -54,7 +55,7 @@ impl Pages {
         }
     }
 
-    /// Forget what the host's memory holds: it is empty.
+    /// Clear all marks of the host's memory: it is empty.
     pub(super) fn forget_host(&mut self) {
         self.newer_in_host.fill(0);
     }
@@ -66,7 +67,7 @@ impl Pages {
         Marks { host, device: self.marked_device.get(block, page) }
     }
 
-    /// The pages of a word that are marked, by any memory.
+    /// The marked pages of a word, by any memory.
     #[inline(always)]
     pub(super) fn marked_word(&self, block: BlockId, word: usize) -> u64 {
         let host = if self.marked_host.is_none() { 0 } else { self.marked_host.word(block, word) };
@@ -89,7 +90,7 @@ impl Pages {
         }
     }
 
-    /// Clear the marks of a page and return what they were.
+    /// Clear the marks of a page and return them.
     #[inline(always)]
     pub(super) fn take_marks(&mut self, block: BlockId, page: Ppn) -> Marks {
         let marks = self.marks(block, page);

@@ -1,4 +1,5 @@
-//! The placer: which group of streams, or class of a placement policy, takes a page, and what the policy is told of blocks.
+//! The placer: it chooses the group of streams, or the class of a placement policy, for each page, and
+//! informs the policy of blocks.
 
 use super::Ftl;
 use super::column::{read, write};
@@ -14,12 +15,12 @@ use coflash_base::{IdVec, Index, Lpn, PlacementId};
 use coflash_media::{BlockId, Geometry, Ppn};
 use std::io::{self, Read, Write};
 
-/// What a policy is told of a block.
+/// The record of a block for the policy.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     /// The class of its pages.
     class: Class,
-    /// The time at which it was opened: user pages written before.
+    /// The opening time: the number of user pages written before.
     opened_at: u64,
 }
 
@@ -29,11 +30,11 @@ pub(super) struct Placer {
     policy: Placement,
     /// The number of its classes; 0 without a policy.
     classes: u32,
-    /// The user pages written.
+    /// The number of user pages written.
     now: u64,
     /// Empty without a policy.
     blocks: IdVec<BlockId, Placed>,
-    /// What was counted of each class; bytes follow from pages.
+    /// The counters of each class; bytes follow from pages.
     counts: IdVec<Class, PlacementClass>,
     page_bytes: u64,
     block_bytes: u64,
@@ -78,12 +79,12 @@ impl Placer {
         self.takes_hints
     }
 
-    /// Tell an oracle of all writes to come.
+    /// Give all future writes to an oracle.
     pub(super) fn foresee(&mut self, future: Future) {
         self.policy.foresee(future, self.now);
     }
 
-    /// What was counted of each class; nothing without a policy.
+    /// The counters of each class; nothing without a policy.
     pub(super) fn counts(&self) -> impl Iterator<Item = PlacementClass> + '_ {
         self.counts.iter().map(|class| PlacementClass {
             host_bytes: class.user_pages * self.page_bytes,
@@ -118,10 +119,10 @@ impl Placer {
         GroupId::new(class.get())
     }
 
-    /// Note the group that an opened block serves.
+    /// Note the group of an opened block.
     pub(super) fn opened(&mut self, block: BlockId, group: GroupId) {
         if self.has_policy() {
-            // Shadows have a group behind the classes.
+            // Shadows have a group after the classes.
             let class = Class::new(group.get().min(self.classes - 1));
             self.blocks[block] = Placed { class, opened_at: self.now };
         }
@@ -134,7 +135,7 @@ impl Placer {
         }
     }
 
-    /// Count a block that is closed before it is full.
+    /// Count a block closed before it is full.
     pub(super) fn closed_early(&mut self, block: BlockId) {
         if self.has_policy() {
             self.counts[self.blocks[block].class].closed_early_units += 1;
@@ -200,7 +201,7 @@ impl Placer {
 }
 
 impl Ftl {
-    /// The group of a page that is written, whose old copy is `old`.
+    /// The group of a page to be written; `old` is its old copy.
     #[inline(always)]
     pub(super) fn group_of_write(
         &mut self,
@@ -216,7 +217,7 @@ impl Ftl {
         self.placer.user_group(lpn, stream, placement, replaces)
     }
 
-    /// The victim that the placement policy chooses by its class, if it does.
+    /// The victim chosen by the placement policy, if it chooses victims by class.
     pub(super) fn victim_by_class(&mut self, pool: PoolId) -> Option<BlockId> {
         if !self.placer.chooses_victims {
             return None;
@@ -242,7 +243,7 @@ impl Ftl {
         }
     }
 
-    /// The group of a page that is copied. Shadows that a cooperation scheme separates have theirs.
+    /// The group of a page to be copied. Shadows have their own if the cooperation scheme separates them.
     #[inline(always)]
     pub(super) fn group_of_copy(&mut self, lpn: Lpn, stream: WriteStream, victim: BlockId) -> GroupId {
         let shadows = stream == WriteStream::Shadow

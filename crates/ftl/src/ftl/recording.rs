@@ -1,4 +1,4 @@
-//! What a recorder hears of the FTL.
+//! The FTL's calls to a recorder.
 
 use super::Ftl;
 use crate::block::State;
@@ -8,7 +8,7 @@ use coflash_base::Time;
 use coflash_media::BlockId;
 
 impl Ftl {
-    /// Tell a recorder of each decision of GC from now on. It hears of the open blocks at once.
+    /// Report each decision of GC to a recorder from now on, and the open blocks at once.
     pub fn record_in(&mut self, recorder: DecisionRecorder) {
         self.recorder = Some(recorder);
         for pool in self.pools() {
@@ -25,7 +25,7 @@ impl Ftl {
         }
     }
 
-    /// Record the pick of a block, which is in the state of a victim.
+    /// Record the pick of a block that is already in the state of a victim.
     pub(super) fn record_pick(&self, pool: PoolId, picked: BlockId, time: Option<Time>) {
         let Some(recorder) = &self.recorder else { return };
         let blocks = self.dims.blocks_of(pool);

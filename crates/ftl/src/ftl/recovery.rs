@@ -26,8 +26,9 @@ struct Filled {
 }
 
 impl Ftl {
-    /// Rebuild the map of an erased FTL from what a power cut left. Of each logical page that `in_flash` accepts, the
-    /// copy programmed last is mapped. Active blocks are filled further, and wear levelling goes on.
+    /// Rebuild the map of an erased FTL from the contents after a power cut. Each logical page that
+    /// `in_flash` accepts is mapped to the copy programmed last. Filling of the active blocks and wear
+    /// levelling go on.
     ///
     /// A power cut during GC may leave a pool without a free block, so [`Ftl::finish_gc`] must be called before any
     /// write. Copies that GC made into the last free block are not mapped; their sources are, since the victim was not
@@ -35,7 +36,7 @@ impl Ftl {
     /// until the remaining copies do not fit.
     ///
     /// # Errors
-    /// Blocks or pages that this device does not have.
+    /// Blocks or pages that do not exist on this device.
     pub fn recover(&mut self, contents: &Contents, in_flash: impl Fn(Lpn) -> bool) -> Result<(), Misfit> {
         assert_eq!(self.sequence, 0, "the device has been written");
         let Contents { pages, erases, .. } = contents;
@@ -180,7 +181,8 @@ impl Ftl {
         let gc = self.dims.groups.of(WriteStream::Gc);
         let mut groups = self.dims.groups.ids().filter(|&group| group != gc).chain([gc]).collect::<Vec<_>>();
         used.retain(|&block| {
-            // A block that lacks only its summary takes no more data, nor does one that must be refreshed.
+            // A block that lacks only its summary takes no more data, nor does a block that must be
+            // refreshed.
             let pages = self.slc_cache.pages_of(block).unwrap_or(self.dims.data_pages_per_block);
             let has_room = filled[block].pages < pages && !filled[block].fast;
             // GC copies to blocks with all bits.
@@ -193,7 +195,7 @@ impl Ftl {
             self.placer.opened(block, group);
             false
         });
-        // The blocks filled first are sealed first: victim policies use that order and age.
+        // Seal the blocks in the order of their filling: victim policies use this order and the ages.
         for &block in used.iter().rev() {
             self.seal(pool, block);
             self.histories[block].sealed_at = filled[block].newest;

@@ -1,12 +1,13 @@
 //! Refresh: data is rewritten before it fades. Data that was programmed fast has a shorter retention time.
 //!
-//! There are two queues of blocks in the order in which they were begun, one for fast blocks and one for all. Fast data
-//! is refreshed T − D after programming, where T is its retention time and D the allowance for time without power.
-//! After a restart the time without power is unknown, so all fast blocks are refreshed at once. A refresh is GC of a
-//! block that is due instead of cheap, with the same decisions about valid pages ("ShadowGC", DATE 2018).
+//! There are two queues of blocks in order of their first program, one for fast blocks and one for all. Fast
+//! data is refreshed T − D after programming, where T is its retention time and D the allowance for time
+//! without power. After a restart the time without power is unknown, so all fast blocks are refreshed at
+//! once. A refresh is GC of a block chosen by its age instead of its cost, with the same decisions about
+//! valid pages ("ShadowGC", DATE 2018).
 //!
-//! Time comes in with the requests: the age of a block counts from the request before which it was begun. Memory: a bit
-//! per block, and an entry for each block in use.
+//! The clock advances with the requests: the age of a block counts from the request before its first program.
+//! Memory: a bit per block, and an entry for each block in use.
 
 use super::collector::Cleaning;
 use super::{Ftl, Io};
@@ -21,12 +22,12 @@ use std::collections::VecDeque;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     block: BlockId,
-    /// Its erase count when it was begun.
+    /// Its erase count at its first program.
     erases: u32,
     due: Time,
 }
 
-/// Blocks in the order in which they fall due.
+/// Blocks in order of their due time.
 #[derive(Clone, Debug)]
 struct Queue {
     /// The time from the first program of a block to its refresh; `None` for no refresh.
@@ -50,10 +51,10 @@ pub(super) struct Refresh {
     queue: Queue,
     /// Whether there may be refreshes: data fades, or fast blocks were found after a restart.
     ages: bool,
-    /// The time of the last request; `None` during warm-up, which takes no time.
+    /// The time of the last request; `None` during warm-up, when time stands still.
     now: Option<Time>,
     next_due: Time,
-    /// The number of entries above which most belong to blocks erased since.
+    /// The number of entries above which most of them belong to blocks erased since.
     entries_max: usize,
 }
 
@@ -85,7 +86,7 @@ impl Refresh {
         self.fast[word] &= !bit;
     }
 
-    /// Add a block that is begun, with its erase count.
+    /// Add a new block with its erase count.
     #[inline(always)]
     pub(super) fn opened(&mut self, block: BlockId, erases: u32) {
         if let (Some(after), Some(now)) = (self.queue.after, self.now) {
@@ -154,8 +155,9 @@ impl Ftl {
         refreshed
     }
 
-    /// Go on after a restart that emptied the memories above: no page is marked, and all fast blocks are refreshed at
-    /// once, since the time without power is unknown. Map and validity are those of before, as recovery finds them.
+    /// Resume after a restart that emptied the memories above: no page is marked, and all fast blocks are
+    /// refreshed at once, since the time without power is unknown. Map and validity stay the same, as after
+    /// recovery.
     ///
     /// # Errors
     /// A flash operation failed.

@@ -1,10 +1,11 @@
-//! The pSLC cache: blocks of MLC, TLC or QLC flash that hold one bit a cell. They are written faster, and hold a part of
-//! their pages: a quarter of them in QLC.
+//! The pSLC cache: blocks of MLC, TLC or QLC flash with one bit per cell. They are written faster, and have
+//! fewer pages: in QLC a quarter.
 //!
-//! A host's block is opened as SLC while there are few of them and enough free blocks. With a fixed number of blocks the
-//! cache is static; bounded by free blocks only, it shrinks as the device fills up, and is dynamic. Folding is GC: a full SLC
-//! block is a victim that gains most of a block, and its pages are copied to blocks with all bits. Nothing is folded before
-//! GC is due, so `gc.low_mark` and `gc.background_mark` say when.
+//! A block for host data is opened as SLC while there are few SLC blocks and enough free blocks. With a fixed
+//! number of blocks the cache is static; limited by free blocks only, it shrinks as the device fills up, and
+//! is dynamic. Folding is GC: a full SLC block is a victim that gains most of a block, and its pages are
+//! copied to blocks with all bits. Folding waits until GC is due, so `gc.low_mark` and `gc.background_mark`
+//! set its time.
 
 use super::allocator::Taken;
 use super::{Ftl, Io};
@@ -29,10 +30,10 @@ coflash_base::measures! {
 /// The pSLC cache of a device.
 #[derive(Clone)]
 pub(super) struct SlcCache {
-    /// The pages of an SLC block; 0 without a cache.
+    /// The number of pages of an SLC block; 0 without a cache.
     pages_per_block: u32,
     blocks_max: u32,
-    /// Blocks are opened as SLC while a pool has more free blocks.
+    /// The number of free blocks of a pool above which blocks are opened as SLC.
     free_min: u32,
     is_slc: IdVec<BlockId, bool>,
     in_pool: IdVec<PoolId, u32>,
@@ -91,7 +92,7 @@ impl SlcCache {
         })
     }
 
-    /// The pages of an SLC block; 0 without a cache.
+    /// The number of pages of an SLC block; 0 without a cache.
     pub(super) fn pages_per_block(&self) -> u32 {
         self.pages_per_block
     }
@@ -106,7 +107,7 @@ impl SlcCache {
         self.pages_per_block > 0
     }
 
-    /// The pages of a block that is SLC; `None` for others.
+    /// The number of pages of an SLC block; `None` for other blocks.
     pub(super) fn pages_of(&self, block: BlockId) -> Option<u32> {
         (self.exists() && self.is_slc[block]).then_some(self.pages_per_block)
     }

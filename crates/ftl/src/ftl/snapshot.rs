@@ -3,9 +3,10 @@
 //! Only independent state is stored. Map, counts, costs and the structures of policies are recomputed, so that damaged
 //! bytes cannot contradict each other. The rest is checked, and a restored device cannot panic.
 //!
-//! The columns, in order: scalars; two numbers per die; erase counts and sealing times of all blocks; for each pool the
-//! number of its free blocks and the fill of its active blocks; the random streams; the blocks of each pool, free ones
-//! first, then active ones, then candidates; what the placement policy knows; the valid pages; the owner of each page.
+//! The columns, in order: scalars; two numbers per die; erase counts and sealing times of all blocks; for
+//! each pool the number of its free blocks and the fill of its active blocks; the random streams; the blocks
+//! of each pool, free ones first, then active ones, then candidates; the state of the placement policy; the
+//! valid pages; the owner of each page.
 
 use super::Ftl;
 use super::allocator::Active;
@@ -18,7 +19,7 @@ use coflash_base::{IdVec, Index, Lpn};
 use coflash_media::BlockId;
 use std::io::{self, Read, Write};
 
-/// The upper bound of counters. No device comes near it, and sums of smaller counters do not overflow.
+/// The upper limit of counters. No device comes near it, and sums of smaller counters do not overflow.
 const COUNT_MAX: u64 = 1 << 56;
 
 impl Ftl {
@@ -60,11 +61,11 @@ impl Ftl {
         write::<4>(out, self.pages.owner.iter().map(|owner| owner.map_or(0, |lpn| u64::from(lpn.get()) + 1)))
     }
 
-    /// Restore the state that [`save`](Self::save) wrote for a device of the same configuration. The device must be
-    /// erased.
+    /// Restore the state written by [`save`](Self::save) for a device of the same configuration. The device
+    /// must be erased.
     ///
     /// # Errors
-    /// The error of `input`, or a problem of the state. The device must not be used then.
+    /// The error of `input`, or an invalid state. The device must not be used then.
     pub fn restore(&mut self, input: &mut dyn Read) -> io::Result<()> {
         assert_eq!(self.sequence, 0, "the device has been written");
         self.restore_scalars(input)?;

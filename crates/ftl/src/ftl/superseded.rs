@@ -1,7 +1,7 @@
-//! Flash copies that were invalidated early: before the cache that holds newer data has written it.
+//! Flash copies invalidated early: before the cache with the newer data writes it.
 //!
-//! Without cooperation such a page stays valid until the write, and GC copies it. How many it meets in its victims is how
-//! many copies early invalidation spares: exactly, for these victims.
+//! Without cooperation such a page stays valid until the write, and GC copies it. The number of such pages in
+//! GC's victims is the number of copies that early invalidation saves: exact for these victims.
 
 use super::Ftl;
 use super::bits::PageBits;
@@ -9,8 +9,8 @@ use coflash_base::Lpn;
 use coflash_media::{BlockId, Ppn};
 
 impl Ftl {
-    /// Invalidate the flash copy of a page, if any, before a cache writes the page anew: it holds newer data, or is to
-    /// hold the only copy.
+    /// Invalidate the flash copy of a page, if any, before a cache writes the page anew: the cache holds
+    /// newer data, or will hold the only copy.
     #[inline]
     pub fn supersede(&mut self, lpn: Lpn) {
         let Some(page) = self.pages.map.get(lpn) else { return };
@@ -22,7 +22,8 @@ impl Ftl {
         self.invalidate_page(page);
     }
 
-    /// Note that a page without a flash copy is written or trimmed: where it lay is invalid like any other page.
+    /// Note that a page without a flash copy is written or trimmed: its former place is invalid like any
+    /// other page.
     #[inline(always)]
     pub(super) fn settle_superseded(&mut self, lpn: Lpn) {
         if let Some(page) = self.pages.map.superseded(lpn) {
@@ -30,7 +31,7 @@ impl Ftl {
         }
     }
 
-    /// Forget where the superseded pages of an erased block lay.
+    /// Forget the superseded pages of an erased block.
     pub(super) fn forget_superseded(&mut self, block: BlockId) {
         if self.early.is_none() {
             return;
@@ -52,7 +53,7 @@ impl Ftl {
         self.counters.gc_spared_pages += u64::from(self.early.count(victim));
     }
 
-    /// Panic unless the bits of superseded pages are those of the map.
+    /// Panic unless the bits of superseded pages match the map.
     pub(super) fn assert_superseded(&self) {
         let superseded: Vec<(Lpn, Ppn)> =
             self.pages.map.ids().filter_map(|lpn| Some((lpn, self.pages.map.superseded(lpn)?))).collect();

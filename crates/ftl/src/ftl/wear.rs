@@ -2,9 +2,9 @@
 //! block that was erased `wear_gap` times more often than a block of cold data takes over this data and rests; the
 //! less-worn block is used in its place.
 //!
-//! Only sealed blocks are considered. An active block whose stream is no longer written keeps its low count, so the gap
-//! is bounded except for one block of each such stream in a pool. Sealing it half empty is no remedy: GC would copy its
-//! data into the next less-worn block, which would be sealed again.
+//! Only sealed blocks are considered. An active block of an unused stream keeps its low count, so the gap is
+//! bounded except for one block of each such stream in a pool. Sealing it half empty does not help: GC would
+//! copy its data into the next less-worn block, which would be sealed again.
 //!
 //! Moving cold data when wear is uneven: Chang, Hsieh & Kuo, "Endurance enhancement of flash-memory storage systems: an
 //! efficient static wear leveling design", DAC 2007. The gap as the measure, and the swap with a worn block: L.-P.
@@ -57,7 +57,8 @@ impl Wear {
 }
 
 impl Ftl {
-    /// Move cold data to a block that GC has just erased, if it is worn enough. That needs no other free block.
+    /// Move cold data to a block that GC has just erased, if it is worn enough. No other free block is
+    /// needed.
     #[inline]
     pub(super) fn take_over_cold(&mut self, pool: PoolId, worn: BlockId) -> bool {
         let erases = self.histories[worn].erases;
@@ -104,8 +105,8 @@ impl Ftl {
         full
     }
 
-    /// End the move of cold data. The block is sealed even if it is not full: the source may have had invalid pages.
-    /// It gets no summary.
+    /// End the move of cold data. The block is sealed even if it is not full: the source may have had invalid
+    /// pages. The block gets no summary.
     pub(super) fn close_cold(&mut self, pool: PoolId) {
         match std::mem::take(&mut self.wear.pools[pool].cold) {
             Active { block: None, .. } => {}

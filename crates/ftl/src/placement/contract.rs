@@ -1,4 +1,4 @@
-//! Tests that every registered policy keeps the contract, whatever state it was given.
+//! Tests of the contract of every registered policy, in any state.
 
 use super::{
     CLASSES_MAX, Class, Classes, Cleaned, GcWrite, Isolation, Placement, PlacementConfig, Shape, UserWrite,
@@ -17,7 +17,7 @@ fn shape() -> Shape {
     Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks_per_pool: 32, groups }
 }
 
-/// A policy, and what the FTL would know of each page.
+/// A policy, and the FTL's knowledge of each page.
 #[derive(Clone)]
 struct Checked {
     classes: Classes,
@@ -36,7 +36,7 @@ impl Checked {
         }
     }
 
-    /// One random event; returns the class that was chosen, if one was.
+    /// Simulate a random event; return the chosen class, if any.
     fn act(&mut self, stream: &mut RandomStream) -> Option<Class> {
         let lpn = Lpn::new(stream.random_range(0..PAGES) / stream.random_range(1..=8));
         let now = self.now;
@@ -84,7 +84,7 @@ impl Checked {
     }
 }
 
-/// Every policy with its defaults, and others that are allowed.
+/// Every policy with its defaults, and other valid configurations.
 fn configs() -> impl Iterator<Item = PlacementConfig> {
     let fdp = |handles, isolation, percent: &[u64]| {
         let shares = percent.iter().map(|&percent| Share::percent(percent)).collect();
@@ -208,7 +208,7 @@ fn sepbit_separates_by_age() {
     assert_eq!(copies, [2, 3, 3, 4, 4, 5]);
 }
 
-/// A score decides as a policy of the family does, on what the FTL would tell both.
+/// A score makes the same decisions as a policy of the family, given the same facts by the FTL.
 #[test]
 fn scores_decide_as_other_policies() {
     let life = "if(gc, if(class < 1, 2, 3 + (age >= 4 * life) + (age >= 16 * life)), age >= life)";
@@ -229,7 +229,7 @@ fn scores_decide_as_other_policies() {
     }
 }
 
-/// A class that is none of the policy's is the nearest one, and no number is the first.
+/// An invalid class becomes the nearest valid one; NaN becomes the first.
 #[test]
 fn a_score_is_a_class() {
     let chosen = |score: &str| {
@@ -284,7 +284,7 @@ fn dac_goes_up_and_down() {
 fn future_knowledge_separates_by_the_time_left() {
     let mut future = Future::new(PAGES);
     let [a, b, c] = [0, 1, 2].map(Lpn::new);
-    // a is written at 0 and 20 and trimmed then; b is written at 1; c, which is there already, at 19.
+    // a is written at 0 and 20 and then trimmed; b is written at 1; c exists already and is written at 19.
     [a, b].iter().for_each(|&lpn| future.write(lpn));
     (3..20).for_each(|lpn| future.write(Lpn::new(lpn)));
     [c, a].iter().for_each(|&lpn| future.write(lpn));
@@ -347,7 +347,7 @@ fn handles_have_their_shares_of_the_address_space() {
     assert_eq!(found, [0, 0, 1, 1, 2, 2, 3, 3]);
 }
 
-/// The hint says more than the address, and GC keeps to the handle of the unit.
+/// The hint overrides the address, and GC keeps the handle of the unit.
 #[test]
 fn a_hint_is_the_handle_and_a_copy_stays_with_it() {
     for isolation in [Isolation::Initially, Isolation::Persistently] {

@@ -1,9 +1,10 @@
-//! Dynamic data clustering: regions from cold to hot. A page that is overwritten moves to the next hotter region, one that GC
-//! copies to the next colder one.
+//! Dynamic data clustering: regions from cold to hot. An overwritten page moves to the next hotter region, a
+//! page copied by GC to the next colder one.
 //!
-//! Source: Chiang, Lee & Chang, "Using data clustering to improve cleaning performance for flash memory", Software: Practice and
-//! Experience 1999. At hand: how SepBIT's authors compare with it (Wang et al., FAST 2022, and its repository). The paper lets a
-//! page change its region only if it is young enough; like there, it always does here.
+//! Source: Chiang, Lee & Chang, "Using data clustering to improve cleaning performance for flash memory",
+//! Software: Practice and Experience 1999; written from the comparison by SepBIT's authors (Wang et al., FAST
+//! 2022, and its repository). In the paper a page changes its region only if it is young enough; here, as in
+//! the comparison, always.
 
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Misfit, Policy};

@@ -1,22 +1,23 @@
-//! Extent-based temperature identification: the address space is cut into extents, each with a count of its writes that fades. Writes
-//! to hot extents, to other extents, and copies of GC go to three classes.
+//! Extent-based temperature identification: the address space is divided into extents, each with a decaying
+//! count of its writes. Writes to hot extents, writes to other extents, and copies of GC go to three classes.
 //!
-//! Source: Shafaei, Desnoyers & Fitzpatrick, "Write amplification reduction in flash-based SSDs through extent-based temperature
-//! identification", HotStorage 2016. At hand: how SepBIT's authors compare with it (Wang et al., FAST 2022, and its repository).
-//! Settled: pages written one after another at successive addresses are one request.
+//! Source: Shafaei, Desnoyers & Fitzpatrick, "Write amplification reduction in flash-based SSDs through
+//! extent-based temperature identification", HotStorage 2016; written from the comparison by SepBIT's authors
+//! (Wang et al., FAST 2022, and its repository). Our choice: pages written one after another at successive
+//! addresses are one request.
 
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite};
 use coflash_base::policy::NoParameters;
 use coflash_base::{Misfit, Policy};
 
-/// The most extents.
+/// The maximal number of extents.
 const EXTENTS_MAX: usize = 1024;
-/// Requests after which all counts are halved, and equal neighbours become one.
+/// The number of requests after which all counts are halved, and neighbours with equal counts are merged.
 const REQUESTS: u64 = 4096;
-/// The count from which on an extent is hot, and the highest one.
+/// The least count of a hot extent, and the highest count.
 const HOT: u32 = 4;
 const COUNT_MAX: u32 = 15;
-/// An extent that there is not.
+/// No extent.
 const NONE: u32 = u32::MAX;
 
 /// Extent-based temperature identification.
@@ -26,7 +27,8 @@ pub struct Eti {
     /// The first page of each extent in ascending order, then [`NONE`]; and the counts.
     firsts: Vec<u32>,
     counts: Vec<u32>,
-    /// The request under way: its first page, and the page after it. Then the requests since the counts were halved.
+    /// The current request: its first page, and the page after it. Then the number of requests since the
+    /// counts were halved.
     request: [u32; 2],
     requests: u64,
 }
@@ -36,12 +38,13 @@ impl Eti {
         self.firsts.partition_point(|&first| first != NONE)
     }
 
-    /// The extent of a page, whatever was read from a file.
+    /// The extent of a page, for any state read from a file.
     fn extent(&self, page: u32) -> usize {
         self.firsts[..self.extents()].partition_point(|&first| first <= page).saturating_sub(1)
     }
 
-    /// Begin an extent at a page, if it does not begin there and there is room. Returns the extent of the page.
+    /// Begin an extent at a page, unless one begins there already or there is no room. Returns the extent of
+    /// the page.
     fn cut(&mut self, page: u32) -> usize {
         let (extent, count) = (self.extent(page), self.extents());
         if self.firsts[extent] == page || count == EXTENTS_MAX || page >= self.pages {
@@ -53,7 +56,7 @@ impl Eti {
         extent + 1
     }
 
-    /// Count a request: in the extents that it covers, after cutting those that it covers in part.
+    /// Count a request in the extents that it covers, after splitting the extents that it covers in part.
     fn count(&mut self, [first, end]: [u32; 2]) {
         if self.extents() + 2 <= EXTENTS_MAX {
             self.cut(first);
@@ -74,7 +77,7 @@ impl Eti {
         }
     }
 
-    /// Halve all counts, and join neighbours that are equally hot or cold.
+    /// Halve all counts, and merge neighbours that are both hot or both cold.
     fn fade(&mut self) {
         let mut kept = 0;
         for extent in 0..self.extents() {

@@ -1,19 +1,19 @@
-//! Placement policies from outside coflash: in Python, or in a crate that uses this one.
+//! External placement policies: in Python, or in a crate that uses this one.
 
 use super::{Class, Classes, Cleaned, GcWrite, PlacementPolicy, Shape, UserWrite, own_classes};
 use coflash_base::external::Asked;
 use coflash_base::{ExternalConfig, Misfit, Policy};
 use std::ops::Range;
 
-/// A placement policy from outside. One instance serves the device.
+/// An external placement policy. One instance serves the device.
 ///
-/// Clones must choose the same classes from then on: a warm device is cloned with its policies.
+/// Clones must make the same choices as the original: a warm device is cloned with its policies.
 pub trait ExternalPlacement: dyn_clone::DynClone + Send + Sync {
-    /// Choose the class of a page that is written, from 0. `None` if the policy has failed: then, and from then on, pages go
-    /// to the first class that is allowed.
+    /// Choose the class of a page to be written, from 0. `None` if the policy has failed: from then on, pages
+    /// go to the first valid class.
     fn user_write(&mut self, page: UserWrite) -> Option<u32>;
 
-    /// Choose the class of a page that is copied, one of those that GC copies into. `None` as above.
+    /// Choose the class of a page to be copied, one of the classes for GC. `None` as above.
     fn gc_write(&mut self, page: GcWrite) -> Option<u32>;
 
     /// Learn from a victim, before its pages are copied.
@@ -21,7 +21,7 @@ pub trait ExternalPlacement: dyn_clone::DynClone + Send + Sync {
         let _ = block;
     }
 
-    /// The last answer of a hook cannot be used; it counts as a failure.
+    /// Report an unusable answer of a hook; it counts as a failure.
     fn refused(&mut self, hook: &'static str, problem: &str) {
         panic!("{hook}: {problem}");
     }
@@ -33,13 +33,13 @@ dyn_clone::clone_trait_object!(ExternalPlacement);
 pub struct MakePlacement {
     /// The number of classes, from 1 to 16.
     pub classes: u32,
-    /// The number of classes that GC copies into, the last ones; all if `None`.
+    /// The number of classes for GC, the last ones; all if `None`.
     pub gc_classes: Option<u32>,
-    /// Creates it.
+    /// The constructor.
     pub make: Box<dyn Fn(Shape) -> Box<dyn ExternalPlacement> + Send + Sync>,
 }
 
-/// A policy from outside, and its classes.
+/// An external policy, and its classes.
 #[derive(Clone)]
 pub struct External {
     policy: Asked<dyn ExternalPlacement>,
@@ -84,7 +84,7 @@ impl PlacementPolicy for External {
 }
 
 impl External {
-    /// The class that the policy chooses, or the first one that is allowed.
+    /// The class chosen by the policy, or the first valid one.
     fn choose(
         &mut self,
         ask: impl FnOnce(&mut dyn ExternalPlacement) -> Option<u32>,

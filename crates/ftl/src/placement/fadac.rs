@@ -1,8 +1,9 @@
-//! FADaC: a page is the hotter the more often it was written compared with an average that fades.
+//! FADaC: the hotness of a page is the number of its writes over a decaying average.
 //!
-//! Source: Kremer & Brinkmann, "FADaC: a self-adapting data classifier for flash memory", SYSTOR 2019. At hand: how SepBIT's authors
-//! compare with it (Wang et al., FAST 2022, and its repository): a page has a count, up with each write and down with each copy by
-//! GC, and is in class k if its count is above 10^(k−1) times the average. Settled: the average is over pages, not requests.
+//! Source: Kremer & Brinkmann, "FADaC: a self-adapting data classifier for flash memory", SYSTOR 2019;
+//! written from the comparison by SepBIT's authors (Wang et al., FAST 2022, and its repository): a page has a
+//! count, up with each write and down with each copy by GC, and is in class k if its count is above 10^(k−1)
+//! times the average. Our choice: the average is over pages, not requests.
 
 use super::{Class, Classes, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Index, Lpn, Misfit, Policy};

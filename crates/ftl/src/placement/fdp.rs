@@ -1,10 +1,12 @@
-//! Flexible data placement: the host says with which data a page goes, by the handle of a reclaim unit. The handle of a write is
-//! its hint. A write without one has the handle of its address: each handle has a share of the exported capacity, as
-//! tenants side by side have. What GC copies goes by the unit that it comes from, since a device knows no more.
+//! Flexible data placement: the host groups pages by the handle of a reclaim unit. The handle of a write is
+//! its hint. A write without a hint gets a handle by its address: each handle has a share of the exported
+//! capacity, as for tenants side by side. Copies by GC keep the handle of their unit: a device has no more
+//! information.
 //!
-//! Source: NVM Express, TP4146 "Flexible Data Placement" (2022). Reclaim units are the blocks of the pools: `ftl.reclaim_unit` with
-//! `ftl.pools = "device"`. Copies of initially isolated handles share units; those of persistently isolated handles do not.
-//! Settled: a write without a hint goes by address, where NVMe has it go to handle 0 (`shares = ["100%"]`).
+//! Source: NVM Express, TP4146 "Flexible Data Placement" (2022). Reclaim units are the blocks of the pools:
+//! `ftl.reclaim_unit` with `ftl.pools = "device"`. Initially isolated handles share the units of copies;
+//! persistently isolated handles do not. Our choice: a write without a hint gets its handle by address; in
+//! NVMe it goes to handle 0 (`shares = ["100%"]`).
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{Lpn, Misfit, Policy, Share};
@@ -45,7 +47,7 @@ impl Default for FdpConfig {
 #[derive(Clone)]
 pub struct Fdp {
     isolation: Isolation,
-    /// The first page after each handle but the last.
+    /// The page after the last one of each handle but the last.
     ends: Vec<u32>,
 }
 
@@ -108,7 +110,7 @@ impl PlacementPolicy for Fdp {
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
-        // A hint beyond the handles is refused before it comes here; the policy stands it.
+        // Hints beyond the handles are refused earlier; the policy tolerates them.
         let hint = page.placement.map(|hint| hint.get().min(self.handles() - 1));
         Class::new(hint.unwrap_or_else(|| self.handle(page.lpn)))
     }

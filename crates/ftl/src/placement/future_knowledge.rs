@@ -1,11 +1,12 @@
-//! Future knowledge, an oracle: a page goes to the class of the time that it has left until it is written again or trimmed. The first
-//! class takes pages with less than a block's worth of writes left, each further one `growth` times as long a time, and the
-//! last one all others.
+//! Future knowledge, an oracle: the class of a page follows from the time until it is next written or
+//! trimmed. The first class takes pages with less than one block of writes left, each further class covers
+//! `growth` times as long a time, and the last one takes all other pages.
 //!
-//! Source: "FK" in Wang et al., "Separating data via block invalidation time inference for write amplification reduction in
-//! log-structured storage", FAST 2022; at hand was the repository of its simulator, where all classes are a block's worth long (`growth`
-//! 1): then most pages of a large device are in the last one. Settled: a block's worth counts one block of each pool, since
-//! pools fill side by side.
+//! Source: "FK" in Wang et al., "Separating data via block invalidation time inference for write
+//! amplification reduction in log-structured storage", FAST 2022; written from the repository of its
+//! simulator, where every class covers one block of writes (`growth` 1), so that most pages of a large device
+//! are in the last one. Our choice: one block of writes means one block of each pool, since pools fill side
+//! by side.
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
 use coflash_base::{IdVec, Lpn, Misfit, Policy};
@@ -28,15 +29,15 @@ impl Default for FutureKnowledgeConfig {
     }
 }
 
-/// A time that does not come.
+/// The time of an event that never happens.
 const NEVER: u32 = u32::MAX;
 
-/// The writes and trims to come. Times count page writes from its beginning; 2³² or more are not told apart from never.
+/// The future writes and trims. Times count page writes from the beginning; times from 2³² on count as never.
 #[derive(Clone, Debug)]
 pub struct Future {
-    /// For each page, when what it holds at the beginning dies.
+    /// The time of death of each page's initial data.
     at_first: IdVec<Lpn, u32>,
-    /// For each write in order, when what it writes dies.
+    /// The time of death of the data of each write, in order.
     written: Vec<u32>,
     /// The latest write of each page, unless it was trimmed.
     latest: IdVec<Lpn, Option<u32>>,
@@ -78,11 +79,11 @@ pub struct FutureKnowledge {
     growth: u64,
     /// The pages written while one block of each pool fills.
     block_writes: u32,
-    /// The time at which the future begins.
+    /// The time at the beginning of the future.
     begin: u64,
-    /// When each write dies; empty without a future.
+    /// The time of death of each write; empty without a future.
     written: Vec<u32>,
-    /// When each page dies.
+    /// The time of death of each page.
     dies_at: IdVec<Lpn, u32>,
 }
 

@@ -1,16 +1,16 @@
-//! How long blocks of short-lived pages live.
+//! The mean life of blocks with short-lived pages.
 
 use super::{Cleaned, Column};
 
-/// The blocks over which the life is a mean.
+/// The number of blocks in the mean.
 const BLOCKS: u64 = 16;
 
-/// The mean life of the 16 blocks of class 0 cleaned last, from their first page to their cleaning, in pages written. It is
-/// set once for each 16 blocks.
+/// The mean life of the 16 blocks of class 0 cleaned last, from their first page to their cleaning, in pages
+/// written. It is updated once per 16 blocks.
 #[derive(Clone)]
 pub(super) struct Life {
     mean: u64,
-    /// The blocks cleaned since the mean was set, and the sum of their lives.
+    /// The number of blocks cleaned since the last update, and the sum of their lives.
     blocks: u64,
     sum: u64,
 }
@@ -22,7 +22,7 @@ impl Default for Life {
 }
 
 impl Life {
-    /// The mean; the greatest number before there are 16 blocks.
+    /// The mean; the greatest number until there are 16 blocks.
     pub(super) fn mean(&self) -> u64 {
         self.mean
     }

@@ -1,20 +1,21 @@
-//! MiDAS: a chain of groups. Writes enter the first group, and what GC copies goes on to the next one, so that groups hold older and
-//! older data; a group before them takes what is overwritten soon. A model of update intervals says how many groups there are and
-//! how large each is: the oldest block of a group that has outgrown its size is the next victim, and in the last group the
-//! emptiest one.
+//! MiDAS: a chain of groups. Writes enter the first group, and GC copies pages to the next one, so that later
+//! groups hold older data; a hot group before the chain takes data that is soon overwritten. A model of
+//! update intervals sets the number of groups and their sizes. The next victim is the oldest block of a group
+//! that exceeds its size; in the last group it is the emptiest block.
 //!
-//! The model: of the writes to the chain a share S(t) is still valid after t more page writes. A group of s blocks with an inflow of f
-//! pages per page written keeps a page for s/f blocks' worth of writes, so the share of its pages that are copied on
-//! follows from S, and with it the inflow of the next group. In the last group blocks are cleaned again and again:
-//! Desnoyers's equation, with its pages in two parts by their intervals. The chain is extended, and its sizes are
-//! changed one by one, while that makes the write amplification smaller.
+//! The model: S(t) is the share of the writes to the chain still valid after t more page writes. A group of s
+//! blocks with an inflow of f pages per page written keeps a page for s/f blocks of writes, so the share of
+//! its pages to be copied follows from S, and with it the inflow of the next group. In the last group blocks
+//! are cleaned again and again: Desnoyers's equation, with its pages in two parts by their intervals. The
+//! chain is extended, and its sizes are changed one by one, while this lowers the write amplification.
 //!
-//! Source: Oh, Kim, Han, Kim, Lee & Noh, "MiDAS: minimizing write amplification in log-structured systems through adaptive group
-//! number and size configuration", FAST 2024; at hand were its abstract and the repository of its simulation. Settled: intervals
-//! are exact and not sampled, and the long ones, which a window cuts short, are weighted up; the group of soon
-//! overwritten data has the size that its traffic fills in a mean life; before there is a model, and while it promises no
-//! less than a chain without sizes came to, the victim is that of `gc.victim`. Where sizes came to more than that, they
-//! are given up for a window, and for twice as many each time, in place of merging the groups that were off.
+//! Source: Oh, Kim, Han, Kim, Lee & Noh, "MiDAS: minimizing write amplification in log-structured systems
+//! through adaptive group number and size configuration", FAST 2024; written from its abstract and the
+//! repository of its simulation. Our choices: intervals are exact and not sampled, and long ones, cut short
+//! by the window, get a higher weight; the size of the hot group is its traffic in a mean life; before there
+//! is a model, and while it predicts no less than the measured amplification of a chain without sizes,
+//! `gc.victim` chooses the victim. If the sizes give a higher amplification than that, they are dropped for a
+//! window, and for twice as many windows each time; the original merges the groups that were off.
 
 use super::times::Times;
 use super::{
@@ -42,16 +43,16 @@ impl Default for MidasConfig {
 const BINS: usize = 2048;
 /// A window of the model in logical pages written.
 const WINDOW_PASSES: u64 = 4;
-/// A page is hot after so many early overwrites more than copies.
+/// A page is hot after this many early overwrites more than copies.
 const HOT: u8 = 3;
 /// A page is in the hotter part of the last group if its interval is at most this share of their mean.
 const HOTTER: f64 = 0.7;
-/// The most windows for which sizes are given up.
+/// The maximal number of windows without sizes.
 const WAIT_MAX: u64 = 64;
-/// The numbers of groups beside the intervals.
+/// The number of scalars in the state, in addition to the intervals.
 const SCALARS: usize = 14;
 
-/// What is counted in a window, and what follows from the last one.
+/// The counts of a window, and the results of the last one.
 #[derive(Clone, Copy)]
 enum Count {
     /// The time at which the window begins.
@@ -60,19 +61,19 @@ enum Count {
     Writes,
     HotWrites,
     Copies,
-    /// Blocks of the hot group that were cleaned: their number, valid pages, and the sum of their lives.
+    /// The blocks of the hot group that were cleaned: their number, valid pages, and the sum of their lives.
     HotBlocks,
     HotValid,
     HotLives,
     /// The mean life of a hot block.
     Life,
-    /// The groups of the chain, whether they have sizes, and that of the hot group.
+    /// The number of groups of the chain, whether they have sizes, and the size of the hot group.
     Groups,
     Sized,
     HotSize,
-    /// A millionth of the write amplification that was measured without sizes.
+    /// The write amplification measured without sizes, in millionths.
     Unsized,
-    /// The windows until sizes are tried again, and those after the next failure.
+    /// The number of windows until sizes are tried again, and the number after the next failure.
     Wait,
     WaitNext,
 }
@@ -86,12 +87,12 @@ pub struct Midas {
     blocks: u32,
     most: u32,
     written: Times,
-    /// How hot each page is, up to [`HOT`].
+    /// The heat of each page, up to [`HOT`].
     heat: Vec<u8>,
-    /// Writes to the chain by their interval until the next write.
+    /// The number of writes to the chain by the interval until the next write.
     intervals: Vec<u64>,
     scalars: [u64; SCALARS],
-    /// The blocks of each group of the chain but the last.
+    /// The blocks of each group of the chain except the last.
     sizes: [u32; 16],
 }
 
@@ -118,12 +119,13 @@ impl Midas {
         self.window().div_ceil(BINS as u64).max(1)
     }
 
-    /// The groups of the chain, whatever was read from a file.
+    /// The number of groups of the chain, for any state read from a file.
     fn groups(&self) -> u32 {
         (self.of(Count::Groups).min(16) as u32).clamp(1, self.most - 1)
     }
 
-    /// End a window: configure the groups if the model promises less than a chain without sizes, and begin the next one.
+    /// End a window: configure the groups if the model predicts less amplification than a chain without
+    /// sizes, and begin the next window.
     fn configure(&mut self, now: u64) {
         let writes = (self.of(Count::Writes).saturating_add(self.of(Count::HotWrites))).max(1) as f64;
         let measured = 1.0 + self.of(Count::Copies) as f64 / writes;
@@ -170,13 +172,14 @@ impl Midas {
 
 /// The model of a window.
 struct Model {
-    /// Of the bins before each bin: the writes of the chain that died, and these weighted by their intervals.
+    /// For the bins before each bin: the writes of the chain that died, and their sum weighted by their
+    /// intervals.
     died: Vec<f64>,
     weighted: Vec<f64>,
     writes: f64,
-    /// Bins in a block's worth of writes.
+    /// The number of bins in one block of writes.
     bins_per_block: f64,
-    /// Of the page writes: the inflow of the chain, and the copies of the hot group.
+    /// As shares of the page writes: the inflow of the chain, and the copies of the hot group.
     inflow: f64,
     hot_copies: f64,
     /// The blocks of the hot group in a pool, and the valid pages of the chain in blocks of all pools.
@@ -185,7 +188,7 @@ struct Model {
 }
 
 impl Model {
-    /// `None` if nothing was overwritten.
+    /// Build the model; `None` if nothing was overwritten.
     fn new(midas: &Midas) -> Option<Self> {
         let (writes, hot) = (midas.of(Count::Writes) as f64, midas.of(Count::HotWrites) as f64);
         if writes == 0.0 || midas.intervals.iter().all(|&count| count == 0) {
@@ -194,7 +197,7 @@ impl Model {
         let (mut died, mut weighted) = (vec![0.0], vec![0.0]);
         let (mut sum, mut weights) = (0.0, 0.0);
         for (bin, &count) in midas.intervals.iter().enumerate() {
-            // Of writes with this interval the window sees those in its first part only.
+            // Writes with this interval are counted only in the first part of the window.
             let seen = 1.0 - (bin as f64 + 0.5) / BINS as f64;
             let count = (count as f64 / seen.max(1.0 / BINS as f64)).min(writes - sum);
             sum += count;
@@ -260,13 +263,14 @@ impl Model {
         1.0 + copies + inflow * (self.of_last_group(time, last / valid) - 1.0)
     }
 
-    /// The write amplification within a group of `spare` times its valid pages, of the writes that live longer than `time`.
+    /// The write amplification of writes that live longer than `time`, within a group of `spare` times its
+    /// valid pages.
     fn of_last_group(&self, time: f64, spare: f64) -> f64 {
         let [died, weighted] = [&self.died, &self.weighted].map(|sums| {
             let last = sums[sums.len() - 1];
             move |from: f64| last - Self::until(sums, from)
         });
-        // What outlives the window is taken to live for twice as long.
+        // Assume that pages still alive after the window live for twice as long.
         let beyond = (self.writes - self.died[self.died.len() - 1]).max(0.0);
         let all = died(time) + beyond;
         let lives = weighted(time) + beyond * 2.0 * BINS as f64;
@@ -293,14 +297,14 @@ impl Model {
         high
     }
 
-    /// The sizes of all groups but the last that promise the least amplification, which comes first.
+    /// The least predicted amplification, and the sizes of all groups but the last that give it.
     fn best(&self, groups: u32, blocks: u32) -> (f64, Vec<u32>) {
         let step = (blocks / 64).max(1);
         let mut best = (self.amplification(&[], blocks), Vec::new());
         loop {
             let before = best.0;
             let sizes: Vec<u32> = best.1.clone();
-            // Another size of each group, or one more group.
+            // Try another size of each group, or one more group.
             for at in 0..(sizes.len() + 1).min(groups as usize - 1) {
                 for size in (1..=blocks / step).map(|steps| steps * step).chain(1..step) {
                     let mut tried = sizes.clone();
@@ -411,7 +415,7 @@ impl PlacementPolicy for Midas {
         if u64::from(sealed[0]) > self.of(Count::HotSize) {
             return Some(VictimOf::Oldest(Class::new(0)));
         }
-        // Groups from when the chain was longer are parts of the last one.
+        // Groups left from a longer chain are parts of the last one.
         let last = VictimOf::EmptiestFrom(Class::new(groups));
         Some(outgrown.map_or(last, |(group, _)| VictimOf::Oldest(Class::new(group))))
     }

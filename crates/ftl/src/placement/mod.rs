@@ -1,5 +1,6 @@
-//! Placement policies: which open block of a pool takes a page. Pages of one class share blocks, so that they become invalid
-//! together if the policy is right. Each policy is one file and one line in the list below.
+//! Placement policies: the choice of the open block of a pool for a page. Pages of one class share blocks: a
+//! good policy gives one class to pages that become invalid together. Each policy is one file and one line in
+//! the list below.
 
 use crate::stream::{Groups, WriteStream};
 use coflash_base::{Lpn, Misfit, PlacementId, id_type};
@@ -56,13 +57,13 @@ id_type!(
     Class
 );
 
-/// The most classes of a policy.
+/// The maximal number of classes of a policy.
 pub const CLASSES_MAX: u32 = 16;
 
 /// The classes of a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Classes {
-    /// One for each group of write streams, as `ftl.shared_streams` says.
+    /// One for each group of write streams, by `ftl.shared_streams`.
     Streams,
     /// Classes of its own.
     Own {
@@ -95,9 +96,9 @@ pub struct UserWrite {
     pub lpn: Lpn,
     /// Its write stream.
     pub stream: WriteStream,
-    /// The time: pages that were written before it by the host and by caches.
+    /// The time: the number of pages written before by the host and by caches.
     pub now: u64,
-    /// The class of the block with the copy that it replaces, if there is one.
+    /// The class of the block with its old copy, if there is one.
     pub replaces: Option<Class>,
     /// The hint of the host.
     pub placement: Option<PlacementId>,
@@ -112,7 +113,7 @@ pub struct GcWrite {
     pub stream: WriteStream,
     /// The time, as in [`UserWrite`].
     pub now: u64,
-    /// The class of the block that is being cleaned.
+    /// The class of the block being cleaned.
     pub from: Class,
 }
 
@@ -129,17 +130,17 @@ pub struct Cleaned {
     pub valid: u32,
 }
 
-/// The choice of a victim by its class.
+/// The choice of a victim by class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum VictimOf {
-    /// The block of the class that was sealed first.
+    /// The block of the class sealed first.
     Oldest(Class),
     /// The block with the least to copy, of the class or a later one.
     EmptiestFrom(Class),
 }
 
-/// The contract of a placement policy. One instance serves the device. A policy must stand any [state](Self::state) that was
-/// read from a file: it may then decide badly, but only for classes that it has.
+/// The contract of a placement policy. One instance serves the device. A policy must accept any
+/// [state](Self::state) read from a file: it may then decide badly, but only for its own classes.
 pub trait PlacementPolicy: coflash_base::Policy {
     /// The memory that the policy takes for each logical page, in bytes.
     const BYTES_PER_PAGE: u32;
@@ -147,33 +148,33 @@ pub trait PlacementPolicy: coflash_base::Policy {
     /// The classes.
     ///
     /// # Errors
-    /// A parameter that is not allowed, with its key.
+    /// A parameter out of range, with its key.
     fn classes(config: &Self::Config) -> Result<Classes, Misfit>;
 
-    /// The number of handles that hints of writes may name; `None` if the policy ignores hints.
+    /// The number of handles for the hints of writes; `None` if the policy ignores hints.
     fn handles(config: &Self::Config) -> Option<u32> {
         let _ = config;
         None
     }
 
-    /// Whether the policy is an oracle, which must be told of all writes to come.
+    /// Whether the policy is an oracle: it needs all future writes.
     fn needs_future(config: &Self::Config) -> bool {
         let _ = config;
         false
     }
 
-    /// Learn of all writes to come, from `now` on. Called once for an oracle, before the first of them.
+    /// Take all future writes, from `now` on. Called once for an oracle, before the first of them.
     fn foresee(&mut self, future: Future, now: u64) {
         let _ = (future, now);
     }
 
-    /// Create a policy for an erased device. `config` is one for which [`classes`](Self::classes) succeeds.
+    /// Create a policy for an erased device. [`classes`](Self::classes) has accepted `config`.
     fn new(config: &Self::Config, shape: Shape) -> Self;
 
-    /// Choose the class of a page that is written. Called once per write, in the order of the writes.
+    /// Choose the class of a page to be written. Called once per write, in the order of the writes.
     fn user_write(&mut self, page: UserWrite) -> Class;
 
-    /// Choose the class of a page that is copied, among [`Classes::Own`]'s `gc`. Called once per copy.
+    /// Choose the class of a page to be copied, among [`Classes::Own`]'s `gc`. Called once per copy.
     fn gc_write(&mut self, page: GcWrite) -> Class;
 
     /// Learn from a victim, before its pages are copied.
@@ -181,20 +182,20 @@ pub trait PlacementPolicy: coflash_base::Policy {
         let _ = block;
     }
 
-    /// Whether the policy chooses victims by their class, before `gc.victim` is asked.
+    /// Whether the policy chooses victims by class, before `gc.victim`.
     #[must_use]
     fn chooses_victims() -> bool {
         false
     }
 
-    /// Choose a victim, given the number of sealed blocks of each class in a pool. If there is none with an invalid page, or the
-    /// policy leaves it open, `gc.victim` chooses.
+    /// Choose a victim, given the number of sealed blocks of each class in a pool. If there is none with an
+    /// invalid page, or the policy makes no choice, `gc.victim` chooses.
     fn victim(&mut self, sealed: &[u32]) -> Option<VictimOf> {
         let _ = sealed;
         None
     }
 
-    /// All that the policy knows, for files of warm devices.
+    /// The whole state of the policy, for files of warm devices.
     fn state(&mut self) -> Vec<Column<'_>> {
         Vec::new()
     }
@@ -209,25 +210,25 @@ impl PlacementConfig {
     /// The classes.
     ///
     /// # Errors
-    /// A parameter that is not allowed.
+    /// A parameter out of range.
     pub fn classes(&self) -> Result<Classes, Misfit> {
         let classes = placement_build!(self, type P, config => <P as PlacementPolicy>::classes(config));
         classes.map_err(|misfit| misfit.within("ftl.placement"))
     }
 
-    /// The number of handles that hints of writes may name; `None` if the policy ignores hints.
+    /// The number of handles for the hints of writes; `None` if the policy ignores hints.
     #[must_use]
     pub fn handles(&self) -> Option<u32> {
         placement_build!(self, type P, config => <P as PlacementPolicy>::handles(config))
     }
 
-    /// Whether the policy is an oracle, which must be told of all writes to come.
+    /// Whether the policy is an oracle: it needs all future writes.
     #[must_use]
     pub fn needs_future(&self) -> bool {
         placement_build!(self, type P, config => <P as PlacementPolicy>::needs_future(config))
     }
 
-    /// Whether the policy chooses victims by their class, before `gc.victim` is asked.
+    /// Whether the policy chooses victims by class, before `gc.victim`.
     #[must_use]
     pub fn chooses_victims(&self) -> bool {
         placement_build!(self, type P, _ => <P as PlacementPolicy>::chooses_victims())
@@ -256,7 +257,7 @@ impl Placement {
     }
 }
 
-/// Classes of a policy that GC copies into the last `gc` of, or into all.
+/// The classes of a policy, where GC copies into the last `gc` of them, or into all.
 fn own_classes(count: u32, gc: Option<u32>) -> Result<Classes, Misfit> {
     check_count("classes", count, 1)?;
     let gc = gc.unwrap_or(count);
@@ -266,7 +267,7 @@ fn own_classes(count: u32, gc: Option<u32>) -> Result<Classes, Misfit> {
     Ok(Classes::Own { count, gc: count - gc..count })
 }
 
-/// The refusal of a number of classes.
+/// Refuse a number of classes out of range.
 pub(crate) fn check_count(key: &'static str, given: u32, least: u32) -> Result<(), Misfit> {
     if (least..=CLASSES_MAX).contains(&given) {
         return Ok(());

@@ -1,10 +1,11 @@
-//! Multi-log: logs by the estimated frequency of updates. A page that GC copies goes to the next colder log; a page that is
-//! overwritten much sooner than the pages of its log are on average goes to the next hotter one.
+//! Multi-log: logs by the estimated update frequency. A page copied by GC goes to the next colder log; a page
+//! overwritten much sooner than the average page of its log goes to the next hotter one.
 //!
-//! Source: Stoica & Ailamaki, "Improving flash write performance by using update frequency", PVLDB 2013. At hand: how SepBIT's
-//! authors compare with it (Wang et al., FAST 2022, and its repository). Settled: a page moves up if its interval is below half of
-//! the expected one, where the original draws; a colder log begins once the coldest holds a block of pages; trimmed pages count
-//! in their log until they are written again.
+//! Source: Stoica & Ailamaki, "Improving flash write performance by using update frequency", PVLDB 2013;
+//! written from the comparison by SepBIT's authors (Wang et al., FAST 2022, and its repository). Our choices:
+//! a page moves up if its interval is below half of the expected one (the original draws at random); a colder
+//! log begins once the coldest holds a block of pages; trimmed pages count in their log until they are
+//! written again.
 
 use super::times::Times;
 use super::{Class, Classes, Cleaned, Column, GcWrite, PlacementPolicy, Shape, UserWrite, check_count};
@@ -34,17 +35,17 @@ const NEVER: u8 = u8::MAX;
 pub struct MultiLog {
     pages_per_block: u32,
     written: Times,
-    /// The log of each page, the hottest first, or [`NEVER`].
+    /// The log of each page, from 0 for the hottest, or [`NEVER`].
     logs: Vec<u8>,
-    /// The pages of each log.
+    /// The number of pages of each log.
     pages: Vec<u64>,
-    /// The blocks of each log that were cleaned, and their valid pages.
+    /// The number of cleaned blocks of each log, and their valid pages.
     cleaned: Vec<u64>,
     copied: Vec<u64>,
 }
 
 impl MultiLog {
-    /// The log of a page, whatever was read from a file.
+    /// The log of a page, for any state read from a file.
     fn log(&self, page: usize) -> Option<usize> {
         (self.logs[page] != NEVER).then(|| usize::from(self.logs[page]).min(self.pages.len() - 1))
     }
@@ -58,7 +59,8 @@ impl MultiLog {
         Class::from_index(log)
     }
 
-    /// The mean interval between two writes of a page of a log: half the pages of the log that its blocks lose until GC.
+    /// The mean interval between two writes of a page of a log: half of its pages, times the share of invalid
+    /// pages in its blocks at GC.
     fn expected(&self, log: usize) -> f64 {
         let all = self.cleaned[log] as f64 * f64::from(self.pages_per_block);
         let valid = if all > 0.0 { self.copied[log] as f64 / all } else { 0.0 };

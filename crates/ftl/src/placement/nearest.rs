@@ -1,4 +1,4 @@
-//! The nearest of some centres.
+//! The nearest of several centres.
 
 /// The index of the centre nearest to a value; the first one of several.
 pub(super) fn nearest(centres: &[f64], value: f64) -> usize {

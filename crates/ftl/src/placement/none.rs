@@ -1,4 +1,4 @@
-//! No policy: the write streams and `ftl.shared_streams` say which pages share blocks.
+//! No policy: pages share blocks by write stream and `ftl.shared_streams`.
 
 use super::{Class, Classes, GcWrite, PlacementPolicy, Shape, UserWrite};
 use crate::stream::Groups;

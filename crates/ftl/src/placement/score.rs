@@ -1,5 +1,5 @@
-//! Score: the class of a page is the value of an expression over features of the page, rounded down. A value below the first
-//! class, or that is not a number, is the first class; one above the last class is the last.
+//! Score: the class of a page is the value of an expression over features of the page, rounded down. A value
+//! below the first class, or NaN, gives the first class; a value above the last class gives the last.
 //!
 //! 9 bytes per page: the time and number of its writes, and its copies since then.
 
@@ -18,12 +18,12 @@ struct Page {
     lpn: Lpn,
     is_copy: bool,
     is_evicted: bool,
-    /// The class of the block with the copy that it replaces, or from which it is copied.
+    /// The class of the block with its old copy, or of the block that it is copied from.
     from: Option<Class>,
     now: u64,
 }
 
-/// What a feature is of a page.
+/// The value of a feature for a page.
 type Feature = fn(Page, &Known) -> f64;
 
 /// The features by name.
@@ -76,7 +76,7 @@ impl Default for PlacementScoreConfig {
     }
 }
 
-/// What is known of each page.
+/// The record of each page.
 #[derive(Clone)]
 struct Known {
     written: Times,
@@ -102,7 +102,7 @@ impl ByScore {
     fn class(&mut self, first: u32, page: Page) -> Class {
         let known = &self.known;
         self.score.evaluate(&mut self.columns, |feature, [value]| *value = FEATURES[feature].1(page, known));
-        // A conversion is of the nearest number of the type: 0 for what is negative or no number.
+        // The conversion saturates: negative numbers and NaN become 0.
         Class::new((self.columns[0][0] as u32).clamp(first, self.classes - 1))
     }
 }

@@ -1,13 +1,14 @@
-//! SepBIT: pages are separated by when they will become invalid, which is inferred. A page that replaces a short-lived one is
-//! likely to be short-lived; a page that GC copies is likely to live on for as long as it has lived.
+//! SepBIT: pages are separated by their inferred time of invalidation. A page that replaces a short-lived one
+//! is likely to be short-lived; a page copied by GC is likely to live on for as long as it has lived.
 //!
 //! Classes: 0 for writes that replace a page younger than ℓ, 1 for other writes, 2 for copies from blocks of class 0, and then
 //! for other copies by age: below 4ℓ, below 16ℓ, older. ℓ is the mean life of the 16 blocks of class 0 cleaned last, from their
 //! first page to their cleaning; before there are 16, everything is short-lived.
 //!
-//! Source: Wang, Li, Lee, Ouyang, Shi & Huang, "Separating data via block invalidation time inference for write amplification
-//! reduction in log-structured storage", FAST 2022; at hand were the repository of its simulator and its description. Settled: the
-//! ages are exact, where the original keeps a queue of recent writes in their place to save memory.
+//! Source: Wang, Li, Lee, Ouyang, Shi & Huang, "Separating data via block invalidation time inference for
+//! write amplification reduction in log-structured storage", FAST 2022; written from the repository of its
+//! simulator and its description. Our choice: the ages are exact; the original uses a queue of recent writes
+//! instead, to save memory.
 
 use super::life::Life;
 use super::times::Times;

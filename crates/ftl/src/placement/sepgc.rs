@@ -1,5 +1,6 @@
-//! Separate GC: a block for what is written, and one for what GC copies. A page that lived until its block was cleaned is likely
-//! to live on. It is the placement of 2R (Kang, Jung, Oh & Lee, PVLDB 2020), too, whose regions differ in how victims are chosen.
+//! Separate GC: one block for writes, and one for copies by GC. A page that lived until its block was cleaned
+//! is likely to live on. 2R (Kang, Jung, Oh & Lee, PVLDB 2020) has the same placement, but chooses victims
+//! differently in its two regions.
 //!
 //! Source: Van Houdt, "On the necessity of hot and cold data identification to reduce the write amplification in flash-based SSDs",
 //! Performance Evaluation 2014, from memory.

@@ -1,10 +1,11 @@
-//! SFS: pages are grouped by hotness, the number of their writes divided by the time since the last one. The centres of the groups
-//! follow the hotness of the data by iterative quantisation.
+//! SFS: pages are grouped by hotness, the number of their writes divided by the time since the last one. The
+//! centres of the groups follow the hotness of the data by iterative quantisation.
 //!
-//! Source: Min, Kim, Cho, Lee & Eom, "SFS: random write considered harmful in solid state drives", FAST 2012. At hand: how SepBIT's
-//! authors compare with it (Wang et al., FAST 2022, and its repository). Settled: time is counted in pages written, so that results
-//! do not depend on speed; the centres come from a sample of pages instead of the segments, which needs no sums per block; they
-//! begin as quantiles of that sample.
+//! Source: Min, Kim, Cho, Lee & Eom, "SFS: random write considered harmful in solid state drives", FAST 2012;
+//! written from the comparison by SepBIT's authors (Wang et al., FAST 2022, and its repository). Our choices:
+//! time is counted in pages written, so that results do not depend on speed; the centres come from a sample
+//! of pages instead of the segments, so that no sums per block are needed; they begin as quantiles of that
+//! sample.
 
 use super::nearest::nearest;
 use super::times::Times;
@@ -27,22 +28,22 @@ impl Default for SfsConfig {
     }
 }
 
-/// Cleaned blocks between two quantisations.
+/// The number of cleaned blocks between two quantisations.
 const BLOCKS: u64 = 16;
-/// The most pages of the sample.
+/// The maximal number of pages in the sample.
 const SAMPLE: usize = 1024;
-/// The rounds of a quantisation.
+/// The number of rounds of a quantisation.
 const ROUNDS: usize = 3;
 
 /// SFS.
 #[derive(Clone)]
 pub struct Sfs {
     written: Times,
-    /// The number of writes of each page; 0 for one that was never written.
+    /// The number of writes of each page; 0 for a page never written.
     writes: Vec<u32>,
     /// The centres of the groups, the hottest first.
     centres: Vec<f64>,
-    /// Blocks cleaned.
+    /// The number of cleaned blocks.
     cleaned: u64,
 }
 
@@ -111,7 +112,7 @@ impl PlacementPolicy for Sfs {
     }
 
     fn user_write(&mut self, page: UserWrite) -> Class {
-        // A page that was never written is taken for a hot one.
+        // A page that was never written counts as hot.
         let is_known = self.writes[page.lpn.index()] > 0;
         let hotness = if is_known { self.hotness(page.lpn, page.now) } else { f64::MAX };
         self.written.set(page.lpn, page.now);

@@ -1,6 +1,6 @@
 //! The state of a policy as columns of numbers.
 
-/// A column of numbers, to be written or filled.
+/// A column of numbers, to be saved or restored.
 #[derive(Debug)]
 pub enum Column<'a> {
     /// Bytes.
@@ -9,12 +9,12 @@ pub enum Column<'a> {
     U32(&'a mut [u32]),
     /// Numbers of 64 bits.
     U64(&'a mut [u64]),
-    /// Numbers with a fraction.
+    /// Floating-point numbers.
     F64(&'a mut [f64]),
 }
 
 impl Column<'_> {
-    /// The number of its numbers.
+    /// The length of the column.
     pub(crate) fn len(&self) -> usize {
         match self {
             Self::U8(numbers) => numbers.len(),
@@ -34,7 +34,7 @@ impl Column<'_> {
         }
     }
 
-    /// Set a number from 64 bits, of which a column of smaller numbers takes the lowest.
+    /// Set a number from 64 bits; a column of smaller numbers takes the lowest bits.
     pub(crate) fn set(&mut self, index: usize, bits: u64) {
         match self {
             Self::U8(numbers) => numbers[index] = bits as u8,

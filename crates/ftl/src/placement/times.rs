@@ -3,8 +3,8 @@
 use super::Column;
 use coflash_base::{Index, Lpn};
 
-/// The time of the last write of each logical page, in pages written. Times are kept in 32 bits: an age of 2³² pages or more
-/// looks younger. 4 bytes per page.
+/// The time of the last write of each logical page, in pages written. Times are stored in 32 bits: an age of
+/// 2³² pages or more looks younger. 4 bytes per page.
 #[derive(Clone)]
 pub(super) struct Times(Vec<u32>);
 
@@ -13,7 +13,7 @@ impl Times {
         Self(vec![0; pages as usize])
     }
 
-    /// Pages written since the page was.
+    /// The number of pages written since the last write of a page.
     pub(super) fn age(&self, lpn: Lpn, now: u64) -> u64 {
         (now as u32).wrapping_sub(self.0[lpn.index()]).into()
     }

@@ -1,9 +1,11 @@
-//! WARCIP: writes are clustered by the interval between two writes of a page. Each cluster has a centre that follows the intervals
-//! it takes. A page that GC copied is punished: the next interval counts twice the time that it lived until then.
+//! WARCIP: writes are clustered by the interval between two writes of a page. The centre of each cluster
+//! follows its intervals. A page copied by GC gets a penalty: in its next interval the time up to the copy
+//! counts twice.
 //!
-//! Source: Yang, Pei & Yang, "WARCIP: write amplification reduction by clustering I/O pages", SYSTOR 2019. At hand: how SepBIT's
-//! authors compare with it (Wang et al., FAST 2022, and its repository). Settled: time is counted in pages written; the number of
-//! clusters is fixed, where the original splits and merges them; the centre is a mean over about a block of writes.
+//! Source: Yang, Pei & Yang, "WARCIP: write amplification reduction by clustering I/O pages", SYSTOR 2019;
+//! written from the comparison by SepBIT's authors (Wang et al., FAST 2022, and its repository). Our choices:
+//! time is counted in pages written; the number of clusters is fixed (the original splits and merges them);
+//! the centre is a mean over about a block of writes.
 
 use super::nearest::nearest;
 use super::times::Times;

@@ -1,4 +1,4 @@
-//! Tests that every registered policy keeps the contract: random lives of blocks, compared with a naive model.
+//! Tests of the contract of every registered policy: random lives of blocks, compared with a naive model.
 
 use super::cost_benefit::{CostBenefitConfig, Reads};
 use super::greedy::{GreedyConfig, Tie};
@@ -12,7 +12,7 @@ use coflash_base::Index;
 use coflash_base::seed::{RandomStream, RngExt, Seed};
 use std::num::NonZeroU16;
 
-/// An event in the life of a pool. It is skipped if it does not apply to its block.
+/// An event in the life of a pool. It is skipped if it cannot happen to its block.
 #[derive(Clone, Copy, Debug)]
 enum Operation {
     Seal { block: LocalBlock, cost: u32 },
@@ -34,17 +34,17 @@ impl Operation {
     }
 }
 
-/// A candidate, as the model sees it.
+/// A candidate in the model.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
     block: LocalBlock,
     cost: u32,
     sealed_at: u64,
-    /// The time at which it got its cost.
+    /// The time of its last cost change.
     cost_since: u64,
 }
 
-/// A policy and the candidates it should know, in the order in which they were sealed.
+/// A policy and the expected candidates, in the order of sealing.
 #[derive(Clone)]
 struct Checked {
     config: VictimConfig,
@@ -95,7 +95,7 @@ impl Checked {
         self.victim.removed(block, cost);
     }
 
-    /// The same candidates with a new policy built from the order of this one.
+    /// The same candidates with a new policy, built from the order of this one.
     fn rebuilt(&self) -> Self {
         let mut victim = self.config.build(self.pool);
         for block in self.victim.order() {
@@ -110,7 +110,7 @@ impl Checked {
 
     /// Pick a block and check the choice.
     fn pick(&mut self) -> Option<LocalBlock> {
-        // Blocks that are no candidates look as cheap as possible.
+        // Blocks that are not candidates get the lowest possible cost.
         let mut blocks = vec![Block::ERASED; self.pool.blocks as usize];
         let mut histories = vec![History::default(); self.pool.blocks as usize];
         for &Candidate { block, cost, sealed_at, .. } in &self.candidates {
@@ -160,7 +160,8 @@ impl Checked {
                 all.take(config.window.get() as usize).min_by_key(|c| (c.cost, c.sealed_at))
             }
             VictimConfig::CostAgeTimes(_) | VictimConfig::CostBenefit(_) => {
-                // Compare (benefit, cost) of all pairs. A free block beats all that cost something. No block is worn.
+                // Compare (benefit, cost) of all pairs. A free block beats all blocks with a cost. No block
+                // is worn.
                 let whole = match &self.config {
                     VictimConfig::CostBenefit(config) if config.reads == Reads::Whole => self.pool.cost_max,
                     _ => 0,
@@ -198,13 +199,13 @@ fn named(name: &str) -> VictimConfig {
 
 type BuiltIn = fn() -> VictimConfig;
 
-/// Scores that are the same as another policy, among the blocks with an invalid page if there are any.
+/// Scores equivalent to another policy, among the blocks with an invalid page if there are any.
 const SCORES: [(&str, ScoreTie, BuiltIn); 6] = [
     ("-u", ScoreTie::Oldest, || greedy(Tie::Oldest)),
     ("-cost + 1 / (quiet + 2)", ScoreTie::Oldest, || greedy(Tie::Newest)),
     ("freed * (age + 1) / cost", ScoreTie::FirstSealed, || named("cost-benefit")),
     ("age", ScoreTie::Oldest, || named("fifo")),
-    // No score is a number, or all are the same.
+    // All scores are NaN, or all are equal.
     ("log(-pages)", ScoreTie::FirstSealed, || named("fifo")),
     ("0", ScoreTie::FirstSealed, || named("fifo")),
 ];
@@ -228,7 +229,7 @@ fn configs() -> Vec<VictimConfig> {
     configs
 }
 
-/// Prints the life that failed.
+/// Prints the failed life.
 struct Reproduce<'a>(&'a VictimConfig, u64);
 
 impl Drop for Reproduce<'_> {
@@ -246,7 +247,7 @@ fn every_policy_picks_as_its_model() {
             let _reproduce = Reproduce(&config, seed);
             let mut stream = Seed(seed).stream("lives");
             let blocks = stream.random_range(1..20);
-            // Few costs make ties, many costs make the cursor of greedy travel.
+            // Few costs cause ties, many costs move the cursor of greedy.
             let cost_max = if seed % 2 == 0 { 3 } else { 100 };
             let mut checked = Checked::new(&config, Pool { blocks, cost_max, seed: Seed(seed) });
             assert_eq!(checked.pick(), None, "nothing is sealed yet");
@@ -299,7 +300,7 @@ fn policies_with_the_same_seed_pick_the_same() {
     }
 }
 
-/// The number of picks of each of `blocks` blocks, where block b has cost b.
+/// The number of picks of each of `blocks` blocks, with cost b for block b.
 fn histogram(config: &VictimConfig, blocks: u32, picks: u32) -> Vec<u32> {
     let mut checked = Checked::new(config, Pool { blocks, cost_max: blocks, seed: Seed(1) });
     (0..blocks).for_each(|block| checked.seal(LocalBlock::new(block), block));

@@ -1,8 +1,9 @@
-//! Cost-age-times: the block with the least u / (1 − u) · erases / age, where u is the share of its pages to copy. Of equally good
-//! blocks the less worn one is cleaned, so that wear is levelled on the way.
+//! Cost-age-times: the block with the least u / (1 − u) · erases / age; u is the share of its pages to copy.
+//! Among equally good blocks the less worn one is cleaned, so that wear is also levelled.
 //!
-//! The age is the number of programs since the block was sealed; the original takes a step function of time. A block counts one
-//! erase more than it has, so that one that was never erased can be compared. O(candidates) per pick.
+//! The age is the number of programs since the block was sealed; the original uses a step function of time.
+//! One is added to the erase count, so that a block that was never erased can be compared. O(candidates) per
+//! pick.
 
 use super::in_order::{Order, Rule};
 use super::{Candidates, Pool};

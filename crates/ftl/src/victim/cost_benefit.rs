@@ -1,8 +1,9 @@
-//! Cost-benefit: the block with the greatest (1 − u) · age / cost, where u is the share of its pages to copy.
+//! Cost-benefit: the block with the greatest (1 − u) · age / cost; u is the share of its pages to copy.
 //!
-//! A cold block is worth cleaning at a higher utilisation than a hot one, because the space it frees lasts. The age is
-//! the number of programs since the block was sealed. The cost is 2u where valid pages are read and written (eNVy), 1 + u where
-//! the whole block is read (LFS). Candidates are searched in the order of sealing: O(candidates) per pick.
+//! A cold block is worth cleaning at a higher utilisation than a hot one, because the freed space lasts
+//! longer. The age is the number of programs since the block was sealed. The cost is 2u if valid pages are
+//! read and written (eNVy), 1 + u if the whole block is read (LFS). Candidates are searched in the order of
+//! sealing: O(candidates) per pick.
 
 use super::in_order::{Order, Rule};
 use super::{Candidates, Pool};

@@ -1,6 +1,7 @@
 //! d-choices: of d sealed blocks drawn at random (with replacement), the cheapest. Ties go to the block drawn first.
 //!
-//! d = 1 is random, large d approaches greedy, and a few choices come close to it without any ordering. O(d) per pick.
+//! d = 1 is random, large d approaches greedy, and a small d comes close to it without any ordering. O(d) per
+//! pick.
 
 use super::sealed::SealedSet;
 use super::{Candidates, Pool, VictimPolicy};

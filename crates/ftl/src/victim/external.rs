@@ -1,4 +1,4 @@
-//! Victim policies from outside coflash: in Python, or in a crate that uses this one.
+//! External victim policies: in Python, or in a crate that uses this one.
 
 use super::in_order::{Order, Rule};
 use super::{Candidates, Pool};
@@ -7,7 +7,7 @@ use coflash_base::external::Asked;
 use coflash_base::{ExternalConfig, List, Policy};
 use std::sync::Arc;
 
-/// The candidates of a pool as columns of equal length, those whose cost changed longest ago first.
+/// The candidates of a pool as columns of equal length, in order of their last cost change, the oldest first.
 ///
 /// A policy may keep the columns of a pick: they do not change.
 #[derive(Clone, Debug, Default)]
@@ -28,15 +28,15 @@ pub struct Columns {
     pub pages_per_block: u32,
 }
 
-/// A victim policy from outside. One instance serves one pool.
+/// An external victim policy. One instance serves one pool.
 ///
-/// Clones must pick the same blocks from then on: a warm device is cloned with its policies.
+/// Clones must make the same choices as the original: a warm device is cloned with its policies.
 pub trait ExternalVictim: dyn_clone::DynClone + Send + Sync {
-    /// Pick the candidate to clean, by its place in the columns; there is at least one. Called once per cleaned block.
-    /// `None` if the policy has failed: then, and from then on, the cheapest candidate is cleaned.
+    /// Pick the candidate to clean, by its place in the columns; there is at least one. Called once per
+    /// cleaned block. `None` if the policy has failed: from then on, the cheapest candidate is cleaned.
     fn pick(&mut self, candidates: &Arc<Columns>) -> Option<usize>;
 
-    /// The last pick cannot be used; it counts as a failure.
+    /// Report an unusable pick; it counts as a failure.
     fn refused(&mut self, problem: &str) {
         panic!("{problem}");
     }
@@ -44,15 +44,15 @@ pub trait ExternalVictim: dyn_clone::DynClone + Send + Sync {
 
 dyn_clone::clone_trait_object!(ExternalVictim);
 
-/// Creates the policy of a pool.
+/// The constructor of the policy of a pool.
 pub type MakeVictim = dyn Fn(Pool) -> Box<dyn ExternalVictim> + Send + Sync;
 
-/// A policy from outside.
+/// An external policy.
 #[derive(Clone)]
 pub struct External {
     policy: Asked<dyn ExternalVictim>,
     columns: Arc<Columns>,
-    /// The picks in a row that freed nothing.
+    /// The number of picks in a row that freed nothing.
     vain: usize,
 }
 
@@ -95,7 +95,8 @@ impl Rule for External {
     }
 }
 
-/// Check that the pick is a candidate, and that GC gets on: `vain` counts the picks in a row that free nothing.
+/// Check that the pick is a candidate, and that GC makes progress: `vain` counts the picks in a row that free
+/// nothing.
 fn check(
     picked: usize,
     Columns { valid, pages_per_block, .. }: &Columns,
@@ -141,7 +142,7 @@ mod tests {
     use crate::weight::{Scale, Weight, Weights};
     use coflash_base::Seed;
 
-    /// Picks the candidate at a place, and keeps what it saw.
+    /// Picks the candidate at a place, and keeps the columns.
     #[derive(Clone)]
     struct At(Option<usize>, Vec<Arc<Columns>>);
 

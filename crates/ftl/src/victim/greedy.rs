@@ -1,8 +1,8 @@
-//! Greedy: the block that is cheapest to clean.
+//! Greedy: the block with the least cost of cleaning.
 //!
-//! Candidates are in buckets by cost. Each bucket is an intrusive list in the order of arrival, so a cost change moves
-//! a block in constant time. A cursor marks the lowest bucket that may be occupied; it rises only as far as it fell:
-//! O(1) amortised per pick.
+//! Candidates are in buckets by cost. Each bucket is an intrusive list in the order of arrival, so a cost
+//! change moves a block in constant time. A cursor marks the lowest bucket that may be occupied. It rises
+//! only as far as it fell: O(1) amortised per pick.
 
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
@@ -90,7 +90,7 @@ impl VictimPolicy for Greedy {
         None
     }
 
-    /// By cost, and within a bucket by arrival, so that the lists are rebuilt as they are.
+    /// By cost, and within a bucket by arrival: the order from which the same lists are rebuilt.
     fn order(&self) -> Vec<LocalBlock> {
         (0..self.bucket_count).flat_map(|bucket| self.buckets.iter(bucket)).collect()
     }

@@ -1,19 +1,19 @@
-//! Policies that look at the candidates in an order that is kept: each is a rule.
+//! Policies that search the candidates in a maintained order: each is a rule.
 
 use super::{Candidates, Pool, VictimPolicy};
 use crate::ids::LocalBlock;
 use coflash_base::{List, Policy};
 
-/// The order in which a rule gets the candidates.
+/// The order of the candidates for a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Those that were sealed first come first.
+    /// By sealing, the oldest first.
     Sealing,
-    /// Those whose cost changed longest ago come first; sealing is a change.
+    /// By the last cost change, the oldest first; sealing is a change.
     CostChange,
 }
 
-/// A choice among candidates that are in an order.
+/// A choice among ordered candidates.
 pub trait Rule: Policy {
     /// The order.
     const ORDER: Order;
@@ -24,7 +24,7 @@ pub trait Rule: Policy {
     /// See [`VictimPolicy::pick`].
     fn pick(&mut self, order: &List<LocalBlock>, candidates: Candidates<'_>) -> Option<LocalBlock>;
 
-    /// The heap memory of the rule in bytes, beside the order.
+    /// The heap memory of the rule in bytes, without the order.
     fn heap_bytes(&self) -> usize {
         0
     }

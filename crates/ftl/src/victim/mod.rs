@@ -1,5 +1,5 @@
-//! Victim policies: the choice of the sealed block that GC cleans next. Each is one file and one line in the list
-//! below.
+//! Victim policies: the choice of the next sealed block for GC to clean. Each is one file and one line in the
+//! list below.
 
 use crate::block::{Block, History};
 use crate::ids::LocalBlock;
@@ -58,17 +58,17 @@ impl Candidates<'_> {
         &self.blocks[block.index()]
     }
 
-    /// The cost of cleaning a block: its valid pages, with marked ones by their weight. In pages or sixteenths of a
-    /// page.
+    /// The cost of cleaning a block: its valid pages, with marked ones by their weight. In pages or
+    /// sixteenths of a page.
     #[inline(always)]
     #[must_use]
     pub fn cost(&self, block: LocalBlock) -> u32 {
         self.block(block).cost
     }
 
-    /// The space that cleaning a block frees, in the unit of [`cost`](Self::cost): its invalid pages, and marked pages
-    /// as far as they count less than others. Marked pages that count more make a block a worse victim, but free
-    /// nothing.
+    /// The space that cleaning a block frees, in the unit of [`cost`](Self::cost): its invalid pages, and the
+    /// part of its marked pages that their weight leaves out. Marked pages with a weight above one make a
+    /// block a worse victim, but free nothing.
     #[inline(always)]
     #[must_use]
     pub fn freed(&self, block: LocalBlock) -> u32 {
@@ -98,18 +98,18 @@ impl Candidates<'_> {
     }
 }
 
-/// The pool that a policy serves.
+/// The pool of a policy.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
     /// The number of its blocks.
     pub blocks: u32,
     /// The highest cost of a block.
     pub cost_max: u32,
-    /// The seed of policies that draw.
+    /// The seed of randomised policies.
     pub seed: Seed,
 }
 
-/// The contract of a victim policy. One instance serves one pool, whose blocks are numbered from 0.
+/// The contract of a victim policy. One instance serves one pool, with blocks numbered from 0.
 ///
 /// The life of a block: [`sealed`](Self::sealed) once, when its last page is programmed; then any number of
 /// [`cost_changed`](Self::cost_changed), downwards by invalidations, in either direction when the weight of marked
@@ -121,7 +121,7 @@ pub trait VictimPolicy: coflash_base::Policy {
     /// Add the full block `block` to the candidates.
     fn sealed(&mut self, block: LocalBlock, cost: u32);
 
-    /// Ask for the memory that a change of the cost of `block` will need. It changes nothing.
+    /// Prefetch the memory for a change of the cost of `block`. It changes nothing.
     fn look_ahead(&self, block: LocalBlock) {
         let _ = block;
     }
@@ -136,11 +136,11 @@ pub trait VictimPolicy: coflash_base::Policy {
     /// [`removed`](Self::removed).
     fn pick(&mut self, candidates: Candidates<'_>) -> Option<LocalBlock>;
 
-    /// The candidates in an order that determines the state of the policy: a new policy that gets them sealed in this
-    /// order, each at its present cost, picks the same blocks from then on. Files of warm devices store this order.
+    /// The candidates in an order that determines the state of the policy: a new policy that gets them sealed
+    /// in this order, each at its current cost, makes the same picks. Files of warm devices store this order.
     fn order(&self) -> Vec<LocalBlock>;
 
-    /// The random stream of a policy that draws: the state that [`order`](Self::order) cannot express.
+    /// The random stream of a randomised policy: the state that [`order`](Self::order) cannot express.
     fn draws(&mut self) -> Option<&mut RandomStream> {
         None
     }
@@ -150,7 +150,7 @@ pub trait VictimPolicy: coflash_base::Policy {
 }
 
 impl VictimConfig {
-    /// Check that a policy from outside can be built.
+    /// Check that an external policy can be built.
     pub(crate) fn check(&self) -> Result<(), Misfit> {
         if let Self::External(external) = self { external.check() } else { Ok(()) }
     }

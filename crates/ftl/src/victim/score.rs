@@ -1,8 +1,8 @@
 //! Score: the block with the highest value of an expression over features of the candidates.
 //!
-//! A score that is not a number counts as the lowest. A block without an invalid page is picked only if there is no other:
-//! cleaning it frees nothing, so that GC would never end with a score that prefers such blocks. The expression is
-//! evaluated for [`LANES`] candidates at a time: O(candidates) per pick, and nothing is allocated.
+//! NaN counts as the lowest score. A block without an invalid page is picked only if there is no other:
+//! cleaning it frees nothing, so GC would never end with a score that prefers such blocks. The expression is
+//! evaluated for [`LANES`] candidates at a time: O(candidates) per pick, without any allocation.
 
 use super::in_order::{Order, Rule};
 use super::{Candidates, Pool};
@@ -12,10 +12,10 @@ use coflash_base::{List, Policy};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The number of candidates that the expression is evaluated for at once.
+/// The number of candidates evaluated at once.
 const LANES: usize = 64;
 
-/// What a feature is of a candidate, given the number of candidates whose cost changed later.
+/// The value of a feature for a candidate, given the number of candidates with a later cost change.
 type Feature = fn(Candidates<'_>, LocalBlock, u32) -> f64;
 
 /// The features by name.

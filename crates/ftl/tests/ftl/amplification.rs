@@ -16,11 +16,11 @@ struct Size {
     pages_per_superblock: u32,
 }
 
-/// As many superblocks as published, of fewer pages: what is kept back must be as small a part of the device.
+/// As many superblocks as published, of fewer pages: the reserve must be as small a part of the device.
 const SCALED: Size = Size { superblocks: 2048, pages_per_superblock: 256 };
 const PUBLISHED: Size = Size { superblocks: 2048, pages_per_superblock: 2048 };
 
-/// What is written.
+/// The workload.
 #[derive(Clone, Copy, Debug)]
 enum Pattern {
     /// Page of rank r with a probability proportional to r^-α.
@@ -169,8 +169,9 @@ fn greedy_amplifies_as_published_at_the_published_size() {
     compare(PUBLISHED, 0.02, &BY_FILL);
 }
 
-/// The table of docs/placement.md: what the policies come to where SepBIT's authors compare them: greedy GC at 15 % garbage, Zipf's
-/// law. As there, garbage is measured without the free blocks that are kept back.
+/// The table of docs/placement.md: the write amplification of the policies under the comparison of SepBIT's
+/// authors, greedy GC at 15 % garbage, Zipf's law. As there, the share of garbage excludes the free blocks in
+/// reserve.
 #[test]
 fn placement_amplifies_as_documented() {
     const SIZE: Size = Size { superblocks: 512, pages_per_superblock: 128 };
@@ -178,7 +179,7 @@ fn placement_amplifies_as_documented() {
     let row = |name: &str, placement: PlacementConfig| {
         let mut setup = device(SIZE, 0.85).with_placement(placement);
         if let Classes::Own { count, .. } = setup.classes() {
-            // Half of what is open is free.
+            // Half of the open blocks is free.
             setup.geometry.blocks_per_plane -= count / 2;
         }
         let (logical, physical) =
@@ -187,7 +188,8 @@ fn placement_amplifies_as_documented() {
         let found = SKEWS.map(|alpha| format!("{:.2}", amplification(&setup, Pattern::Zipf(alpha))));
         format!("| {name} | {} |", found.join(" | "))
     };
-    // `fdp` goes by what is written, and `score` by its expression; the model of `midas` has hardly begun after so few writes.
+    // `fdp` and `score` depend on hints and an expression; the model of `midas` has hardly begun after this
+    // few writes.
     let names = PlacementConfig::NAMES.iter().filter(|&name| !["fdp", "midas", "score"].contains(name));
     let rows = names
         .map(|name| row(&format!("`{name}`"), PlacementConfig::by_name(name).expect("it is registered")));

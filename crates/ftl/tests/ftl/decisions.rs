@@ -1,5 +1,5 @@
-//! The hook's decisions about valid pages are carried out: read from a slot or from flash, to which stream, in which
-//! mode; and blocks programmed fast are refreshed in time.
+//! The hook's decisions about valid pages are carried out: the source (slot or flash), the stream, the mode;
+//! and blocks programmed fast are refreshed in time.
 
 use crate::setup::{Reproduce, Setup, page_write, victims};
 use coflash_base::seed::{RandomStream as Draws, RngExt, Seed};
@@ -21,7 +21,7 @@ fn slot(page: Lpn) -> Slot {
 const PAGE: usize = 16;
 type Bytes = [u8; PAGE];
 
-/// Two memories above flash, and what flash should hold.
+/// Two memories above flash, and the expected contents of flash.
 struct TwoMemories {
     marks: Vec<Marks>,
     /// The contents of the device's slot of each page; newer than flash where the page is marked so.
@@ -68,7 +68,7 @@ struct Checked {
 
 const RETENTION: Duration = Duration { ns: 1000 };
 const POWER_OFF: Duration = Duration { ns: 400 };
-/// The longest pause between two requests: a block may be refreshed so much late.
+/// The longest pause between two requests: a block may be refreshed this late.
 const PAUSE_NS: u64 = 20;
 
 impl Checked {
@@ -143,7 +143,7 @@ impl Checked {
         }
     }
 
-    /// Replays what flash was told against what the hook said.
+    /// Replays the operations of flash against the hook's answers.
     fn settle(&mut self) {
         for done in std::mem::take(&mut self.image.log) {
             let moved = match done {

@@ -1,4 +1,4 @@
-//! The ledger: what flash was told, replayed, and checked against the rules that the FTL promises to keep.
+//! The ledger: the operations of flash, replayed and checked against the rules of the FTL.
 
 use crate::setup::Setup;
 use coflash_base::{Index, Lpn};
@@ -14,7 +14,7 @@ struct Block {
     programmed: u32,
     valid: u32,
     erases: u32,
-    /// Whose data it holds.
+    /// The group of its data.
     group: Option<usize>,
     /// When it was sealed.
     sealed: Option<u64>,
@@ -27,10 +27,10 @@ pub(crate) struct Ledger {
     /// In the order of [`Cause::ALL`].
     programs: [u64; Cause::ALL.len()],
     blocks: Vec<Block>,
-    /// The free blocks of each pool, in the order in which they became free.
+    /// The free blocks of each pool, in the order of their erases.
     free: Vec<VecDeque<u32>>,
     place: Vec<Option<Ppn>>,
-    /// What the newest entry of the log asks for: a summary right behind this page.
+    /// The page after which the newest entry of the log requires a summary.
     summary_due: Option<Ppn>,
     /// The victim being copied in each pool, its cost, and when its cleaning began.
     cleaning: Vec<Option<(BlockId, u32, u64)>>,
@@ -179,8 +179,8 @@ impl Ledger {
         free.retain(|&other| other != block);
     }
 
-    /// The first copy from a victim, or its erase: unless it was begun in a step before, it is what the policy picks
-    /// now.
+    /// Check the first copy from a victim, or its erase: unless begun in an earlier step, the victim is the
+    /// policy's choice now.
     fn begin_cleaning(&mut self, block: BlockId, cause: Cause) {
         let pool = (block.get() / self.setup.blocks_per_pool()) as usize;
         let valid = self.blocks[block.index()].valid;
@@ -229,7 +229,7 @@ impl Ledger {
         }
     }
 
-    /// The block whose cold data a block takes over that was just erased: the rule of static wear levelling.
+    /// The source of cold data for a block just erased: the rule of static wear levelling.
     fn takes_over(&self, worn: BlockId) -> Option<BlockId> {
         let per_pool = self.setup.blocks_per_pool();
         let first = worn.get() / per_pool * per_pool;

@@ -10,7 +10,7 @@ use coflash_media::{
     Timing, Untimed, When,
 };
 
-/// What remains of a run.
+/// The final state of a run.
 type Result = (FtlCounters, Programs, Vec<Option<Ppn>>, Vec<u32>);
 
 /// Random writes, merged writes, reads and trims; `at` gives the media time to pass before each.

@@ -1,4 +1,4 @@
-//! Random operations against a plain map of last writes: every page reads back what was last written.
+//! Random operations against a plain map of last writes: every page reads back its last write.
 
 use crate::ledger::Ledger;
 use crate::setup::{Reproduce, SLOT, Setup, page_write, pick, victims};
@@ -29,7 +29,8 @@ enum Operation {
     Idle(DieId, u32),
 }
 
-/// The tier beside flash: it holds a copy of every marked page, and what GC dropped lives there alone.
+/// The tier beside flash: it holds a copy of every marked page, and the only copy of each page that GC
+/// dropped.
 struct Memory {
     drops: bool,
     weights: Weights,
@@ -41,7 +42,7 @@ impl GcHook for Memory {
     fn decide<M: Media>(&mut self, page: Lpn, marks: Marks, _: &mut M) -> Decision {
         let mark = self.marked[page.index()];
         assert_eq!(marks.any(), mark.is_some(), "{page:?}: the FTL's mark");
-        // What counts in full may be copied: the last class is.
+        // Pages of full weight may be copied: the last class has it.
         let is_dropped =
             |class: AgeClass| class != AgeClass::LAST || self.weights.0[class.index()] < Weight::FULL;
         if self.drops && mark.is_some_and(is_dropped) {
@@ -243,7 +244,7 @@ impl Checked {
         self.ledger.assert_no_victims();
     }
 
-    /// Takes note of what an operation made of flash and tier.
+    /// Records the effect of an operation on flash and tier.
     fn settle(&mut self) {
         for page in self.tier.dropped.drain(..) {
             let truth = &mut self.truth[page.index()];

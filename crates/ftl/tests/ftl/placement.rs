@@ -149,10 +149,10 @@ fn static_wear_levelling_bounds_the_gap_where_dynamic_does_not() {
     }
 }
 
-/// A stream that is hardly written keeps its block open, and young: GC's own, since greedy GC finds little to copy
-/// here, and that of evictions, of which there is one. The open block of evictions is never sealed and lags without
-/// bound. All others are bounded, less tightly than where all streams share a block: many lag at once, and one is
-/// swapped at each erase.
+/// A rarely written stream keeps its block open, and young. Here these are GC's own stream, since greedy GC
+/// finds little to copy, and the stream of the single eviction. The open block of evictions is never sealed
+/// and lags without bound. All other blocks are bounded, less tightly than where all streams share a block:
+/// many lag at once, and one is swapped at each erase.
 #[test]
 fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
     let host_and_gc = vec![vec![WriteStream::Host, WriteStream::Gc]];
@@ -172,7 +172,7 @@ fn static_wear_levelling_bounds_the_gap_but_of_a_block_that_stays_open() {
     }
 }
 
-/// Drops marked pages, which weigh so much.
+/// Drops marked pages, of this weight.
 struct Drops(Weight);
 
 impl GcHook for Drops {

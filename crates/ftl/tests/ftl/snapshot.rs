@@ -60,7 +60,7 @@ fn restored(setup: &Setup, mut bytes: &[u8]) -> Result<Ftl, String> {
     Ok(ftl)
 }
 
-/// Does something of what a controller does, as the stream says.
+/// Runs a random operation of a controller.
 fn act(ftl: &mut Ftl, setup: &Setup, stream: &mut RandomStream) -> Lpn {
     let lpn = Lpn::new(stream.random_range(0..ftl.logical_pages()));
     let hook = &mut Dropping { fractional: setup.fractional };

@@ -1,13 +1,15 @@
 //! A cost model from measurements of the running hybrid instead of constants.
 //!
-//! It is ours, not the paper's, and differs from equations 1 to 6 in three ways, each measured during a period:
+//! It is ours, not the paper's. It differs from equations 1 to 6 in three ways, each measured during a
+//! period:
 //!
-//! - **Disk time.** The paper assumes a page at a random address. Pages fetched in one transfer, and neighbouring pages
-//!   of a group, take less.
-//! - **Cleaning.** Equation 3 assumes random invalidations. A cache that evicts pages in LRU order invalidates them in
-//!   order, so a victim holds fewer valid pages: [`Cleaning`].
-//! - **Waiting.** The paper adds up service times. Here disk and flash are queues, and the cost is the response time.
-//!   Work for which no request waits (a page put into the read cache) costs the time that others wait for it.
+//! - **Disk time.** The paper assumes a page at a random address. Pages fetched in one transfer, and adjacent
+//!   pages of a group, take less.
+//! - **Cleaning.** Equation 3 assumes random invalidations. A cache that evicts pages in LRU order
+//!   invalidates them in order, so a victim holds fewer valid pages: [`Cleaning`].
+//! - **Waiting.** The paper adds up service times. Here disk and flash are queues, and the cost is the
+//!   response time. Work without a waiting request (a page put into the read cache) costs the delay of other
+//!   requests.
 
 use super::{Demand, FlashCosts, Partition, least, least_within, victim_utilisation};
 use crate::config::WritePolicy;
@@ -15,8 +17,8 @@ use crate::config::WritePolicy;
 /// The highest utilisation of a queue in the model, since waiting times grow without bound towards 1.
 const BUSY_MAX: f64 = 0.95;
 
-/// The effective utilisation: that at which random updates would cost GC as much as measured. The inverse of equation
-/// 3.
+/// The effective utilisation: the utilisation at which random updates would cost GC as much as measured. The
+/// inverse of equation 3.
 ///
 /// If u′ of a victim is copied, each page put into flash costs c = u′ / (1 − u′) copies; so u′ = c / (1 + c).
 #[must_use]
@@ -28,19 +30,20 @@ pub fn effective_utilisation(copies_a_page: f64) -> f64 {
 /// A measurement of GC in a period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
-    /// The share of flash that was valid.
+    /// The share of valid pages in flash.
     u: f64,
     /// See [`effective_utilisation`].
     effective: f64,
-    /// The number of further measurements for which it is kept.
+    /// The number of further measurements until it is discarded.
     kept: u32,
 }
 
 /// The effective utilisation as a function of u, linear between measurements.
 ///
-/// Below the first measurement and beyond the last, it is the same share of u as there, but not less than measured at a
-/// smaller u, and beyond the last not more than u, which is equation 3, unless that was measured. This is optimistic
-/// about sizes that were not tried; the next measurement corrects it. Without measurements the curve is u.
+/// Outside of the measured range, the effective utilisation is the same share of u as at the nearest
+/// measurement. It is not less than measured at a smaller u. Beyond the last measurement it is at most u
+/// (equation 3), unless a higher value was measured. This is optimistic about untried sizes; the next
+/// measurement corrects it. Without measurements the curve is u.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cleaning {
     /// Measurements, increasing in u and in the effective utilisation.
@@ -48,7 +51,7 @@ pub struct Cleaning {
 }
 
 impl Cleaning {
-    /// The number of further measurements after which one is discarded, since demand changes.
+    /// The number of further measurements until one is discarded, since demand changes.
     const KEPT: u32 = 8;
 
     /// Whether nothing was measured yet.
@@ -57,7 +60,7 @@ impl Cleaning {
         self.measured.is_empty()
     }
 
-    /// Add a measurement at u. It replaces earlier ones within `step` of u, and those that contradict it.
+    /// Add a measurement at u. It replaces earlier ones within `step` of u, and contradictory ones.
     pub fn measure(&mut self, u: f64, copies_a_page: f64, step: f64) {
         let effective = effective_utilisation(copies_a_page);
         self.measured.retain_mut(|was| {
@@ -100,7 +103,7 @@ pub struct Measured {
     pub cleaning: Cleaning,
     /// Whether a write to a full write cache waits until a group is on the disk.
     pub writes_wait: bool,
-    /// When the disk gets a page that is written.
+    /// The time at which the disk gets a written page.
     pub write_policy: WritePolicy,
     /// The number of disks that share the load.
     pub disks: f64,
@@ -123,11 +126,12 @@ impl Measured {
 
     /// The mean response time of a page request, with a GC time of `gc_ns` per page put into flash.
     ///
-    /// With m_R = IO_R (1 − H_R) pages fetched and m_W = IO_W (1 − H_W) destaged, p = m_R + IO_W (1 − h′H_W) pages are
-    /// put into flash. The utilisation of the disks is ρ = λ (m_R d_R + m_W d_W), and a disk page takes d / (1 − ρ). GC
-    /// frees a block at a time for N_P pages, a burst of N_P g. A request that arrives meanwhile waits for the rest of
-    /// it, on average λ p g × N_P g / 2 (Pollaczek–Khinchine formula), over 1 − ρ of the flash. With preemptive GC the
-    /// wait is shorter. Under write-through every write goes to the disk and waits for that, and m_W is 0.
+    /// With m_R = IO_R (1 − H_R) pages fetched and m_W = IO_W (1 − H_W) destaged, p = m_R + IO_W (1 − h′H_W)
+    /// pages are put into flash. The utilisation of the disks is ρ = λ (m_R d_R + m_W d_W), and a disk page
+    /// takes d / (1 − ρ). GC frees a block at a time for N_P pages, a burst of N_P g. A request that arrives
+    /// during the burst waits for its end, on average λ p g × N_P g / 2 (Pollaczek–Khinchine formula), over 1
+    /// − ρ of the flash. With preemptive GC the wait is shorter. Under write-through every write goes to the
+    /// disk and waits for it, and m_W is 0.
     #[must_use]
     pub fn response_ns(&self, flash: &FlashCosts, demand: &Demand, partition: Partition, gc_ns: f64) -> f64 {
         let page_read = flash.page_read.ns as f64;

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Hit rates of caches that hold the most popular hundredths of flash, of a working set that is `percent` hundredths.
+/// Hit rates of caches with the most popular hundredths of flash, for a working set of `percent` hundredths.
 fn zipf(exponent: f64, percent: u32) -> HitCurve {
     let weights = || (1..=percent).map(|rank| f64::from(rank).powf(-exponent));
     let all: f64 = weights().sum();
@@ -77,7 +77,7 @@ fn curves_are_straight_between_their_points() {
     assert_near(HitCurve::new([], 0.5).at(0.7), 0.0, 0.0);
 }
 
-/// The first example: reads only, Zipf 1.2 over 120 % of flash, for which the paper has the best u near 0.92.
+/// The first example: reads only, Zipf 1.2 over 120 % of flash. The paper has the best u near 0.92.
 #[test]
 fn the_example_of_reads_is_best_near_its_u() {
     let demand = Demand {
@@ -92,8 +92,9 @@ fn the_example_of_reads_is_best_near_its_u() {
     assert_near(best.read, 1.0, 0.0);
 }
 
-/// The second: reads as before, writes Zipf 1.4 over 220 %, 80 % writes, h′ = 0.2. The paper has u ≈ 0.64, r ≈ 0.25. It
-/// does not say in what units popularity was ranked; in hundredths of flash u agrees, and r comes out a little higher.
+/// The second: reads as before, writes Zipf 1.4 over 220 %, 80 % writes, h′ = 0.2. The paper has u ≈ 0.64, r
+/// ≈ 0.25. It does not give the unit of the popularity ranks; with hundredths of flash u agrees, and r is a
+/// little higher.
 #[test]
 fn the_example_of_both_is_best_near_its_u_and_r() {
     let demand = Demand {
@@ -107,7 +108,7 @@ fn the_example_of_both_is_best_near_its_u_and_r() {
     let best = costs.best(&demand, 0.01, 1.0);
     assert_near(best.caching, 0.64, 0.02);
     assert_near(best.read, 0.25, 0.07);
-    // The paper's own point is as good as the best within a hundredth.
+    // The paper's own partition is within a hundredth of the best.
     let papers = costs.hybrid_ns(&demand, Partition { caching: 0.64, read: 0.25 });
     assert!(papers < 1.01 * costs.hybrid_ns(&demand, best), "{papers}");
 }

@@ -1,4 +1,4 @@
-//! Partition schemes: how flash is divided. Each is one file and one line in the list below.
+//! Partition schemes: the division of flash. Each is one file and one line in the list below.
 
 use crate::costmodel::{Costs, Demand, Measured, Partition};
 use coflash_cache::Orders;

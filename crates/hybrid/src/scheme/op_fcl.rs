@@ -69,7 +69,7 @@ impl PartitionScheme for OpFcl {
         let Period { demand, costs, measured, step, caching_max } = *period;
         match self.config.costs {
             CostsOf::Constants => Some(costs.best(demand, step, caching_max)),
-            // Before garbage collection begins, over-provisioned space is of no use.
+            // Before garbage collection begins, over-provisioned space has no benefit.
             CostsOf::Measured if measured.cleaning.is_unknown() => None,
             CostsOf::Measured => Some(measured.best(&costs.flash, demand, step, caching_max)),
         }

@@ -9,9 +9,9 @@ use coflash_ftl::PageRead;
 use coflash_media::{Cause, Place};
 
 impl Tier {
-    /// Trim a page of the request: reads now return the possibly stale version of the disk. The journal records it at
-    /// the [end](Self::end) of the request, whose answer does not wait for that: if power fails before, the page may
-    /// come back.
+    /// Trim a page of the request: reads now return the possibly stale version of the disk. The journal
+    /// records the trim at the [end](Self::end) of the request. The answer does not wait for that: if power
+    /// fails before, the page may come back.
     pub(crate) fn trim(&mut self, page: Lpn) {
         self.fetches.cancel(page, 1);
         if let Some(tracker) = &mut self.tracker {
@@ -45,8 +45,8 @@ impl Tier {
         self.release(slot);
     }
 
-    /// Begin to destage the next group: read it into the buffer, as a job for the disk. Returns `None` if the disk has all
-    /// of its pages: then they are gone.
+    /// Begin to destage the next group: read it into the buffer, as a disk job. Returns `None` if the disk
+    /// has all of its pages: then they are removed.
     pub(super) fn destage<M: TierMedia>(
         &mut self,
         io: &mut TierIo<'_, M>,
@@ -78,8 +78,8 @@ impl Tier {
         Ok(Some(group))
     }
 
-    /// Whether a page still belongs to an eviction. A page that was overwritten since then must not reach the disk in
-    /// its older version.
+    /// Whether a page still belongs to an eviction. The older version of a page that was overwritten since
+    /// then must not reach the disk.
     pub(crate) fn is_evicted_by(&self, id: EvictionId, page: Lpn) -> bool {
         self.replacer.is_evicted_by(id, page)
     }
@@ -95,8 +95,9 @@ impl Tier {
         self.evict(id, io)
     }
 
-    /// Begin writes past the cache to pages from `first` on, which the disk [serves](Self::write). Returns the
-    /// earliest moment at which the disk may be written: before it, recovery could bring back older data from flash.
+    /// Begin writes past the cache to pages from `first` on; the disk [serves](Self::write) them. Returns the
+    /// earliest moment at which the disk may be written: before it, recovery could bring back older data from
+    /// flash.
     pub(crate) fn overwrite<M: TierMedia>(
         &mut self,
         first: Lpn,
@@ -133,7 +134,7 @@ impl Tier {
         self.evict(id, io)
     }
 
-    /// Begin to write pages from `first` on through to the disk, which have just been written to flash.
+    /// Begin to write pages from `first` on through to the disk, after their write to flash.
     pub(crate) fn write_through(&mut self, first: Lpn, pages: u32) -> EvictionId {
         self.counters.written_through_pages += u64::from(pages);
         let range = (first.get()..first.get() + pages).map(Lpn::new);
@@ -141,7 +142,7 @@ impl Tier {
         self.replacer.begin(Eviction { slots, overwritten: Some((first, pages)), stays: true })
     }
 
-    /// End a write through the cache whose pages are on the disk.
+    /// End a write through the cache: its pages are on the disk.
     pub(crate) fn written_through<M: TierMedia>(
         &mut self,
         id: EvictionId,

@@ -1,4 +1,4 @@
-//! Fetches: disk reads under way whose pages are to be cached.
+//! Fetches: pending disk reads of pages to be cached.
 
 use super::{Tier, TierIo};
 use crate::media::TierMedia;
@@ -6,13 +6,14 @@ use coflash_base::Lpn;
 use coflash_media::{Cause, Place};
 use std::collections::BTreeMap;
 
-/// The most pages of a fetch.
+/// The maximal number of pages of a fetch.
 pub(crate) const FETCH_PAGES: u32 = 64;
 
-/// The fetches under way. A hit only checks whether there are any; a lookup is logarithmic in their number.
+/// The pending fetches. A hit only checks whether there are any; a lookup is logarithmic in their number.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fetches {
-    /// The pages still to be cached of each fetch, as a bitmap, by first page and job. No page is in two fetches.
+    /// The pages of each fetch still to be cached, as a bitmap, by first page and job. No page is in two
+    /// fetches.
     wanted: BTreeMap<(Lpn, u32), u64>,
 }
 
@@ -26,7 +27,7 @@ impl Fetches {
         self.wanted.remove(&(first, job)).expect("it is under way")
     }
 
-    /// The job that fetches a page that is still to be cached.
+    /// The job of the fetch of a page still to be cached.
     #[inline]
     pub(super) fn bringing(&self, page: Lpn) -> Option<u32> {
         if self.wanted.is_empty() { None } else { self.search(page) }
@@ -75,7 +76,7 @@ impl Tier {
         self.fetches.begin(job, first, pages);
     }
 
-    /// Whether the pages that the request reads are cached. They are not if it bypasses the cache.
+    /// Whether the pages read by the request are cached. They are not if it bypasses the cache.
     pub(crate) fn fetches(&self) -> bool {
         !self.bypass
     }
@@ -101,7 +102,8 @@ impl Tier {
         if self.resizer.limits().read_pages == 0 {
             return Ok(());
         }
-        // Make room before the insertion: some policies evict the newest page first if all others were used again.
+        // Make room before the insertion: some policies evict the newest page first if all others were used
+        // again.
         self.keep_limits(1, io)?;
         if self.replacer.cache.is_full() {
             match self.replacer.clean_victim() {
@@ -135,7 +137,7 @@ mod tests {
             let pages = stream.random_range(1..=FETCH_PAGES).min(PAGES - first);
             let range = first as usize..(first + pages) as usize;
             match stream.random_range(0..4_u32) {
-                // No page is fetched twice: a read of a page under way joins its fetch.
+                // No page is fetched twice: a read of a page being fetched joins its fetch.
                 0 if bringing[range.clone()].iter().all(Option::is_none) => {
                     fetches.begin(step, Lpn::new(first), pages);
                     bringing[range].fill(Some(step));

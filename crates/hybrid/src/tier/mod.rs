@@ -1,18 +1,19 @@
 //! The tier: the path of one page through flash cache and disk, and the five components at work.
 //!
-//! It makes no transfers: [`Hybrid`](crate::Hybrid) submits them and reports their ends. A read miss is a *fetch*,
-//! dirty pages are destaged as a *group*, and a write that bypasses the cache is an *overwrite*. Between the beginning
-//! and the end of each its pages may change; pages that were overwritten meanwhile are left alone.
+//! It makes no transfers: [`Hybrid`](crate::Hybrid) submits them and reports their ends. A read miss is a
+//! *fetch*, dirty pages are destaged as a *group*, and a write that bypasses the cache is an *overwrite*. Its
+//! pages may change between its beginning and its end; pages overwritten in the meantime are not touched.
 //!
-//! The order of operations makes a power failure safe at any moment:
+//! The order of operations makes the tier safe from power failures at any moment:
 //!
-//! - A group is on the disk before the journal records the removal of its pages, and the journal is written before
-//!   flash may erase them.
-//! - A page that is written through is in flash, as a dirty one, before it is on the disk. When it leaves, the journal
-//!   records it as it does a destaged one. After a power failure it is destaged once more.
-//! - A page that is overwritten past the cache is removed from flash, by the journal. A clean copy is removed before
-//!   the disk is written, since it would then be out of date; a dirty copy after it, since it is the only copy until
-//!   then. Meanwhile a partial write does not go to that copy, but to the disk, after the first.
+//! - A group is on the disk before the journal records the removal of its pages, and the journal is written
+//!   before flash may erase them.
+//! - A page that is written through is in flash, as a dirty page, before it is on the disk. At its eviction
+//!   the journal records it like a destaged page. After a power failure it is destaged once more.
+//! - A page that is overwritten past the cache is removed from flash, by the journal. A clean copy is removed
+//!   before the disk is written, since it would then be out of date; a dirty copy after it, since it is the
+//!   only copy until then. In the meantime a partial write goes to the disk after the first write, not to
+//!   that copy.
 
 mod eviction;
 mod fetching;
@@ -40,12 +41,12 @@ use coflash_ftl::{Coverage, Decision, Ftl, PageRead, PageWrite};
 use coflash_media::{Cause, DieId, Geometry, Media, Place};
 use fetching::Fetches;
 
-/// The most segments of a ghost list.
+/// The maximal number of segments of a ghost list.
 const SEGMENTS_MAX: u64 = 255;
 
 /// The context of a call: media, disk jobs, and the start of the request.
 pub(crate) struct TierIo<'a, M: Media> {
-    /// The media, which carries out operations.
+    /// The media: it executes operations.
     pub(crate) media: &'a mut M,
     /// The disk jobs, where groups begin.
     pub(crate) jobs: &'a mut Jobs<M::When>,
@@ -60,7 +61,7 @@ pub(crate) enum Served<W> {
     Flash(W),
     /// The disk, in a transfer of its own.
     Disk,
-    /// A fetch under way that includes the page: the read ends with this job.
+    /// A pending fetch that includes the page: the read ends with this job.
     Joined(u32),
 }
 
@@ -89,7 +90,7 @@ pub(crate) struct Tier {
     /// Whether the period ended with this request.
     period_ends: bool,
     trimmed: Vec<Lpn>,
-    /// The group that is destaged in order to shrink the write cache.
+    /// The group being destaged to shrink the write cache.
     shrinking_group: Option<EvictionId>,
     counters: TierCounters,
 }
@@ -248,7 +249,7 @@ impl Tier {
         self.period_ends |= self.resizer.tick(self.replacer.dirty_pages());
     }
 
-    /// End a request: begin the evictions that it and the present limits require.
+    /// End a request: begin the evictions that it and the current limits require.
     pub(crate) fn end<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
         if std::mem::take(&mut self.period_ends) {
             self.divide();
@@ -260,8 +261,8 @@ impl Tier {
         self.destage_to_shrink(io)
     }
 
-    /// Read a page of the request. A request that bypasses the cache joins no fetch, since that would split its
-    /// transfer.
+    /// Read a page of the request. A request that bypasses the cache does not join a fetch, since that would
+    /// split its transfer.
     #[inline]
     pub(crate) fn read<M: TierMedia>(
         &mut self,
@@ -300,7 +301,7 @@ impl Tier {
         }))
     }
 
-    /// `None` if GC, which may run before the read, drops the page.
+    /// `None` if GC drops the page before the read.
     #[inline]
     fn read_slot<M: TierMedia>(
         &mut self,
@@ -373,8 +374,8 @@ impl Tier {
     /// Whether a write bypasses the cache.
     fn passes(&mut self, found: Option<SlotId>, whole: bool) -> bool {
         match found {
-            // It is being destaged, and the new version must not overtake it to the disk. But if it is overwritten past
-            // the cache, it is the wrong base for a partial write.
+            // It is being destaged, and the new version must not overtake it to the disk. But if it is
+            // overwritten past the cache, it is the wrong base for a partial write.
             Some(slot) if self.replacer.cache.is_pinned(slot) => !whole && self.replacer.is_outdated(slot),
             Some(_) => self.bypass && whole,
             None if self.bypass || (!whole && self.partial_writes == PartialWrites::Disk) => true,

@@ -9,8 +9,8 @@ use coflash_level::RecoveryError;
 use coflash_media::{Contents, Ppn};
 
 impl Tier {
-    /// Recover an empty tier over an erased FTL from all pages in flash (torn ones have no content) and the erase count
-    /// of each block. No request may be served before this and its writes are done.
+    /// Recover an empty tier over an erased FTL from all pages in flash (torn ones have no content) and the
+    /// erase count of each block. No request may be served before this and its writes are done.
     pub(crate) fn recover<M: TierMedia>(
         &mut self,
         pages: &[(Ppn, Option<Found>)],

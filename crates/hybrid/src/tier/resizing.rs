@@ -8,7 +8,7 @@ use crate::partition_resizer::Limits;
 use crate::scheme::Period;
 
 impl Tier {
-    /// The present limits of the caches.
+    /// The current limits of the caches.
     pub(crate) fn limits(&self) -> Limits {
         self.resizer.limits()
     }
@@ -56,7 +56,7 @@ impl Tier {
         }
     }
 
-    /// Destage a group if the write cache is to shrink, one at a time.
+    /// Destage a group if the write cache must shrink, one group at a time.
     #[inline]
     pub(super) fn destage_to_shrink<M: TierMedia>(&mut self, io: &mut TierIo<'_, M>) -> Result<(), M::Error> {
         if self.shrinking_group.is_none() && self.resizer.shrinks_by_group(self.replacer.dirty_pages()) {

@@ -1,18 +1,21 @@
 //! Ghosts of caches of every size under any eviction policy, in miniature.
 //!
-//! If a cache may lack pages of a smaller one, no single list gives the hits of all sizes: each size needs a cache of
-//! its own. They are cheap if they are scaled down and see only a sample of the pages (C. Waldspurger, T. Saemundsson,
-//! I. Ahmad & N. Park, "Cache Modeling and Optimization using Miniature Simulations", USENIX ATC 2017). They hold no
-//! data, and run the code of the real cache. The sample consists of whole units of the policy (blocks of neighbouring
-//! pages, if it evicts blocks). One unit is drawn from each run of neighbouring units, so that every part of the disk
-//! is sampled, and the index of a miniature is dense and scaled down, too.
+//! With some policies a cache may lack pages of a smaller one. Then no single list gives the hits of all
+//! sizes: each size needs a cache of its own. Such caches are cheap if they are scaled down and see only a
+//! sample of the pages (C. Waldspurger, T. Saemundsson, I. Ahmad & N. Park, "Cache Modeling and Optimization
+//! using Miniature Simulations", USENIX ATC 2017). They hold no data, and run the code of the real cache. The
+//! sample consists of whole units of the policy (blocks of adjacent pages, if it evicts blocks). One unit is
+//! drawn from each run of adjacent units, so that every part of the disk is sampled, and the index of a
+//! miniature is dense and scaled down, too.
 //!
-//! Each miss of the sample represents a number of misses, and all other uses count as hits. Scaling hits instead would
-//! be far off, depending on whether the most used pages are in the sample (the adjustment of C. Waldspurger, N. Park,
-//! A. Garthwaite & I. Ahmad, "Efficient MRC Construction with SHARDS", FAST 2015, section 3.4).
+//! Each miss of the sample represents a number of misses, and all other uses count as hits. Scaling hits
+//! instead would give large errors, depending on whether the most used pages are in the sample (the
+//! adjustment of C. Waldspurger, N. Park, A. Garthwaite & I. Ahmad, "Efficient MRC Construction with SHARDS",
+//! FAST 2015, section 3.4).
 //!
-//! One unit in as many as there are segments is sampled: then all miniatures together are half as large as flash, and a
-//! use takes one step on average. The sample of small flash is larger; then a use takes up to a step for each segment.
+//! The sampling rate is one unit per number of segments: then all miniatures together are half as large as
+//! flash, and a use takes one step on average. The sample of small flash is larger; then a use takes up to a
+//! step for each segment.
 
 use coflash_base::seed::RngExt;
 use coflash_base::{Lpn, Seed};
@@ -21,7 +24,7 @@ use coflash_cache::{Cache, EvictionConfig};
 /// The smallest sample, as a number of units, unless flash holds fewer.
 const UNITS_MIN: u32 = 4096;
 
-/// A sample of one unit of each run of neighbouring units.
+/// A sample of one unit of each run of adjacent units.
 #[derive(Clone)]
 struct Sample {
     unit_pages: u32,
@@ -61,7 +64,7 @@ struct Sized {
     misses: f64,
 }
 
-/// Caches of several sizes that see the same uses, hold no data, and count their misses.
+/// Caches of several sizes with the same uses; they hold no data and count their misses.
 #[derive(Clone)]
 pub struct Miniature {
     caches: Vec<Sized>,
@@ -157,7 +160,7 @@ impl Sampled {
         Self { sample, miniature, dirty }
     }
 
-    /// Use a page, and count it if it is sampled. Returns then whether the largest cache had it.
+    /// Use a page, and count it if it is sampled. Returns whether the largest cache had it, if it is sampled.
     #[inline]
     pub(super) fn use_page(&mut self, lpn: Lpn) -> bool {
         self.sample.place_of(lpn).is_some_and(|page| self.miniature.use_page(page, self.dirty))

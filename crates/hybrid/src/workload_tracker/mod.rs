@@ -1,12 +1,13 @@
 //! Workload Tracker: the hit rates that read caches and write caches of all sizes would have had.
 //!
-//! It simulates *ghosts*: caches of every size, in segments, that hold no data. Under LRU, one list represents all of
-//! them exactly (`stack.rs`). Under any other eviction policy each size has a miniature cache that runs the policy over
-//! a sample of the pages (`miniature.rs`). Ghosts evict page by page, whereas the write cache destages groups.
+//! It simulates *ghosts*: caches of every size, in segments, that hold no data. Under LRU, one list
+//! represents all of them exactly (`stack.rs`). Under any other eviction policy each size has a miniature
+//! cache that runs the policy over a sample of the pages (`miniature.rs`). Ghosts evict page by page; the
+//! write cache destages groups.
 //!
-//! Memory, for reads and again for writes: 17 bytes per page of flash and 4 per page of the disks. With miniatures 9 to
-//! 18 bytes per page of flash and 4 per page of the disks if one page in as many as there are segments is sampled, more
-//! with a larger sample, and the policy's memory per block.
+//! Memory, for reads and again for writes: 17 bytes per page of flash and 4 per page of the disks. With
+//! miniatures 9 to 18 bytes per page of flash and 4 per page of the disks at a sampling rate of one page per
+//! number of segments, more with a larger sample, and the policy's memory per block.
 
 mod miniature;
 mod stack;
@@ -40,7 +41,7 @@ impl Ghosts {
         }
     }
 
-    /// Use a page. Returns whether a cache of all of flash had it, if that is known for this page.
+    /// Use a page. Returns whether a cache of the size of flash had it, if that is known for this page.
     #[inline]
     fn use_page(&mut self, lpn: Lpn) -> bool {
         match self {
@@ -113,10 +114,10 @@ fn ratio(part: f64, whole: f64) -> f64 {
 pub(crate) struct WorkloadTracker {
     reads: Class,
     writes: Class,
-    /// Known hits of a write cache of all of flash, and those among them that were reads, weighted by decay.
+    /// Known hits of a write cache of the size of flash, and the reads among them, weighted by decay.
     write_hits: f64,
     read_hits_of_writes: f64,
-    /// The factor by which earlier counts are weighted at the end of a period.
+    /// The factor on earlier counts at the end of a period.
     kept: f64,
     /// The size of a segment as a share of flash.
     segment: f64,
@@ -158,7 +159,7 @@ impl WorkloadTracker {
         }
     }
 
-    /// Count a write of a page, which removes it from read caches.
+    /// Count a write of a page: it removes the page from read caches.
     #[inline]
     pub(crate) fn write(&mut self, lpn: Lpn) {
         self.reads.ghosts.forget(lpn);

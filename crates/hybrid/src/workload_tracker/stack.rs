@@ -1,9 +1,10 @@
 //! Ghosts of LRU caches of every size in one list.
 //!
-//! The list holds the pages of a cache of all of flash in LRU order, cut into segments of equal size. A hit in segment
-//! n is a hit of a cache of n segments and a miss of smaller ones, so the counts per segment add up to the hit-rate
-//! curve (R. L. Mattson et al., "Evaluation Techniques for Storage Hierarchies", IBM Systems Journal 9(2), 1970). A use
-//! costs a step for each segment that the page moves over.
+//! The list holds the pages of a cache of the size of flash in LRU order, divided into segments of equal
+//! size. A hit in segment n is a hit of a cache of n segments and a miss of smaller ones, so the counts per
+//! segment add up to the hit-rate curve (R. L. Mattson et al., "Evaluation Techniques for Storage
+//! Hierarchies", IBM Systems Journal 9(2), 1970). A use costs a step for each segment that the page moves
+//! over.
 //!
 //! Memory: 17 bytes per page of flash and 4 per page of the disks.
 

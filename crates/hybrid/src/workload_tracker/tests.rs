@@ -45,7 +45,7 @@ fn reads_of_dirty_pages_are_hits_of_the_write_cache() {
     assert_eq!(tracker.demand().reads, 0.0);
 }
 
-/// Caches of one size, with as many pages as the tracker speaks of.
+/// Caches of one size, with the number of pages assumed by the tracker.
 struct Beside {
     reads: Cache,
     writes: Cache,
@@ -80,7 +80,7 @@ impl Beside {
     }
 }
 
-/// Requests for some pages more than for others, in runs; a fifth of them goes round a stretch of the disk.
+/// Requests for some pages more than for others, in runs; a fifth of them cycles over a part of the disk.
 struct Requests {
     stream: RandomStream,
     disk_pages: u32,
@@ -96,13 +96,14 @@ impl Requests {
         }
         let place: f64 = self.stream.random();
         let rank = (place.powi(4) * f64::from(self.disk_pages)) as u64;
-        // Neighbours in rank are not neighbours on the disk; 8 pages are, so that there is something in blocks.
+        // Adjacent ranks are not adjacent on the disk, but groups of 8 pages are, so that blocks have an
+        // effect.
         let (unit, units) = (rank / 8, u64::from(self.disk_pages / 8));
         ((unit * 40_503 % units * 8 + rank % 8) as u32, pages)
     }
 }
 
-/// The greatest difference between a curve of the tracker and caches beside it.
+/// The greatest difference between a curve of the tracker and real caches.
 fn error(policy: &EvictionConfig, segments: u32, segment_pages: u32, uses: u32) -> f64 {
     let disk_pages = segments * segment_pages * 4;
     let segment = 1.0 / f64::from(segments);
@@ -181,7 +182,7 @@ fn a_sample_tells_the_hit_rates_of_every_policy_within_four_points() {
     for name in EvictionConfig::NAMES {
         let error = error(&of_blocks(name, 4), 8, 4096, 250_000);
         assert!(error < 0.04, "{name}: {error}");
-        // Not because all pages are followed.
+        // The result must not come from tracking all pages.
         let exact = EvictionConfig::by_name(name).unwrap().is_lru_of_one_kind();
         assert_eq!(error < 1e-9, exact, "{name}: {error}");
     }

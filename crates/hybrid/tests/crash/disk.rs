@@ -1,4 +1,4 @@
-//! A disk of bytes: it does what waits in any order that keeps conflicts in order, a sector at a time.
+//! A disk of bytes: it runs pending transfers sector by sector, in any order that keeps conflicts in order.
 
 use crate::media::Sabotage;
 use coflash_base::{Lpn, Time};
@@ -55,9 +55,9 @@ impl Asked {
 pub(crate) struct Disk {
     sabotage: Sabotage,
     pages: Vec<Data>,
-    /// In the order in which they were asked for.
+    /// In the order of the requests.
     transfers: Vec<Asked>,
-    /// What the transfers of a tag take here, and from where; and what they have brought.
+    /// The data to write for each tag, with its source; and the data read.
     outgoing: BTreeMap<(u32, Lpn), (Written, Place)>,
     brought: BTreeMap<(u32, Lpn), Data>,
 }
@@ -90,7 +90,7 @@ impl Disk {
         self.transfers.iter().all(|asked| asked.begin > now)
     }
 
-    /// What the transfers of a tag have brought of a page.
+    /// The data of a page read by the transfers of a tag.
     pub(crate) fn brought(&self, tag: u32, page: Lpn) -> Option<Data> {
         self.brought.get(&(tag, page)).copied()
     }
@@ -150,7 +150,7 @@ impl Disk {
             && self.outgoing.iter().any(parts)
     }
 
-    /// Reads what a transfer asks for, or writes a sector, if there is power. Its tag and direction when it is done.
+    /// Reads for a transfer, or writes a sector, if there is power. Its tag and direction when it is done.
     pub(crate) fn work(
         &mut self,
         index: usize,

@@ -1,4 +1,5 @@
-//! Serves random requests over the level while disks do what waits for them, and knows what each sector may read as.
+//! Serves random requests over the level while disks run pending transfers, and knows the allowed contents of
+//! each sector.
 
 use crate::disk::{Data, SECTORS, Written};
 use crate::media::{Event, Fragile, PAGE_BYTES, Sabotage};
@@ -72,7 +73,7 @@ pub(crate) struct Driver {
     parts: Vec<Part>,
     pages: Vec<[Versions; SECTORS]>,
     version: u64,
-    /// What the host has read last.
+    /// The data of the host's last read.
     last_read: Data,
 }
 
@@ -114,7 +115,7 @@ impl Driver {
         let pages = if stream.random_range(0..6_u32) == 0 { stream.random_range(4..9) } else { 1 };
         let first = stream.random_range(0..near.max(9) - pages);
         let draw = stream.random_range(0..30_u32);
-        // The first page of a request, whose end is in it; or any sector of a single one.
+        // The first page of a request that ends within it; or any sector of a single one.
         let part = if pages > 1 { SECTORS - 1 } else { stream.random_range(0..SECTORS) };
         if self.media.is_dead() {
             return;
@@ -203,7 +204,7 @@ impl Driver {
                 // The writer knows the rest.
                 versions[sector].issued
             } else {
-                // Nobody may use it.
+                // This value must not be used.
                 u64::MAX
             }
         });
@@ -226,8 +227,8 @@ impl Driver {
         });
     }
 
-    /// What a trim promises: once it is answered, flash does not have the page, neither now nor after a power failure. It reads
-    /// as the disk has it, or as a write on its way there will leave it.
+    /// The guarantee of a trim: once it is answered, flash does not have the page, neither now nor after a
+    /// power failure. It reads as the disk has it, or as a pending write will leave it.
     pub(crate) fn trim(&mut self, first: u32, pages: u32) {
         let pages = (first, pages);
         let range = || (pages.0..pages.0 + pages.1).map(Lpn::new);
@@ -275,7 +276,7 @@ impl Driver {
         }
     }
 
-    /// Takes in which parts have come.
+    /// Records the parts that have arrived.
     fn answer(&mut self) {
         let (come, left): (Vec<_>, Vec<_>) =
             self.parts.iter().partition(|part| self.media.ends.has_come(part.when));
@@ -348,7 +349,7 @@ impl Driver {
         assert!(self.media.is_dead() || self.parts.is_empty(), "these are never answered: {:?}", self.parts);
     }
 
-    /// All pending events happen, but the ends of reads are told to nobody.
+    /// Process all pending events without reporting the ends of reads.
     pub(crate) fn work_off_untold(&mut self) {
         let is_untold = |event: &Event| matches!(event, Event::Tell { direction: Some(Direction::Read), .. });
         while let Some(event) = self.media.possible().into_iter().find(|event| !is_untold(event)) {
@@ -356,7 +357,7 @@ impl Driver {
         }
     }
 
-    /// What the spare areas say of the pages that are cached.
+    /// The labels of the cached pages in the spare areas.
     fn cached(&self) -> impl Iterator<Item = Label> {
         let mapped: Vec<_> =
             self.level.with_flash(|ftl| ftl.mapped().filter_map(|lpn| ftl.lookup(lpn)).collect());
@@ -406,7 +407,7 @@ impl Driver {
         self.power_off();
         self.recover();
         Level::<Fragile>::assert_invariants(&self.level);
-        // Looked at by another, which leaves no trace. Backwards, or it would be a sequential run.
+        // Checked on a copy, so that it leaves no trace. Backwards, or it would be a sequential run.
         let mut other = self.clone();
         for page in (0..self.setup.disk_pages).rev() {
             other.read(page, 1);

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::panic::AssertUnwindSafe;
 
-/// Prints what failed, so that it can be repeated.
+/// Prints the failed case, so that it can be repeated.
 struct Named<T: Debug>(T);
 
 impl<T: Debug> Drop for Named<T> {
@@ -116,7 +116,7 @@ fn recovery_may_be_cut_short() {
     }
 }
 
-/// What leaves takes two pages of the journal, and after the first a checkpoint comes.
+/// The evicted pages take two pages of the journal, and a checkpoint follows the first.
 #[test]
 fn a_checkpoint_midway_does_not_bring_back_what_is_gone() {
     for (number, setup) in (0..).zip(Setup::all()) {

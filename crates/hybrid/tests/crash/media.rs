@@ -1,4 +1,5 @@
-//! Flash and a disk that keep what they hold and lose power after a given number of steps. The test says what happens next.
+//! Flash and a disk that keep their contents and lose power after a given number of steps. The test chooses
+//! the next event.
 
 use crate::disk::{Data, Disk, SECTORS, Written};
 use crate::moments::{Ends, Moments, When};
@@ -27,9 +28,9 @@ pub(crate) enum Sabotage {
     NoLabels,
     /// The disk takes a group and forgets it.
     DestageNothing,
-    /// What the journal says of trims says nothing.
+    /// The journal's records of trims are empty.
     NoTrims,
-    /// A part of a cached page is written over what the disk holds.
+    /// A part of a cached page is written over the disk's contents.
     StaleBase,
     /// The disk does not keep writes to parts of pages behind destages that came before.
     PartsOvertake,
@@ -42,7 +43,7 @@ pub(crate) enum Event {
     Flash,
     /// The disk goes on with a transfer.
     Disk(usize),
-    /// The level is told a tag, which may be because the disk has read or written.
+    /// The level gets the report of a tag, perhaps because the disk has read or written.
     Tell { index: usize, direction: Option<Direction> },
 }
 
@@ -138,13 +139,13 @@ impl Fragile {
         self.flash.contents().erases
     }
 
-    /// What the spare area of a page says.
+    /// The label in the spare area of a page.
     pub(crate) fn label_of(&self, page: Ppn) -> Option<Label> {
         let [page, dirty, version] = self.flash.spare(page)?;
         Some(Label { page: Lpn::new(page as u32), dirty: dirty == 1, version })
     }
 
-    /// What a read has brought from the disk that was done at this moment.
+    /// The data of a disk read that was done at this moment.
     pub(crate) fn brought(&self, when: When, page: Lpn) -> Option<Data> {
         self.ends.jobs_of(when).into_iter().find_map(|job| self.disk.brought(job, page))
     }
@@ -154,12 +155,12 @@ impl Fragile {
         (self.host_writes, self.programmed) = (written, None);
     }
 
-    /// What waits.
+    /// The number of pending events.
     pub(crate) fn waiting(&self) -> usize {
         self.disk.waiting() + self.to_tell.len()
     }
 
-    /// What may happen next.
+    /// The possible next events.
     pub(crate) fn possible(&self) -> Vec<Event> {
         let tell = |(index, &(_, _, direction))| Event::Tell { index, direction };
         let told = (0..).zip(&self.to_tell).filter(|&(index, _)| self.may_be_told(index)).map(tell);
@@ -199,7 +200,7 @@ impl Fragile {
         tag
     }
 
-    /// What the next page of metadata says.
+    /// The contents of the next page of metadata.
     fn metadata(&mut self) -> Vec<u64> {
         let mut words = std::mem::take(&mut self.words);
         let is_silent = match self.sabotage {

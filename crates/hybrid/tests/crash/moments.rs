@@ -46,7 +46,7 @@ struct Moment {
 #[derive(Clone, Debug)]
 pub(crate) struct Ends {
     moments_of: Moments,
-    /// Operations that were issued, and those that have ended.
+    /// The numbers of issued and ended operations.
     issued: Time,
     now: Time,
     /// Counts how often something else has happened.
@@ -81,7 +81,7 @@ impl Ends {
         self.now = (self.now + Duration { ns: operations }).min(self.issued);
     }
 
-    /// Power is back: all have ended, and nobody waits.
+    /// Power on: all operations have ended, and no request waits.
     pub(crate) fn restart(&mut self) {
         self.now = self.issued;
         self.moments.clear();

@@ -100,8 +100,8 @@ impl<L: Cooperates> Consistent<L> {
                 self.free(slot, media);
             }
         }
-        // Absence must be durable before the deletion is erased, and says more than flash does: a lost trim is
-        // repeated when the link is up again.
+        // Absence must be durable before the deletion is erased. It overrides flash: a lost trim is repeated
+        // when the link is up again.
         self.metadata.fence(media);
         let (below, mut io) = self.descend(media, start);
         let command = Command {
@@ -130,12 +130,13 @@ impl<L: Cooperates> Consistent<L> {
         self.scheme.free_entries.push(entry);
     }
 
-    /// Reset all committed slots to the first epoch when epochs have run out. Nothing is uncommitted at that moment.
+    /// Reset all committed slots to the first epoch when epochs have run out. No data is uncommitted at that
+    /// moment.
     pub(super) fn renumber_if_last<M: Media>(&mut self, media: &mut M) {
         if self.metadata.committed < Epoch::MAX {
             return;
         }
-        // The commit has erased all older versions, so that no label of an earlier epoch can be mistaken.
+        // The commit has erased all older versions, so no label of an earlier epoch is ambiguous.
         for slot in self.cache.occupied() {
             if self.cache.is_dirty(slot) || self.scheme.protects_ahead {
                 self.metadata.label(slot, Label::Data(self.cache.page_of(slot), Epoch(0)), media);

@@ -15,17 +15,19 @@
 //! | S4 + S5 | checkpoint | S2 | S5's data is programmed and its slot is free |
 //! | any | trim | deleted | an uncommitted deletion; the committed version goes at the commit |
 //!
-//! **Room.** The pages whose turn it is to leave are checkpointed ahead of that, between the watermarks, and stand by:
-//! they are clean, and leave at no cost when a slot is needed. A page that is used meanwhile stands by no more.
+//! **Room.** The pages next in the order of eviction are checkpointed in advance, between the watermarks, and
+//! stand by: they are clean, and leave at no cost when a slot is needed. A page used in the meantime leaves
+//! the standby list.
 //!
-//! **Order.** Before its data is touched, a slot gets a durable label with its new page and the uncommitted epoch: a
-//! crash in between leaves a void label. (The label of a clean page is void already; that of a checkpointed page is made
-//! so, durably.) A commit makes everything durable, then stores one word, the committed epoch: this is the atomic switch
-//! for all pages. A slot is freed only after its replacement is durable.
+//! **Order.** Before its data is touched, a slot gets a durable label with its new page and the uncommitted
+//! epoch: a crash in between leaves a void label. (The label of a clean page is void already; that of a
+//! checkpointed page is made void, durably.) A commit makes everything durable, then stores one word, the
+//! committed epoch: this is the atomic switch for all pages. A slot is freed only after its replacement is
+//! durable.
 //!
-//! **Across a link** the slots, their labels and the committed epoch are in the host's memory, flash is in the device, and
-//! either may lose power alone. The host changes its memory first, durably, and speaks then. So every message but two
-//! may be late or lost:
+//! **Across a link** the slots, their labels and the committed epoch are in the host's memory, flash is in
+//! the device, and either may lose power alone. The host first changes its memory, durably, and then sends
+//! the message. So every message but two may be late or lost:
 //!
 //! | event | what crosses | who waits | late or lost |
 //! |---|---|---|---|
@@ -37,8 +39,9 @@
 //! | S3, S4 + S5, checkpoint | the write; its completion | the slot, for the completion | the page stays in S3 |
 //! | a deletion is committed | the trim | nobody | `connect` repeats it |
 //!
-//! The two are the answers that a side acts on: to GC's question and to the revocation. *Dirtied* must not be overtaken
-//! by the next write of its page, or it would invalidate the new data: [`crate::Linked`] withdraws it or waits.
+//! The two are answers that change a side's state: to GC's question and to the revocation. *Dirtied* must not
+//! be overtaken by the next write of its page, or it would invalidate the new data: [`crate::Linked`]
+//! withdraws it or waits.
 //!
 //! | loses power | gone | done by [`Consistent::connect`] |
 //! |---|---|---|
@@ -153,7 +156,7 @@ impl<L: Cooperates> Consistent<L> {
         Cached { lpn: self.cache.page_of(slot), slot }
     }
 
-    /// Handle messages from flash after an operation below. The answer waits for the messages that it depends on.
+    /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
     fn settle<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
         if !L::LAGS {
             return done;
@@ -162,15 +165,15 @@ impl<L: Cooperates> Consistent<L> {
         media.later(done, self.below.take_pending_wait())
     }
 
-    /// S1 → S3, of pages that flash has dropped under grants.
+    /// S1 → S3, for pages that flash has dropped under grants.
     fn hear(&mut self) {
         while let Some(slot) = self.below.next_dropped(&self.cache) {
             self.scheme.orphan(slot, &mut self.cache);
         }
     }
 
-    /// Unmark a clean page, which is about to be overwritten, deleted or evicted. Returns false if flash has dropped it
-    /// under a grant: it is in S3.
+    /// Unmark a clean page before it is overwritten, deleted or evicted. Returns false if flash has dropped
+    /// it under a grant: it is in S3.
     fn release(&mut self, slot: SlotId) -> bool {
         let page = self.cached(slot);
         let kept = self.below.keeps(page);
@@ -222,7 +225,7 @@ impl<L: Cooperates> Consistent<L> {
         }
         let (below, mut io) = self.descend(media, start);
         let Some(done) = below.read(page, after, &mut io)? else { return Ok(None) };
-        // The read succeeds even if no page can be evicted any more.
+        // The read succeeds even if no page can be evicted.
         if self.read_allocate && self.free_slot(start, media).is_ok() {
             let slot = self.cache.insert(page.lpn, false);
             self.counters.nvm_writes_pages += 1;
@@ -264,7 +267,8 @@ impl<L: Cooperates> Consistent<L> {
                     self.counters.write_hits += 1;
                     return Ok(self.overwrite_clean(page, slot, after, media));
                 }
-                // In S0, or S3: another slot is needed. The page itself may be checkpointed for it, or leave.
+                // In S0 or S3: another slot is needed. The page itself may be checkpointed for it, or
+                // evicted.
                 older if !self.cache.is_full() => break older,
                 _ => self.free_slot(start, media)?,
             }
@@ -405,7 +409,7 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Consistent<L> {
         Ok(())
     }
 
-    /// The level below's: a commit may wait for the next request.
+    /// The due time of the level below: a commit may wait for the next request.
     fn next_due(&self) -> Option<Time> {
         self.below.next_due()
     }

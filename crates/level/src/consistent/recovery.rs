@@ -28,7 +28,7 @@ impl<L: Cooperates> Consistent<L> {
     /// Recover an empty cache in the host after the host has lost power. [`connect`](Self::connect) follows.
     ///
     /// # Errors
-    /// Words that no cache of this size wrote.
+    /// Words that a cache of this size cannot have written.
     pub fn recover_host<M: Media>(&mut self, words: &[u64], media: &mut M) -> Result<(), Misfit> {
         let found = self.metadata.read(words)?;
         self.metadata.restore(&found, &mut self.cache, media);
@@ -36,7 +36,7 @@ impl<L: Cooperates> Consistent<L> {
         Ok(())
     }
 
-    /// The handshake of host and device after either has restarted, as the module says.
+    /// The handshake of host and device after either has restarted; see the module.
     ///
     /// # Errors
     /// A message was not answered.
@@ -44,14 +44,15 @@ impl<L: Cooperates> Consistent<L> {
     where
         L: Level<M>,
     {
-        // Flash may have dropped a granted page and erased it. In its place a device that restarts finds an older version.
+        // Flash may have dropped a granted page and erased it. After a restart the device may find an older
+        // version instead.
         for slot in self.cache.occupied().collect::<Vec<_>>() {
             if self.below.is_granted(self.cached(slot)) {
                 self.scheme.orphan(slot, &mut self.cache);
             }
         }
         self.below.disconnect();
-        // It finds trimmed pages again, too.
+        // It also finds trimmed pages again.
         let absent = (0..self.metadata.layout.logical_pages).map(Lpn::new);
         for lpn in absent.filter(|&lpn| self.metadata.is_absent(lpn)).collect::<Vec<_>>() {
             let (below, mut inner) = self.descend(&mut *io.media, io.start);

@@ -9,8 +9,8 @@ use coflash_ftl::{Coverage, PageWrite, WriteStream};
 use coflash_media::{Cause, Media, Place};
 
 impl<L: Cooperates> Consistent<L> {
-    /// Keep slots ready, free or standing by: up to the high watermark if fewer than the low one are. Pages join those
-    /// that stand by in the order of eviction, committed ones by a checkpoint. The host does not wait.
+    /// Keep slots ready, free or on standby: up to the high watermark if there are fewer than the low one.
+    /// Pages go on standby in the order of eviction, committed ones by a checkpoint. The host does not wait.
     pub(super) fn make_room<M: Media>(&mut self, start: M::When, media: &mut M) -> Result<(), M::Error>
     where
         L: Level<M>,
@@ -40,7 +40,7 @@ impl<L: Cooperates> Consistent<L> {
         self.scheme.standby.push(slot);
     }
 
-    /// Have a slot free: if there is none, the page leaves that has stood by for longest, S1 → S0.
+    /// Free a slot: if none is free, evict the page that has been on standby longest, S1 → S0.
     pub(super) fn free_slot<M: Media>(&mut self, start: M::When, media: &mut M) -> Result<(), M::Error>
     where
         L: Level<M>,
@@ -52,7 +52,7 @@ impl<L: Cooperates> Consistent<L> {
                     self.counters.clean_evictions_pages += 1;
                     self.free(slot, media);
                 }
-                // Flash has dropped it under a grant, so it stands by no more.
+                // Flash has dropped it under a grant, so it is no longer on standby.
                 _ => self.make_room(start, media)?,
             }
         }
@@ -81,7 +81,7 @@ impl<L: Cooperates> Consistent<L> {
         };
         let (below, mut io) = self.descend(media, start);
         below.write(write, start, &mut io)?;
-        // The page is in flash: now recovery may find it there, and only after that the slot may be used again.
+        // The page is in flash: recovery may find it there from now on, and then the slot may be used again.
         self.metadata.programmed(lpn, media);
         self.metadata.fence(media);
         if self.cache.is_detached(slot) {

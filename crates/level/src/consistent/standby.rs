@@ -1,9 +1,9 @@
-//! Clean pages whose turn to leave the cache has come, and that stay until their slots are needed.
+//! Clean pages on standby: the next to be evicted, kept until their slots are needed.
 
 use coflash_base::List;
 use coflash_cache::SlotId;
 
-/// The slots of these pages, in the order in which they will leave.
+/// The slots of these pages, in the order of eviction.
 #[derive(Clone)]
 pub(crate) struct Standby {
     slots: List<SlotId>,
@@ -21,23 +21,23 @@ impl Standby {
         self.len
     }
 
-    /// The slot that leaves next.
+    /// The next slot to be evicted.
     pub(crate) fn oldest(&self) -> Option<SlotId> {
         self.slots.back()
     }
 
-    /// Whether the page in `slot` stands by.
+    /// Whether the page in `slot` is on standby.
     pub(crate) fn contains(&self, slot: SlotId) -> bool {
         self.slots.contains(slot)
     }
 
-    /// Add the slot that leaves last.
+    /// Add the last slot to be evicted.
     pub(crate) fn push(&mut self, slot: SlotId) {
         self.slots.push_front(slot);
         self.len += 1;
     }
 
-    /// Remove a slot. Returns whether it stood by.
+    /// Remove a slot. Returns whether it was on standby.
     pub(crate) fn remove(&mut self, slot: SlotId) -> bool {
         let stood_by = self.slots.contains(slot);
         if stood_by {

@@ -10,10 +10,10 @@
 //! S0 ─read→ S1 ─eviction→ S0         S0, S1 ─write→ S2 ─eviction→ S0         S1 ─GC erases the block→ S2, no copy
 //! ```
 //!
-//! CDM saves in two ways: an overwritten page is known to be invalid at once, and a page that is cached clean need not be
-//! copied. Two schemes have one of them each. The paper argues against a third (section 3.A): the flash copy is
-//! invalidated as soon as the page is cached. A fourth also knows the dirty pages of a write buffer in the host, and
-//! treats them as `hgc` does: they go to blocks of their own, programmed fast.
+//! CDM saves copies in two ways: an overwritten page is invalid at once, and a page cached clean need not be
+//! copied. Two schemes have one of the two each. The paper argues against a third (section 3.A): the flash
+//! copy is invalidated as soon as the page is cached. A fourth also tracks the dirty pages of a write buffer
+//! in the host, and treats them as `hgc` does: they go to separate blocks, programmed fast.
 //!
 //! | | flash copy of an overwritten page | of a clean page | pages dirty in the host's buffer |
 //! |---|---|---|---|
@@ -23,11 +23,11 @@
 //! | `cdm-invalidate-on-cache` | invalid at once | invalid at once | |
 //! | `cdm-hgc` | invalid at once | removable | apart and fast |
 //!
-//! A dropped page that is evicted unmodified must be written then. The paper leaves two choices open that decide
-//! whether small caches gain at all: the weight of a removable page in a victim's cost (`removable_weight`), and the
-//! write stream of that write (`rewrite_stream`). Such a page was not written while it was cached, so it is cold. In a
-//! block of host writes GC copies it once more, while the pages around it become invalid: this is the cost of a drop
-//! that does not pay.
+//! A dropped page that is evicted unmodified must be written then. The paper leaves two choices open that
+//! decide whether small caches gain at all: the weight of a removable page in a victim's cost
+//! (`removable_weight`), and the write stream of the write at eviction (`rewrite_stream`). Such a page was
+//! not written while it was cached, so it is cold. In a block of host writes GC copies it once more, while
+//! the pages around it become invalid: this is the cost of an unprofitable drop.
 //!
 //! Pages cached in memory as a term of the victim's score: Pan, Lin, Wu, Zhang & Xu, "Caching-aware garbage collection
 //! to improve performance and lifetime for NAND flash SSDs", IEEE Transactions on Consumer Electronics 67(2), 2021;

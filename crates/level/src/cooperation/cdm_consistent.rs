@@ -10,10 +10,10 @@
 //! S5  the committed version of the same page, write-protected   detached dirty slot
 //! ```
 //!
-//! A slot with uncommitted data is *pinned*: the eviction policy does not see it. So is a clean slot that *stands by* to
-//! leave. A page that was never committed has
-//! an S4 without an S5. A deletion waits for its commit, too: until then the committed version stays in flash or in a
-//! *condemned* slot (detached and pinned). The transitions are in `consistent`.
+//! A slot with uncommitted data is *pinned*: the eviction policy does not see it. A clean slot on *standby*
+//! is pinned, too. A page that was never committed has an S4 without an S5. A deletion also waits for its
+//! commit: until then the committed version stays in flash or in a *condemned* slot (detached and pinned).
+//! The transitions are in `consistent`.
 
 use super::{CooperationScheme, Scheme, Setting};
 use crate::consistent::Standby;
@@ -56,7 +56,7 @@ impl Default for CdmConsistentConfig {
 pub(crate) struct Deletion {
     /// The entry in non-volatile memory.
     pub(crate) entry: u32,
-    /// The slot of the committed version, if that is not in flash.
+    /// The slot of the committed version, if it is not in flash.
     pub(crate) condemned: Option<SlotId>,
 }
 
@@ -83,7 +83,7 @@ pub struct CdmConsistent {
     pub(crate) protects_ahead: bool,
     /// Slots in S2 and S4, the most recently used at the front.
     pub(crate) uncommitted: List<SlotId>,
-    /// Slots in S1 whose turn to leave has come.
+    /// Slots in S1 on standby, next to be evicted.
     pub(crate) standby: Standby,
     /// The slot of the S5 that belongs to each S4.
     pub(crate) older: IdVec<SlotId, Option<SlotId>>,
@@ -111,7 +111,7 @@ impl CdmConsistent {
         cache.orphan(slot);
     }
 
-    /// Let the eviction policy see a slot again as if its page were new, if it stood by. Returns whether it did.
+    /// If a slot is on standby, show it to the eviction policy again like a new page. Returns whether it was.
     pub(crate) fn leave_standby(&mut self, slot: SlotId, cache: &mut Cache) -> bool {
         let stood_by = self.standby.remove(slot);
         if stood_by {
@@ -193,7 +193,7 @@ impl Scheme for CdmConsistent {
             + 2 * self.deletions.len() * size_of::<(Lpn, Deletion)>()
     }
 
-    /// What concerns the map; `assert_cache` has checked the rest.
+    /// Check the map; `assert_cache` has checked the rest.
     fn assert_invariants(&self, cache: &Cache, ftl: &Ftl) {
         for slot in cache.occupied() {
             let lpn = cache.page_of(slot);

@@ -40,7 +40,7 @@ pub use cdm_consistent::{CdmConsistent, CdmConsistentConfig, CommitCounters};
 pub use shadow::{SgcConfig, ShadowCounters, Shadows, Twins};
 pub use sole_copies::SoleCopyCounters;
 
-/// The surroundings of a scheme: its cache, and the path from there to flash.
+/// The environment of a scheme: its cache, and the path from there to flash.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
     /// The number of slots of the cache.
@@ -59,17 +59,18 @@ pub struct Setting {
     pub grants: bool,
 }
 
-/// The hooks of a scheme. Levels call them in the order in which the device's state changes, once per page and event. A
-/// hook sees cache and flash as they are after the event, unless it says otherwise.
+/// The hooks of a scheme. Levels call them in the order of the device's state changes, once per page and
+/// event. A hook sees cache and flash after the event, unless it says otherwise.
 ///
-/// The life of a page in the cache: it enters by [`cached_clean`](Self::cached_clean) or [`written`](Self::written).
-/// While it is cached it may be [`used`](Self::used) and `written` any number of times, and [`cleaned`](Self::cleaned)
-/// at the scheme's request; GC may ask the scheme to [`decide`](Self::decide) about it. It ends by
-/// [`evicted`](Self::evicted), with or without [`discards`](Self::discards), or by [`trimmed`](Self::trimmed).
+/// The life of a page in the cache: it enters by [`cached_clean`](Self::cached_clean) or
+/// [`written`](Self::written). While it is cached it may be [`used`](Self::used) and `written` any number of
+/// times, and [`cleaned`](Self::cleaned) at the scheme's request; GC may ask the scheme to
+/// [`decide`](Self::decide) about it. It leaves by [`evicted`](Self::evicted), with or without
+/// [`discards`](Self::discards), or by [`trimmed`](Self::trimmed).
 pub trait Scheme {
-    /// Decide about a valid page of GC's victim. To drop a page that is cached clean, the scheme first makes the
-    /// cached copy an orphan, which is written at its eviction. If GC programs the cached copy instead of the flash
-    /// page, the cached copy is clean once that has succeeded.
+    /// Decide about a valid page of GC's victim. To drop a page that is cached clean, the scheme first makes
+    /// the cached copy an orphan: the orphan is written at its eviction. If GC programs the cached copy
+    /// instead of the flash page, the cached copy becomes clean after the program has succeeded.
     fn decide(&mut self, lpn: Lpn, marks: Marks, cache: &mut Cache) -> Decision;
 
     /// Count unmarked pages that GC copies without asking, since every scheme decides [`Decision::COPY`] for them.
@@ -130,7 +131,7 @@ pub trait Scheme {
         false
     }
 
-    /// The sole copy to clean at the bound, so that there may be another.
+    /// The next sole copy to clean at the bound, to make room for another.
     fn next_to_clean(&self) -> SlotId {
         unreachable!("this scheme has no bound")
     }
@@ -152,7 +153,7 @@ pub trait Scheme {
         false
     }
 
-    /// The memories whose newer data the scheme marks in the FTL.
+    /// The memories with newer data that the scheme marks in the FTL.
     fn knows(&self) -> Marks {
         Marks::NONE
     }
@@ -179,7 +180,7 @@ pub trait CooperationScheme: Scheme + coflash_base::Policy {
     /// Create the scheme for its surroundings.
     ///
     /// # Errors
-    /// A parameter that is not allowed, or surroundings that the scheme does not support.
+    /// A parameter out of range, or an unsupported environment.
     fn new(config: &Self::Config, setting: &Setting) -> Result<Self, Misfit>;
 }
 
@@ -193,7 +194,7 @@ impl CooperationConfig {
     /// Create the scheme for its surroundings.
     ///
     /// # Errors
-    /// A parameter that is not allowed, or surroundings that the scheme does not support.
+    /// A parameter out of range, or an unsupported environment.
     pub fn build(&self, setting: &Setting) -> Result<Cooperation, Misfit> {
         Ok(cooperation_build!(self, config => CooperationScheme::new(config, setting)?))
     }
@@ -274,7 +275,7 @@ impl<S: Scheme> GcHook for CacheHook<'_, S> {
     }
 }
 
-/// The refusal of a volatile cache by a scheme whose cache may hold sole copies.
+/// Refuse a volatile cache for a scheme that may leave sole copies in it.
 fn needs_durable(scheme: &str) -> Misfit {
     let problem = format!(
         "true was given; with {scheme} GC drops what the cache holds, which must survive a restart: false is allowed, or \

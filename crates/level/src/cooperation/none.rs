@@ -1,4 +1,4 @@
-//! No cooperation (the baseline *NVM-basic* of the CDM paper): flash knows nothing of the cache.
+//! No cooperation (the baseline *NVM-basic* of the CDM paper): flash gets no information about the cache.
 //!
 //! The old flash page of a dirty cached page stays valid until the cached copy is evicted and written. Meanwhile GC
 //! copies it.

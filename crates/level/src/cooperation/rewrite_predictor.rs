@@ -1,14 +1,14 @@
 //! The rewrite predictor: the probability that a cached unmodified page is evicted before it is overwritten. This is
 //! the risk of dropping its flash copy: such a page must be written at its eviction.
 //!
-//! Without age classes it is the share of unmodified pages that were evicted. With them, a clock hand goes round the
-//! slots once for every third of the cache that is evicted, and a page that was not used since the last visit moves to
-//! the next age class. From each class a page transitions to the next one, back to the first (it is read), or to one of two
-//! absorbing states (evicted, overwritten). The frequencies of these transitions give the absorption probabilities of a
-//! Markov chain.
+//! Without age classes it is the share of unmodified pages that were evicted. With age classes, a clock hand
+//! goes round the slots once for every third of the cache that is evicted. A page not used since the last
+//! visit moves to the next age class. From each class a page goes to the next one, back to the first (it is
+//! read), or to one of two absorbing states (evicted, overwritten). The frequencies of these transitions give
+//! the absorption probabilities of a Markov chain.
 //!
-//! All unmodified pages are counted, not only dropped ones: the host's accesses do not depend on GC's decisions, and if
-//! no drop paid there would be nothing left to learn from.
+//! All unmodified pages are counted, not only dropped ones: the host's accesses do not depend on GC's
+//! decisions. With dropped pages only, the predictor could not learn once no drop pays.
 
 use crate::cooperates::Cooperates;
 use coflash_base::IdVec;
@@ -29,7 +29,7 @@ struct Transitions {
 }
 
 impl Transitions {
-    /// Initially pages seem never to be overwritten, so that drops do not pay before there is evidence.
+    /// At first no page seems to be overwritten, so that drops do not pay before there is evidence.
     const INITIAL: Self = Self { overwritten: 0.0, unmodified: 256.0, aged: 0.0, used: 0.0 };
 
     fn all(self) -> f64 {
@@ -52,8 +52,8 @@ pub(crate) struct RewritePredictor {
     transitions: [Transitions; AgeClass::COUNT],
     /// The probability that a page of each class is evicted unmodified.
     unmodified: [f64; AgeClass::COUNT],
-    /// Evictions until the cache has turned over once. Overwrites are seen earlier than evictions, so counting begins
-    /// only then.
+    /// Evictions until the cache has turned over once. Overwrites are seen earlier than evictions, so
+    /// counting begins only after that.
     evictions_left: u32,
     /// Transitions until the probabilities are recomputed.
     transitions_left: u32,
@@ -146,9 +146,9 @@ impl RewritePredictor {
         }
     }
 
-    /// Compute the probabilities from the transitions. The probability of each class is a + b · p, where p is that of
-    /// the first: the last class by its own transitions, the others by the class after them. For the first class this
-    /// is an equation in p alone.
+    /// Compute the probabilities from the transitions. The probability of each class is a + b · p; p is that
+    /// of the first class. The last class has a and b by its own transitions, the others by the class after
+    /// them. For the first class this is an equation in p alone.
     fn solve(&mut self) {
         let (mut a, mut b) = ([1.0; AgeClass::COUNT], [0.0; AgeClass::COUNT]);
         let (mut a_next, mut b_next) = (1.0, 0.0);
@@ -160,7 +160,7 @@ impl RewritePredictor {
             }
             (a[class], b[class]) = (a_next, b_next);
         }
-        // If all pages are read again and again, there is no evidence of how they end.
+        // If all pages are read again and again, there is no evidence of their ends.
         if b[0] < 1.0 {
             let first = a[0] / (1.0 - b[0]);
             self.unmodified = std::array::from_fn(|class| (a[class] + b[class] * first).clamp(0.0, 1.0));
@@ -188,8 +188,8 @@ mod tests {
     use coflash_base::Lpn;
     use coflash_cache::EvictionConfig;
 
-    /// Of the first class half age, a quarter are overwritten, a quarter leave; of the second as many are used again;
-    /// ...
+    /// In the first class, half of the pages age, a quarter are overwritten, a quarter are evicted; in the
+    /// second as many are used again; ...
     #[test]
     fn the_probabilities_are_those_of_the_chain() {
         let mut predictor = RewritePredictor::new(9, true);
@@ -207,7 +207,7 @@ mod tests {
         assert!((third - (8.0 + first) / 10.0).abs() < 1e-12, "{third}");
     }
 
-    /// Flash that hears of classes.
+    /// A flash that records age classes.
     struct Heard(Vec<(u32, AgeClass)>);
 
     impl Cooperates for Heard {
@@ -220,7 +220,8 @@ mod tests {
         }
     }
 
-    /// The hand goes round once while a third of the cache is evicted, and counts the pages that it moves on.
+    /// The hand goes round once while a third of the cache is evicted, and counts the pages that change their
+    /// class.
     #[test]
     fn the_hand_looks_at_three_slots_for_each_eviction() {
         let mut cache = Cache::new(&EvictionConfig::default(), 9, 9);

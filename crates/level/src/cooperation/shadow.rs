@@ -1,6 +1,6 @@
-//! ShadowGC ("ShadowGC: Cooperative Garbage Collection with Multi-level Buffer for Performance Improvement in NAND
-//! flash-based SSDs", DATE 2018) and its baselines. A flash page whose logical page is dirty in a write buffer is a
-//! *shadow*: it will soon be replaced.
+//! ShadowGC ("ShadowGC: Cooperative Garbage Collection with Multi-level Buffer for Performance Improvement in
+//! NAND flash-based SSDs", DATE 2018) and its baselines. A *shadow* is a flash page with newer data of its
+//! logical page in a write buffer: it will soon be replaced.
 //!
 //! State of a flash page: bit 0 valid, bit 1 dirty in the host's buffer, bit 2 dirty in the device's. The FTL stores
 //! them as [`Marks`]: 3 bits per page and 4 bytes per block.
@@ -13,13 +13,14 @@
 //! GC:  001→001   011→011   101→001   111→011
 //! ```
 //!
-//! **A flush is a promise.** Every dirty page of the device's buffer is programmed, twins included. A twin that was
-//! evicted earlier is gone, though, and its newest data is in the host. A host that announces its dirty pages therefore
-//! writes them all before it flushes the device; otherwise the flush would promise data that the device has discarded.
+//! **A flush is a promise.** Every dirty page of the device's buffer is programmed, twins included. But a
+//! twin evicted earlier is gone, and its newest data is in the host. A host that announces its dirty pages
+//! therefore writes them all before it flushes the device; otherwise the flush would promise data that the
+//! device has discarded.
 //!
-//! A scheme is a combination of features: the shadows that it knows of, the penalty of their blocks as victims (λ),
-//! separate blocks for shadows, fast programs for these, and reading device-shadows from the buffer, whose copy is
-//! clean then.
+//! A scheme is a combination of features: the kinds of shadows it tracks, the penalty of their blocks as
+//! victims (λ), separate blocks for shadows, fast programs for these, and reading device-shadows from the
+//! buffer; the buffer's copy is clean after that.
 //!
 //! | | knows of | λ | separate | fast | from the buffer | twins discarded |
 //! |---|---|---|---|---|---|---|
@@ -125,19 +126,19 @@ pub struct SgcConfig {
 /// The features of a scheme.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Features {
-    /// The shadows that the scheme knows of.
+    /// The shadows that the scheme tracks.
     knows: Marks,
     /// The additional weight of a shadow.
     lambda: f64,
     /// The shadows that GC writes to blocks of their own.
     separate: Marks,
-    /// Whether those blocks are programmed fast.
+    /// Whether the separate blocks are programmed fast.
     fast: bool,
     /// Whether GC takes a device-shadow from the buffer.
     from_buffer: bool,
     /// Whether an eviction discards the device's copy of a twin without a program.
     discards_twins: bool,
-    /// Whether a flush does so, too.
+    /// Whether a flush discards it, too.
     breaks_promise: bool,
 }
 

@@ -1,5 +1,6 @@
-//! A bound on sole copies: cached pages without a valid copy of their data in flash, because the host wrote them or GC
-//! dropped the flash copy. If capacitors power the cache after a power loss, these are the pages to save in that time.
+//! A bound on sole copies: cached pages without a valid copy of their data in flash, because the host wrote
+//! them or GC dropped the flash copy. If capacitors power the cache after a power loss, these pages must be
+//! saved in that time.
 //!
 //! At the bound GC copies pages instead of dropping them, and a host write waits until the oldest sole copy is in
 //! flash. That page stays cached, clean.
@@ -25,7 +26,7 @@ coflash_base::measures! {
 pub(crate) struct SoleCopies {
     max: u32,
     counters: SoleCopyCounters,
-    /// Sole copies, the one written last at the front. Empty without a bound.
+    /// Sole copies, the last written at the front. Empty without a bound.
     recent: List<SlotId>,
     /// Whether the bound was reached, and is still near.
     near_bound: bool,
@@ -55,7 +56,7 @@ impl SoleCopies {
         &self.counters
     }
 
-    /// The sole copy written longest ago.
+    /// The sole copy with the oldest write.
     pub(crate) fn oldest(&self) -> SlotId {
         self.recent.back().expect("at the bound there is one")
     }
@@ -72,7 +73,7 @@ impl SoleCopies {
         }
     }
 
-    /// Add a slot that a read has filled and whose flash copy is invalidated.
+    /// Add a slot filled by a read; its flash copy is invalidated.
     pub(crate) fn added_by_read(&mut self, slot: SlotId, cache: &Cache) {
         self.counters.from_reads_pages += 1;
         self.added(slot, cache);
@@ -84,7 +85,7 @@ impl SoleCopies {
         self.removed(slot);
     }
 
-    /// Remove a slot that is about to be emptied.
+    /// Remove a slot before it is emptied.
     #[inline]
     pub(crate) fn removed(&mut self, slot: SlotId) {
         if self.is_bounded() && self.recent.contains(slot) {
@@ -92,8 +93,8 @@ impl SoleCopies {
         }
     }
 
-    /// The weights under the bound. A weight below full promises a drop, so at the bound every page counts in full, and
-    /// until a sixteenth of the bound is free again, since new weights reorder every block.
+    /// The weights under the bound. A weight below full promises a drop, so at the bound every page counts in
+    /// full. This stays until a sixteenth of the bound is free again, since new weights reorder every block.
     pub(crate) fn effective_weights(&mut self, weights: Weights, cache: &Cache) -> Weights {
         if self.is_bounded() {
             let room = self.max.saturating_sub(cache.dirty_len());

@@ -36,8 +36,8 @@ impl<H: GcHook> AcrossLink<'_, H> {
                 if decision == Decision::Drop {
                     wire.set(slot, Said::Dirty);
                 } else {
-                    // The device gives such pages full weight at once, without a notice. Otherwise it would pick them
-                    // again and again.
+                    // The device gives such pages full weight at once, without a notice. Otherwise it would
+                    // pick them again and again.
                     wire.weights = Weights::all(Weight::FULL);
                     wire.weights_told = wire.weights;
                 }

@@ -1,12 +1,12 @@
-//! A link over any level. It carries whole requests, or the pages that a cache above passes on, and the messages
+//! A link over any level. It carries whole requests, or the pages that miss the cache above, and the messages
 //! between cache and flash.
 //!
 //! A host without a cache sends whole requests: the data of a write crosses before its first page begins, the data of a
 //! read after its last page. A cache above sends its misses page by page: the pages of a request share a command, an
 //! eviction is a command of its own, and the pages of a read return one after another.
 //!
-//! The device knows the host's cache by the marks on flash pages, and they lag. No data may be lost because of that, in
-//! whatever order messages arrive:
+//! The device knows the host's cache only by the marks on flash pages, and they lag. No data may be lost
+//! because of that, in any order of messages:
 //!
 //! - **The device never acts on a mark alone.** Under *request* GC asks about every marked page of its victim in one
 //!   message, and the erase waits for the answer. The host answers from its own state. A clean copy is protected first:
@@ -174,7 +174,7 @@ impl<L: Cooperates> Linked<L> {
         true
     }
 
-    /// Send a command with the notices that it takes along. Returns the time of its crossing.
+    /// Send a command together with notices. Returns the time of its crossing.
     fn command(&mut self, bytes: u64) -> Duration {
         self.wire.counters.commands += u64::from(!self.wire.has_crossed);
         self.wire.has_crossed = true;
@@ -194,7 +194,7 @@ impl<L: Cooperates> Linked<L> {
         (&mut self.below, Io { media: &mut *io.media, hook, start })
     }
 
-    /// The slot of the cache above that a page is written from, if any.
+    /// The source slot in the cache above of a page to be written, if any.
     fn slot_of(&self, page: &PageWrite) -> Option<SlotId> {
         match page.from {
             Place::Slot(slot) if Some(slot.memory) == self.wire.above => Some(SlotId::new(slot.number)),
@@ -295,7 +295,8 @@ impl<M: Media, L: Level<M> + Cooperates> Level<M> for Linked<L> {
             && self.wire.waits()
             && let DeliveryState::UnderWay(arrival) = self.wire.to_device.delivery_state(ticket)
         {
-            // The write itself waits for the notice before it, which may have arrived already; the request does not.
+            // The write itself waits for the notice before it, unless that has arrived; the request does not
+            // wait.
             let arrival = arrival.max(self.wire.now);
             crossing = arrival.since(self.wire.now);
             self.take_in(arrival);
@@ -486,8 +487,8 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         unreachable!("age classes do not cross the link")
     }
 
-    /// The request does not wait for this notice, even if it is a message of its own. Only the next write of the page
-    /// does.
+    /// The request does not wait for this notice, even if it is a message of its own. Only the next write of
+    /// the page waits.
     fn announce(&mut self, page: Cached) {
         if self.wire.said[page.slot].said != Said::Dirty {
             self.wire.set(page.slot, Said::Dirty);
@@ -512,8 +513,8 @@ impl<L: Cooperates> Cooperates for Linked<L> {
         }
     }
 
-    /// A copy whose grant was used is a sole copy. In doubt a copy counts as one: one too many costs a write, one too
-    /// few would cost data.
+    /// A copy with a used grant is a sole copy. In doubt a copy counts as one: one too many costs a write,
+    /// one too few would cost data.
     #[inline]
     fn next_dropped(&mut self, cache: &Cache) -> Option<SlotId> {
         while let Some(ToHost::Used(lpn)) = self.wire.to_host.arrived(self.wire.now) {

@@ -1,15 +1,15 @@
 //! A queue of notices for one direction of a link, with three ways of sending and their costs.
 //!
-//! A *notice* is a few bytes that need no answer: a page was cached, overwritten, evicted. It is sent as a message of
-//! its own at once, with others in a batch, or with the next command, which costs bytes but no message.
+//! A *notice* is a few bytes that need no answer: a page was cached, overwritten, evicted. It is sent at once
+//! as its own message, with others in a batch, or with the next command. The last costs bytes but no message.
 //!
 //! ```text
 //! post ──▶ waiting ──(a message, or a command)──▶ under way ──(its time comes)──▶ arrived
 //!              └──▶ withdrawn: it says nothing any more
 //! ```
 //!
-//! A queue has no clock: the time comes with every call and never goes back. Messages arrive in the order of their
-//! arrival times, which differs from the order of sending if one takes longer than the next.
+//! A queue has no clock: the time is an argument of every call and never goes back. Messages arrive in the
+//! order of their arrival times. This differs from the order of sending if one takes longer than the next.
 
 use super::cost::LinkCost;
 use coflash_base::measure::ratio;
@@ -36,7 +36,7 @@ pub(super) enum Sending {
     },
 }
 
-/// The number of a notice in its queue, by which its sender refers to it.
+/// The number of a notice in its queue; its sender uses it as a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ticket(u64);
 
@@ -190,7 +190,8 @@ impl<N> NoticeQueue<N> {
         }
     }
 
-    /// Send waiting notices with a command, with which they arrive. Returns the time that they add to the command.
+    /// Send waiting notices with a command; they arrive with it. Returns the time that they add to the
+    /// command.
     pub(super) fn piggyback(&mut self, now: Time) -> Duration {
         let Sending::Piggybacked { notices_max } = self.sending else { return Duration::ZERO };
         let taken = self.waiting_len.min(notices_max.get());
@@ -200,7 +201,7 @@ impl<N> NoticeQueue<N> {
         let bytes = u64::from(taken) * self.notice_bytes;
         let longer = self.cost.bytes(bytes);
         self.counters.carrying_commands += 1;
-        // The receiver handles notices before the command that brought them, so they have arrived when it begins.
+        // The receiver handles notices before their command, so they have arrived when it begins.
         self.depart(taken, bytes, longer, now + longer, now);
         longer
     }
@@ -246,8 +247,8 @@ impl<N> NoticeQueue<N> {
             + self.under_way.capacity() * size_of::<UnderWay<N>>()
     }
 
-    /// Send the oldest `notices` notices. `heard` is the time of their delivery for the counters, `arrival` the time
-    /// from which the receiver sees them.
+    /// Send the oldest `notices` notices. `heard` is the time of their delivery for the counters, `arrival`
+    /// the time at which the receiver sees them.
     fn depart(&mut self, notices: u32, bytes: u64, takes: Duration, heard: Time, arrival: Time) {
         self.counters.bytes += bytes;
         self.counters.time_ns += takes.ns;

@@ -1,4 +1,4 @@
-//! Tests that a link that breaks its promises loses pages, and that one that keeps them does not.
+//! A link that breaks its promises loses pages, and a link that keeps them does not.
 
 use super::{Linked, Sabotage};
 use crate::support::{Checked, Named, Operation, Setup, Stack, lpn, pick};
@@ -9,7 +9,7 @@ use std::num::NonZeroU32;
 
 const WAYS: [Notices; 3] = [Notices::Each, Notices::Batched, Notices::Piggybacked];
 
-/// Whether some storm loses a page, as seen by its content.
+/// Whether some storm loses a page, by its content.
 fn loses_pages(sabotage: Sabotage, notices: Notices, protecting: Protecting) -> bool {
     (0..100).any(|seed| {
         let lost = std::panic::catch_unwind(|| storm(seed, sabotage, notices, protecting)).err();
@@ -39,7 +39,8 @@ fn storm(seed: u64, sabotage: Sabotage, notices: Notices, protecting: Protecting
         storm.apply(operation).expect("flash is sound");
         storm.assert_nothing_is_lost();
     }
-    // An *evicted* notice may be overtaken by the next *cached* one. Then a mark is missing, which costs a copy.
+    // An *evicted* notice may be overtaken by the next *cached* one. The result is a missing mark: it costs a
+    // copy.
     if sabotage == Sabotage::None && protecting == Protecting::Request && notices != Notices::Batched {
         // Commands take the waiting notices along; then all have time to arrive.
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! The state of both ends of a link: notices said and under way, grants, and costs.
+//! The state of both ends of a link: sent and pending notices, grants, and costs.
 
 use super::config::{HostConfig, Protecting};
 use super::cost::LinkCost;
@@ -53,8 +53,8 @@ pub(super) struct Wire {
     pub(super) cost: LinkCost,
     notice_bytes: u64,
     answer_time: Duration,
-    /// The memory of the cache above. It lets through only some pages, even if it has no slots; without one, whole
-    /// requests cross.
+    /// The memory of the cache above. The cache forwards only some pages, even if it has no slots; without
+    /// one, whole requests cross.
     pub(super) above: Option<Memory>,
     pub(super) said: IdVec<SlotId, SlotSaid>,
     pub(super) grants_left: u32,
@@ -62,17 +62,17 @@ pub(super) struct Wire {
     pub(super) weights: Weights,
     pub(super) weights_told: Weights,
     pub(super) now: Time,
-    /// The time that the answer to the page being served must still wait for messages.
+    /// The remaining time that the answer to the current page must wait for messages.
     pub(super) pending_wait: Duration,
     /// The number of pages of the current request that have crossed from the device.
     pub(super) crossed_pages: u64,
-    /// Whether a command of the current request has crossed; its other pages need none of their own.
+    /// Whether a command of the current request has crossed; its other pages need no further command.
     pub(super) has_crossed: bool,
     /// The time from the last page of a whole request to its answer.
     pub(super) tail: Duration,
     /// The time at which the last written page has crossed.
     pub(super) written_across_at: Time,
-    /// The number of pages in GC's next question, which is not sent yet.
+    /// The number of pages in GC's next question, not sent yet.
     pub(super) asked: u64,
     pub(super) kinds: NoticeKinds,
     pub(super) protected: ExchangeCounters,

@@ -1,4 +1,5 @@
-//! What a cache stores in its words: labels of slots, absence bits, the committed epoch; and how often.
+//! The contents of a cache's words: labels of slots, absence bits, the committed epoch; and the number of
+//! stores.
 
 use super::{Epoch, Label, Layout};
 use crate::cooperates::Cached;
@@ -17,10 +18,11 @@ coflash_base::measures! {
     }
 }
 
-/// The metadata of a cache as it stands in non-volatile memory.
+/// The metadata of a cache in non-volatile memory.
 ///
-/// A label of data says that the slot, and not flash, has the version of the page to which a restart returns. Its data
-/// is durable before it, and flash's is given up after it. A slot is used again only when its label is durably free.
+/// A label of data says that after a restart the valid version of the page is in the slot, not in flash. The
+/// data in the slot is durable before its label; the version in flash is given up after it. A slot is used
+/// again only when its label is durably free.
 #[derive(Clone)]
 pub(crate) struct Metadata {
     pub(crate) layout: Layout,
@@ -28,16 +30,16 @@ pub(crate) struct Metadata {
     /// The absence bits.
     pub(super) absent: Vec<u64>,
     pub(super) absent_pages: u32,
-    /// Whether something was stored since the last fence that an answer must wait for.
+    /// Whether an answer must wait for stores since the last fence.
     unfenced: bool,
     fence: Duration,
-    /// The fences of the request under way.
+    /// The fences of the current request.
     fences: u64,
     counters: MetadataCounters,
 }
 
 impl Metadata {
-    /// Begin with words of zeros, whose fences take that long.
+    /// Begin with words of zeros; a fence takes `fence`.
     pub(crate) fn new(layout: Layout, fence: Duration) -> Self {
         Self {
             layout,
@@ -81,7 +83,7 @@ impl Metadata {
         self.fences = 0;
     }
 
-    /// The time of the fences of the request under way.
+    /// The time of the fences of the current request.
     #[inline]
     pub(crate) fn fenced(&self) -> Duration {
         self.fence * self.fences
@@ -110,8 +112,8 @@ impl Metadata {
         }
     }
 
-    /// Make the data that the host has just written to a slot durable: at once if the label is new, since flash may then
-    /// give up its version; otherwise before the answer.
+    /// Make the data that the host has just written to a slot durable: at once for a new label, since flash
+    /// may then give up its version; otherwise before the answer.
     #[inline]
     pub(crate) fn written<M: Nvm>(&mut self, page: Cached, is_labelled: bool, media: &mut M) {
         if is_labelled {
@@ -122,7 +124,7 @@ impl Metadata {
         }
     }
 
-    /// Free the label of a slot whose data is durable elsewhere, or trimmed.
+    /// Free the label of a slot after its data is durable elsewhere, or trimmed.
     #[inline]
     pub(crate) fn free<M: Nvm>(&mut self, slot: SlotId, media: &mut M) {
         if self.layout.slots > 0 {
@@ -132,7 +134,7 @@ impl Metadata {
         }
     }
 
-    /// Whether a page is absent, whatever flash says.
+    /// Whether a page is absent, regardless of flash.
     pub(crate) fn is_absent(&self, lpn: Lpn) -> bool {
         self.absent.get((lpn.get() / 64) as usize).is_some_and(|bits| bits >> (lpn.get() % 64) & 1 == 1)
     }

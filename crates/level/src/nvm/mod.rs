@@ -1,9 +1,10 @@
-//! The metadata of a device in non-volatile memory: all that recovery reads, beside flash.
+//! The metadata of a device in non-volatile memory: the input of recovery, in addition to flash.
 //!
-//! Every device has it. With a cache that a restart empties, or none, it is the bits alone: then all that is in flash and
-//! not trimmed comes back. With a non-volatile cache a slot is labelled while it has the only current version of its page:
-//! from a write, or a drop by GC, until that version is in flash. `cdm-consistent` labels clean copies and deletions, too;
-//! with the other schemes every write is an epoch of its own, committed by its label, and word 0 stays 0.
+//! Every device has it. With a volatile cache, or none, it is the bits alone: then all data in flash that is
+//! not trimmed is recovered. With a non-volatile cache a slot has a label while it holds the only current
+//! version of its page: from a write, or a drop by GC, until that version is in flash. `cdm-consistent`
+//! labels clean copies and deletions, too; with the other schemes every write is an epoch of its own,
+//! committed by its label, and word 0 stays 0.
 //!
 //! ```text
 //! word 0                    the committed epoch C

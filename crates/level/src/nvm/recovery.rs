@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Found {
     /// The epoch and slot of each committed version in the cache.
     versions: BTreeMap<Lpn, (Epoch, u32)>,
-    /// Pages whose deletion is committed, but perhaps not carried out.
+    /// Pages with a committed deletion that may not have been carried out.
     deleted: Vec<Lpn>,
     /// Labels to erase.
     void_slots: Vec<u32>,
@@ -22,7 +22,7 @@ pub(crate) struct Found {
 }
 
 impl Metadata {
-    /// Recover an erased FTL and an empty cache. A label wins over flash: a page that has one is not mapped.
+    /// Recover an erased FTL and an empty cache. A label overrides flash: a page with a label is not mapped.
     pub(crate) fn recover<M: Nvm>(
         &mut self,
         contents: &Contents,
@@ -74,7 +74,7 @@ impl Metadata {
         for slot in 0..layout.slots {
             match label(layout.slot(slot), true)? {
                 Label::Free => {}
-                // Of two committed versions the later one is valid: the other was about to be freed.
+                // The later of two committed versions is valid: the other was about to be freed.
                 Label::Data(lpn, epoch) if epoch <= self.committed => {
                     let before = found.versions.get(&lpn).copied();
                     let (kept, void) = match before {

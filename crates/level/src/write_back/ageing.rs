@@ -1,5 +1,5 @@
-//! Ageing: which dirty pages are written in the background. Pages that have been dirty too long, and the oldest ones
-//! while too many are dirty.
+//! Ageing: the choice of dirty pages to write in the background. These are pages that have been dirty too
+//! long, and the oldest ones while too many are dirty.
 
 use coflash_base::{Duration, IdVec, List, Time};
 use coflash_cache::{Cache, SlotId};

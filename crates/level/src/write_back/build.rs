@@ -43,7 +43,7 @@ impl<L: Cooperates> WriteBack<L, Announces> {
     /// Create the host's write buffer, empty, over a device across a link.
     ///
     /// # Errors
-    /// A value that is not allowed.
+    /// A value out of range.
     pub fn in_host(
         config: &WriteBufferConfig,
         page_bytes: u64,
@@ -119,7 +119,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
 }
 
 impl CacheConfig {
-    /// The surroundings of the cooperation scheme.
+    /// The environment of the cooperation scheme.
     ///
     /// # Errors
     /// The cache is larger than the device.

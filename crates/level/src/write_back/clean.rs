@@ -1,4 +1,5 @@
-//! Cleaning: dirty pages are written below because of an eviction, the bound on sole copies, their age, or a flush.
+//! Cleaning: writing dirty pages below because of an eviction, the bound on sole copies, their age, or a
+//! flush.
 
 use super::WriteBack;
 use crate::cooperates::{Cached, Cooperates};
@@ -34,8 +35,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         }
     }
 
-    /// Evict a page if the cache has no room for page `lpn`. Returns the moment at which its slot is empty, if that
-    /// took a program.
+    /// Evict a page if the cache has no room for page `lpn`. Returns the moment at which its slot is empty,
+    /// if a program was needed.
     #[inline]
     pub(super) fn make_room<M: Media>(
         &mut self,
@@ -75,7 +76,8 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Ok(written)
     }
 
-    /// Clean the oldest sole copy if another one would exceed the bound. Returns the moment at which it is in flash.
+    /// Clean the oldest sole copy if another one would exceed the bound. Returns the moment at which it is in
+    /// flash.
     #[inline]
     pub(super) fn clean_for_another<M: Media>(
         &mut self,
@@ -121,7 +123,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Ok(())
     }
 
-    /// Write all dirty pages below; append the moments at which they are there.
+    /// Write all dirty pages below; append the ends of these writes.
     pub(super) fn clean_all<M: Media>(
         &mut self,
         after: M::When,
@@ -140,7 +142,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Ok(())
     }
 
-    /// The next dirty page to be cleaned: the oldest if ages are known, else the first from `slot` on.
+    /// The next dirty page to clean: the oldest if ages are known, else the first from `slot` on.
     fn next_dirty(&self, mut slot: u32) -> Option<SlotId> {
         if let Some(ageing) = &self.ageing {
             return ageing.oldest();
@@ -154,7 +156,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Some(SlotId::new(slot))
     }
 
-    /// Clean a page: write it below and keep it as a clean copy, or discard it if the scheme says so.
+    /// Clean a page: write it below and keep it as a clean copy, or discard it at the scheme's request.
     fn clean<M: Media>(
         &mut self,
         slot: SlotId,

@@ -36,7 +36,7 @@ struct Options {
     read_allocate: bool,
     write_allocate: bool,
     eviction: Eviction,
-    /// The cause, and so the write stream, of pages written below.
+    /// The cause of pages written below; it determines the write stream.
     cause: Cause,
     section: &'static SectionInfo,
 }
@@ -132,7 +132,7 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
         Cached { lpn: self.cache.page_of(slot), slot }
     }
 
-    /// Handle messages from flash after an operation below. The answer waits for the messages that it depends on.
+    /// Handle messages from flash after an operation below. The answer waits for the messages it depends on.
     #[inline(always)]
     fn settle<M: Media>(&mut self, done: M::When, media: &mut M) -> M::When {
         if !L::LAGS {
@@ -271,17 +271,18 @@ impl<L: Cooperates, S: Scheme> WriteBack<L, S> {
     where
         L: Level<M>,
     {
-        // A sole copy that is evicted in the background counts against the bound until it is in flash.
+        // A sole copy evicted in the background counts against the bound until it is in flash.
         let waits = self.options.eviction == Eviction::Foreground || self.scheme.is_at_bound(&self.cache);
         let written = match self.make_room(page.lpn, after, start, media)? {
-            // The evicted page was a sole copy, so there may be another.
+            // The evicted page was a sole copy, so another one is allowed.
             Some(evicted) => waits.then_some(evicted),
             None => self.clean_for_another(after, start, media)?,
         };
         let slot = self.cache.insert(page.lpn, true);
         self.became_dirty(slot);
         let (mut ready, mut access) = (written.unwrap_or(after), Access::WriteNew { from: page.from });
-        // The read overlaps the write of the evicted page: waiting for it would idle the die. The slot waits for both.
+        // The read overlaps the write of the evicted page: waiting would leave the die idle. The slot waits
+        // for both.
         if page.coverage == Coverage::Partial {
             let rest = PageRead { lpn: page.lpn, to: Place::Slot(self.place(slot)), cause: page.cause };
             let (below, mut io) = self.descend(media, start);
@@ -331,7 +332,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.below.look_ahead(lpn, ahead);
     }
 
-    /// Handle the messages that have arrived, and write the dirty pages that are due.
+    /// Handle the messages that have arrived, and write the dirty pages due by now.
     #[inline(always)]
     fn pass_time<H: GcHook>(&mut self, now: Time, io: &mut Io<'_, M, H>) -> Result<(), M::Error> {
         let start = io.start;
@@ -406,9 +407,9 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         Ok(self.settle(done, io.media))
     }
 
-    /// A non-volatile cache is durable, as flash is. A volatile cache writes every dirty page below and then flushes
-    /// the level below. It also waits for the programs under way: pages that were evicted in the background, or that GC
-    /// took from the cache, are not in flash yet.
+    /// A non-volatile cache is durable, like flash. A volatile cache writes every dirty page below and then
+    /// flushes the level below. It also waits for pending programs: pages evicted in the background, or taken
+    /// from the cache by GC, are not in flash yet.
     fn flush<H: GcHook>(
         &mut self,
         after: M::When,
@@ -430,7 +431,7 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
         self.metadata.settle(io.media);
         let (below, mut inner) = self.descend(&mut *io.media, io.start);
         let tail = below.end(&mut inner)?;
-        // Zero, unless the last page was read and held by no level.
+        // Zero, unless the last page was read and no level held it.
         Ok(tail + self.below.take_pending_wait() + self.metadata.fenced())
     }
 
@@ -502,8 +503,8 @@ impl<M: Media, L: Level<M> + Cooperates, S: Scheme> Level<M> for WriteBack<L, S>
     }
 }
 
-/// A cache between another cache and flash. The upper cache misses into this one, and this one waits for messages
-/// itself, so only the marks for pages that are dirty in the host concern flash.
+/// A cache between another cache and flash. The misses of the upper cache come here, and this cache waits for
+/// messages itself, so flash only needs the marks for pages that are dirty in the host.
 impl<L: Cooperates, S: Scheme> Cooperates for WriteBack<L, S> {
     fn announce(&mut self, page: Cached) {
         self.shadow(page.lpn, Memory::HostBuffer, true);

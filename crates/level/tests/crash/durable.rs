@@ -1,5 +1,5 @@
-//! Devices whose every answered write and trim survives: those without a cache, and those with a non-volatile one, under
-//! every scheme but `cdm-consistent`. Of the request under way each word is old or new.
+//! Devices that keep every answered write and trim: those without a cache, and those with a non-volatile one,
+//! under every scheme but `cdm-consistent`. Each word of an interrupted request is old or new.
 
 use crate::subject::BLANK;
 use crate::support::{
@@ -125,7 +125,7 @@ impl Subject {
         Self { setup: setup.clone(), device, under_way: None }
     }
 
-    /// A device in which every page is written.
+    /// A device with all pages written.
     fn full(setup: &Setup, sabotage: Sabotage) -> Self {
         let mut subject = Self::new(setup, sabotage);
         (0..subject.device.pages()).for_each(|page| subject.apply(Operation::Write(lpn(page))));
@@ -222,7 +222,7 @@ fn draw_slc(scheme: &str, stream: &mut RandomStream) -> Setup {
 /// Stores since the last fence up to which every subset is tried.
 const UNDECIDED_MAX: usize = 3;
 
-/// Cuts `sequence` at every step and tells how many states were tried, or what went wrong.
+/// Cuts `sequence` at every step and returns the number of states tried, or the problem.
 fn cut_everywhere(ready: &Subject, sequence: &[Operation]) -> Result<u64, String> {
     let mut states = 0;
     let mut whole = ready.clone();
@@ -288,7 +288,7 @@ fn what_is_answered_survives_a_cut_at_every_step() {
 
 const CUTS_PER_STORM: u32 = 20;
 
-/// What a device did in a storm.
+/// The counts of a storm.
 #[derive(Clone, Copy, Default)]
 struct Done {
     cuts: u64,

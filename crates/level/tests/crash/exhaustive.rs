@@ -11,7 +11,7 @@ use coflash_level::nvm::Epoch;
 /// Stores since the last fence up to which every subset is tried.
 const UNDECIDED_MAX: usize = 4;
 
-/// Cuts `sequence` at every step and tells how many states were tried, or what went wrong.
+/// Cuts `sequence` at every step and returns the number of states tried, or the problem.
 fn cut_everywhere(ready: &Subject, sequence: &[Operation]) -> Result<u64, String> {
     let mut states = 0;
     let mut whole = ready.clone();
@@ -69,7 +69,7 @@ fn full(setup: &Setup) -> Subject {
     Subject::full(setup, Sabotage::None)
 }
 
-/// Does what chance wants until page 0 is as it should be, and tells what that was.
+/// Runs random operations until page 0 is in the wanted state, and returns them.
 fn reach(ready: &Subject, state: impl Fn(&Subject) -> bool) -> (Subject, Vec<Operation>) {
     let mut best: Option<(Subject, Vec<Operation>)> = None;
     // The shortest of a thousand, or the first.

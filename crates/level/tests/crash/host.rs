@@ -17,7 +17,7 @@ const SIDES: [Side; 3] = [Side::Host, Side::Device, Side::Both];
 const WAYS: [Notices; 3] = [Notices::Each, Notices::Batched, Notices::Piggybacked];
 const PROTECTING: [Protecting; 2] = [Protecting::Request, Protecting::Grants];
 
-/// Host and device, what they should read as now, and what they may read as after the host was cut.
+/// Host and device, their expected contents now, and those allowed after a cut of the host.
 struct Subject {
     setup: Setup,
     sabotage: Sabotage,
@@ -51,7 +51,7 @@ impl Subject {
         subject
     }
 
-    /// Host and device in which every page is written and committed.
+    /// Host and device with all pages written and committed.
     fn full(setup: &Setup, sabotage: Sabotage) -> Self {
         let mut subject = Self::new(setup, sabotage);
         (0..subject.pages()).for_each(|page| subject.apply(Operation::Write(lpn(page))));
@@ -190,7 +190,7 @@ impl Subject {
 /// Stores since the last fence up to which every subset is tried.
 const UNDECIDED_MAX: usize = 3;
 
-/// Cuts a side at every step of `sequence` and tells how many states were tried, or what went wrong.
+/// Cuts a side at every step of `sequence` and returns the number of states tried, or the problem.
 fn cut_everywhere(ready: &Subject, side: Side, sequence: &[Operation]) -> Result<u64, String> {
     let mut states = 0;
     let mut whole = ready.clone();
@@ -215,7 +215,7 @@ fn cut_everywhere(ready: &Subject, side: Side, sequence: &[Operation]) -> Result
             let describe =
                 |problem| format!("{sequence:?}, {side:?} cut after step {step}, {subset}: {problem}");
             back.recover().map_err(describe)?;
-            // They work on, and what they then commit survives another cut.
+            // They keep working, and later commits survive another cut.
             back.apply_all(&[Operation::Write(lpn(0)), Operation::Flush, Operation::Read(lpn(1))]);
             back.restart(Side::Both, |_| false);
             back.recover().map_err(describe)?;
@@ -279,7 +279,7 @@ fn draw(stream: &mut RandomStream) -> Setup {
     setup
 }
 
-/// Runs through `cuts` power cuts of sides by lot; tells how many states there were, or what went wrong.
+/// Runs through `cuts` power cuts of random sides; returns the number of states, or the problem.
 fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<u64, String> {
     let mut states = 0;
     let mut stream = Seed(seed).stream("host storm");

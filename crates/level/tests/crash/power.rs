@@ -1,4 +1,4 @@
-//! What the crash tests of all devices share: histories to cut short, and power that comes back.
+//! The common part of the crash tests of all devices: histories to cut short, and the return of power.
 
 use crate::support::{Bytes, Checked, Moments, Setup};
 use coflash_ftl::{FreeMark, FtlConfig};
@@ -21,7 +21,8 @@ pub(crate) fn sequences<T: Copy>(operations: &[T], length: u32) -> impl Iterator
         .map(move |number| (0..length).map(|place| operations[number / count.pow(place) % count]).collect())
 }
 
-/// Recover a device whose media has been restarted. Returns false if power fails again meanwhile; otherwise power stays.
+/// Recover a device after a restart of its media. Returns false if power fails again in the meantime;
+/// otherwise power stays.
 pub(crate) fn recover<M: Bytes + Moments>(
     device: &mut Checked<Device, M>,
     setup: &Setup,

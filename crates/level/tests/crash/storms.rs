@@ -5,8 +5,8 @@ use crate::support::Named;
 use coflash_base::Seed;
 use coflash_base::seed::RngExt;
 
-/// Runs a device of the seed's choice through `cuts` power cuts; tells how many states there were with those of
-/// recoveries, and how many steps of GC in idle time; or what went wrong.
+/// Runs a random device through `cuts` power cuts. Returns the number of states, those of recoveries
+/// included, and the number of GC steps in idle time; or the problem.
 fn storm(seed: u64, cuts: u32, sabotage: Sabotage) -> Result<(u64, u64), String> {
     let mut states = 0;
     let mut stream = Seed(seed).stream("storm");

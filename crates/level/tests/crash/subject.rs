@@ -1,4 +1,4 @@
-//! What a page may read as after a power cut.
+//! The allowed contents of a page after a power cut.
 
 use crate::power;
 use crate::support::{Call, Checked, Operation, PAGE_BYTES, Page, PastCache, Setup, Tap, Tapped, Then, lpn};
@@ -31,17 +31,17 @@ pub(crate) enum Sabotage {
     TrustGrants,
     /// The message that flash is out of date is overtaken by the write that brings it up to date.
     LateInvalidate,
-    /// Nobody says anything after a restart.
+    /// No side sends a message after a restart.
     NoHandshake,
 }
 
-/// Listens to commits, and to fences, which it may sabotage.
+/// Records commits and fences, and may sabotage them.
 #[derive(Clone, Debug)]
 pub(crate) struct Commits {
     sabotage: Sabotage,
     /// By sabotage, a fence that was called is carried out only at the next store (other than a commit's).
     late_fence: bool,
-    /// Commits whose word was stored, and how many of those are fenced.
+    /// The number of commits with a stored word, and the number of fenced ones among them.
     pub(crate) stored: usize,
     pub(crate) fenced: usize,
     /// The committed epoch.
@@ -180,7 +180,7 @@ impl Subject {
         Self { commits: vec![device.model.clone()], device, setup: setup.clone() }
     }
 
-    /// A device in which every page is written and committed.
+    /// A device with all pages written and committed.
     pub(crate) fn full(setup: &Setup, sabotage: Sabotage) -> Self {
         let mut subject = Self::new(setup, sabotage);
         (0..subject.pages()).for_each(|page| subject.apply(Operation::Write(lpn(page))));
@@ -254,7 +254,7 @@ impl Subject {
         }
     }
 
-    /// Does what a stream draws.
+    /// Runs a random operation.
     pub(crate) fn apply_drawn(&mut self, stream: &mut RandomStream) {
         self.apply(Operation::draw(stream, self.pages()));
     }

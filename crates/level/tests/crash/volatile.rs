@@ -1,9 +1,8 @@
-//! A volatile write buffer under power cuts: after a completed flush every page written before it survives, twins
-//! included, whatever GC, refresh and eviction have made of it. Later writes may survive or not, each page by
-//! itself.
+//! A volatile write buffer under power cuts: after a completed flush every page written before it survives,
+//! twins included, after any GC, refresh and eviction. Each later write may survive or not.
 //!
-//! The host writes what it holds dirty before it flushes. Where it does not ([`Operation::Barrier`]), the device still
-//! keeps the data it was given, but for twins that it has let go before.
+//! The host writes its dirty pages before it flushes. Where it does not ([`Operation::Barrier`]), the device
+//! still keeps its data, except for twins discarded before.
 
 use crate::power;
 use crate::subject::BLANK;
@@ -119,7 +118,8 @@ impl Subject {
                 }
             }
             Operation::Write(page) => self.write(page, PAGE_BYTES)?,
-            // What the device has of a page that is dirty in the host may have been let go: the host writes all of it.
+            // The device may have discarded its copy of a page that is dirty in the host: the host writes all
+            // of it.
             Operation::Part(page) if self.truth[page as usize].in_host => {}
             Operation::Part(page) => self.write(page, PAGE_BYTES / 2)?,
             Operation::Trim(page) => {

@@ -10,7 +10,7 @@ use coflash_level::nvm::{Epoch, Label, Layout};
 use coflash_level::{Device, RecoveryError};
 use coflash_media::{Contents, Untimed};
 
-/// A device whose flash is full and whose memory is in use.
+/// A device with full flash and memory in use.
 fn used(stream: &mut RandomStream) -> (Setup, Subject) {
     let setup = draw(stream);
     let mut subject = Subject::full(&setup, Sabotage::None);
@@ -21,7 +21,7 @@ fn used(stream: &mut RandomStream) -> (Setup, Subject) {
     (setup, subject)
 }
 
-/// Recovers devices from whatever words come of theirs; how often that was not refused. What comes back must work.
+/// Recovers devices from damaged words; returns the number of accepted ones. A recovered device must work.
 fn survivors(spoil: impl Fn(&Setup, &mut Vec<u64>, &mut RandomStream)) -> u32 {
     let mut accepted = 0;
     for seed in 0..DEVICES {

@@ -15,7 +15,7 @@ fn block_of(device: &Checked<Device>, page: Lpn) -> u32 {
     device.flash().lookup(page).expect("it lies in flash").get() / 4
 }
 
-/// GC drops X and copies Y beside it. X is evicted unmodified, then V, which the host wrote.
+/// GC drops X and copies Y beside it. X is evicted unmodified, then V, written by the host.
 #[test]
 fn a_dropped_page_is_rewritten_to_the_stream_that_is_asked_for() {
     for (stream, with_copies) in [("gc", true), ("evict", false)] {

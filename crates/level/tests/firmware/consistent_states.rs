@@ -28,7 +28,7 @@ enum State {
     Dropped,
     S4,
     S4S5,
-    /// S4 + S5, the latter because GC dropped the flash copy.
+    /// S4 + S5; S5 because GC dropped the flash copy.
     S4Dropped,
     /// Deleted, and the committed version is in flash.
     Deleted,
@@ -46,7 +46,7 @@ enum Event {
     /// A write of a part of it.
     Part,
     Trim,
-    /// The host's, which commits.
+    /// A flush by the host: it commits.
     Flush,
     /// Time for a commit.
     Time,
@@ -95,7 +95,7 @@ fn routes(from: State) -> &'static [&'static [Event]] {
     }
 }
 
-/// A device, and what X should read as after a crash.
+/// A device, and the expected data of X after a crash.
 struct Scene {
     setup: Setup,
     device: Checked<Device, Tapped<Image, Noted>>,
@@ -168,7 +168,7 @@ impl Scene {
         for &event in route {
             self.prepare(event);
             if event == Gc {
-                // As the event, but with a page that no event uses, which is deleted again.
+                // Like the event, but with a page that no event uses; it is deleted again.
                 for operation in [Operation::Read(V), Operation::Trim(V)] {
                     self.device.apply(operation).expect("flash is sound");
                 }
@@ -206,7 +206,7 @@ impl Scene {
     }
 }
 
-/// What happens, as a line of the table.
+/// The result of an event, as a line of the table.
 fn line(from: State, event: Event, route: &[Event]) -> String {
     let mut scene = Scene::new();
     scene.arrange(route);

@@ -8,7 +8,7 @@ use coflash_base::{Duration, Lpn, Seed};
 use coflash_ftl::RefreshConfig;
 use coflash_media::image::{Image, ImageError};
 
-/// Setups in which nothing happens but by requests, and a stream of operations for each.
+/// Setups in which only requests cause events, and a stream of operations for each.
 fn quiet_setups() -> impl Iterator<Item = (u64, Setup, RandomStream)> {
     setups(1).map(|(seed, mut setup)| {
         setup.ftl.refresh = RefreshConfig::default();

@@ -1,7 +1,8 @@
-//! The states of a cached page with a device that lags behind: every state of a page on both sides and every event,
-//! with the state after it, and what was asked, copied and written on the way.
+//! The states of a cached page with a lagging device: every state of a page on both sides and every event,
+//! with the next state and the questions, copies and writes on the way.
 //!
-//! Notices wait until they are let go, so each row is what happens before the device, or the host, has heard.
+//! Notices wait until they are released, so each row is the result before the device, or the host, has
+//! received them.
 
 use crate::support::{Checked, Counters, Look, Operation, PastCache, Setup, Stack, V, W, X, Y, Z, risen};
 use coflash_base::{Duration, Lpn, Share};
@@ -9,7 +10,7 @@ use coflash_ftl::Trigger;
 use coflash_level::{Notices, Protecting};
 use std::num::NonZeroU32;
 
-/// What the host has of a page, and what the device has.
+/// The state of a page in the host, and its state in the device.
 type State = (Host, Flash);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -267,7 +268,7 @@ fn what_was_not_said_is_not_taken_back() {
     }
 }
 
-/// No pair of state and event is missing; GC of an orphan's block, which is gone, is that of another page.
+/// No pair of state and event is missing. The block of an orphan is gone, so GC of it is GC of another page.
 #[test]
 fn the_tables_are_whole() {
     for (rows, states) in [(REQUEST, 9), (GRANTS, 9)] {

@@ -1,6 +1,6 @@
-//! What requests, notices, trims and flushes cost where they cross a link, and in which order they arrive.
+//! The costs of requests, notices, trims and flushes across a link, and the order of their arrival.
 //!
-//! In microseconds, beside those of `timing.rs`: a message 3, a page 2, a notice 1.
+//! In microseconds, in addition to those of `timing.rs`: a message 3, a page 2, a notice 1.
 
 use crate::support::{Rig, Setup, Stack, W, X, Y, Z};
 use crate::timing::{Timed, timed, timing, us, write_all};
@@ -86,7 +86,7 @@ fn notices_cost_bytes_with_commands_and_messages_of_their_own() {
     }
 }
 
-/// What the host says of a page that it trims is withdrawn, or is there before the trim.
+/// The notice of the host about a page that it trims is withdrawn, or arrives before the trim.
 #[test]
 fn a_trim_leaves_nothing_unsaid_behind() {
     let mut setup = setup().with_slots(4).in_host().with_scheme("\"cdm\"");

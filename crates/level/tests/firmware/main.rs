@@ -1,4 +1,5 @@
-//! Stacks of levels as a whole: what a page's path through caches, link and FTL does to data, flash, counters and time.
+//! Whole stacks of levels: the effect of a page's path through caches, link and FTL on data, flash, counters
+//! and time.
 
 #[path = "../support/mod.rs"]
 mod support;

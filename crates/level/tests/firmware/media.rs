@@ -9,7 +9,7 @@ use coflash_ftl::{Chips, Coverage};
 use coflash_level::{Level, Op};
 use coflash_media::{CacheTimings, Channel, Media, Planes, SimulatedMedia, Tag, Timeline, Timing, Untimed};
 
-/// What levels did, in every respect that does not depend on time.
+/// The operations of levels, in every respect that does not depend on time.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     calls: Vec<Call>,

@@ -1,6 +1,6 @@
-//! The order in which each event writes data, metadata and flash. A label comes after its data and before flash gives up
-//! its version; it goes after flash has the data and before the slot is used again. Data that goes to a slot without a
-//! label is "data nothing".
+//! The order in which each event writes data, metadata and flash. A label is stored after its data and before
+//! flash gives up its version; it is erased after flash has the data and before the slot is used again. Data
+//! written to a slot without a label is "data nothing".
 
 use crate::noted::Noted;
 use crate::support::{Checked, Operation, PastCache, Setup, Tapped, X, Y, Z};
@@ -17,7 +17,7 @@ const EVICT: [Operation; 2] = [Operation::Read(Y), Operation::Read(Z)];
 
 type Subject = Checked<Device, Tapped<Image, Noted>>;
 
-/// A device in which X is in flash, in the oldest block.
+/// A device with X in flash, in the oldest block.
 fn device(scheme: &str, slots: u32, is_volatile: bool) -> Subject {
     let mut setup = Setup::oldest_first().with_slots(slots).with_scheme(scheme);
     setup.gc.trigger = Trigger::Operation;
@@ -28,7 +28,7 @@ fn device(scheme: &str, slots: u32, is_volatile: bool) -> Subject {
     device
 }
 
-/// What the operations do after others.
+/// The writes of the operations, after others.
 fn order(device: &mut Subject, before: &[Operation], operations: &[Operation]) -> String {
     before.iter().for_each(|&operation| device.apply(operation).expect("flash is sound"));
     device.media.tap.log.clear();

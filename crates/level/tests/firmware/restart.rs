@@ -1,5 +1,5 @@
-//! Restarts of volatile stacks: each page reads as some version since the last flush, all shadows are gone, and what
-//! comes later is served as ever.
+//! Restarts of volatile stacks: each page reads as some version since the last flush, all shadows are gone,
+//! and later requests are served as usual.
 
 use crate::storms::setups;
 use crate::support::{Checked, Look, Named, Operation, Page, Setup, Stack, lpn};
@@ -8,7 +8,7 @@ use coflash_base::seed::{RandomStream, RngExt};
 use coflash_ftl::{FreeMark, Marks};
 use coflash_level::Placement;
 
-/// What each page may read as after a restart, the newest last.
+/// The allowed contents of each page after a restart, the newest last.
 type Versions = Vec<Vec<Page>>;
 
 fn apply(storm: &mut Checked<Stack>, versions: &mut Versions, stream: &mut RandomStream) {

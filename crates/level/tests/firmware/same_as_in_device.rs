@@ -1,5 +1,5 @@
-//! Where messages cost nothing and each is sent at once, host and device know what they would know in one controller:
-//! flash then sees the same operations in the same order.
+//! If messages cost nothing and are sent at once, host and device have the same knowledge as in one
+//! controller: flash then sees the same operations in the same order.
 
 use crate::support::{COUNTERS, Checked, Named, Operation, Setup, risen};
 use coflash_base::measure::Report;

@@ -1,4 +1,5 @@
-//! ShadowGC's states as a table: every state of a flash page, every event, and what GC does with it under each scheme.
+//! ShadowGC's states as a table: every state of a flash page, every event, and the action of GC under each
+//! scheme.
 
 use crate::support::{Checked, Operation, PastCache, Setup, W, X, Y, assert_refused};
 use coflash_ftl::{FreeMark, FtlConfig, Marks, Trigger, WriteStream};
@@ -46,7 +47,7 @@ enum Cost {
 }
 use Cost::{Copied, CopiedFast, Nothing, Taken, TakenFast, Written};
 
-/// The schemes by which bits they keep and what they do: a column of the table for each line.
+/// The schemes by their bits and actions: a column of the table for each line.
 const SCHEMES: [&[&str]; 5] = [&["ggc"], &["separation", "delay", "zgc"], &["hgc"], &["dgc"], &["sgc"]];
 
 /// How the schemes of each column see a page in each state: without the bits that they do not keep.
@@ -109,7 +110,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// A device whose oldest block holds X alone, in a state as a scheme that knows of all would see it.
+    /// A device with X alone in its oldest block, in a state as seen by a scheme with all bits.
     fn new(scheme: &str, state: State) -> Self {
         let mut setup = Setup::oldest_first().with_slots(1).with_scheme(&format!("\"{scheme}\""));
         setup.ftl = FtlConfig::default();
@@ -160,8 +161,8 @@ impl Scene {
         self.device.assert_invariants();
     }
 
-    /// Overwrites a filler past the cache until a read, which changes nothing else, has GC look; the oldest block is
-    /// X's.
+    /// Overwrites a filler past the cache until a read, without another effect, triggers GC; the oldest block
+    /// is X's.
     fn collect(&mut self) {
         self.device.use_up_free_blocks(2);
         let before = self.device.flash().lookup(X);
@@ -265,7 +266,7 @@ fn illegal_states_are_refused() {
     }
 }
 
-/// What does not go together is refused with the reason.
+/// Invalid combinations are refused with the reason.
 #[test]
 fn volatile_and_durable_caches_have_their_schemes() {
     let refused = |scheme: &str, volatile| {

@@ -20,7 +20,7 @@ pub(crate) fn sole_copies(level: &impl Look) -> usize {
     cache.occupied().filter(|&slot| level.flash().lookup(cache.page_of(slot)).is_none()).count()
 }
 
-/// What may happen: an operation, or GC of the oldest block, in which X lies.
+/// The events: an operation, or GC of the oldest block, X's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Event {
     Of(Operation),

@@ -483,7 +483,7 @@ fn every_hit_is_a_use() {
     }
 }
 
-/// The tables cover what they claim: all events in all states of every scheme.
+/// The tables are complete: all events in all states of every scheme.
 #[test]
 fn the_tables_are_complete() {
     for (table, states) in [

@@ -1,4 +1,4 @@
-//! What uniform random writes must come to on average.
+//! The expected means of uniform random writes.
 
 use crate::support::{Rig, Setup, lpn, spare};
 use coflash_base::seed::{RandomStream, RngExt, Seed};

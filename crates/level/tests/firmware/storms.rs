@@ -1,5 +1,5 @@
-//! Random operations on every shape of stack, under every scheme and eviction policy, against an array of the data last
-//! written; and the accounts of all caches, which must close.
+//! Random operations on every shape of stack, under every scheme and eviction policy, against an array of the
+//! last written data; and the balances of all caches.
 
 use crate::sole_copies::sole_copies;
 use crate::support::{Checked, Look, Named, Setup, Stack, pick};
@@ -14,7 +14,7 @@ use std::num::NonZeroU32;
 const STEPS: u32 = 600;
 const STEPS_BETWEEN_CHECKS: u32 = 16;
 
-/// Every scheme, with the parameters by which it takes another path.
+/// Every scheme, with the parameters that change its path.
 const SCHEMES: &[&str] = &[
     r#""none""#,
     r#""cdm""#,
@@ -94,7 +94,7 @@ fn draw(
 
 const WAYS: [Notices; 3] = [Notices::Each, Notices::Batched, Notices::Piggybacked];
 
-/// Conservation: what the host does is a hit or a miss, each version of a page that a cache has held ends in one way,
+/// Conservation: each access of the host is a hit or a miss, each cached version of a page ends in one way,
 /// and every program has a cause.
 fn assert_conserved(setup: &Setup, storm: &Checked<Stack>) {
     let report = storm.report();
@@ -115,7 +115,7 @@ fn assert_conserved(setup: &Setup, storm: &Checked<Stack>) {
     let taken = count("shadows.from_buffer_pages") + count("shadows.discarded_twins_pages");
     let ended = past + written + taken + ended(&report, "cache");
     if count("host.grants_pages") == 0 {
-        // Of a page whose notice was on its way the cache had a newer version already.
+        // If the notice of a page was still on its way, the cache already had a newer version.
         let begun = writes + drops - count("host.protect_obsolete_pages");
         assert_eq!(begun, ended, "versions in the cache");
     } else {
@@ -304,7 +304,7 @@ fn pages_read_back_from_a_cache_in_the_host_under_a_write_buffer() {
     storms(Placement::Host, true, 12, &CACHE_IN_HOST);
 }
 
-/// The weights follow what happens to a thousand pages or so, longer than the storms above.
+/// The weights need a thousand pages or so, longer than the storms above.
 #[test]
 fn the_less_a_removable_page_counts_the_more_are_dropped() {
     let drops = ["1", "0.5", "0", "\"adaptive\"", "\"by-age\""].map(|weight| {

@@ -96,7 +96,7 @@ impl<L: Level<Timeline>> Timed<L> {
     }
 }
 
-/// Pages 0 to 6 are in flash and nothing is cached; what `prepare` does takes no time; the timeline begins at 0.
+/// Pages 0 to 6 are in flash and nothing is cached; `prepare` takes no time; the timeline begins at 0.
 pub(crate) fn timed<L>(
     setup: &Setup,
     timing: &Timing,
@@ -212,8 +212,8 @@ fn a_read_never_waits_for_its_eviction() {
     }
 }
 
-/// X, which is dirty, is on die 0; page 1 is on die 1, which is read meanwhile. If that is busy erasing, the read ends
-/// last.
+/// X is dirty, on die 0; page 1 is on die 1 and is read in the meantime. If die 1 is busy erasing, the read
+/// ends last.
 #[test]
 fn a_part_waits_for_eviction_and_read() {
     for eviction in BOTH {
@@ -359,7 +359,7 @@ fn a_flush_waits_for_an_eviction_under_way() {
     }
 }
 
-/// What GC has taken from the buffer is clean there, and lost with it until it is programmed.
+/// A page that GC took from the buffer is clean there, and lost with the buffer until it is programmed.
 #[test]
 fn a_flush_waits_for_what_gc_takes_from_the_buffer() {
     for channel in [Channel::Private, Channel::Shared] {

@@ -33,7 +33,7 @@ pub(crate) fn part(stamp: u64) -> Range<usize> {
     start..start + 1 + length % most
 }
 
-/// What may be asked for.
+/// The operations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Operation {
     Read(Lpn),
@@ -66,7 +66,7 @@ impl Operation {
     }
 }
 
-/// What the host did, counted where it was done.
+/// The host's accesses, counted at their source.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) reads: u64,
@@ -79,13 +79,13 @@ pub(crate) struct Seen {
     pub(crate) idle_steps: u64,
 }
 
-/// Levels, and what they should hold.
+/// Levels, and their expected contents.
 #[derive(Clone)]
 pub(crate) struct Checked<L, M = Image> {
     pub(crate) rig: Rig<L, M>,
     pub(crate) model: Vec<Page>,
     pub(crate) seen: Seen,
-    /// Before each operation up to so much time passes.
+    /// The longest time that passes before each operation.
     pub(crate) pace: Duration,
     pub(crate) stamp: u64,
     dies: u32,
@@ -199,7 +199,7 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
         self.seen.writes += 1;
         self.note_orphan(page);
         let data = content(self.stamp);
-        // What the request does not cover is anything.
+        // Bytes outside of the request are arbitrary.
         self.media.image_mut().host_writes(0, &[0xee; PAGE_BYTES]);
         self.media.image_mut().host_writes(bytes.start, &data[bytes.clone()]);
         let coverage = if bytes.len() == PAGE_BYTES { Coverage::Full } else { Coverage::Partial };
@@ -233,7 +233,7 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
         Ok(())
     }
 
-    /// Does what a stream draws.
+    /// Runs a random operation.
     pub(crate) fn apply_drawn(&mut self, stream: &mut RandomStream) -> Result<Operation, M::Error> {
         let operation = Operation::draw(stream, self.pages());
         self.apply(operation).map(|()| operation)
@@ -249,8 +249,8 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
         (0..self.pages()).map(lpn).try_for_each(|page| self.apply(Operation::Write(page)))
     }
 
-    /// Every page is somewhere at this moment, and every clean copy of it is what lies below; without asking the
-    /// levels.
+    /// Every page is somewhere at this moment, and every clean copy of it equals the data below; the levels
+    /// are not asked.
     pub(crate) fn assert_nothing_is_lost(&mut self) {
         for page in (0..self.pages()).map(lpn) {
             // From the bottom up, whether it is the only one to be found there or not.
@@ -280,7 +280,7 @@ impl<M: Bytes + Moments, L: Level<M> + Look> Checked<L, M> {
         }
     }
 
-    /// What lies beside the pages of flash says where each mapped page is.
+    /// The out-of-band data of flash gives the place of each mapped page.
     pub(crate) fn assert_map_can_be_rebuilt(&self) {
         let rebuilt = self.media.image().rebuild_map(self.model.len());
         for page in self.level.flash().mapped() {

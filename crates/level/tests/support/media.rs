@@ -16,7 +16,7 @@ pub(crate) enum Call {
     Fence,
 }
 
-/// What becomes of a call.
+/// The result of a call.
 pub(crate) enum Then<E> {
     /// It is carried out.
     Goes,

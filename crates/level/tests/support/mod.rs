@@ -18,7 +18,7 @@ use coflash_base::Lpn;
 use coflash_base::measure::Report;
 use std::fmt::{Debug, Write};
 
-/// Prints what failed, so that it can be repeated.
+/// Prints the failed case, so that it can be repeated.
 pub(crate) struct Named<T: Debug>(pub(crate) T);
 
 impl<T: Debug> Drop for Named<T> {

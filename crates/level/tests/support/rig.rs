@@ -10,7 +10,7 @@ use coflash_level::{Command, Level, Op};
 use coflash_media::image::Image;
 use coflash_media::{Clock, DieId, Media, Timeline, Untimed, When};
 
-/// A media whose moments the present is one of.
+/// A media with the present as a moment.
 pub(crate) trait Moments: Clock {
     fn moment(now: Time) -> Self::When;
 }
@@ -77,7 +77,7 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
         };
         let now = self.now;
         self.act(|level, io| {
-            // What fails on the way is not the request's.
+            // A failure on the way does not belong to the request.
             let _ = level.pass_time(now, io);
             let mut after = level.begin(&command, io);
             let mut parts = Vec::new();
@@ -153,7 +153,7 @@ impl<M: Media + Moments, L: Level<M>> Rig<L, M> {
     }
 }
 
-/// What happens past the caches.
+/// The operations past the caches.
 pub(crate) trait PastCache {
     fn flash(&self) -> &Ftl;
 

@@ -25,7 +25,7 @@ pub(crate) struct Setup {
     pub(crate) cache: CacheConfig,
     pub(crate) cooperation: CooperationConfig,
     pub(crate) buffer: WriteBufferConfig,
-    /// What the host and the device tell each other, where the cache is in the host.
+    /// The messages between host and device, where the cache is in the host.
     pub(crate) host: HostConfig,
     pub(crate) cost: LinkCost,
     pub(crate) seed: Seed,

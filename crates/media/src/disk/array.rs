@@ -66,7 +66,7 @@ coflash_base::measures! {
     }
 }
 
-/// A request that is split over disks or stripes, and the number of its parts under way.
+/// A request split over disks or stripes, and the number of its pending parts.
 #[derive(Clone, Copy, Debug)]
 struct Request {
     tag: u32,
@@ -161,8 +161,8 @@ impl Disks {
         Duration { ns: self.disks.iter().map(Disk::busy_ns).sum() }
     }
 
-    /// Submit a request for `pages` pages from `first` on. [`step`](Self::step) reports its tag when all of it is
-    /// done.
+    /// Submit a request for `pages` pages from `first` on. [`step`](Self::step) reports its tag when all its
+    /// parts are done.
     ///
     /// # Panics
     /// If it is empty or ends past the last page.

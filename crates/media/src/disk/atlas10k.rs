@@ -1,5 +1,6 @@
-//! Quantum (later Maxtor) Atlas 10K, the model of 9.1 GB, as measured by the DiskSim project, which publishes the
-//! parameters with its validation traces. Seek times are measured at some distances and interpolated in between.
+//! Quantum (later Maxtor) Atlas 10K, the model of 9.1 GB, as measured by the DiskSim project; its parameters
+//! are published with its validation traces. Seek times are measured at some distances and interpolated in
+//! between.
 
 use super::layout::Zone;
 use super::seek::SeekCurve;

@@ -6,7 +6,7 @@ use coflash_base::Time;
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     first: u64,
-    /// The end of the read-ahead at the latest.
+    /// The latest end of the read-ahead.
     end_max: u64,
     /// The time at which sector `first` had passed, and the time per sector.
     from: Time,
@@ -39,8 +39,8 @@ impl Buffer {
         Self { segments: Vec::with_capacity(segments_max), segments_max }
     }
 
-    /// The time at which sectors `first` to `end` are buffered, if the read-ahead continues as at `now`; `None` if a
-    /// sector is missing for good. Counts as a use of the segment.
+    /// The time at which sectors `first` to `end` are buffered, if the read-ahead continues as at `now`;
+    /// `None` if a sector will not arrive. Counts as a use of the segment.
     pub(super) fn hit(&mut self, first: u64, end: u64, now: Time) -> Option<Time> {
         let found = self.segments.iter().position(|segment| {
             // Waiting for a missing sector pays only if the head is at it or just before it.

@@ -1,5 +1,5 @@
-//! The layout of sectors: zones of cylinders with the same number of sectors on each track, skewed so that after a
-//! switch the next track's first sector is just coming under the head.
+//! The layout of sectors: zones of cylinders with the same number of sectors on each track, skewed so that
+//! after a switch the first sector of the next track arrives under the head at once.
 
 /// A zone: cylinders with equal tracks.
 #[derive(Clone, Copy, Debug)]

@@ -63,7 +63,7 @@ pub trait DiskModel: coflash_base::Policy {
     /// Create an idle disk.
     fn new(config: &Self::Config) -> Self;
 
-    /// Serve a transfer that begins at `start`. Returns the time of its answer, at which the next may begin.
+    /// Serve a transfer that begins at `start`. Returns the time of its answer, when the next may begin.
     fn serve(&mut self, transfer: &Transfer, start: Time) -> Time;
 
     /// The number of sectors.
@@ -100,7 +100,7 @@ impl DiskConfig {
 
 impl Mechanics {
     coflash_base::forward_to_variant! { disk_dispatch;
-        /// Serve a transfer that begins at `start`. Returns the time of its answer, at which the next may begin.
+        /// Serve a transfer that begins at `start`. Returns the time of its answer, when the next may begin.
         pub fn serve(&mut self, transfer: &Transfer, start: Time) -> Time;
         /// The number of sectors.
         pub fn sectors(&self) -> u64;
@@ -189,7 +189,7 @@ impl Disk {
         }
     }
 
-    /// Submit a transfer at `now`, to which time has been advanced. [`advance`](Self::advance) reports its tag.
+    /// Submit a transfer at `now`, the current time. [`advance`](Self::advance) reports its tag.
     pub fn submit(&mut self, transfer: Transfer, tag: u32, now: Time) {
         assert!(transfer.sectors > 0, "a transfer of nothing");
         assert!(transfer.end() <= self.mechanics.sectors(), "{transfer:?} is past the end of the disk");

@@ -23,7 +23,8 @@ fn at(ns: u64) -> Time {
     Time { ns }
 }
 
-/// Tag in the order of service, of transfers that all come at once while the disk serves one at `busy`.
+/// The tags in the order of service, for transfers that all arrive at once while the disk serves one at
+/// `busy`.
 fn order(scheduler: Scheduler, busy: u64, transfers: &[Transfer]) -> Vec<u32> {
     let mut disk = Disk::new(&constant(), scheduler);
     disk.submit(read(busy, 1), u32::MAX, Time::ZERO);

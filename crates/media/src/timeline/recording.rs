@@ -1,4 +1,4 @@
-//! What a recorder hears of the timeline.
+//! The timeline's calls to a recorder.
 
 use super::Timeline;
 use crate::moment::OpId;

@@ -283,7 +283,7 @@ fn both_moments_are_waited_for() {
         if known_us > 0 {
             both = flash.both(When::at(Time::ZERO + us(known_us)), both);
         }
-        // What follows begins then: 4 and 20 more. The die of the read is free meanwhile.
+        // The next operation begins then: 4 and 20 more. The die of the read is free meanwhile.
         let next = ok(flash.program(on(0), oob(), Place::Merged, Cause::Host, both.plus(us(1))));
         flash.tell(next, 7);
         let mut finished = Vec::new();

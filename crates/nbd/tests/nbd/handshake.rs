@@ -31,7 +31,7 @@ const DF_TOO: u64 = 1 << 7;
 /// The option, the kind of reply, and its data.
 type Reply = (u64, u64, Vec<u8>);
 
-/// What the server answers to a client that sends these bytes, `step` at a time, without the greeting.
+/// The replies of a server to a client that sends these bytes, `step` at a time, without the greeting.
 fn talk(sent: &[u8], step: usize) -> (Result<Option<Negotiated>, Hangup>, Vec<u8>, Vec<u8>) {
     let (shape, mut output, mut input) =
         (shape(SIZE), Vec::new(), Input::new(2 * MAX_OPTION_LENGTH as usize));
@@ -109,7 +109,7 @@ fn structured_replies_and_block_status_are_agreed_on() {
     assert_eq!(replies[1].2, context(1));
     assert_eq!(Received(&replies[3].2[10..]).number(2), ABILITIES | DF_TOO);
 
-    // The last choice counts, and none of what is here may be in it.
+    // The last choice counts: it contains none of the contexts of this server.
     for last in [set(&[]), set(&[b"x:y"]), set(&[b"base:"])] {
         let (result, _) = negotiate(&[structured.clone(), set(&[b"base:allocation"]), last, go.clone()]);
         assert_eq!(result.unwrap(), Some(Negotiated { structured: true, block_status: false }));

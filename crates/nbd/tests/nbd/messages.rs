@@ -64,7 +64,7 @@ pub(crate) fn command(flags: u16, kind: u16, cookie: u64, offset: u64, length: u
     .concat()
 }
 
-/// What a client has received and not read yet.
+/// The received and unread bytes of a client.
 pub(crate) struct Received<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Received<'a> {

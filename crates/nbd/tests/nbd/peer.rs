@@ -31,7 +31,7 @@ impl Peer {
         Self { requests, answers, input: Input::new(256), structured: agreed.structured }
     }
 
-    /// Receives what there is room for. Returns how much that is.
+    /// Receives as many bytes as there is room for. Returns their number.
     pub(crate) fn receive(&mut self, bytes: &[u8]) -> usize {
         let mut count = 0;
         for room in self.requests.room(&mut self.input) {

@@ -94,7 +94,7 @@ impl<E: Export> Export for Telling<E> {
     }
 }
 
-/// A memory disk, and what says why connections ended.
+/// A memory disk, and the reasons for which its connections ended.
 fn telling() -> (Telling<Memory>, Receiver<String>) {
     let (sender, receiver) = channel();
     (Telling(Memory::of(SIZE), Mutex::new(sender)), receiver)

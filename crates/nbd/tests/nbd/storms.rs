@@ -1,4 +1,4 @@
-//! Random commands in random pieces give what the commands mean; random bytes do no harm.
+//! Random commands in random pieces have the right effect; random bytes do no harm.
 
 use crate::messages::{BLOCK_STATUS, FIXED, READ, WRITE, chosen, command, option, shape};
 use crate::peer::{Peer, SIMPLE, SIZE, STRUCTURED};
@@ -26,7 +26,7 @@ fn any_command() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// What a request asks for, with the data of a write.
+/// The content of a request, with the data of a write.
 fn meant(request: &Request) -> (Command, u64, u32, bool, Vec<u8>) {
     let data = if request.command == Command::Write { request.data.clone() } else { Vec::new() };
     (request.command, request.offset, request.length, request.fua, data)
@@ -42,7 +42,7 @@ proptest! {
         let agreed = if structured { STRUCTURED } else { SIMPLE };
         let whole = {
             let mut peer = Peer::new(agreed);
-            // One command after the other: what each alone means.
+            // The meaning of each command alone, one after the other.
             let mut seen = Vec::new();
             for bytes in &commands {
                 for request in peer.all(bytes) {

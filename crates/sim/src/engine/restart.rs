@@ -29,12 +29,12 @@ coflash_base::measures! {
     }
 }
 
-/// The restarts to come, and what those before have cost.
+/// The scheduled restarts, and the costs of those done.
 #[derive(Clone, Debug)]
 pub(super) struct Restarts {
     due: VecDeque<Time>,
     shutdown: Shutdown,
-    /// `None` if none is scheduled: then a result has no such section.
+    /// `None` if none is scheduled: then the result has no such section.
     counters: Option<RestartCounters>,
 }
 
@@ -60,7 +60,7 @@ impl Restarts {
 }
 
 impl<L: Level<M>, M: SimulatedMedia> Engine<L, M> {
-    /// Restart host and device at `at`, up to which time has advanced.
+    /// Restart host and device at `at`, the current time.
     #[cold]
     pub(super) fn restart(&mut self, at: Time) -> Result<(), M::Error> {
         let io = &mut Self::io(&mut self.media, When::at(at));

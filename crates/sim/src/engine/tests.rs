@@ -1,5 +1,5 @@
-//! Requests are split and answered as their parts are; and idle time to the nanosecond: GC begins a step before a request arrives,
-//! or not at all.
+//! Requests are split and completed with their parts. Idle time is exact to the nanosecond: GC begins a step
+//! before a request arrives, or not at all.
 
 use super::Engine;
 use crate::observer::NoObserver;
@@ -94,9 +94,9 @@ fn after_the_last_request_nothing_is_idle() {
     assert_eq!(engine.report().count("gc_steps"), before);
 }
 
-/// A stack that keeps what it is asked, and is done with each part when the test says.
+/// A stack that records its calls; the test sets the completion of each part.
 struct Script {
-    /// When the next parts are done, the first last.
+    /// The completions of the next parts, in reverse order.
     done: Vec<When>,
     asked: Vec<String>,
 }
@@ -197,7 +197,7 @@ fn request(op: Op, offset: u64, length: u64) -> Request {
     Request { arrival: Time::ZERO, offset, length, op, placement: None }
 }
 
-/// What a stack is asked for a request.
+/// The calls that a request makes to a stack.
 fn asked(op: Op, offset: u64, length: u64) -> Vec<String> {
     let script = Script { done: vec![When::at(Time::ZERO); 9], asked: Vec::new() };
     let scenario = Scenario::default();
@@ -228,13 +228,13 @@ fn a_page_is_written_whole_where_the_request_covers_all_of_it_and_trimmed_only_t
     }
 }
 
-/// The answer to a request of three parts: when each is done, in nanoseconds after its arrival, and whether that is known
-/// at once.
+/// The answer to a request of three parts, each given by its completion in nanoseconds after the arrival and
+/// whether that is known at once.
 fn answered(op: Op, parts: [(u64, bool); 3]) -> Time {
     let mut scenario = Scenario::default();
     scenario.timing.channel = Channel::Shared;
     let mut media = scenario.timeline();
-    // A moment that is not known until it comes: the end of a read, by itself on its channel, and then some.
+    // A moment that is unknown until it comes: the end of a read alone on its channel, and a delay.
     let mut moment = |channel: u32, ns: u64, known: bool| {
         let at = When::at(Time { ns });
         if known {
@@ -283,7 +283,7 @@ fn looking_ahead_changes_nothing() {
             placement: None,
         })
         .collect();
-    // Looked at, and refused when its turn comes.
+    // Looked up ahead, and refused at its turn.
     requests.push(Request { offset: 1 << 60, ..requests[0] });
     let replay = |looks_ahead| {
         let mut engine = Engine { looks_ahead, ..engine("shared") };

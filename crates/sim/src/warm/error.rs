@@ -22,7 +22,7 @@ pub enum WarmError {
         /// The problem.
         problem: WarmFileError,
     },
-    /// The state of a policy from outside is no part of the file.
+    /// The state of an external policy cannot be stored in a file.
     #[error("{file}: a device with the policy {policy:?} cannot be kept in a file, which has not its state")]
     External {
         /// As the user named it.

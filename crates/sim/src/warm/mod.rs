@@ -58,7 +58,7 @@ impl WarmDevice {
     /// Write the device to a file, atomically.
     ///
     /// # Errors
-    /// An error of the file system, or a policy from outside, whose state no file can hold.
+    /// An error of the file system, or an external policy: a file cannot store its state.
     pub fn save(&self, path: &Path) -> Result<(), WarmError> {
         if let Some(code) = self.0.recipe.external() {
             let file = path.display().to_string();

@@ -57,7 +57,7 @@ impl Recipe {
         }
     }
 
-    /// The code of a policy from outside, whose state no file can hold.
+    /// The code of an external policy; a file cannot store its state.
     pub(super) fn external(&self) -> Option<&str> {
         match (&self.gc.victim, &self.ftl.placement) {
             (VictimConfig::External(external), _) => Some(&external.code),

@@ -50,7 +50,8 @@ fn idle_time_and_steps_make_responses_even() {
     }
 }
 
-/// One chip to a channel: nobody waits for a bus, so private and shared channels are the same, idle time included.
+/// One chip per channel: nothing waits for a bus, so private and shared channels are the same, idle time
+/// included.
 #[test]
 fn one_chip_to_a_channel_is_the_same_shared_or_private() {
     for mode in [BACKGROUND, PREEMPTIVE] {
@@ -66,7 +67,7 @@ fn one_chip_to_a_channel_is_the_same_shared_or_private() {
                         ("cache.size", "5%"),
                         ("workload.synthetic.requests", "20_000"),
                     ];
-                    // What a die still has to do is known to the nanosecond only where its bus is its own.
+                    // The remaining work of a die is known to the nanosecond only if its bus is private.
                     crate::without(&["load"], &measured(&scenario(&[&settings, mode].concat())))
                 };
                 assert_eq!(metrics("private"), metrics("shared"), "{mode:?}, {replay}, {cooperation}");

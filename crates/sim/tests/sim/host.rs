@@ -27,7 +27,7 @@ fn scenario(settings: Settings<'_>) -> Scenario {
 const LINK: Settings<'_> = &[("link.per_command", "5us"), ("link.lanes", "4"), ("link.lane_rate", "985MB")];
 const IN_HOST: (&str, &str) = ("cache.placement", "host");
 
-/// With a link that costs what links cost.
+/// With a link of realistic costs.
 fn linked(settings: Settings<'_>) -> Metrics {
     measured(&scenario(&[LINK, settings].concat()))
 }
@@ -76,7 +76,7 @@ fn ages_stay_in_the_device_and_bounds_need_requests() {
     }
 }
 
-/// Commits, checkpoints and drops are the same; only what crosses the link is counted beside them.
+/// Commits, checkpoints and drops are the same; only the traffic of the link is counted in addition.
 #[test]
 fn over_a_link_that_costs_nothing_consistency_takes_the_same_in_the_host() {
     for mode in ["foreground", "background"] {
@@ -195,7 +195,7 @@ fn what_cannot_be_is_refused_with_its_key() {
     assert!(grants.starts_with("host.grants: 101% was given"), "{grants}");
 }
 
-/// A write buffer of the file system above a cache of the host: what neither of them has crosses the link.
+/// A write buffer of the file system above a cache of the host: requests that miss both cross the link.
 #[test]
 fn a_write_buffer_above_a_cache_keeps_count_of_all_pages() {
     for cooperation in ["none", "cdm"] {

@@ -67,7 +67,7 @@ const SCHEMES: [&str; 4] = ["op-fcl", "rw-fcl", "fp-fcl", "silent-eviction"];
 const CHANNELS: [&str; 2] = ["private", "shared"];
 const GC_MODES: [&str; 3] = ["foreground", "background", "preemptive"];
 
-/// What the host asked for, found its answer and its place, and was answered.
+/// Check that each page of the host's requests was looked up, placed and answered.
 fn assert_accounted_for(metrics: &Metrics, reads: u64, writes: u64, what: &str) {
     let of = |path: &str| metrics.count(path);
     let read = of("cache.read_hits") + of("cache.read_misses") + of("hybrid.bypassed_reads_pages");
@@ -136,8 +136,9 @@ fn the_same_scenario_gives_the_same_result() {
     }
 }
 
-/// One chip to a channel, and one request at a time: nobody waits for a bus. Groups of several pages may begin on disks before all
-/// of them are read, where it is known when they will be; and when it is asked whether a disk is idle depends on that, too.
+/// One chip per channel, and one request at a time: nothing waits for a bus. Groups of several pages may
+/// begin on disks before all of them are read, if the time of the last read is known; and that also decides
+/// when a disk counts as idle.
 #[test]
 fn one_chip_to_a_channel_is_the_same_shared_or_private() {
     for mode in GC_MODES {
@@ -196,8 +197,8 @@ fn a_write_buffer_in_the_host_answers_without_the_link() {
     }
 }
 
-/// What requests of a trace give, with these keys of the hybrid; a request a line: its microsecond, R, W or trim, its first page,
-/// its bytes.
+/// The metrics of a trace's requests with these keys of the hybrid. A line is a request: its microsecond, R,
+/// W or trim, its first page, its bytes.
 fn traced(keys: &str, trace: &str) -> Metrics {
     static FILES: AtomicU32 = AtomicU32::new(0);
     let number = FILES.fetch_add(1, Ordering::Relaxed);
@@ -282,8 +283,8 @@ fn what_a_smaller_write_cache_destages_holds_up_no_request() {
     assert!(last(&yielding) < 0.8 * yielding.count("hybrid.flash_pages") as f64);
 }
 
-/// A cache that divides itself comes near the best that is fixed, and stays away from the worst. It begins with too little
-/// over-provisioned space, which is measured with the rest; the constants know nothing of queues.
+/// A self-dividing cache comes near the best fixed partition, and stays away from the worst. It begins with
+/// too little over-provisioned space, and that phase is measured, too; the constants do not cover queues.
 #[test]
 fn op_fcl_finds_a_good_partition_by_itself() {
     let mean_under = |scheme: &str| {

@@ -77,7 +77,7 @@ fn phases_follow_one_another_and_the_jobs_of_a_phase_run_together() {
 
 #[test]
 fn a_job_has_as_many_requests_under_way_as_its_depth() {
-    // Reads of one die take their time one after another, so that the response time is that of the queue.
+    // Reads of one die run one after another, so the response time is the delay of the queue.
     let mean = |depth: u32, engine: &str| {
         let text =
             format!("[j]\nrw=randread\nbs=4k\nioengine={engine}\ndirect=1\niodepth={depth}\nsize=1m\n");

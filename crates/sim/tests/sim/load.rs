@@ -1,4 +1,5 @@
-//! Devices that keep up with the host and devices that do not, in each loop, and the notes on the latter.
+//! Devices that keep up with the host and devices that do not, in each loop, and the notes on those that do
+//! not.
 
 use crate::Settings;
 use coflash_sim::{Metrics, NoObserver, Scenario, run};

@@ -23,7 +23,7 @@ fn measured(scenario: &Scenario) -> Metrics {
     run(scenario, &mut NoObserver).unwrap_or_else(|error| panic!("{error}")).metrics().clone()
 }
 
-/// What a scenario is refused for.
+/// The reason for which a scenario is refused.
 fn refused(scenario: &Scenario) -> String {
     run(scenario, &mut NoObserver).err().expect("it is refused").to_string()
 }

@@ -4,7 +4,8 @@ use crate::{Settings, measured, refused};
 use coflash_sim::Scenario;
 use serde_json::{Value, json};
 
-/// A small device of superblocks with four handles, of which writes without a hint go to the first, and two tenants side by side.
+/// A small device of superblocks with four handles and two tenants side by side. Writes without a hint go to
+/// the first handle.
 const TWO_TENANTS: &str = r#"
     flash = { channels = 2, chips_per_channel = 1, blocks_per_plane = 64, pages_per_block = 16 }
     timing.channel = "private"
@@ -27,7 +28,7 @@ fn scenario(settings: Settings<'_>) -> Scenario {
     Scenario::from_toml(TWO_TENANTS).and_then(|scenario| scenario.set(settings)).expect("a scenario")
 }
 
-/// What a scenario is refused for, when it is read or when it is run.
+/// The reason for which a scenario is refused, when it is read or when it is run.
 fn refusal(settings: Settings<'_>) -> String {
     let read = Scenario::from_toml(TWO_TENANTS).and_then(|scenario| scenario.set(settings));
     read.map_or_else(|error| error.to_string(), |scenario| refused(&scenario))
@@ -40,7 +41,7 @@ fn placed(policy: Value) -> Scenario {
     scenario
 }
 
-/// The metrics of a run, whose bytes by class are checked against the programs by cause.
+/// The metrics of a run. Checks the bytes by class against the programs by cause.
 fn checked(scenario: &Scenario) -> Value {
     let metrics = serde_json::to_value(measured(scenario)).expect("plain data");
     let sum = |key: &str| -> u64 { rows(&metrics, key).into_iter().sum() };
@@ -59,7 +60,7 @@ fn rows(metrics: &Value, key: &str) -> Vec<u64> {
     classes.iter().map(|class| class[key].as_u64().expect(key)).collect()
 }
 
-/// The handles that were written to, and those whose data GC copied.
+/// The handles with writes, and the handles with copies by GC.
 fn used(metrics: &Value) -> [Vec<usize>; 2] {
     ["user_pages", "copied_pages"].map(|key| {
         let rows = rows(metrics, key);

@@ -190,7 +190,7 @@ fn error_correction_is_for_pages_from_flash() {
     }
 }
 
-/// A flush is answered when all is in flash, what the host has written in the background included.
+/// A flush is answered when all data is in flash, background writes of the host included.
 #[test]
 fn a_flush_waits_for_what_was_written_before_it_and_is_still_under_way() {
     for device_buffer in ["0B", "64KiB"] {

@@ -1,4 +1,4 @@
-//! A run from a warm device gives what a run that warms its own gives, byte for byte.
+//! A run from a warm device gives the same result as a run that warms its own, byte for byte.
 
 use coflash_ftl::VictimConfig;
 use coflash_sim::{NoObserver, RunResult, Scenario, WarmDevice, run, run_from, warm, warm_key};

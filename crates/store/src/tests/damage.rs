@@ -1,4 +1,4 @@
-//! Damaged containers: refused, or sound, or the damaged page is told from all others.
+//! Damaged containers: refused, intact, or with the damaged page reported.
 
 use super::model::{Operation, PAGE_BYTES, State, call, erased, format, look, oob, page_of, slot};
 use crate::cell;
@@ -16,7 +16,7 @@ fn refs<D>(disks: &Disks<D>) -> Disks<&D> {
     Disks { data: &disks.data, metadata: &disks.metadata }
 }
 
-/// A container with some data, what it holds, and whether it was closed.
+/// A container with some data, its contents, and whether it was closed.
 fn filled(is_closed: bool) -> (Disks<MemoryDisk>, State) {
     let memory = erased();
     let (mut store, _) = Store::open(refs(&memory)).expect("the container is whole");
@@ -132,7 +132,7 @@ fn cells_that_nobody_wrote_are_refused_or_sound() {
                     store.program(page, plain(99), Place::Host, Cause::Host, ()).expect("it is erased");
                 }
                 store.close().expect("memory does not fail");
-                // An older erase count may bring back what was erased.
+                // An older erase count may bring erased data back.
                 let _ = Store::open(refs(&memory));
             }
             Err(StoreError::Damaged(_)) => refused += 1,
@@ -159,7 +159,7 @@ fn is_laundered() -> bool {
         flip(&memory.data, page * PAGE_BYTES + 5, 0);
     }
     store.copy(first, copy, plain(2), Cause::Gc, ()).expect("a damaged page is copied as it is");
-    // A part that is written does not make the rest sound.
+    // A write of a part does not repair the rest.
     store.host_writes(0, &[1]);
     store.access(slot(0), Access::Write { from: Place::Host }, ());
     store.program(from_slot, plain(3), Place::Slot(slot(0)), Cause::Evict, ()).expect("it is erased");
@@ -221,7 +221,7 @@ fn after_a_failed_write_the_store_is_read_only() {
     is_full.store(true, Ordering::Relaxed);
     let failure = store.program(Ppn::new(1), plain(2), Place::Host, Cause::Host, ()).expect_err("it is full");
     assert_eq!(failure.to_string(), "programming a page failed: no storage space");
-    // It stays so when there is room again, and what is there can be read.
+    // It stays so when there is room again, and the existing data can be read.
     is_full.store(false, Ordering::Relaxed);
     assert_eq!(store.sync_point().as_ref(), Err(&failure));
     assert_eq!(store.failure(), Some(&failure));

@@ -1,4 +1,4 @@
-//! The power of the simulated device is cut: the store holds what the image of the tests holds.
+//! Power cuts of the simulated device: the store has the same contents as the image of the tests.
 
 use super::model::{PAGE_BYTES, SLOTS, State, WORDS, call, erased, format, look, oob, slot};
 use crate::disk::Disks;
@@ -8,7 +8,7 @@ use coflash_base::seed::{RandomStream, RngExt};
 use coflash_media::image::{Image, ImageError};
 use coflash_media::{Access, HostPage, Nvm, Place};
 
-/// What an image holds.
+/// The contents of an image.
 fn state_of(image: &mut Image) -> State {
     let mut state = State { words: image.words().to_vec(), ..State::default() };
     for (page, oob) in image.programmed().collect::<Vec<_>>() {

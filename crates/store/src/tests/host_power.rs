@@ -1,5 +1,5 @@
-//! The host loses power, or the process ends: the container is as at its last sync point or at a later moment; after the
-//! end of the process as it was when the journal was last written, or later.
+//! The host loses power, or the process ends. After a loss of power the container is as at its last sync
+//! point or later; after the end of the process, as at the last write of the journal or later.
 
 use super::model::{State, WORDS, call, erased, look, oob};
 use crate::disk::{Disk, Disks};
@@ -9,13 +9,13 @@ use coflash_base::Seed;
 use coflash_base::seed::{RandomStream, RngExt};
 use coflash_media::Nvm;
 
-/// What goes wrong outside of the store.
+/// Failures outside of the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mistake {
     None,
     /// A flush is answered without a sync point.
     NoSyncPoint,
-    /// Data is not durable when the entry of the journal is written that refers to it.
+    /// The data of a journal entry is not durable when the entry is written.
     DataIsNotSynced,
     /// Syncs of the journal do nothing.
     JournalIsNotSynced,
@@ -23,14 +23,14 @@ enum Mistake {
     Inside(Sabotage),
 }
 
-/// A container, the moments that it went through, and which of them it may come back to.
+/// A container, its states so far, and those allowed after a restart.
 #[derive(Clone)]
 struct Subject {
     mistake: Mistake,
     state: State,
-    /// The states since the last sync point, the first.
+    /// The states since the last sync point, beginning with the state at that point.
     moments: Vec<State>,
-    /// The number of the moment of which the host knew all.
+    /// The number of the last moment that the host has in full.
     written: usize,
     tag: u64,
 }
@@ -41,7 +41,7 @@ impl Subject {
         Self { mistake, moments: vec![state.clone()], state, written: 0, tag: 0 }
     }
 
-    /// Do something that a stream draws.
+    /// Run a random operation.
     fn act<D: Disk>(&mut self, store: &mut Store<D>, stream: &mut RandomStream) -> Result<(), StoreError> {
         match stream.random_range(0..20) {
             0 => {
@@ -68,7 +68,7 @@ impl Subject {
         Ok(())
     }
 
-    /// Look at what came back; it may be as at one of the moments after the first `skipped`.
+    /// Check the state found; it may be that of any moment after the first `skipped`.
     fn check<D: Disk>(&mut self, disks: Disks<D>, skipped: usize) -> Result<(), String> {
         let (mut store, contents) = Store::open(disks).map_err(|error| error.to_string())?;
         let found = look(&mut store, &contents).map_err(|error| error.to_string())?;
@@ -88,7 +88,7 @@ impl Subject {
 
 type Lossy<'a> = Disks<LossyDisk<'a, &'a MemoryDisk>>;
 
-/// Do something on a host that loses power.
+/// Run work on a host that loses power.
 fn on_a_host<T>(
     memory: &Disks<MemoryDisk>,
     mistake: Mistake,
@@ -110,7 +110,7 @@ fn refs<D>(disks: &Disks<D>) -> Disks<&D> {
     Disks { data: &disks.data, metadata: &disks.metadata }
 }
 
-/// Power is gone, and back.
+/// Lose power and restore it.
 fn lose(power: &HostPower, disks: &Lossy<'_>, share: f64, stream: &mut RandomStream) {
     for disk in [&disks.data, &disks.metadata] {
         disk.lose(share, stream).expect("memory does not fail");
@@ -118,7 +118,7 @@ fn lose(power: &HostPower, disks: &Lossy<'_>, share: f64, stream: &mut RandomStr
     power.cut_after(u64::MAX);
 }
 
-/// Run through `cuts` losses of power; tells the number of states that were looked at.
+/// Run through `cuts` losses of power; return the number of states checked.
 fn storm(seed: u64, cuts: u32, mistake: Mistake) -> Result<u64, String> {
     let mut stream = Seed(seed).stream("storm");
     on_a_host(&erased(), mistake, |power, disks| {
@@ -132,7 +132,7 @@ fn storm(seed: u64, cuts: u32, mistake: Mistake) -> Result<u64, String> {
             power.cut_after(stream.random_range(1..120));
             while subject.act(&mut store, &mut stream).is_ok() {}
             if stream.random() {
-                // It was the end of the process, and the host loses power in the midst of the recovery or after it.
+                // The process had ended; the host loses power during the recovery or after it.
                 power.cut_after(stream.random_range(1..30));
                 let _ = Store::open(refs(disks));
                 states += 1;
@@ -152,7 +152,7 @@ fn storm(seed: u64, cuts: u32, mistake: Mistake) -> Result<u64, String> {
     })
 }
 
-/// Cut a short history at every step, and each recovery at every step; tells the number of states.
+/// Cut a short history at every step, and each recovery at every step; return the number of states.
 fn every_step(seed: u64) -> Result<u64, String> {
     const ACTS: u32 = 12;
     let history = |memory: &Disks<MemoryDisk>, step: u64, share: f64| {
@@ -206,7 +206,7 @@ fn every_step_of_short_histories_and_of_their_recoveries() {
 
 const CUTS_PER_STORM: u32 = 50;
 
-/// Cuts in the test suite; `COFLASH_STORM_CUTS` asks for more.
+/// Cuts in the test suite; `COFLASH_STORM_CUTS` sets a higher number.
 fn cuts() -> u64 {
     std::env::var("COFLASH_STORM_CUTS").ok().and_then(|cuts| cuts.parse().ok()).unwrap_or(32_000)
 }

@@ -94,7 +94,7 @@ pub(super) enum Operation {
     Fence,
 }
 
-/// What a device holds.
+/// The contents of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) pages: BTreeMap<u32, (Oob, Vec<u8>)>,
@@ -246,7 +246,7 @@ pub(super) fn call<M: HostPage + Nvm<When = ()> + Flash>(
     }
 }
 
-/// Read all that a store holds.
+/// Read the whole contents of a store.
 pub(super) fn look<D: Disk>(store: &mut Store<D>, contents: &Contents) -> Result<State, StoreError> {
     let mut state =
         State { words: contents.words.clone(), erases: contents.erases.clone(), ..State::default() };

@@ -129,7 +129,7 @@ fn event(line: &[u8]) -> Result<Event<'_>, FieldError> {
     Ok(Event { device, time, action, fields })
 }
 
-/// Read first sector and number of sectors as text: "0" and "0" for a flush or a command, which have no range.
+/// Read first sector and number of sectors as text: "0" and "0" for a flush or a command without a range.
 #[inline]
 fn range<'a>(fields: &mut Fields<'a, Blanks>) -> Result<(&'a [u8], &'a [u8]), FieldError> {
     const NONE: (&[u8], &[u8]) = (b"0", b"0");

@@ -1,9 +1,10 @@
-//! The parser of lines whose columns are data: a table of [`tables`](super::tables), or the option `columns`.
+//! The parser of lines with configured columns: a table of [`tables`](super::tables), or the option
+//! `columns`.
 //!
 //! With the option `columns`, the separator is the first of comma, semicolon, tab and blanks that gives the first
 //! record enough columns. The origin of the times is unknown, so the first request is at time 0.
 //!
-//! Cost: a jump per column, beside the parsing of its field.
+//! Cost: a jump per column, in addition to the parsing of its field.
 
 use crate::columns::{Column, Words};
 use crate::devices::Devices;
@@ -37,7 +38,7 @@ pub(crate) struct ColumnLines {
     open_ended: bool,
     /// The operation of all records, for traces without such a column.
     op: Op,
-    /// Whether operations were 0 and 1, which is ambiguous.
+    /// Whether operations were 0 and 1: their meaning is ambiguous.
     numbered: bool,
     /// Whether flags other than that of a read were set.
     pub(crate) flagged: bool,

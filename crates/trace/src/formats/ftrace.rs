@@ -1,9 +1,10 @@
 //! Block events of the Linux kernel as text: ftrace (`trace`, `trace_pipe`) and `perf script`.
 //!
-//! The two differ in the text before the time, which may contain blanks and is ignored. One event counts as the
+//! The two differ in the text before the time; it may contain blanks and is ignored. One event counts as the
 //! request: its issue (block_rq_issue), the queueing of its bio (block_bio_queue) or its completion
-//! (block_rq_complete). Other events are ignored. Sectors are 512 bytes, times seconds since the start of the machine:
-//! the first request is at time 0. Each processor records independently, so a window of a second sorts the lines.
+//! (block_rq_complete). Other events are ignored. Sectors are 512 bytes, times seconds since the start of the
+//! machine: the first request is at time 0. Each processor records independently, so a window of a second
+//! sorts the lines.
 
 use crate::devices::Devices;
 use crate::fields::{Fields, trim};

@@ -1,9 +1,9 @@
 //! The trace formats, one line each in the list below.
 //!
-//! A format parses a line into a `Record` with the times and addresses of the trace. The rules common to all formats
-//! (order of times, address range, devices, malformed records) are in `reader`. A text format is detected by its
-//! parser, which runs over the beginning of the file, so no second description of the format exists. Binary formats
-//! and Parquet are detected first, by their first bytes.
+//! A format parses a line into a `Record` with the times and addresses of the trace. The rules common to all
+//! formats (order of times, address range, devices, malformed records) are in `reader`. A text format is
+//! detected by its parser: it runs over the beginning of the file, so no second description of the format
+//! exists. Binary formats and Parquet are detected first, by their first bytes.
 //!
 //! To add a format of columns: its table in `tables`. To add another format: a file beside this one, with a type that
 //! implements `TextFormat` or `BinaryFormat`, and a comment about its ambiguities. Then its line in `FORMATS`, its
@@ -161,7 +161,7 @@ impl Format {
         matches!(self.opener, Opener::File(_))
     }
 
-    /// Read `input` in this format, which must not need random access; `name` is its name in messages.
+    /// Read `input` in a format without random access; `name` is its name in messages.
     pub(crate) fn open(
         &self,
         name: &str,

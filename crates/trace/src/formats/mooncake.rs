@@ -1,11 +1,11 @@
-//! Mooncake's traces of large language models that are served: a JSON object per request, with the prefix of its prompt
-//! as hashes of blocks of tokens. A store of key-value blocks makes reads and writes of them.
+//! Mooncake's traces of the serving of large language models: a JSON object per request, with the prefix of
+//! its prompt as hashes of blocks of tokens. A store of key-value blocks turns them into reads and writes.
 //!
-//! Every hash is an object of `kv_store.object` bytes. Of a request's hashes, those at the beginning that the store
-//! holds are read. The model computes all others, and what the store does not hold of these is written. A store of
-//! `kv_store.capacity` that is full gives up the object that was used (`lru`) or written (`fifo`) longest ago, and the
-//! new object takes its place: `fifo` writes the store from its begin to its end, again and again, as a log does.
-//! The lengths in tokens are ignored: the last block counts as a whole one.
+//! Every hash is an object of `kv_store.object` bytes. The first hashes of a request are read as long as the
+//! store holds them. The model computes all others, and those missing in the store are written. A full store
+//! of `kv_store.capacity` evicts the object that was used (`lru`) or written (`fifo`) longest ago, and the
+//! new object takes its place: `fifo` writes the store from its begin to its end, again and again, as a log
+//! does. The lengths in tokens are ignored: the last block counts as a whole one.
 
 use crate::devices::Devices;
 use crate::options::{KvEviction, KvStore, TraceOptions};
@@ -93,7 +93,7 @@ impl LineParser for Mooncake {
     }
 }
 
-/// What is stored, and where.
+/// The stored objects and their places.
 struct Store {
     object_bytes: u64,
     /// The number of objects that it holds at most.

@@ -216,7 +216,7 @@ pub(crate) static COFLASH: Table = Table {
 };
 
 impl Table {
-    /// The columns with their names; the separator is that of the names.
+    /// The columns with their names; the separator is the one between the names.
     fn named_columns(&self) -> (Vec<(&'static str, Column)>, u8) {
         let separator = if self.info.record.contains(',') { b',' } else { BLANK };
         let columns: Columns = self.columns.parse().expect("a table's columns are written as a user's");

@@ -45,7 +45,7 @@ const LAYOUTS: [Layout; 2] = [
 
 const SECTOR_BYTES: u64 = 512;
 const MICROSECOND_NS: u64 = 1000;
-/// The number of records whose version is checked for the detection of a file.
+/// The number of records checked for their version when a file is detected.
 const RECORDS_SAMPLED: usize = 16;
 
 impl Layout {

@@ -20,7 +20,7 @@ pub(crate) fn bin_of(value: u64) -> usize {
 pub(crate) fn end_of(bin: usize) -> u64 {
     let Some(below) = bin.checked_sub(1) else { return 0 };
     let shift = (below >> STEPS_LOG2).saturating_sub(1);
-    // The last bin ends at 2^64, which is not representable.
+    // The last bin ends at 2^64: this number is not representable.
     (((below - (shift << STEPS_LOG2)) as u128 + 1) << shift).min(u128::from(u64::MAX)) as u64
 }
 

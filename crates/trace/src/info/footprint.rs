@@ -23,7 +23,7 @@ pub struct WorkingSets {
 /// The sets of pages read and written.
 #[derive(Default)]
 pub(super) struct Footprint {
-    /// By the number of the chunk. What is read from the table does not depend on its order.
+    /// By the number of the chunk. No result depends on the order of the table.
     chunks: FxHashMap<u64, Box<Chunk>>,
     written_pages: u64,
     too_scattered: bool,

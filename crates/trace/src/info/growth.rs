@@ -1,8 +1,8 @@
 //! Written pages against distinct written pages, over time.
 //!
-//! The distance of the two curves shows the overwrites, which a write buffer can absorb. Source: the first figure of
-//! "ShadowGC: Cooperative garbage collection with multi-level buffer for performance improvement in NAND flash-based
-//! SSDs" (DATE 2018).
+//! The distance of the two curves shows the overwrites that a write buffer can absorb. Source: the first
+//! figure of "ShadowGC: Cooperative garbage collection with multi-level buffer for performance improvement in
+//! NAND flash-based SSDs" (DATE 2018).
 //!
 //! A point is kept at a fixed interval of writes. At the maximum, every other point is removed, and the interval
 //! doubles.

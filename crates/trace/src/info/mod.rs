@@ -214,10 +214,10 @@ pub fn summarise(
     }
 }
 
-/// The size of a page in which a trace is described.
+/// The page size for the description of a trace.
 ///
 /// # Errors
-/// No power of two of at least 512 bytes.
+/// Not a power of two of at least 512 bytes.
 pub fn page_bytes(page: Bytes) -> Result<u64, WorkloadError> {
     if page.count >= 512 && page.count.is_power_of_two() {
         return Ok(page.count);

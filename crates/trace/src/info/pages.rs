@@ -4,15 +4,15 @@
 //! lowered whenever the bound is reached again. The address alone decides, so a page in the sample was tracked from
 //! its first access on, and the sample is representative.
 //!
-//! Source: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC construction with SHARDS" (FAST 2015): sampling by
-//! a hash of the address (section 3.1), of fixed size with a falling threshold (3.3). The paper removes the page with
-//! the highest hash, one at a time; here the eighth of the pages with the highest hashes goes at once, which needs no
-//! queue. The paper scales counts down when the threshold falls; here each access is weighted by the pages it stands
-//! for, which is the same.
+//! Source: Waldspurger, Park, Garthwaite and Ahmad, "Efficient MRC construction with SHARDS" (FAST 2015):
+//! sampling by a hash of the address (section 3.1), of fixed size with a falling threshold (3.3). The paper
+//! removes the page with the highest hash, one at a time; here the eighth of the pages with the highest
+//! hashes is removed at once, so that no queue is needed. The paper scales counts down when the threshold
+//! falls; here each access is weighted by the pages it represents, with the same result.
 //!
-//! Pages fall into random groups, by other bits of the hash. The differences between the groups tell how far estimates
-//! from the sample may be off. Source: Wolter, "Introduction to variance estimation" (2nd edition, 2007), chapters 2
-//! (random groups) and 4 (jackknife).
+//! Pages are divided into random groups, by other bits of the hash. The differences between the groups give
+//! the error of estimates from the sample. Source: Wolter, "Introduction to variance estimation" (2nd
+//! edition, 2007), chapters 2 (random groups) and 4 (jackknife).
 //!
 //! Cost: a hash per access to a page; a look-up and a few words of a tree for tracked pages. Memory: at most about 80
 //! bytes per page of the bound, none for accesses.
@@ -104,7 +104,7 @@ pub enum Method {
 
 /// The tracked pages.
 pub(crate) struct Pages {
-    /// By hash. What is read from the table does not depend on its order.
+    /// By hash. No result depends on the order of the table.
     followed: FxHashMap<u64, Page>,
     followed_max: usize,
     /// The threshold of the hash.
@@ -138,7 +138,7 @@ impl Pages {
         (hash <= self.limit).then(|| self.follow(hash, op))
     }
 
-    /// What an access to a page would find; `None` if the page is not tracked.
+    /// The result of an access to a page; `None` if the page is not tracked.
     pub(crate) fn look(&self, page: u64) -> Option<Access> {
         let hash = mix(page);
         let before = || self.followed.get(&hash).map(|page| page.before(&self.recency, self.weight));

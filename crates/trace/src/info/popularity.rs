@@ -1,9 +1,10 @@
 //! Popularity: the share of accesses to the hottest pages.
 //!
-//! The hottest pages are determined among the pages read, the pages written, and all pages. If pages are sampled, they
-//! are the hottest of the sample. Their accesses depend on which very hot pages are in the sample, those to the others
-//! hardly do: so the latter are scaled up, and what is left of all accesses are those to the hottest. How far a share may
-//! be off is told by leaving out one random group of pages after the other (jackknife).
+//! The hottest pages are determined among the pages read, the pages written, and all pages. If pages are
+//! sampled, they are the hottest of the sample. Their accesses depend strongly on which very hot pages are in
+//! the sample; the accesses to the other pages hardly do. So the accesses to the other pages are scaled up,
+//! and subtracted from all accesses: the rest goes to the hottest pages. The error of a share is estimated by
+//! leaving out one random group of pages after the other (jackknife).
 
 use super::bins::{bin_of, end_of};
 use super::pages::GROUPS;

@@ -58,7 +58,7 @@ impl MissRatioCurve {
         }
     }
 
-    /// The standard errors of the miss ratios, of whose misses the groups' sums have these standard deviations.
+    /// The standard errors of the miss ratios, given the standard deviations of the groups' sums of misses.
     fn errors(&self, spreads: &[f64], share: f64) -> Vec<f64> {
         let error = |(&pages, spread): (&u64, &f64)| {
             let farther = pages as f64 * ((1.0 - share) / (share * pages as f64)).sqrt();

@@ -230,7 +230,7 @@ fn a_sample_of_8192_pages_tells_the_curve_and_how_far_it_is_off() {
         let (mean, greatest) = errors(&exact, &sampled);
         assert!(mean < 0.02 && greatest < 0.05, "exponent {exponent}, seed {seed}: {mean}, {greatest}");
         means.push(mean);
-        // Estimates less what is exact, in standard errors.
+        // The differences of estimates and exact values, in standard errors.
         let [(_, exact_ratios), (told, estimated)] = [&exact, &sampled].map(by_size);
         off[0].extend((0..told.len()).map(|size| (estimated[size] - exact_ratios[size]) / told[size]));
         let [(_, exact_shares), (told, estimated)] = [&exact, &sampled].map(hottest);

@@ -1,9 +1,10 @@
-//! Where requests go: the counts that the LRU stack model is fitted to.
+//! The places of requests: the counts for fitting the LRU stack model.
 //!
-//! The last page of a request stands for it: whether it was accessed before, how many other pages were since, by which
-//! operation last, and how often. A request continues an earlier one of its operation if it begins where one of the 32
-//! latest streams ended, and both are at new pages or both at old ones. Depths are in bins of a sixteenth of an octave
-//! until the footprint is known, of which they become shares.
+//! The last page of a request represents it: whether it was accessed before, the number of other pages
+//! accessed since, the last operation on it, and the number of its uses. A request continues an earlier one
+//! of its operation if it begins where one of the 32 latest streams ended, and both are at new pages or both
+//! at old ones. Depths are in bins of a sixteenth of an octave until the footprint is known; then they become
+//! shares of it.
 //!
 //! Memory: a few thousand bins, and the pages of [`Pages`].
 
@@ -34,15 +35,15 @@ struct End {
 struct Kind {
     /// Requests to an old and to a new page.
     requests: [u64; 2],
-    /// Those that continue another.
+    /// Requests that continue another.
     continued: [u64; 2],
-    /// Those that begin in its last page.
+    /// Requests that begin in its last page.
     overlapping: u64,
     /// By class of size.
     places: [Places; SIZES.len()],
 }
 
-/// Where requests go.
+/// The places of requests.
 #[derive(Default)]
 struct Places {
     /// Weight of the requests to new pages.
@@ -122,7 +123,7 @@ impl Starts {
         self.ends[stream] = End { page: last, op: request.op, is_new };
     }
 
-    /// The generator for pages of which `pages` are tracked, and the alignment `align`.
+    /// The generator, given the tracked pages and the alignment `align`.
     pub(super) fn config(&self, pages: &Pages, align: u64) -> LruStackConfig {
         let footprint = pages.footprint().max(1) as f64;
         let [read, write, trim] = self.kinds.each_ref().map(|kind| kind.config(footprint));

@@ -12,7 +12,7 @@
 use coflash_base::Share;
 use coflash_workload::synthetic::quantiles::{Quantile, kept_requests};
 
-/// The distances are the powers of two below this one, which is a distance itself.
+/// The distances are the powers of two up to this one.
 const FURTHEST_LOG2: usize = 15;
 /// Parts are kept for 8 to 8^5 = 2^15 requests.
 const PARTS: usize = 5;

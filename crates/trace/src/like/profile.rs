@@ -50,7 +50,7 @@ pub struct Profile {
     pub sequential_share: Option<f64>,
     /// The gaps between arrivals.
     pub interarrival_ns: Option<Gaps>,
-    /// The correlation of the logarithms of gaps, which is 0 if they do not cluster.
+    /// The correlation of the logarithms of gaps: 0 without clustering.
     pub interarrival_correlation: Correlations,
     /// The time from the first arrival to the last.
     pub span_ns: u64,
@@ -190,7 +190,7 @@ impl Counters {
         self.starts.config(&self.pages, self.align())
     }
 
-    /// The sizes of each operation; where it has no request, those of another.
+    /// The sizes of each operation; for one without requests, the sizes of another.
     pub(super) fn size(&self) -> ByOpConfig {
         let given = self.sizes.iter().find(|sizes| sizes.total() > 0);
         let [read, write, trim] = self.sizes.each_ref().map(|sizes| {

@@ -1,8 +1,8 @@
 //! The remap of addresses, page by page, to fit a trace to a smaller device.
 //!
-//! A request whose pages become scattered is split into several simultaneous ones. `dense` numbers pages in the order
-//! of their first read or write; a trim of an unused page is skipped. With `modulo`, different pages may collide if
-//! the trace reaches beyond the size.
+//! A request with scattered pages is split into several simultaneous ones. `dense` numbers pages in the order
+//! of their first read or write; a trim of an unused page is skipped. With `modulo`, different pages may
+//! collide if the trace reaches beyond the size.
 
 use coflash_base::Bytes;
 use coflash_workload::{BATCH_REQUESTS, Op, Request, Source, WorkloadError};

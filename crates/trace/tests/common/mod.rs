@@ -65,7 +65,7 @@ pub(crate) fn refuses_with(options: &TraceOptions, beginning: &str, line: &str, 
     assert!(parts.iter().all(|part| error.contains(part)), "{line}: {error}");
 }
 
-/// The binary formats, whose samples are in `binary.rs`.
+/// The binary formats; their samples are in `binary.rs`.
 pub(crate) const BINARY: [&str; 5] = ["blktrace", "vscsi", "oracle-general", "srt", "parquet"];
 
 /// Create a file in the directory of the test.

@@ -289,7 +289,7 @@ fn mooncake_reads_the_stored_prefix_and_writes_what_the_store_lacks() {
             .collect::<Vec<_>>()
     };
     let (early, middle, late) = (0, 1_500_000, 2_000_000);
-    // 9 takes the place of 8, which was used longest ago, and 8 that of 9 or of 7.
+    // 9 takes the place of 8, the least recently used, and 8 that of 9 or of 7.
     let common =
         [(early, 0, Op::Write), (early, 10, Op::Write), (middle, 0, Op::Read), (middle, 10, Op::Write)];
     let lru = [&common[..], &[(late, 0, Op::Write), (late, 10, Op::Write)]].concat();

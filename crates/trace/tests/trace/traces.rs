@@ -276,7 +276,7 @@ fn published() -> Vec<Published> {
         // One of its 20,000 offsets is negative: before the partition.
         ("TRIM_wiscsee_ext4_mkfs_reqscale_events.txt.zst", skipping(), 19_999, 0.2, 95.2, 0.0631, 0.0, 0.168),
         ("cloudphysics_2h_cloudPhysicsIO.vscsi.zst", plain(), 113_872, 41.3, 58.7, 1.027, 1.674, 2.243),
-        // The manifest counts the flushes of this trace, which have no data, as reads.
+        // The manifest counts the flushes of this trace (without data) as reads.
         ("TRIM_blktrace_bin_keks.tar.zst", plain(), 1192, 0.0, 97.1, 0.0087, 0.0, 0.012),
         // The manifest assumes sectors of 512 bytes; the header and the cylinders in the records give 256.
         ("hp_ajw_1week_1992.srt.zst", plain(), 44_519, 29.3, 70.7, 0.0280, 0.057, 0.188),

@@ -89,7 +89,7 @@ pub(super) enum Distribution {
     ZonedAbs([Vec<(u32, u64)>; 3]),
 }
 
-/// What the seeds depend on.
+/// The parameters of the seeds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Seeding {
     /// `randrepeat=1`, the default: always the same; `all` with `allrandrepeat`.
@@ -103,7 +103,7 @@ pub(super) enum Seeding {
 /// Where in the space a sequential request goes after another (`rw=write:4k`, `rw=randread:8`, `rw_sequencer`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sequence {
-    /// Every so many requests a new place is drawn.
+    /// The number of requests after which a new place is drawn.
     pub(super) every: u32,
     /// Bytes left out between two sequential requests; negative for backwards.
     pub(super) step: i64,
@@ -131,11 +131,11 @@ pub struct Pace {
     pub delay: Duration,
     /// Time after which the job issues no more requests.
     pub runtime: Option<Duration>,
-    /// Time at the begin of the job whose requests are not measured in its own numbers.
+    /// Time at the begin of the job; its requests are not in the job's own numbers.
     pub ramp: Duration,
 }
 
-/// Draw the gap after a request of `bytes` at a rate whose gaps are exponentially distributed.
+/// Draw the gap after a request of `bytes` at a rate with exponentially distributed gaps.
 #[must_use]
 pub fn gap_of_rate(rate_bytes_per_s: u64, bytes: u64, stream: &mut RandomStream) -> Duration {
     let mean_ns = bytes as f64 * 1e9 / rate_bytes_per_s as f64;
@@ -150,7 +150,7 @@ pub struct Job {
     pub name: String,
     /// The phase, from 0: a job with `stonewall` begins a new one.
     pub phase: u32,
-    /// The group of jobs whose numbers are reported as one (`group_reporting`); without it each job is one.
+    /// The group of jobs reported as one (`group_reporting`); without it each job is a group.
     pub report: u32,
     /// When it issues requests.
     pub pace: Pace,
@@ -210,10 +210,10 @@ impl Job {
         format!("{}: {} of {size}{law}, depth {}", self.name, self.kind.name, self.pace.queue_depth)
     }
 
-    /// Bind the placement hints of the job to the handles of a device, which has `None` if it ignores hints.
+    /// Bind the placement hints of the job to the handles of a device; `None` if the device ignores hints.
     ///
     /// # Errors
-    /// A hint that names no handle.
+    /// A hint beyond the handles.
     pub fn bind_placements(&mut self, handles: Option<u32>) -> Result<(), WorkloadError> {
         let (Some(handles), Some(placements)) = (handles, &mut self.placements) else { return Ok(()) };
         if placements.is_empty() {

@@ -20,7 +20,7 @@ impl VisitedMap {
         loop {
             let words = bits.div_ceil(64);
             let mut level = vec![0; words as usize];
-            // What lies behind the end is no free block.
+            // Bits beyond the end are not free blocks.
             if !bits.is_multiple_of(64) {
                 level[words as usize - 1] = u64::MAX << (bits % 64);
             }

@@ -26,7 +26,8 @@
 //! | a job's requests | `requests.rs` |
 //! | … random numbers and seeds, the map of visited blocks, skewed distributions | `random.rs`, `map.rs`, `place.rs` |
 //!
-//! A job is a [`Source`](crate::Source) without times: [`Pace`] says when its requests are issued, which depends on answers.
+//! A job is a [`Source`](crate::Source) without times: [`Pace`] gives the issue times of its requests; they
+//! depend on answers.
 //!
 //! Source: fio 3.33 (documentation; its algorithms; its iologs, against which the tests compare).
 
@@ -54,7 +55,7 @@ use text::Section;
 pub struct JobFile {
     /// The jobs in the order of the file, clones included.
     pub jobs: Vec<Job>,
-    /// What a reader of the results must know: options without effect, assumptions.
+    /// Remarks for a reader of the results: options without effect, assumptions.
     pub remarks: Vec<String>,
     /// The options of the `global` sections: (name, value).
     pub global: Vec<(String, String)>,

@@ -1,4 +1,4 @@
-//! The options of a job: those that are honoured, those that do not matter, those that are refused.
+//! The options of a job: honoured, without effect, or refused.
 
 use super::job::Sequence;
 use super::job::{Distribution, Generator, KINDS, Kind};
@@ -248,7 +248,8 @@ const HONOURED: &[(&[&str], Read)] = &[
     (&["kb_base"], value!(o, text => o.kb_base = [1024, 1000][one_of(text, &["1024", "1000"])?])),
 ];
 
-/// Options that change nothing in a simulation: how the host and fio itself work, what data is written, what is logged.
+/// Options that change nothing in a simulation: on the work of the host and of fio itself, the written data,
+/// the logs.
 const IGNORED: &str = "\
     allow_file_create allow_mounted_write atomic buffer_compress_chunk buffer_compress_percentage \
     buffer_pattern bwavgtime clat_percentiles clocksource continue_on_error cpumask cpus_allowed \

@@ -15,8 +15,8 @@ fn hashed(rank: u64) -> u64 {
     rank.wrapping_mul(0x61c8_8646_80b5_83eb)
 }
 
-/// `scale` times a power, rounded down. The machine's own power is faster than that of `libm` and differs from it in the
-/// last bits, which hardly ever decide what it is rounded to; where they do, that of `libm` is taken.
+/// `scale` times a power, rounded down. The machine's own power is faster than that of `libm` and differs
+/// from it in the last bits. These hardly ever decide the rounding; where they do, `libm` is used.
 #[inline]
 fn scaled_power(scale: f64, base: f64, exponent: f64) -> u64 {
     const ERROR_MAX: f64 = 1e-12;

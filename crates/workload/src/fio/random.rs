@@ -10,10 +10,10 @@ const SEED_STEP: u64 = 0x9e37_0001;
 /// fio's default of `randseed`.
 pub(super) const DEFAULT_SEED: u64 = 0x89;
 
-/// The seed of what repeats in every run.
+/// The seed of random numbers that repeat in every run.
 const REPEATED_SEED: u64 = 0xb189_9bed;
 
-/// The uses of random numbers in a job, each with a seed of its own: the index is that of fio.
+/// The uses of random numbers in a job, each with a seed of its own: the index is the one in fio.
 #[derive(Clone, Copy)]
 pub(super) enum Use {
     ReadSize = 0,

@@ -102,7 +102,7 @@ enum Places {
     Skewed(Skewed),
 }
 
-/// Bob Jenkins's hash of a name (as in fio), from which skewed distributions are seeded.
+/// Bob Jenkins's hash of a name (as in fio): the seed of skewed distributions.
 fn hash(name: &str) -> u32 {
     let bytes = name.as_bytes();
     let [mut a, mut b, mut c] = [0x61c8_8647_u32.wrapping_add(bytes.len() as u32); 3];
@@ -147,10 +147,10 @@ fn of_device(amount: Amount, device_bytes: u64) -> u64 {
 }
 
 impl JobRequests {
-    /// Lay out a job on a device; `seed` is that of the scenario, for `randrepeat=0`.
+    /// Lay out a job on a device; `seed` is the seed of the scenario, for `randrepeat=0`.
     ///
     /// # Errors
-    /// A range that is not on the device, or too small for the job's requests.
+    /// A range beyond the device, or too small for the job's requests.
     pub fn new(job: &Job, device_bytes: u64, seed: Seed) -> Result<Self, WorkloadError> {
         let refuse =
             |problem: String| Err(WorkloadError::trace(&job.place, format!("[{}]: {problem}", job.name)));

@@ -93,8 +93,8 @@ pub(super) fn switch(text: Option<&str>) -> Result<bool, String> {
     }
 }
 
-/// Read values for reads, writes and trims: one for all, or one for each, where an empty one keeps what there was.
-/// The last one given stands for those after it.
+/// Read values for reads, writes and trims: one for all, or one for each; an empty one keeps the earlier
+/// value. The last one given is used for those after it.
 pub(super) fn each<T: Clone>(
     text: &str,
     separator: char,
@@ -117,7 +117,8 @@ pub(super) fn each<T: Clone>(
     Ok(())
 }
 
-/// Read a list such as `4k/60:64k/40`: pairs of a value and a percentage, and what is not given is shared equally.
+/// Read a list such as `4k/60:64k/40`: pairs of a value and a percentage; values without one share the rest
+/// equally.
 pub(super) fn split<T>(
     text: &str,
     mut value: impl FnMut(&str) -> Result<T, String>,

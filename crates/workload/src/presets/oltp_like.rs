@@ -1,16 +1,16 @@
 //! Transactions of a financial institution, in the shape of the trace Financial1: many small random writes, a log, a
 //! read-mostly index, and scans.
 //!
-//! Published facts of the trace: 5.33 million requests in about 12 hours, 77 % writes, to 24 application storage
-//! units; mean size about 3.4 KiB, most from 512 B to 8 KiB, in whole sectors at any sector. Its first 10,000
-//! requests, which simulators ship as an example, by unit: some units are written sequentially (3.5 KiB, a log; 48
-//! KiB, a batch), two are read sequentially in 8 KiB (a scan), one is mostly read at random in 512 B (an index). The
-//! others are written at random in 512 B to 3 KiB, with a quarter to three quarters of the requests on a tenth of the
-//! addresses.
+//! Published facts of the trace: 5.33 million requests in about 12 hours, 77 % writes, to 24 application
+//! storage units; mean size about 3.4 KiB, most from 512 B to 8 KiB, in whole sectors at any sector. Its
+//! first 10,000 requests (an example that simulators include) by unit: some units are written sequentially
+//! (3.5 KiB, a log; 48 KiB, a batch), two are read sequentially in 8 KiB (a scan), one is mostly read at
+//! random in 512 B (an index). The others are written at random in 512 B to 3 KiB, with a quarter to three
+//! quarters of the requests on a tenth of the addresses.
 //!
-//! Here the units are merged into eight tenants, each with a share of the requests and of the space. The other
-//! parameters are assumptions: the shares of the units (their totals match), the exponents, and Poisson arrivals,
-//! where the trace is bursty.
+//! Here the units are merged into eight tenants, each with a share of the requests and of the space. The
+//! other parameters are assumptions: the shares of the units (their totals match), the exponents, and Poisson
+//! arrivals (the trace is bursty).
 //!
 //! Source: UMass Trace Repository, "OLTP application I/O" (2007), trace Financial1.spc, and the SPC trace file format
 //! (2002). Cost: merging eight tenants.

@@ -91,7 +91,7 @@ impl AddressPolicy for KvCache {
     fn start(&mut self, op: Op, length_units: u64, stream: &mut RandomStream) -> u64 {
         let stored = self.recency.live();
         let object = match op {
-            // Nothing is stored: what is read is taken to be.
+            // If nothing is stored, the read object is assumed to be.
             Op::Read if stored > 0 => {
                 let rank = self.ranks.draw(stream).min(u64::from(stored));
                 self.used_after(rank as u32 - 1)

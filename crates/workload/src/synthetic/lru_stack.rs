@@ -1,18 +1,20 @@
-//! Positions by how long ago they were used: the LRU stack model, for reads, writes and trims apart.
+//! Positions by time since last use: the LRU stack model, separately for reads, writes and trims.
 //!
-//! All pages that were ever accessed are kept in the order of their last use. A request goes to a page that was never
-//! accessed, or to one at a drawn depth of that order: the nearest there which was last read or last written, and used as
-//! often, as drawn. So the miss ratios of LRU caches of all sizes are given, apart for each pair of operations (read after
-//! write, write after write, …), and pages that were popular stay so.
+//! All accessed pages are kept in the order of their last use. A request goes to a page that was never
+//! accessed, or to a page at a random depth of that order: the nearest page with the drawn last operation
+//! (read or write) and number of uses. So the miss ratios of LRU caches of all sizes are given, separately
+//! for each pair of operations (read after write, write after write, …), and popular pages stay popular.
 //!
-//! A request may also continue the previous one of its operation. It then goes where that one ended if it finds a page of
-//! about the same depth there, as in a scan of pages that were scanned before, and otherwise to another page of that depth.
+//! A request may also continue the previous one of its operation. It then begins where that one ended if it
+//! finds a page of about the same depth there, as in a repeated scan, and otherwise at another page of that
+//! depth.
 //!
-//! Depths are shares of the footprint, which is the whole space: with another space the same curves hold for caches of
-//! the same share. Pages that are read first have a part of the space of their own, and both parts have several regions,
-//! in each of which new pages follow one another, so that a request which continues another finds new pages there. A depth beyond the pages accessed so far means a
-//! new page; the next new page that is drawn is then the least recently used one, as are all once the space is used.
-//! A trim leaves the order as it is.
+//! Depths are shares of the footprint, the whole space: in another space the same curves hold for caches of
+//! the same share. Pages that are read first have their own part of the space. Both parts have several
+//! regions with consecutive new pages, so that a request which continues another finds new pages there. A
+//! depth beyond the pages accessed so far means a new page; in exchange, the next new page that is drawn
+//! becomes the least recently used one. Once the space is used up, every new page does. A trim does not
+//! change the order.
 //!
 //! Source: Spirn, "Program behavior: models and measurements" (1977), for the LRU stack model; Mattson, Gecsei, Slutz
 //! and Traiger, "Evaluation techniques for storage hierarchies" (1970), for its miss ratios. The kinds of use are ours.
@@ -293,8 +295,8 @@ impl Region {
     }
 }
 
-/// One side of the space: pages that are read first, or those that are written first. It has several regions, so that
-/// new pages which were accessed one after another are not neighbours by chance.
+/// One side of the space: pages that are read first, or pages that are written first. It has several regions,
+/// so that new pages which were accessed one after another are not adjacent by chance.
 #[derive(Clone, Debug)]
 struct Side {
     /// Its first region, and the pages of each.

@@ -115,7 +115,7 @@ pub struct Length {
     pub units: u64,
 }
 
-/// A policy family whose members are built from their configurations by one trait's `new`.
+/// A policy family with members built from their configurations by one trait's `new`.
 macro_rules! family {
     (($d:tt) $(#[$meta:meta])*
      $family:ident, $config:ident, $dispatch:ident, $hooks:ident::new($argument:ident: $type:ty) {

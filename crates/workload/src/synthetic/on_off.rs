@@ -99,7 +99,7 @@ impl ArrivalPolicy for OnOff {
 }
 
 impl OnOff {
-    /// The pauses within `active_ns` of activity, which exceed the rest of the current period.
+    /// The pauses within `active_ns` of activity; the activity exceeds the rest of the current period.
     #[inline(never)]
     fn pauses_ns(&mut self, mut active_ns: f64, stream: &mut RandomStream) -> f64 {
         let mut pauses_ns = 0.0;

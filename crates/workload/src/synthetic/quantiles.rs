@@ -1,9 +1,10 @@
 //! Interarrival times of any distribution, given by its quantiles, as measured from a trace.
 //!
-//! Between two quantiles every gap is equally likely. Without `clustering`, gaps are independent of each other. With it,
-//! short gaps follow short ones, as they do in bursts: the quantile of a gap is that of a normal variable, a sum of parts
-//! of which each is kept for a number of requests and then drawn anew. The correlation of a part falls geometrically
-//! with the distance, and a sum of such parts with lengths of 8, 64, 512, … has about any correlation.
+//! Between two quantiles every gap is equally likely. Without `clustering`, gaps are independent of each
+//! other. With it, short gaps follow short ones, as in bursts. The quantile of a gap is that of a normal
+//! variable. This is a sum of parts; each part is kept for a number of requests and then drawn anew. The
+//! correlation of a part falls geometrically with the distance, and a sum of such parts with lengths of 8,
+//! 64, 512, … has about any correlation.
 //!
 //! Source: Devroye, "Non-uniform random variate generation" (1986), inversion; Cario and Nelson, "Autoregressive to
 //! anything" (1996), for a normal process behind any distribution; Robert and Le Boudec, "New models for pseudo

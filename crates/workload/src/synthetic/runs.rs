@@ -1,10 +1,11 @@
-//! Sequential runs whose first positions come from another generator, like scans and appends between random requests.
+//! Sequential runs with first positions from another generator, like scans and appends between random
+//! requests.
 //!
 //! A request continues the previous one with a fixed probability s, so the length of runs is geometrically
 //! distributed, with a mean of 1 / (1 - s) requests. A run ends early at the end of the space.
 //!
-//! Source: DiskSim 4.0, synthetic generator, for the probability of sequential access. Cost: one random number more
-//! than the other generator.
+//! Source: DiskSim 4.0, synthetic generator, for the probability of sequential access. Cost: one random
+//! number more than the other generator.
 
 use super::draw::AliasTable;
 use super::zipf::ZipfConfig;

@@ -1,9 +1,10 @@
 //! Arrivals with bursts at every time scale: the b-model.
 //!
-//! The total time is halved; one half, chosen at random, gets a share b of the requests, the other the rest. Each half
-//! is divided in the same way, down to single requests or single nanoseconds. The mean square of the counts per
-//! interval then falls with the interval's length like that of a self-similar process with the Hurst parameter H = 1/2
-//! - log2(b^2 + (1 - b)^2) / 2, which determines b. (With H near 1, bursts are lower and last longer.)
+//! The total time is halved; one half, chosen at random, gets a share b of the requests, the other the rest.
+//! Each half is divided in the same way, down to single requests or single nanoseconds. The mean square of
+//! the counts per interval then falls with the interval's length like that of a self-similar process with the
+//! Hurst parameter H = 1/2 - log2(b^2 + (1 - b)^2) / 2. This determines b. (With H near 1, bursts are lower
+//! and last longer.)
 //!
 //! The tree of halves is traversed depth first, so only one path is held. A count is rounded up with a probability
 //! equal to its fraction; a single request is uniformly distributed in its interval.

@@ -14,7 +14,7 @@ const PAGE: u64 = 4096;
 /// A request's first page: `None` if new, or the pages since, whether it was written last, and its accesses.
 type Before = Option<(usize, bool, u32)>;
 
-/// What each request finds, and the pages that were accessed.
+/// The history of each request's page, and the number of accessed pages.
 fn found(requests: &[Request]) -> (Vec<Before>, usize) {
     // The page used last is at the end.
     let mut pages: Vec<(u64, bool, u32)> = Vec::new();

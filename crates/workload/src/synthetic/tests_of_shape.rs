@@ -119,7 +119,8 @@ fn the_b_model_has_its_hurst_parameter_and_its_rate() {
         // The mean square is the variance and the square of the mean.
         let seen = slope(&arrivals, 1 << 29, 6, 1.0);
         assert!((seen - given).abs() < 0.03, "{seen} instead of {given}");
-        // Bursts far above what chance gives (a dispersion of 1), the higher the lower the Hurst parameter.
+        // Bursts far above random ones (a dispersion of 1); the lower the Hurst parameter, the higher the
+        // bursts.
         assert!(dispersion(&arrivals, 1 << 29) > 100.0);
         // The last request is in the last of the intervals that have one.
         let end = *arrivals.last().unwrap() as f64 / (1_u64 << 39) as f64;

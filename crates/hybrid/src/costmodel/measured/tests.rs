@@ -5,7 +5,7 @@ fn assert_near(value: f64, expected: f64) {
     assert!((value / expected - 1.0).abs() < 1e-9, "{value}, but {expected} is expected");
 }
 
-/// Four pages of ten are read; every cache hits the more, the larger it is.
+/// Four pages of ten are read; in every class a larger cache has more hits.
 fn demand() -> Demand {
     let rates = |most: f64| (1..=16_i32).map(move |n| most * (1.0 - 0.8_f64.powi(n)));
     Demand {
@@ -53,7 +53,7 @@ fn where_nothing_was_measured_cleaning_costs_what_equation_3_says() {
     }
 }
 
-/// c = u′ / (1 − u′) at a u: the measured copies give that u.
+/// c = u′ / (1 − u′) at a u: measured copies that give this u.
 fn copies(u: f64) -> f64 {
     victim_utilisation(u) / (1.0 - victim_utilisation(u))
 }
@@ -70,8 +70,8 @@ fn cleaning_goes_through_what_was_measured_and_is_bounded_elsewhere() {
     assert_near(cleaning.at(0.5), 0.25);
     assert_near(cleaning.at(0.6), 0.425);
     assert_near(cleaning.at(0.7), 0.6);
-    // Cleaning that costs more than equation 3 says is not taken to cost more elsewhere than it does there, or equation
-    // 3 says.
+    // If cleaning costs more than equation 3 at one size, it is not assumed to cost more at other sizes: the
+    // limit there is the higher of this measurement and equation 3.
     cleaning.measure(0.8, copies(0.9), 0.05);
     assert_near(cleaning.at(0.85), 0.9);
     assert_near(cleaning.at(0.95), 0.95);
@@ -135,7 +135,7 @@ fn under_load_disks_and_bursts_of_gc_are_waited_for() {
     // Waiting for GC grows with the square of its time, the rest in proportion.
     let gc = |gc_ns| of(&measured(200.0), gc_ns) - busy;
     assert!(gc(200e3) > 2.5 * gc(100e3) && gc(200e3) < 6.0 * gc(100e3));
-    // No load is too much to be compared.
+    // Even overload can be compared.
     let drowned = |pages_per_s| of(&measured(pages_per_s), 1e6);
     assert!(drowned(1e9).is_finite() && drowned(1e9) > drowned(1e6));
 }
