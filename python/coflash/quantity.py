@@ -22,7 +22,7 @@ SCALES: Mapping[Unit, tuple[Scale, ...]] = {
 """The units in which times, sizes, rates and energies are shown, the largest first."""
 
 PPB = 10**9
-"""The whole, in the parts per billion in which the core counts shares."""
+"""One, in parts per billion, the unit of shares in the core."""
 
 
 def show(value: float | None, unit: Unit) -> str:
