@@ -72,7 +72,7 @@ def nested(node: Node, schema: Node) -> Node | None:
 
 
 def element(node: Node, schema: Node) -> Node | None:
-    """Return the table of which `node` is a list, if it is one."""
+    """Return the table of the elements if `node` is a list of tables."""
     found = referred(node["items"], schema) if node.get("type") == "array" else {}
     return found if "properties" in found else None
 

@@ -375,7 +375,7 @@ def _copied(table: Any, options: str) -> bytes:
 
 
 def json_rows(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of an Arrow table, or of any that exports one, for JSON: NaN becomes null."""
+    """Return the rows of an Arrow table, or of any that exports one, for JSON: NaN and infinity become null."""
     from arro3 import core
 
     found = core.Table.from_arrow(table)

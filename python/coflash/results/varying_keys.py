@@ -21,7 +21,7 @@ _ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
 _FIRST = "cooperation.name"
 """The key that comes before all others."""
 _FOLLOWS = {"flash.blocks_per_plane": "flash.exported"}
-"""Keys that follow from others where another key is given."""
+"""Keys that follow from others if another key is given."""
 _NAMES = {("cache.size", 0.0): "no cache"}
 """Display names of values."""
 
@@ -97,7 +97,7 @@ def _owners(codes: Mapping[str, tuple[int, ...]], are_named: bool) -> dict[str, 
     # Runs that differ in nothing else are distinguished by their names.
     if not meant:
         return {path: path for path in codes if path == _NAME or _NAME not in codes}
-    # The outermost policy first: it decides what the policies inside it decide.
+    # The outermost policy first: it determines the policies inside it.
     policies = sorted((path for path in meant if path.endswith(".name")), key=len)
     owners = {path: path for path in meant}
     for policy in reversed(policies):
