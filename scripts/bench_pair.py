@@ -38,8 +38,8 @@ def build_commit(commit: str) -> Path:
 
 
 def measure(program: Path, row: str) -> tuple[float, dict[str, object]]:
-    """Run a row; return its processor time in seconds, and what it measured."""
-    # Of the process from outside: the program of an old version does not state it.
+    """Run a row; return its processor time in seconds, and its measurements."""
+    # Taken from outside the process: old versions do not report it.
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run([program, "--row", row], check=True, stdout=subprocess.PIPE, text=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -61,14 +61,14 @@ def executed(script: Path, folder: Path) -> nbformat.NotebookNode:
 
 
 def cells(source: str) -> Iterator[tuple[bool, str, int]]:
-    """Yield each cell: whether it is text, its lines, and the number of lines before them."""
+    """Yield each cell: whether it is text, its lines, and the number of lines before it."""
     starts = list(re.finditer(r"^# %%( \[markdown\])?.*\n", source, re.M))
     for start, end in zip(starts, [*(other.start() for other in starts[1:]), len(source)], strict=True):
         yield start[1] is not None, source[start.end() : end], source.count("\n", 0, start.end())
 
 
 def _outputs(cell: str, script: Path, names: dict[str, Any], count: int) -> Iterator[nbformat.NotebookNode]:
-    """Execute a cell, and yield what it prints, the figures that it draws, and the value that it ends with."""
+    """Execute a cell, and yield its output, its figures, and its last value."""
     tree = ast.parse(cell)
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     printed, value = io.StringIO(), None
@@ -92,7 +92,7 @@ def _outputs(cell: str, script: Path, names: dict[str, Any], count: int) -> Iter
 
 
 def without_pictures(notebook: nbformat.NotebookNode) -> list[Any]:
-    """Return the cells of a notebook, with a picture as nothing but that: pixels depend on fonts and versions."""
+    """Return the cells of a notebook without the contents of pictures: pixels depend on fonts and versions."""
     found = nbformat.from_dict(notebook)
     for cell in found.cells:
         for output in cell.get("outputs", ()):

@@ -1,4 +1,4 @@
-"""Write what follows from definitions in the Rust source: pages of docs/reference, and the types of metrics.
+"""Write the files generated from definitions in the Rust source: pages of docs/reference, and the types of metrics.
 
 With --check, write nothing and fail if a file is stale.
 """
@@ -120,7 +120,7 @@ def measures_page(sections: list[dict[str, Any]], lists: list[dict[str, Any]]) -
 
 
 def by_path(sections: list[dict[str, Any]]) -> Iterator[tuple[str, str, str, list[dict[str, Any]]]]:
-    """Yield path, title, meaning and measures of each part of the metrics; sections of one path are put together."""
+    """Yield path, title, meaning and measures of each part of the metrics; sections of one path are merged."""
     for path in dict.fromkeys(section["path"] for section in sections):
         own = [section for section in sections if section["path"] == path]
         meaning = " ".join(own[0]["meaning"].split()) if path else "What every run counts."

@@ -21,7 +21,7 @@ import coflash
 
 OVERHEAD_MAX, SPEEDUP_MIN = 0.05, 1.8
 BUSY = 0.3
-"""The load of other processes from which on wall times say little."""
+"""The load of other processes above which wall times are unreliable."""
 
 # A run of one to two seconds. Seeds differ, so that runs of a sweep share no warm device, as separate runs do not.
 SCENARIO = coflash.Scenario.load("demo").with_(
@@ -62,7 +62,7 @@ def main() -> None:
         two_wall, _, _ = timed(lambda: swept(2))
         return one_cpu / bare_cpu - 1, one_own / (one_cpu - one_own), one_wall / two_wall
 
-    coflash.run(SCENARIO.with_({"workload.synthetic.requests": 1000}))  # what is loaded at first use is no part of it
+    coflash.run(SCENARIO.with_({"workload.synthetic.requests": 1000}))  # without the imports at first use
     swept(2)
     rounds = []
     for number in range(options.rounds):

@@ -59,7 +59,7 @@ def main() -> int:
 
 
 def _check_name(wheel: Path) -> None:
-    """Check that the wheel fits every Python from 3.10 on, and on Linux more machines than this one."""
+    """Check that the wheel fits every Python from 3.10 on, and on Linux other machines than this one."""
     assert "-cp310-abi3-" in wheel.name, wheel.name
     assert sys.platform != "linux" or "-manylinux" in wheel.name or "-musllinux" in wheel.name, wheel.name
     with zipfile.ZipFile(wheel) as content:

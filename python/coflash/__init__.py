@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from coflash._core import Candidates, CoflashError, __version__
 
-if TYPE_CHECKING:  # at run time a name is imported when it is used first: all of them take longer than most commands
+if TYPE_CHECKING:  # at run time a name is imported at its first use: importing all takes longer than most commands
     from coflash import costmodel, device, trace
     from coflash.evaluation import Evaluation, evaluate
     from coflash.external import EvictionPolicy, PlacementPolicy, VictimPolicy, policy
@@ -102,7 +102,7 @@ _MODULES = ("costmodel", "device", "trace")
 
 
 class _Package(ModuleType):
-    """This package, in which a name hides the module that is called like it: `coflash.sweep` is the function."""
+    """This package. A function hides the module of the same name: `coflash.sweep` is the function."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in _HOMES or not isinstance(value, ModuleType):

@@ -34,7 +34,7 @@ class Cooperation(NamedTuple):
 
 
 class Separation(NamedTuple):
-    """The best division of spare space over zones."""
+    """The optimal division of spare space over zones."""
 
     write_amplification: float
     spare_shares: tuple[float, ...]
@@ -60,15 +60,15 @@ def usable(
     open_blocks_per_pool: int = 1,
     reserve_blocks_per_pool: int = 1,
 ) -> float:
-    """Return the T of ``alpha`` in pages: physical pages without those that hold no data during host writes.
+    """Return the T of ``alpha``: the physical pages that can hold data during host writes.
 
     A pool owns its free blocks (those of a plane, a chip or the whole device); ``reserve_blocks_per_pool`` of
     them are free between one cleaning and the next. In a simulated device that is ``gc.low_mark`` plus one,
     since GC continues until there are more free blocks than the mark.
 
-    An open block counts half, since on average it is half full. If copies and host writes share it, it counts
-    less, 1/(2A) of a block: host writes find it filled to 1 - 1/A with a victim's copies. The true T may be
-    larger than the result by up to half a block per pool.
+    An open block counts half, since on average it is half full. If copies and host writes share it, it counts less,
+    1/(2A) of a block: a victim's copies have filled it to 1 - 1/A before host writes do. The true T may be larger than
+    the result by up to half a block per pool.
     """
     _require(pages_per_block >= 1, "pages_per_block", pages_per_block, "an integer >= 1")
     _require(pools >= 1, "pools", pools, "an integer >= 1")
@@ -119,16 +119,16 @@ def greedy(alpha: float, pages_per_block: int) -> float:
 def greedy_after_fill(alpha: float, hot_share: float, passes: float, pages_per_block: int) -> float:
     """Return greedy's A for uniform writes to a part of the device, after random writes to all of it.
 
-    ``hot_share`` h is the share of the logical pages that is written now; ``passes`` p is the number of random writes
-    to the whole device before, over its logical pages. GC copies into blocks of its own. Each write before left an
-    invalid page in some block, and (alpha - 1 - p) U pages for the h U hot ones. As long as hot blocks are emptier
-    than all others, GC cleans only them: A = greedy((alpha - 1 - p) / h). It cleans others, and recovers what is
-    spare in them, only while hot victims are fuller than these, which holds A near that of uniform writes to all:
+    ``hot_share`` h is the share of the logical pages that is written now. ``passes`` p is the number of earlier random
+    writes to the whole device, per logical page. GC copies into blocks of its own. Each earlier write left an invalid
+    page in some block, which leaves (alpha - 1 - p) U pages for the h U hot ones. As long as hot blocks are emptier
+    than all others, GC cleans only them: A = greedy((alpha - 1 - p) / h). It cleans other blocks, and recovers their
+    spare pages, only while hot victims are fuller. This keeps A near that of uniform writes to all:
 
         A = greedy(max((alpha - 1 - p) / h, alpha)), so that p* = alpha - 1 - h alpha is the threshold.
 
-    Beyond p* this is the limit of many blocks and a small h. With few hot blocks the fullness of victims varies, a
-    full one now and then sends GC to a cold block, whose spare space it keeps, and A ends lower.
+    Beyond p* this is the limit of many blocks and a small h. With few hot blocks the fullness of victims varies. Now
+    and then a full one sends GC to a cold block, which gives up its spare space, and A ends lower.
     """
     _require_alpha(alpha)
     _require(0 < hot_share <= 1, "hot_share", hot_share, "0 < share <= 1")
@@ -140,10 +140,10 @@ def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
     """Return A if the victim is the block with the fewest valid pages among ``d`` blocks picked at random.
 
     Let S_i be the share of blocks with at least i valid pages, so that a victim has at least i with
-    probability S_i^d, and let w = alpha / A be the number of overwrites of a page in the time in which the
-    number of victims equals the number of blocks. As many blocks lose their i-th valid page as are refilled
-    from fewer: w i (S_i - S_{i+1}) = 1 - S_i^d for i = 1 ... N. Starting with S_{N+1} = 0 this gives each S_i
-    for any A; the solution is the A for which they sum to N / alpha, the mean number of valid pages in a block.
+    probability S_i^d, and let w = alpha / A be the number of overwrites of a page while as many victims are cleaned as
+    there are blocks. As many blocks lose their i-th valid page as are refilled from fewer: w i (S_i - S_{i+1}) = 1 -
+    S_i^d for i = 1 ... N. Starting with S_{N+1} = 0 this gives each S_i for any A; the solution is the A for which they
+    sum to N / alpha, the mean number of valid pages in a block.
 
     Source: B. Van Houdt, "A mean field model for a class of garbage collection algorithms in flash-based
     solid state drives", SIGMETRICS 2013.
@@ -175,8 +175,8 @@ def d_choices(alpha: float, pages_per_block: int, d: int) -> float:
 def lru_hit_ratios(popularity: Sequence[float] | _Vector, cached_pages: float) -> _Vector:
     """Return the hit ratio of each page in an LRU cache, for independent requests of the given relative rates.
 
-    A page stays for the time T since its last request, h = 1 - exp(-rate T), and T is such that the hit ratios sum to
-    the ``cached_pages``. Shape: as ``popularity``.
+    A page stays for the time T after its last request: h = 1 - exp(-rate T). T is chosen so that the hit ratios sum to
+    ``cached_pages``. Shape: as ``popularity``.
 
     Source: H. Che, Y. Tung & Z. Wang, "Hierarchical Web caching systems", IEEE JSAC 20(7), 2002.
     """
@@ -197,13 +197,13 @@ def leaves_unmodified(hit_ratios: Sequence[float] | _Vector, read_share: float) 
 
     A page is removable while its cached copy is clean. With hit ratio h and read share r:
 
-    - It becomes so by a read that misses, and each read makes it stay anew. It leaves unmodified from just after a
-      read with q0 = (1 - h) + h r q0, which is q0 = (1 - h) / (1 - r h).
-    - It is so for r h (1 - h) / (1 - r h) of the time, by which pages are weighted here.
+    - A read that misses makes it removable, and each read renews its stay. Just after a read, it will leave unmodified
+      with probability q0 = (1 - h) + h r q0, so q0 = (1 - h) / (1 - r h).
+    - It is removable for r h (1 - h) / (1 - r h) of the time. Pages are weighted by that.
     - GC asks at some moment of its stay. From there it leaves without another request with
       p = -(1 - h) log(1 - h) / h, so q = p + (1 - p) r q0.
 
-    Where what is read and what is written are different pages, requests are not independent: q is then 1 for any h.
+    If reads and writes go to different pages, requests are not independent: q is then 1 for any h.
     """
     h = np.asarray(hit_ratios, dtype=np.float64)
     _require(len(h) > 0 and bool(((h > 0) & (h < 1)).all()), "hit_ratios", hit_ratios, "0 < ratio < 1")
@@ -214,12 +214,12 @@ def leaves_unmodified(hit_ratios: Sequence[float] | _Vector, read_share: float) 
 
 
 def removable_weight(unmodified_share: float, copied_again_share: float = 0.0) -> float:
-    """Return w*, what a removable page should count in a victim's cost; a page that must be copied counts 1.
+    """Return w*, the best weight of a removable page in a victim's cost; a page that must be copied has weight 1.
 
     A drop saves a copy. With probability ``unmodified_share`` q it costs a program later, which takes a free page as
-    a copy does. If that program lies among data that is hotter, its block is cleaned while the page is still valid:
-    ``copied_again_share`` s of these pages are then copied once more than if GC had copied them now. So
-    w* = q (1 + s), at most 1: from there on GC should copy.
+    a copy does. If hotter data surrounds that program, its block is cleaned while the page is still valid.
+    ``copied_again_share`` s of these pages are therefore copied once more than if GC had copied them now. So w* = q (1
+    + s), at most 1, where GC should copy.
     """
     for name, share in (("unmodified_share", unmodified_share), ("copied_again_share", copied_again_share)):
         _require(0 <= share <= 1, name, share, "0 <= share <= 1")

@@ -1,4 +1,4 @@
-"""A scenario as a file to start from: the keys that it sets, and in comments the other keys of the same tables."""
+"""A scenario as a file to start from: the keys that it sets, and as comments the other keys of the same tables."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def _meaning(key: ScenarioKey) -> str:
 
 
 def _own(scenario: Scenario) -> dict[str, Any]:
-    """Find the keys that differ from their defaults, and follow from no others; and what the scenario is called."""
+    """Find the keys that differ from their defaults and follow from no others; and the scenario's name."""
     values, defaults = _values(scenario), _values(Scenario.from_dict({}))
     own = {path: value for path, value in values.items() if value != defaults.get(path)}
     for path in list(own):
         less = {other: value for other, value in own.items() if other != path}
-        with suppress(CoflashError):  # without this key the others fit no more
+        with suppress(CoflashError):  # the other keys depend on this one
             own = less if Scenario.from_dict({}).with_(less) == scenario else own
     return {path: values[path] for path in ("name", "description")} | own
 

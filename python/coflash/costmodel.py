@@ -57,8 +57,8 @@ def victim_utilisation(u: float) -> float:
 def effective_utilisation(copies_a_page: float) -> float:
     """Invert equation 3: return the u at which it expects this number of GC copies for each page put into flash.
 
-    Its ratio to the u of the measurement says how much cheaper cleaning is than with pages that become invalid at
-    random; the simulated cache with ``costs = "measured"`` uses it.
+    Its ratio to the measured u tells how much cheaper cleaning is than under random invalidation. The simulated cache
+    with ``costs = "measured"`` uses it.
 
     Raises:
         CoflashError: The number of copies is negative.
@@ -147,7 +147,7 @@ class Costs:
     bandwidth_bytes_per_s: int = 72_000_000
     page_bytes: int = 4096
     write_through: bool = False
-    """Whether each write goes to the disk as well; otherwise pages of the write cache are destaged when they leave."""
+    """Whether each write goes to the disk as well; otherwise pages are destaged when they leave the write cache."""
 
     @cached_property
     def _core(self) -> _core.CostModel:
@@ -224,14 +224,14 @@ def write_figures(folder: Path, format: Format = "pdf", costs: Costs | None = No
 
 
 def figure_of_reads(costs: Costs) -> Figure:
-    """Draw the paper's figure 3: the cost of reads, and the part of cleaning."""
+    """Draw the paper's figure 3: the cost of reads, and the share of cleaning in it."""
     import numpy as np
 
     from coflash.figures.style import new_figure
 
     figure, axes = new_figure(2.3)
     total = np.array([costs.hybrid_us(READS_EXAMPLE, u, 1.0) for u in _U])
-    # Without cleaning, misses alone have a cost. The rest is added by garbage collection.
+    # Without cleaning, only misses have a cost. Garbage collection adds the rest.
     hits = np.interp(
         _U, READS_EXAMPLE.segment * np.arange(1, 1 + len(READS_EXAMPLE.read_hit_rates)), READS_EXAMPLE.read_hit_rates
     )

@@ -1,4 +1,4 @@
-"""The demo: does cooperation pay on a database's trace, and from which cache size on?"""
+"""The demo: whether cooperation pays on a database's trace, and from which cache size on."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class Served:
         self.look()
 
     def look(self) -> list[str]:
-        """Save the results of sessions that ended in power cuts, and return what went wrong since the last call.
+        """Save the results of sessions that ended in power cuts, and return the errors since the last call.
 
         Raises:
             CoflashError: A result cannot be saved, or the server has failed.
@@ -86,7 +86,7 @@ class Served:
         return problems
 
     def stop(self) -> None:
-        """Stop in an orderly way: flush, switch off, save the result. A second call does nothing.
+        """Stop the device: flush, switch off, save the result. A second call does nothing.
 
         Raises:
             CoflashError: The device or a result cannot be written.
@@ -119,11 +119,11 @@ def serve(
     cut_after: str | None = None,
     seed: int = 0,
 ) -> Served:
-    """Serve a device as a network block device; it is made, erased, if the folder has none.
+    """Serve a device as a network block device; a new, erased one if the folder has none.
 
     Args:
-        scenario: The scenario, or the name or file of one. None: that of the device in the folder. For a device that is
-            there already its policies and times may differ, but nothing on which its contents depend.
+        scenario: The scenario, or the name or file of one. None: that of the device in the folder. For an existing
+            device, its policies and times may differ, but nothing on which the contents depend.
         folder: The folder of the device.
         size: The capacity, such as "8GiB". None: that of the scenario, or of the device.
         socket: The file of a Unix socket. None: `nbd` in the folder.
@@ -155,14 +155,14 @@ def cut(folder: str | os.PathLike[str], seed: int = 0) -> None:
 
 @dataclass(frozen=True)
 class Explored:
-    """The states that power cuts may leave of a workload.
+    """The states in which power cuts may leave a workload.
 
     Attributes:
         changes: Writes and trims of the workload.
         flushes: Its flushes.
         states: States that were checked.
         failed: How many of them the check found wrong.
-        failures: The folders of the first ten of these: each holds the device, and says how it came about.
+        failures: The folders of the first ten of these: each holds the device and a description of its state.
     """
 
     changes: int
@@ -183,7 +183,7 @@ def explore(
     seed: int = 0,
     progress: Callable[[int, int, int], None] | None = None,
 ) -> Explored:
-    """Run a workload once, and check the states that power cuts may leave of it. The device stays as it was.
+    """Run a workload once, and check the states in which power cuts may leave it. The device stays as it was.
 
     Both commands find the device in `COFLASH_NBD`, a URI, and its socket in `COFLASH_SOCKET`. The check has the number
     of flushes before the cut in `COFLASH_FLUSHES`; a state is wrong if the check fails.
@@ -219,7 +219,7 @@ def info(folder: str | os.PathLike[str]) -> tuple[Scenario, dict[str, int]]:
 
 
 def check(folder: str | os.PathLike[str]) -> list[str]:
-    """Check every record and all data of a device; return what is damaged. Nothing is written.
+    """Check every record and all data of a device; return the damage. Nothing is written.
 
     Raises:
         CoflashError: There is no device, or it is being served.

@@ -1,7 +1,7 @@
 """Evaluation of a policy over a fixed suite of small workloads, for courses and for search by machine.
 
-Code runs in a process of its own, with limits of processor time and memory. That ends what goes wrong; it is no sandbox
-for code that means harm.
+Code runs in a process of its own, with limits of processor time and memory. The limits stop faulty code; they are no
+sandbox against malicious code.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from coflash.table import Table
 SuiteName = Literal["gc", "gc-unseen", "cache", "cache-unseen", "placement", "placement-unseen"]
 SUITES: tuple[SuiteName, ...] = get_args(SuiteName)
 _PATIENCE = 20
-"""The wall time that code may take, in multiples of its processor time: on a busy machine it waits."""
+"""The limit of wall time over that of processor time; code waits on a busy machine."""
 
 
 class Evaluation(dict[str, float]):
     """Metrics by name: of each workload the measure, its bound and the score; and `combined_score`.
 
     A score is the measure of the best built-in policy, divided by that of the policy: 1 is as good as the best one,
-    more is better. `combined_score` is the geometric mean over the workloads; 0 if the policy misbehaved. No policy has
-    a lower measure than the bound: the misses of Belady's policy, which knows all requests ahead; or a write
-    amplification of 1, where GC copies nothing.
+    more is better. `combined_score` is the geometric mean over the workloads; 0 if the policy misbehaved. The bound is
+    the lowest possible measure: the misses of Belady's policy, which knows all requests ahead; or a write amplification
+    of 1, where GC copies nothing.
     """
 
     note: str = ""
-    """What the policy did wrong; empty if nothing."""
+    """The policy's error; empty if there was none."""
     rows: tuple[Row, ...] = ()
     """The workloads that were run."""
 
@@ -56,12 +56,12 @@ class Row:
 
     workload: str
     value: float
-    """The measure of the policy: the less the better."""
+    """The measure of the policy; less is better."""
     best: str
     """The best built-in policy."""
     best_value: float
     bound: float
-    """What no policy is below."""
+    """The lower bound of the measure."""
 
     @property
     def score(self) -> float:
@@ -71,14 +71,14 @@ class Row:
 
 @dataclass(frozen=True)
 class Suite:
-    """Workloads on a device, and the policies that are compared under them."""
+    """Workloads on a device, on which policies are compared."""
 
     key: str
     """The key of the policy."""
     measure: str
-    """What is compared: the less the better."""
+    """The measure that is compared: less is better."""
     bound: Callable[[Scenario], float]
-    """What no policy is below under a scenario."""
+    """The lower bound of the measure under a scenario."""
     built_in: tuple[str, ...]
     base: Mapping[str, Any]
     """The device."""
@@ -106,13 +106,13 @@ def evaluate(
         policy: A class with [`@coflash.policy`][coflash.policy], the Python file that defines one, the name of a
             built-in policy, or a table such as `{"name": "score", "score": "(1 - u) * age"}`.
         suite: `"gc"` and `"gc-unseen"` for victim policies, and `"placement"` and `"placement-unseen"` for placement
-            policies, by write amplification; `"cache"` and `"cache-unseen"` for eviction policies, by misses. Policies
-            found under the one are to be judged under the unseen other.
+            policies, by write amplification; `"cache"` and `"cache-unseen"` for eviction policies, by misses. Judge a
+            policy found with one of them by its unseen counterpart.
         cpu_seconds: The limit of the processor time of code.
         memory_bytes: The limit of its address space.
 
     Raises:
-        CoflashError: There is no such suite, file or built-in policy. What code does wrong is told by `note`.
+        CoflashError: There is no such suite, file or built-in policy. Errors of the policy's code are in `note`.
     """
     chosen = _suite(suite)
     if isinstance(policy, type):
@@ -194,12 +194,12 @@ def _belady(scenario: Scenario, policy: str = "belady") -> float:
 def _in_process(
     file: Path, name: str | None, suite: str, cpu_seconds: int, memory_bytes: int
 ) -> tuple[dict[str, float], str]:
-    """Evaluate code in a process of its own; returns the values of the workloads that ended, and what went wrong."""
+    """Evaluate code in a process of its own; returns the values of the workloads that ended, and the error."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "values"
         out.touch()
         arguments = [str(file.resolve()), name, suite, cpu_seconds, memory_bytes, str(out)]
-        # Not in the folder of the file: what lies beside it would hide modules of the same name.
+        # Not in the folder of the file: files beside it would hide modules of the same name.
         begun = [sys.executable, "-c", "from coflash.evaluation import work; work()", json.dumps(arguments)]
         try:
             ended = subprocess.run(  # noqa: S603 - this Python, and no shell

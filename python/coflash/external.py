@@ -1,8 +1,8 @@
-"""Policies of one's own, in Python: classes whose hooks the simulator calls.
+"""Policies of your own, in Python: classes with hooks that the simulator calls.
 
 A victim policy is called once for each block that GC cleans, with arrays of all candidates. An eviction policy is
-called for each page that a cache serves, and a placement policy for each page that flash is written with, which makes a
-run many times slower.
+called for each page that a cache serves, and a placement policy for each page that is programmed. Both make a run many
+times slower.
 """
 
 from __future__ import annotations
@@ -125,11 +125,11 @@ _FAMILIES = (
 )
 _KEYS = tuple(key for family in _FAMILIES for key in family.keys)
 _registered: dict[tuple[str, str], type] = {}
-"""The classes by code and digest: in a notebook, the class of a scenario may have been defined again since."""
+"""The classes by code and digest: in a notebook, a scenario's class may be redefined later."""
 
 
 def policy(key: str) -> Callable[[_Class], _Class]:
-    """Make a class a policy, which a scenario takes as the value of that key.
+    """Make a class a policy that a scenario takes as the value of a key.
 
     Examples:
         >>> @coflash.policy("gc.victim")
@@ -171,7 +171,7 @@ def described(cls: type) -> dict[str, str]:
     """Return the policy as a scenario names it: its module and class, and the digest of its source.
 
     Raises:
-        CoflashError: Its source is not to be found.
+        CoflashError: Its source cannot be found.
     """
     code, digest = f"{cls.__module__}:{cls.__qualname__}", _digest(cls)
     _registered[code, digest] = cls
@@ -204,7 +204,7 @@ def find(key: str, code: str, digest: str) -> tuple[type, str]:
 
 
 def loaded(path: Path, name: str | None = None) -> type:
-    """Load the policy of that name from a file, or the one policy that it defines.
+    """Load the policy of a given name from a file, or the only one that it defines.
 
     Raises:
         CoflashError: The file cannot be loaded, or does not define the policy.
@@ -287,7 +287,7 @@ def _executed(what: str, work: Callable[[], Any]) -> Any:
 
 
 def _digest(cls: type) -> str:
-    """Return a digest of the source of a class, and of all that it names in its own module."""
+    """Return a digest of the source of a class, and of everything in its module that it refers to."""
     module = sys.modules.get(cls.__module__)
     parts: dict[str, str] = {}
     try:
@@ -313,7 +313,7 @@ def _collect(value: Any, module: ModuleType | None, parts: dict[str, str]) -> No
 
 
 def _named(value: Any) -> Iterator[str]:
-    """Yield the names that the code of a function, or of a class and its bases, looks up in its module."""
+    """Yield the module-level names used by the code of a function, or of a class and its bases."""
     if isinstance(value, type):
         yield from (base.__qualname__ for base in value.__bases__)
         for member in vars(value).values():

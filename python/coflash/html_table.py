@@ -15,7 +15,7 @@ def html_table(columns: Iterable[str], rows: Sequence[Sequence[object]], title: 
     Args:
         columns: The names of the columns.
         rows: The cells of each row.
-        title: What is said above the table.
+        title: The text above the table.
         of: The number of rows in all, if `rows` are the first of them.
     """
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)

@@ -24,7 +24,7 @@ class ScenarioKey:
     path: str
     """Its dotted path, such as `cache.size`; `[]` stands for each table of a list, as in `workload.phases[].name`."""
     type: str
-    """The values that are allowed, in words, with their unit."""
+    """The allowed values, in words, with their unit."""
     default: str
     """The default, as JSON; empty if there is none."""
     meaning: str
@@ -48,7 +48,7 @@ def keys(of: str = "") -> tuple[ScenarioKey, ...]:
     steps = [key.path.replace("[]", "").split(".") for key in known]
     paths = dict.fromkeys(".".join(path[: end + 1]) for path in steps for end in range(len(path)))
     *above, _ = of.split(".")
-    # Of the table that was meant, or else of the uppermost, all is named.
+    # The message names all keys of the table that was meant, or else the uppermost ones.
     beside = [path for path in paths if path.split(".")[:-1] == above] or [path for path in paths if "." not in path]
     msg = f'keys: no table or key "{of}"{hint(of, beside)}'
     raise CoflashError(msg)
@@ -60,19 +60,19 @@ def tables(node: Node, schema: Node, path: str) -> Iterator[tuple[str, Node]]:
         yield path, node
     for key, value in node["properties"].items():
         if below := nested(value, schema):
-            # What is said where the table is used says more than what its type says.
+            # The description at the place of use says more than that of the type.
             described_here = {**below, **({"description": value["description"]} if "description" in value else {})}
             yield from tables(described_here, schema, f"{path}.{key}" if path else key)
 
 
 def nested(node: Node, schema: Node) -> Node | None:
-    """Return the table that `node` describes, if it is nothing but a table with keys of its own."""
+    """Return the table that `node` describes, if it is a plain table with keys of its own."""
     options = [option for option in alternatives(node, schema) if option.get("type") != "null"]
     return options[0] if len(options) == 1 and "properties" in options[0] else None
 
 
 def element(node: Node, schema: Node) -> Node | None:
-    """Return the table of which `node` is a list, if it is one."""
+    """Return the table of the elements if `node` is a list of tables."""
     found = referred(node["items"], schema) if node.get("type") == "array" else {}
     return found if "properties" in found else None
 
@@ -118,7 +118,7 @@ def default(node: Node, schema: Node) -> Any:
 
 
 def described(node: Node, schema: Node) -> str:
-    """Return the description of `node`, or else of its type, in one line; descriptions of its choices follow."""
+    """Return the description of `node`, or else of its type, in one line, then those of its choices."""
     own = node.get("description", referred(node, schema).get("description", ""))
     choices = [
         f"`{json.dumps(option['const'])}`: {option['description']}"

@@ -1,4 +1,4 @@
-"""Names that are not there: an error that says which are, for tables and mappings alike."""
+"""Unknown names: an error that lists the existing ones, for tables and mappings alike."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from coflash._core import CoflashError, hint
 
 
 class UnknownNameError(CoflashError, KeyError):
-    """A table or a mapping has nothing of that name; a `KeyError`, as mappings promise."""
+    """An unknown name in a table or a mapping; a `KeyError`, as mappings promise."""
 
     __str__ = Exception.__str__  # that of KeyError would quote the message
 

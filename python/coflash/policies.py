@@ -36,7 +36,7 @@ class PolicyFamily:
     key: str
     """The key of a scenario that chooses one of them."""
     decides: str
-    """The decision that they make."""
+    """The decision that these algorithms make."""
     policies: tuple[Policy, ...]
 
 

@@ -22,7 +22,7 @@ SCALES: Mapping[Unit, tuple[Scale, ...]] = {
 """The units in which times, sizes, rates and energies are shown, the largest first."""
 
 PPB = 10**9
-"""The whole, in the parts per billion in which the core counts shares."""
+"""One, in parts per billion, the unit of shares in the core."""
 
 
 def show(value: float | None, unit: Unit) -> str:
@@ -60,7 +60,7 @@ def show_change(relative: float | None) -> str:
 
 
 def parsed(value: Any) -> tuple[float, Unit] | None:
-    """Read a value of a scenario as a number, with the unit in which it is shown; None if it is not a number."""
+    """Read a value of a scenario as a number with its display unit; None if it is not a number."""
     match value:
         case bool():
             return None
@@ -74,7 +74,7 @@ def parsed(value: Any) -> tuple[float, Unit] | None:
 
 
 def number_in(value: Any) -> tuple[float, Unit] | None:
-    """Read a value that a user gave as text as well, such as 2, "2" or "64MiB"; None if it is no number."""
+    """Read a user's value, also as text, such as 2, "2" or "64MiB"; None if it is no number."""
     if isinstance(value, str):
         with suppress(ValueError):
             return float(value), ""
@@ -82,12 +82,12 @@ def number_in(value: Any) -> tuple[float, Unit] | None:
 
 
 def worths() -> dict[str, float]:
-    """Return every unit that a scenario may use, with its worth in the unit in which such numbers are shown."""
+    """Return every unit of scenarios, with its factor to the display unit."""
     return {name: worth / PPB if unit == "ppb" else worth for name, (worth, unit) in _core.units()}
 
 
 def scale(unit: Unit, value: float) -> Scale:
-    """Return the factor and the name of the largest unit in which such a number is at least 1."""
+    """Return the factor and the name of the largest unit in which a number is at least 1."""
     return next((scale for scale in SCALES[unit] if abs(value) >= scale[0]), SCALES[unit][-1])
 
 

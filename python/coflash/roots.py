@@ -1,4 +1,4 @@
-"""The root of a continuous function, without a library of 140 MB for it."""
+"""The root of a continuous function, without a library of 140 MB."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _EPSILON = 2.0**-52
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Find where a continuous function changes its sign, as exactly as numbers are.
+    """Find where a continuous function changes its sign, to the precision of a float.
 
     Inverse quadratic interpolation where three points allow it, otherwise bisection.
 

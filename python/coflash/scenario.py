@@ -1,6 +1,6 @@
-"""Scenarios: all that is simulated, as one value.
+"""Scenarios: a whole simulation as one value.
 
-The core owns the type of a scenario, its defaults and its checks; this is their Python face.
+The core owns the type of a scenario, its defaults and its checks; this is its Python interface.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Scenario:
 
     @classmethod
     def of(cls, given: ScenarioLike) -> Scenario:
-        """Return a scenario that is given as one, as nested dictionaries, or by its name or file.
+        """Return a scenario, given as an object, as nested dictionaries, or by its name or file.
 
         Raises:
             CoflashError: There is no such scenario or file, or its keys or values are not allowed.
@@ -109,7 +109,7 @@ class Scenario:
         """Return a copy that contains the digests of its policies from outside.
 
         Raises:
-            CoflashError: A policy is not to be found, or its source has changed.
+            CoflashError: A policy cannot be found, or its source has changed.
         """
         return Scenario(self.core.with_digests())
 
@@ -215,7 +215,7 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any
 
 def _add_leaves(values: Mapping[str, Any], prefix: str, leaves: list[tuple[str, Any]]) -> None:
     for key, value in values.items():
-        # Most values are plain, which is told faster than that one is a mapping.
+        # Most values are plain, and the test for that is faster than the one for a mapping.
         if isinstance(value, (str, int, float, list)) or not isinstance(value, Mapping):
             leaves.append((prefix + key, value))
         else:

@@ -110,24 +110,24 @@ class Table:
 
     @classmethod
     def of_parquet(cls, path: Path, query: str) -> Table:
-        """Ask a Parquet file, of which only what is asked for is in memory.
+        """Query a Parquet file; only the answer is held in memory.
 
         Args:
             path: The file.
             query: The query in SQL; the table is named `file`.
 
         Raises:
-            OSError: There is no such file, it is no Parquet file, or has not the columns of the query.
+            OSError: There is no such file, it is no Parquet file, or it lacks a column of the query.
         """
-        path.stat()  # of a missing file the database says something else
+        path.stat()  # the database's error for a missing file is unclear
         with _files() as database:
-            # Names of folders are no columns, whatever they look like.
+            # Names of folders are never columns, not even `key=value`.
             file = "with file as (from read_parquet(?, hive_partitioning = false))"
             return cls.from_masked(database.execute(f"{file} {query}", [str(path)]).fetchnumpy())
 
     @classmethod
     def from_masked(cls, columns: Mapping[str, NDArray[Any]]) -> Table:
-        """Make a table of columns with gaps: a number that is missing is NaN, anything else None."""
+        """Make a table of columns with gaps: a missing number is NaN, any other missing value None."""
         import numpy as np
 
         def filled(column: NDArray[Any]) -> NDArray[Any]:
@@ -165,10 +165,10 @@ def _database() -> duckdb.DuckDBPyConnection:
 
 @contextmanager
 def _files() -> Iterator[duckdb.DuckDBPyConnection]:
-    """Use the database that reads and writes files; what it cannot read or write is an OSError.
+    """Use the database that reads and writes files; its errors become OSError.
 
-    Control-C waits for the end, some milliseconds: in the import of DuckDB it would abort the process, and in its calls
-    it would become an error of the database.
+    Control-C is held back for some milliseconds: during the import of DuckDB it would abort the process, and during its
+    calls it would become an error of the database.
     """
     with _uninterrupted():
         import duckdb  # slow to import, and most uses read and write no file
@@ -182,7 +182,7 @@ def _files() -> Iterator[duckdb.DuckDBPyConnection]:
 
 @contextmanager
 def _uninterrupted() -> Iterator[None]:
-    """Hold Control-C back. Only the main thread hears of it."""
+    """Hold Control-C back. Only the main thread receives it."""
     handler = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(handler):
         yield

@@ -1,4 +1,4 @@
-"""The terminal: text that is printed is text, whatever characters a name or a cell has, and never markup."""
+"""The terminal. Printed text is never markup, whatever characters a name or a cell has."""
 
 from __future__ import annotations
 

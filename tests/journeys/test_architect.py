@@ -1,4 +1,4 @@
-"""An architect sizes spare space and cache: how much of each does a response time below a bound take?"""
+"""An architect sizes spare space and cache for a bound on response times."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_an_architect_sizes_spare_space_and_cache(tmp_path: Path, monkeypatch: p
     assert columns(exported, "64MiB") == ["64MiB"]
     assert "syntax error" in mistypes("results sql 'selct waf_host from runs' --in runs")
 
-    # Only the large cache; then what a search finds, and a run of its best point.
+    # Only the large cache; then a search, and a run of its best point.
     listed = types("results list --in runs --where cache.size=10%")
     assert [listed.count(share) for share in ("15%", "40%")] == [1, 1]
     assert "blocks_per_plane" not in listed  # which follows from the capacity and the spare space

@@ -1,4 +1,4 @@
-"""A data person in a notebook: a trace from a frame, results as frames, and what cells show."""
+"""A data person in a notebook: a trace from a frame, results as frames, and their display."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_a_data_person_works_in_a_notebook(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setenv("COFLASH_TRACES", str(tmp_path / "traces"))
     trace = workload(20_000)
 
-    # A frame is a trace: what is in it, and a column that is called otherwise.
+    # A frame is a trace: its description, and a column with another name.
     assert coflash.trace.info(trace)["requests"] == 20_000
     with pytest.raises(coflash.CoflashError, match=r'no column "op" [(]given: time_ns, kind'):
         coflash.run("demo", trace.rename({"op": "kind"}))
 
-    # A dictionary is a scenario; a slip is put right.
+    # A dictionary is a scenario; a typing error is explained.
     device = {
         "name": "mine",
         "flash": {"channels": 1, "chips_per_channel": 2, "exported": "40MiB"},
@@ -60,7 +60,7 @@ def test_a_data_person_works_in_a_notebook(tmp_path: Path, monkeypatch: pytest.M
     assert copies["none"][0] == none.metrics.gc_copies_pages
     assert copies["cdm.change"][0] < 0
 
-    # Numbers go on as frames; names that are not there say which are.
+    # Numbers become frames; the error of an unknown name lists the existing ones.
     course = cdm.series().to_pandas()
     assert course["host_writes_pages"].sum() == cdm.metrics.host_writes_pages
     with pytest.raises(coflash.CoflashError, match='did you mean "host_writes_pages"'):

@@ -1,4 +1,4 @@
-"""A student compares CDM with a baseline, for a paper: does it pay, how sure is that, and which figure shows it?"""
+"""A student compares CDM with a baseline, for a paper: savings, their intervals, and a figure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from walk import columns, makes_smaller, mistypes, types
 def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
-    # What is there to simulate?
+    # The built-in scenarios.
     assert "init" in types("--help")
     assert "scenario.toml; coflash run scenario.toml" in types("init")
     text = Path("scenario.toml").read_text("utf-8")
@@ -19,12 +19,12 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     makes_smaller(Path("scenario.toml"))
     assert "scenario: ok" in types("scenario check scenario.toml")
 
-    # Which schemes are there? A slip of the hand is put right.
+    # The schemes. A typing error is explained.
     assert '"cdm"' in types("keys cooperation")
     assert 'did you mean "cdm"' in mistypes("run scenario.toml --set cooperation=cmd")
     assert 'did you mean "cooperation"' in mistypes("run scenario.toml --set cooperaton=cdm")
 
-    # Two runs, each of which says what it was, and their differences.
+    # Two runs, each with its description, and their differences.
     for scheme in ("none", "cdm"):
         seen = types(f"run scenario.toml --set cooperation={scheme} --out runs/{scheme}")
         assert columns(seen, "scheme") == ["scheme", scheme]
@@ -43,7 +43,7 @@ def test_a_student_compares_cdm_with_a_baseline(tmp_path: Path, monkeypatch: pyt
     again = types("sweep scenario.toml --vary cooperation=none,cdm --seeds 3 --out runs/seeds")
     assert "6 of them from before" in again
 
-    # A page to explore, and a figure for the paper; a figure's option is refused where it does nothing.
+    # A page to explore, and a figure for the paper; an option of figures is refused if it has no effect.
     types("report runs/seeds -o report.html")
     assert "<svg" in Path("report.html").read_text("utf-8") or "<script" in Path("report.html").read_text("utf-8")
     assert "--metric: has no effect on a page" in mistypes("report runs/seeds --metric waf_host")

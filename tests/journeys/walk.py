@@ -1,4 +1,4 @@
-"""A user at a terminal of 80 columns: what they type, and what they see."""
+"""A user at a terminal of 80 columns: input and output."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FAST = {"requests = 200000": "requests = 20000", 'exported = "1GiB"': 'exported 
 
 
 def types(line: str) -> str:
-    """Type a command that works; its tables fit the terminal, where a sentence is wrapped."""
+    """Type a command that works; its tables fit the terminal, and sentences are wrapped."""
     done = processes.coflash(*shlex.split(line), COLUMNS=str(WIDTH))
     assert done.returncode == 0, f"coflash {line}\n{done.stdout}{done.stderr}"
     wide = [row for row in done.stdout.splitlines() if len(row.rstrip()) > WIDTH and "  " in row.strip()]
@@ -21,7 +21,7 @@ def types(line: str) -> str:
 
 
 def mistypes(line: str) -> str:
-    """Type a command that cannot work; one line says why."""
+    """Type a wrong command; one line explains the error."""
     done = processes.coflash(*shlex.split(line), COLUMNS=str(WIDTH))
     assert (done.returncode, done.stdout) == (2, ""), f"coflash {line}\n{done.stdout}{done.stderr}"
     (said,) = done.stderr.splitlines()
@@ -30,7 +30,7 @@ def mistypes(line: str) -> str:
 
 
 def makes_smaller(file: Path) -> None:
-    """Edit a scenario so that it runs in a moment."""
+    """Shorten a scenario so that it runs in a moment."""
     text = file.read_text("utf-8")
     for old, new in FAST.items():
         assert old in text, text
@@ -39,7 +39,7 @@ def makes_smaller(file: Path) -> None:
 
 
 def columns(table: str, row: str) -> list[str]:
-    """Return the cells of the row that is called so."""
+    """Return the cells of a row by its label."""
     rows = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in table.splitlines()]
     (found,) = (cells for cells in rows if cells[:1] == [row])
     return found

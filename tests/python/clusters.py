@@ -1,4 +1,4 @@
-"""Clusters of two workers on this machine, begun as their users begin them, and ended for certain."""
+"""Clusters of two workers on this machine, started as users start them, and always ended."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def ray(place: Path, environment: Mapping[str, str]) -> Iterator[str]:
 
 @contextmanager
 def _begun(command: tuple[str, ...], told: str, environment: Mapping[str, str] | None = None) -> Iterator[str]:
-    """A process, from when it has told its address until it and all that it began are killed."""
+    """A process, from its printed address until it and all its children are killed."""
     process = subprocess.Popen(
         [_BIN / command[0], *command[1:]],
         stdout=subprocess.PIPE,

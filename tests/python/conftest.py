@@ -1,4 +1,4 @@
-"""Results made by hand, so that what shows and keeps results is tested without simulating anything."""
+"""Results made by hand, to test displays and stores of results without a simulation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ BROWSER_FLAGS = (
     "--disable-sync",
 )
 
-# No test goes by the clock: how long an example takes is nobody's business.
+# No test goes by the clock: examples have no deadline.
 settings.register_profile("without a clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("without a clock")
 

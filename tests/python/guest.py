@@ -21,11 +21,11 @@ DISKS = {
 }
 """The name of the disk in the guest, and the options of QEMU, by its kind."""
 RECONNECT_S = 600
-"""How long the guest's requests wait for a server that is gone."""
+"""The time for which the guest's requests wait for a lost server."""
 
 
 def needs_guest() -> None:
-    """Skips the test where no virtual machine can be begun."""
+    """Skips the test if no virtual machine can be started."""
     if shutil.which("qemu-system-x86_64") is None:
         pytest.skip("NOT TESTED: there is no virtual machine: apt install qemu-system-x86")
     made = subprocess.run([ROOT / "scripts/guest"], capture_output=True, text=True, check=False)
@@ -38,9 +38,9 @@ def guest(uri: str, disk: str, phase: str) -> Iterator[subprocess.Popen[str]]:
     """Boots a guest on a served disk; its standard output is the serial console. It loses power at the end.
 
     Args:
-        uri: Where the disk is served.
+        uri: The address of the served disk.
         disk: The kind of the disk.
-        phase: What `guest_init` does.
+        phase: The task of `guest_init`.
     """
     name, options = DISKS[disk]
     socket = parse_qs(urlsplit(uri).query)["socket"][0]
@@ -60,5 +60,5 @@ def guest(uri: str, disk: str, phase: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def await_guest(machine: subprocess.Popen[str], says: str) -> None:
-    """Waits until the guest says something."""
+    """Waits for output of the guest."""
     await_line(machine.stdout, f"GUEST {says}")

@@ -1,12 +1,12 @@
-"""A client that kills the server of a disk in the midst of its requests, again and again, and checks what is left.
+"""A client that repeatedly kills the server of a disk in the midst of its requests, and checks the remaining data.
 
 It runs in the interpreter for which libnbd is built. Arguments: the promise, and a seed. Each line of its input is a
-server, by process and address: it checks the whole disk, sends requests, kills the server, and prints how many were
-answered. The promise is one of
+server, by process and address: it checks the whole disk, sends requests, kills the server, and prints the number of
+answers. The promise is one of
 
-    answered    what was answered is there
-    flushed     what was flushed is there; of later requests any part
-    committed   of all requests since the last flush the first few are there, and nothing of the others
+    answered    all answered requests survive
+    flushed     all flushed requests survive, and any part of the later ones
+    committed   a first few of the requests since the last flush survive, and nothing of the others
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MIB = 1 << 20
 
 
 class Model:
-    """What the disk holds for sure, and what was asked for since: sectors, each with the number of its last write."""
+    """The certain contents of the disk, and later requests: sectors, each with the number of its last write."""
 
     def __init__(self, promise: str, sectors: int) -> None:
         self.promise = promise
@@ -53,7 +53,7 @@ class Model:
         self.asked.clear()
 
     def check(self, found: array[int]) -> set[int]:
-        """The sectors that break the promise; from now on what was found is there for sure."""
+        """Returns the sectors that break the promise; from now on the contents that were found are certain."""
         wrong = {number for number, (one, other) in enumerate(zip(self.sure, found, strict=True)) if one != other}
         for first, end, number in (part for request in self.asked for part in request):
             if self.promise == "committed" and not wrong:

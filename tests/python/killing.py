@@ -1,4 +1,4 @@
-"""Served devices whose process is killed, again and again."""
+"""Served devices whose process is killed repeatedly."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ CLIENT = Path(__file__).with_name("kill_client.py")
 
 
 def kill_servers(scenario: Scenario, folder: Path, promise: str, cycles: int, seed: int) -> int:
-    """Serves a device and kills its process in the midst of requests, `cycles` times; returns how many were answered.
+    """Serves a device and kills its process in the midst of requests, `cycles` times; returns the number of answers.
 
     Raises:
-        AssertionError: What is left after a kill breaks the promise of `kill_client.py`.
+        AssertionError: The data left after a kill breaks the promise of `kill_client.py`.
     """
     # A process is forked from one that has loaded the package.
     context = multiprocessing.get_context("forkserver")

@@ -47,32 +47,32 @@ h = connected()
 
 
 def needs(*tools: str) -> None:
-    """Skips the test where a client is missing, and says from where it comes."""
+    """Skips the test if a client is missing, and names its package."""
     for tool in tools:
         if shutil.which(tool) is None:
             pytest.skip(f"NOT TESTED: {tool} is missing: apt install {PACKAGES[tool]}")
 
 
 def needs_libnbd() -> None:
-    """Skips the test where libnbd's Python is missing."""
+    """Skips the test if libnbd's Python is missing."""
     if subprocess.run([PYTHON_OF_DEBIAN, "-c", "import nbd"], capture_output=True, check=False).returncode:
         pytest.skip("NOT TESTED: libnbd's Python is missing: apt install python3-libnbd")
 
 
 def client(tool: str, *arguments: str, status: int = 0) -> str:
-    """What a client says on its standard output."""
+    """Returns the standard output of a client."""
     needs(tool)
     return _run([tool, *arguments], status)
 
 
 def libnbd(uri: str, script: str) -> str:
-    """Runs a script of libnbd's Python, in which `h` is connected to the disk, and returns what it prints."""
+    """Runs a script of libnbd's Python, in which `h` is connected to the disk, and returns its output."""
     needs_libnbd()
     return _run([str(PYTHON_OF_DEBIAN), "-c", BEGIN.format(uri=uri) + script], 0)
 
 
 def _run(command: list[str], status: int) -> str:
-    # The environment in which the tests run is none for tools of the system.
+    # Tools of the system need an environment without that of the tests.
     environment = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV"}}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, timeout=PATIENCE_S, check=False)
     assert done.returncode == status, f"{command} ended with {done.returncode}:\n{done.stdout}\n{done.stderr}"

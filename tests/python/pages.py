@@ -1,4 +1,4 @@
-"""What tests do with a page in a browser: find, read and click, and wait for what comes."""
+"""Actions of tests on a page in a browser: find, read, click and wait."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ def run(page: WebDriver, script: str, *arguments: Any) -> Any:
 
 
 def complaints(page: WebDriver) -> list[Any]:
-    """What the console said since it was last asked."""
+    """New messages of the console."""
     said: list[Any] = page.get_log("browser")  # type: ignore[no-untyped-call]
     return said
 
 
 def messages(page: WebDriver) -> list[Any]:
-    """What the browser did since it was last asked."""
+    """New events of the browser."""
     entries = page.get_log("performance")  # type: ignore[no-untyped-call]
     return [json.loads(entry["message"])["message"] for entry in entries]
 
 
 def click(page: WebDriver, element: WebElement | str) -> None:
-    """Clicks where the element is seen, however the page is scrolled."""
+    """Clicks on the element's visible place, however the page is scrolled."""
     target = find(page, element) if isinstance(element, str) else element
     run(page, "arguments[0].scrollIntoView({ block: 'center' })", target)
     target.click()

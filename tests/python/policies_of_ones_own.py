@@ -30,7 +30,7 @@ class CostBenefit:
     def pick(self, candidates: coflash.Candidates) -> SupportsIndex:
         cost, age = candidates.cost, candidates.age
         score = (age + self.offset) * (candidates.pages_per_block - cost)
-        score /= np.maximum(cost, 1e-9)  # what costs nothing comes first
+        score /= np.maximum(cost, 1e-9)  # blocks without cost come first
         best = (score == score.max()).nonzero()[0]
         chosen: SupportsIndex = best[age[best].argmax()]
         return chosen

@@ -1,4 +1,4 @@
-"""The command line, in this process and in others; and signs of what those do, so that no test waits for a time."""
+"""The command line, in this process and in others; and signs of their progress, so that no test waits for a time."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ import pytest
 from coflash.cli import main
 
 PATIENCE_S = 1_000
-"""What has not happened by then never will: the test fails instead of waiting for ever."""
+"""The limit of any wait: the test fails instead of waiting for ever."""
 
 COFLASH = (sys.executable, "-m", "coflash")
-# Tells of every report of the core, as it does otherwise every few seconds.
+# Prints every report of the core, instead of one every few seconds.
 TELLING = """\
 import coflash.runs.progress
 from coflash_command import main
@@ -76,7 +76,7 @@ def await_line(stream: IO[str] | None, pattern: str) -> None:
 
 
 def await_idle(process: subprocess.Popen[str]) -> None:
-    """Returns when a process has read all that it was given and each of its threads waits for something."""
+    """Returns when a process has read all its input and each of its threads waits."""
     assert process.stdin is not None
     process.stdin.flush()
     unread = array.array("i", [1])
@@ -96,7 +96,7 @@ def _threads_sleep(pid: int) -> bool:
 
 
 def interrupt(process: subprocess.Popen[str]) -> tuple[str, str, float]:
-    """Sends Control-C: what the process still says, and the processor time that it takes to end, in seconds.
+    """Sends Control-C; returns the remaining output, and the processor time until the end, in seconds.
 
     Its standard input stays open, so that nothing else ends it.
     """

@@ -1,4 +1,4 @@
-"""Scenarios of any small system that there is: what is chosen by name is drawn from what the core says there is."""
+"""Random scenarios of any small system: names are drawn from the core's lists."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ERASE_NS = 1_500_000
 
 FAMILIES = {family.key: family.policies for family in coflash.policies()}
 
-# Values of parameters of policies, where the default does not tell what is allowed.
+# Values of parameters of policies, if the default does not show the allowed values.
 VALUES: dict[str, list[Any]] = {
     "age": ["linear", "root"],
     "costs": ["constants", "measured"],
@@ -37,7 +37,7 @@ def _is_for_caches(scheme: str) -> bool:
 
 
 def scenario(rng: random.Random) -> dict[str, Any]:
-    """Any system: a quarter of them are hybrids. It may be refused, since its parts do not fit together."""
+    """Any system; a quarter are hybrids. It may be refused, since parts drawn at random may not fit together."""
     return _hybrid(rng) if rng.randrange(4) == 0 else _cached_device(rng)
 
 
@@ -86,7 +86,7 @@ def _hybrid(rng: random.Random) -> dict[str, Any]:
     model = _policy(rng, "hybrid.disks.model")
     if model["name"] == "constant":
         model["capacity"] = "32MiB"
-    # What other policies would hit is found with many small caches, for which a whole drive is too large here.
+    # The hits of other policies are found with many small caches, for which a whole drive is too large here.
     policy = _policy(rng, "cache.policy") if model["name"] == "constant" else {"name": "lru"}
     values["hybrid"] = {
         "scheme": _policy(rng, "hybrid.scheme"),
@@ -113,7 +113,7 @@ def _hybrid(rng: random.Random) -> dict[str, Any]:
 
 
 def _flash(rng: random.Random) -> dict[str, Any]:
-    """What is below any cache."""
+    """The device below any cache."""
     pools = _word(rng, "ftl.pools")
     placement = _policy(rng, "ftl.placement") if rng.random() < 0.5 else {"name": "none"}
     streams = rng.choice([[], [["host", "evict"]], [["host", "evict", "gc"]], [["host", "gc"]]])
@@ -188,7 +188,7 @@ def _policy(rng: random.Random, family: str) -> dict[str, Any]:
 
 
 def _parameter(rng: random.Random, name: str, default: Any) -> dict[str, Any]:
-    """A value of a policy's parameter; nothing where only its default is known."""
+    """A value of a policy's parameter; None if only its default is known."""
     if name in VALUES:
         return {name: rng.choice(VALUES[name])}
     if isinstance(default, bool):
@@ -207,7 +207,7 @@ def _share(rng: random.Random, least: int, most: int) -> str:
 
 
 def _word(rng: random.Random, key: str) -> str:
-    """Any of the words that a key of the scenario may be."""
+    """Any of the words that a key of the scenario accepts."""
     return rng.choice(_words(key))
 
 

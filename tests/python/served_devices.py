@@ -1,4 +1,4 @@
-"""Small devices of every kind that can be served, and what they promise."""
+"""Small devices of every kind that can be served, and their promises."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMES: dict[str, dict[str, Any]] = {
     "nvm": {"cache.size": "5%"},
     "cdm": {"cache.size": "5%", "cooperation": {"name": "cdm"}},
     "consistent": {"cache.size": "5%", "cooperation": {"name": "cdm-consistent"}},
-    # When a request is answered depends on those after it, and blocks hold one bit a cell or three.
+    # The answer of a request depends on later ones, and blocks hold one bit a cell or three.
     "queued": {
         "timing.channel": "shared",
         "timing.read_priority": "suspend",
@@ -34,7 +34,7 @@ PROMISES = {
     "cdm": "answered",
     "consistent": "committed",
 }
-"""What of the requests the end of the process leaves, in the words of `kill_client.py`."""
+"""The promise for requests after the end of the process, in the words of `kill_client.py`."""
 
 
 def scenario(scheme: str) -> Scenario:

@@ -19,10 +19,10 @@ SMALL = coflash.Scenario.load("demo").with_(
         "workload.synthetic.requests": 5_000,
     }
 )
-"""Over in some milliseconds."""
+"""A run of some milliseconds."""
 
 ENDLESS = "1000000000000"
-"""Requests of a run that will not be over."""
+"""The requests of a run that does not end during the test."""
 
 
 def command(out: Path, *arguments: str) -> list[str]:

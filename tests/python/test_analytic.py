@@ -1,4 +1,4 @@
-"""The closed forms against each other, against brute force, and against a simulation of the simplest kind."""
+"""The closed forms against each other, against brute force, and against the simplest simulation."""
 
 import math
 import random
@@ -56,7 +56,7 @@ def test_agrees_with_a_simulation(choices: int | None) -> None:
 
 
 def mean_field(alpha: float, n: int, d: int) -> float:
-    """A of d choices by following the share of blocks with 0 ... N valid pages until it rests."""
+    """A of d choices, by iterating the shares of blocks with 0 ... N valid pages until they are stationary."""
     share = np.zeros(n + 1)
     share[n], share[0] = 1 / alpha, 1 - 1 / alpha
     level = np.arange(n + 1)
@@ -312,10 +312,10 @@ def test_greedy_after_a_long_fill_is_as_if_all_were_written() -> None:
 def simulated_removable_pages(
     weights: Sequence[float], cached: int, read_share: float
 ) -> tuple[float, Sequence[float]]:
-    """Which share of the clean cached pages, asked at random moments, leaves unmodified; and the hit ratios."""
+    """The share of clean cached pages, sampled at random times, that leave unmodified; and the hit ratios."""
     draw = random.Random(7)
     requests = draw.choices(range(len(weights)), weights, k=200_000)
-    cache: dict[int, list[int]] = {}  # page -> questions of its stay so far; None once it is dirty
+    cache: dict[int, list[int]] = {}  # page -> samples of its stay so far; None once it is dirty
     dirty: set[int] = set()
     asked = left = 0
     hits, uses = [0] * len(weights), [0] * len(weights)

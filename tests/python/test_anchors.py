@@ -1,7 +1,7 @@
 """The simulator against the closed forms: write amplification under uniform random writes.
 
-Times play no part in it. One die is one pool with one open block for all streams, so that nothing but the victim
-policy and the spare space decides. The spare space is reckoned to a part of a block, so that the devices may be small.
+Times do not matter. One die is one pool with one open block for all streams, so that only the victim policy and the
+spare space matter. The spare space is computed to a fraction of a block, so that the devices may be small.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Device(NamedTuple):
         )
 
     def usable_pages(self, amplification: float) -> float:
-        """T, which leaves out low_mark + 1 + 1/(2A) blocks.
+        """T: all pages but those of low_mark + 1 + 1/(2A) blocks.
 
         GC goes on until low_mark + 1 blocks are free. The open block then holds the copies, 1 - 1/A of it, and host
         writes fill the rest: on average over these, half of 1/A is missing.
@@ -91,7 +91,7 @@ class Device(NamedTuple):
         return (self.blocks - self.low_mark - 1 - 0.5 / amplification) * self.pages_per_block
 
     def expected(self, model: Callable[[float], float]) -> float:
-        """A where the model gives A for the T that A leaves."""
+        """The fixed point A: T depends on A, and the model gives A for T."""
         amplification = 1.0
         for _ in range(100):
             amplification = model(self.usable_pages(amplification))
@@ -99,7 +99,7 @@ class Device(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """A number that was measured, beside what it should be."""
+    """A measured number, with its expected value."""
 
     what: str
     measured: float
@@ -114,13 +114,13 @@ class Comparison(NamedTuple):
 
 
 def in_parallel(scenarios: Iterable[Scenario]) -> list[Result]:
-    """The results of runs that do not depend on each other; the core does not hold the interpreter."""
+    """The results of independent runs, in parallel: the core releases the interpreter lock."""
     with ThreadPoolExecutor(2) as pool:
         return list(pool.map(run, scenarios))
 
 
 def agree(comparisons: list[Comparison], tolerance: float) -> None:
-    """Asserts that all errors are within the tolerance, and shows all of them where one is not."""
+    """Asserts that all errors are within the tolerance, and shows all of them if one is not."""
     table = "\n".join(map(str, comparisons))
     print(table)  # noqa: T201  (seen with pytest -rP)
     assert all(abs(comparison.error) <= tolerance for comparison in comparisons), (
@@ -154,7 +154,7 @@ def test_uniform_writes_amplify_as_the_model_of_the_victim_policy_says(victim: s
 
 @pytest.mark.parametrize("low_mark", [1, 3])
 def test_open_and_reserve_blocks_cost_what_their_count_says(low_mark: int) -> None:
-    """On a small device, where a block matters most: as many as `Device.usable_pages` leaves out."""
+    """On a small device, where a block matters most: the blocks that `Device.usable_pages` leaves out."""
     devices = [Device(64, 512, 7, victim, low_mark) for victim in ("greedy", "fifo", "10-choices")]
     results = in_parallel(device.scenario(random_passes=6, measured_passes=30) for device in devices)
     comparisons = []
@@ -190,7 +190,7 @@ def test_a_cooperative_write_cache_saves_what_the_model_says(cached_percent: int
     for device, result in zip(devices, results, strict=True):
         cache = result.metrics.cache
         assert cache.capacity_pages == device.logical_pages * cached_percent // 100
-        # Every cached page is dirty, and the only copy: what enters stays until it is written.
+        # Every cached page is dirty, and the only copy: it stays until it is written.
         assert cache.clean_evictions_pages == result.metrics.gc_drops_pages == 0
         assert cache.write_misses - cache.dirty_evictions_pages == cache.capacity_pages
         assert result.metrics.ftl_writes_pages == cache.dirty_evictions_pages

@@ -20,7 +20,7 @@ from coflash.demo import find_trace
 RECORDED = find_trace()
 ROWS = {"time_ns": [5, 10, 10, 20], "op": [0, 1, 3, 2], "offset": [4096, 8192, 0, 0], "length": [512, 4096, 0, 8192]}
 TYPES = {"time_ns": pa.uint64(), "op": pa.uint8(), "offset": pa.int64(), "length": pa.int32()}
-# Of every layout that a column to be passed over may have.
+# Ignored columns of every layout.
 OTHERS: dict[str, pa.Array] = {
     "null": pa.nulls(4),
     "flag": pa.array([True, None, False, True]),
@@ -150,7 +150,7 @@ def test_whatever_is_written_may_be_arrow(tmp_path: Path) -> None:
     assert trace.like(path, tmp_path / "like.arrow")["written"]["format"] == "arrow"
     assert trace.slice(path, tmp_path / "part", count=2, format="arrow")["requests"] == 2
     assert read(tmp_path / "part")["offset"] == [4096, 8192]
-    trace.slice(path, path, count=3)  # over itself
+    trace.slice(path, path, count=3)  # overwrites its input
     assert read(path)["offset"] == [4096, 8192, 0]
     with pytest.raises(coflash.CoflashError, match=r"^/nowhere/t\.arrow: cannot be written"):
         trace.convert(path, "/nowhere/t.arrow")

@@ -1,4 +1,4 @@
-"""What cannot be used is refused in a line that names it: no panic, no traceback, no wrong number, no half a result."""
+"""Bad input is refused in one line that names it: no panic, no traceback, no wrong number, no partial result."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     ((*trace("good"), "--set", "workload.trace_options.device_stride=0B"), ["trace_options.device_stride", "at least"]),
     (("trace", "info", "typo"), ["typo:2: action"]),
     (("trace", "info", "good", "--format", "foi"), ["format", 'did you mean "fio"?']),
-    # what does not fit
+    # conflicting input
     (
         (*trace("wide"), "--set", "workload.remap=none"),
         ["1099511631872", "exports 29.91 MiB", 'flash.exported to "1048577MiB"'],
@@ -198,7 +198,7 @@ CASES: list[tuple[tuple[str, ...], list[str]]] = [
     ((*SMALL, "--set", "cache.page_write=5000000h"), ["simulated time", "cache"]),
     ((*OPEN, "--set", "link.per_command=5000000h"), ["simulated time", "link"]),
     ((*SMALL, "--set", "link.per_command=5000000h"), ["simulated time", "link"]),
-    # where results go
+    # output paths
     ((*trace("good"), "--json", "absent/result.json"), ["absent/result.json", "cannot be written"]),
     ((*trace("good"), "--json", "folder"), ["folder", "is a folder"]),
     ((*trace("good"), "--out", "good"), ["good", "cannot be written", "Not a directory"]),
@@ -384,7 +384,7 @@ def test_control_c_ends_a_run_at_once_and_leaves_nothing(sign: str, changes: tup
     assert list(tmp_path.iterdir()) == []
 
 
-# What each key is set to in turn, as the command line would: numbers, sizes, times, shares and nonsense at their ends.
+# The values that each key is set to in turn, as on the command line: extreme numbers, sizes, times, shares, nonsense.
 ODD = [
     *("0", "1", "-1", "3", "600", "4294967295", "4294967296", "9223372036854775807"),
     *("0.5", "-0.5", "1e300", "nan", "inf", "true", "''", "é"),
@@ -394,7 +394,7 @@ ODD = [
 ]
 
 ENOUGH_REPORTS = 4
-"""Of the core, when a scenario that is not refused has shown that it runs."""
+"""The number of reports of the core after which an accepted scenario has shown that it runs."""
 
 TINY = {
     "flash": {"channels": 1, "chips_per_channel": 2, "blocks_per_plane": 32, "pages_per_block": 8},
@@ -407,7 +407,7 @@ TINY = {
 
 
 def keys(schema: dict[str, Any], root: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, list[str]]]:
-    """Every key of the schema, and the words that it may be set to."""
+    """Every key of the schema, with its words."""
     for part in (schema, *schema.get("anyOf", ()), *schema.get("oneOf", ())):
         if "$ref" in part:
             yield from keys(root["$defs"][part["$ref"].rsplit("/", 1)[1]], root, prefix)
@@ -438,7 +438,7 @@ def singles() -> list[tuple[tuple[str, str], ...]]:
 
 
 def is_refused(tiny: Scenario, changes: tuple[tuple[str, str], ...]) -> bool:
-    """Begins to run it; false where it ran. Fails where it did anything but run or be refused in a line."""
+    """Starts a run; false if it ran. Fails if it neither ran nor was refused in one line."""
     reports = itertools.count()
 
     def progress(*_: object) -> None:

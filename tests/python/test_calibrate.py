@@ -1,4 +1,4 @@
-"""Calibration: what tables may hold, what is fitted, what is held out, and what is refused."""
+"""Calibration: tables, fitted and held-out points, refused input."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ KNOWN = Parameters(spare=0.31, floor=1.06, sequential_mib_per_s=1500.0, read_cos
 
 
 def points(**changes: object) -> tuple[Point, ...]:
-    """Return points that a drive of the known parameters would have: three are fitted, three are held out."""
+    """Return points of a drive with known parameters: three are fitted, three are held out."""
     model = Model(KNOWN)
     made = [Point(m, 1, Pattern("sequential")) for m in ("waf", "write_mib_per_s")]
     made += [Point(m, 1, used=used, held_out=used < 1) for used in (1.0, 0.8, 0.6) for m in ("waf", "write_mib_per_s")]

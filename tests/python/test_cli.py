@@ -1,4 +1,4 @@
-"""The command line: what it writes where, and its exit status."""
+"""The command line: its output streams, its files, and its exit status."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_control_c_ends_a_run_without_a_word_of_python(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("modules", [1, 50, 150, 240])
 def test_control_c_while_python_loads_the_package_is_as_quiet(modules: int, tmp_path: Path) -> None:
-    """It tells of each module that it has loaded; the first is the one that sees to this."""
+    """Python lists each module that it has loaded; the first one handles Control-C."""
     installed = str(Path(sys.executable).parent / "coflash")
     with begin(sys.executable, "-X", "importtime", installed, "demo", "--out", str(tmp_path / "demo")) as running:
         await_line(running.stderr, r"\| +coflash_command$")
@@ -128,7 +128,7 @@ def test_lists_and_facts_are_there_for_people_and_for_programs() -> None:
 
 
 def test_no_command_needs_what_only_extras_bring(tmp_path: Path) -> None:
-    """What is installed for the tests alone is out of reach: pyarrow, SciPy, and what draws, tunes or frames."""
+    """Packages installed for the tests alone are hidden: pyarrow, SciPy, and those for figures, tuning and frames."""
     extras = ["dask", "distributed", "fsspec", "matplotlib", "optuna", "pandas", "polars", "pyarrow", "ray", "scipy"]
     without = f"import sys; sys.modules.update(dict.fromkeys({extras})); from coflash.cli import main; main()"
     small = ("--set", "workload.synthetic.requests=200", "--set", "flash.exported=512MiB")

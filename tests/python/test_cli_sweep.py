@@ -1,4 +1,4 @@
-"""The commands for many runs as their users meet them."""
+"""The commands for many runs, as users run them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     compared = coflash("results", "compare", one, other, "--in", out)
     assert "change" in compared.stdout
     assert "cdm" in compared.stdout
-    # Over the seeds, as the sweep itself has shown it.
+    # Over the seeds, as in the table of the sweep.
     intervals = re.compile(r"[0-9.]+ \w+ ± [0-9.]+\s%")
     p99 = intervals.findall(done.stderr)
     assert len(p99) == 4
@@ -78,7 +78,7 @@ def test_sweep_then_look_compare_query_and_export(scenario: str, tmp_path: Path)
     assert intervals.findall(beside.stdout) == p99[:2]
     queried = coflash("results", "sql", 'select "cache.size", count(*) from runs group by 1', "--in", out)
     assert "1MiB" in queried.stdout
-    # What a user gave is text, never markup and no picture, also where JSON would have no number.
+    # A user's text is never markup and no picture, not even if JSON had no number for it.
     asked = ("results", "sql", "select '[/red] :x: [b]bold[/b]' as \":x:\", 'nan'::double as gap", "--in", out)
     assert all(word in coflash(*asked).stdout for word in ("[/red] :x: [b]bold[/b]", ":x:"))
     assert json.loads(coflash(*asked, "--json").stdout) == [{":x:": "[/red] :x: [b]bold[/b]", "gap": None}]

@@ -1,4 +1,4 @@
-"""What always adds up, whatever the system: nothing that is counted is lost, or counted twice."""
+"""Conservation laws of any system: no count is lost, or counted twice."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CHOSEN = {
     "hybrid.scheme": ("hybrid", "scheme"),
     "hybrid.disks.model": ("hybrid", "disks", "model"),
 }
-"""Families of policies, and where a scenario says which."""
+"""Families of policies, with their keys."""
 
 DROPPING = ("cdm", "cdm-removable", "cdm-hgc", "cdm-consistent", "silent-eviction")
 """Schemes by which garbage collection drops pages that another tier holds."""
@@ -39,12 +39,12 @@ SERIES_OF_METRICS = {
 
 
 def system(seed: int) -> Scenario:
-    """A random one whose parts fit together; what does not is refused by the name of a key, and drawn again."""
+    """A random scenario with parts that fit together; others are refused with the name of a key, and drawn again."""
     rng = random.Random(seed)
     wanted = None
     while True:
         drawn = scenario(rng)
-        # Another of the same kind, or what is refused more often would be met less often.
+        # Another of the same kind, or kinds that are refused more often would be tested less often.
         wanted = wanted if wanted is not None else "hybrid" in drawn
         if wanted == ("hybrid" in drawn):
             try:
@@ -141,12 +141,12 @@ def the_cache_adds_up(result: Result) -> None:
     if "hybrid" in options:
         return
 
-    # What reaches the device: all that the host asks for, or what its buffer does not answer.
+    # Requests that reach the device: all requests of the host, or those that its buffer does not answer.
     reads, writes = metrics.host_reads_pages, metrics.host_writes_pages
     if "host_buffer.capacity_pages" in counted:
         reads = counted["host_buffer.read_misses"] + counted["host_buffer.merged_pages"]
         writes = counted["host_buffer.written_pages"]
-        # A write of a part asks for the rest of the page, which may never have been written.
+        # A partial write reads the rest of the page, which may never have been written.
         absent = cache.read_hits + cache.read_misses - reads
         assert 0 <= absent <= counted["host_buffer.write_misses"] - counted["host_buffer.merged_pages"]
         reads += absent
@@ -163,13 +163,13 @@ def the_cache_adds_up(result: Result) -> None:
     if options["cache"]["write_allocate"]:
         assert metrics.programs_pages.host == 0
         assert cache.nvm_writes_pages >= writes
-    if scheme == "cdm-consistent":  # whose checkpointed pages stay, and whose old versions have slots
+    if scheme == "cdm-consistent":  # its checkpointed pages stay, and old versions have slots
         assert counted["consistency.checkpoints_pages"] == cache.dirty_evictions_pages
         assert counted["consistency.early_commits"] <= counted["consistency.commits"]
         return
     stayed = metrics.cache.flushed_pages + counted.get("sole_copies.cleaned_pages", 0)
     assert cache.nvm_reads_pages == cache.read_hits + cache.dirty_evictions_pages + stayed
-    # What entered has left, or is still there: at most the capacity, or less by what went another way.
+    # Every inserted page has left or is still cached: at most the capacity, less the pages that left another way.
     entered_at_most = cache.write_misses * options["cache"]["write_allocate"]
     entered_at_most += cache.read_misses * options["cache"]["read_allocate"]
     left = cache.clean_evictions_pages + cache.dirty_evictions_pages
@@ -181,7 +181,7 @@ def the_cache_adds_up(result: Result) -> None:
 
 
 def buffers_add_up(result: Result) -> None:
-    """A page that becomes dirty in a volatile buffer stays so until one of the things happens that are counted."""
+    """A page that becomes dirty in a volatile buffer stays dirty until one of the counted events."""
     counted, options = result.metrics.flat(), result.scenario.to_dict()
 
     def of(section: str, *names: str) -> int:
@@ -206,7 +206,7 @@ def buffers_add_up(result: Result) -> None:
         programmed = of("cache", "dirty_evictions_pages", "flushed_pages") + of("sole_copies", "cleaned_pages")
         gone = of("cache", "dropped_pages") + of("shadows", "from_buffer_pages", "discarded_twins_pages")
         ended = programmed + gone + of("cache", "dirty_pages")
-        if of("host", "grants_pages"):  # of whose use the host hears late, or twice
+        if of("host", "grants_pages"):  # the host is told of their use late, or twice
             assert written <= ended <= written + dropped + of("host.revoke", "refused_pages")
         else:
             assert written + dropped == ended
@@ -236,7 +236,7 @@ def disks_add_up(result: Result) -> None:
         assert hybrid.destages_pages == 0
     else:
         assert hybrid.written_through_pages == 0
-    # What is overwritten while its group waits for the disk is not written there.
+    # A page overwritten while its group waits for the disk is not written there.
     written_pages = hybrid.bypassed_writes_pages + hybrid.written_through_pages
     assert written_pages <= hybrid.disk_writes_pages <= written_pages + hybrid.destages_pages
     for sizes in hybrid.sizes:
@@ -260,9 +260,9 @@ def erases_add_up(result: Result) -> None:
     cleaning_ns = metrics.gc_time_ns + metrics.service_time_ns * moves_for_others
     assert cleaning_ns >= metrics.erases_blocks * ERASE_NS
 
-    # A program uses up a free page, an erase brings back a block of them: the difference is what is free before, less
-    # what is free after. Before, all logical pages were mapped, so at most the spare pages were free.
-    # A superblock has one summary.
+    # A program takes a free page, an erase frees a block of them: the difference is the number of free pages before,
+    # less the number after. Before, all logical pages were mapped, so at most the spare pages were free. A superblock
+    # has one summary.
     unit = planes if ftl["pools"] == "device" else 1
     data_pages_per_unit = unit * flash["pages_per_block"] - (ftl["summary"] != "off")
     data_programs = sum(programs.values()) - programs.metadata
@@ -331,7 +331,7 @@ def histograms_add_up(result: Result) -> None:
 
 
 def test_the_series_has_every_program() -> None:
-    """Or write amplification over time is too low."""
+    """Otherwise write amplification over time would be too low."""
     device = {"flash": {"channels": 1, "blocks_per_plane": 40, "pages_per_block": 16}, "gc": {"low_mark": 2}}
     ftl = {"spare": {"share": "40%"}, "wear_levelling": "static", "wear_gap": 1, "refresh": {"retention": "100ms"}}
     synthetic = {"requests": 2_000, "generator": "hot-cold", "arrival": {"name": "fixed", "interval": "500us"}}

@@ -16,7 +16,7 @@ DIFFS = dict(re.findall(r"^### (.+)\n(?:(?!#).*\n)*?```diff\n((?:.*\n)*?)```$", 
 
 
 def refusal(diff: str) -> str:
-    """What git says against a diff: nothing if it applies."""
+    """Git's error for a diff; empty if it applies."""
     git = shutil.which("git")
     if git is None:
         pytest.skip("git is missing")

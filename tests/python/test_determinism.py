@@ -15,7 +15,7 @@ import pytest
 from coflash import Result, Scenario, run
 from coflash.results.histogram import KINDS
 
-# All that draws or could depend on an order: every kind of request, queues, a random victim, drops, weights that learn.
+# Everything random or dependent on an order: every kind of request, queues, random victims, drops, learning weights.
 BUSY = Scenario.from_toml("""
 name = "busy"
 seed = 7
@@ -60,7 +60,7 @@ VARIANTS = {
 
 
 def document_text(result: Result) -> str:
-    """The document as text, but for how fast the simulation went."""
+    """The document as text, without the speed of the simulation."""
     return json.dumps({**result.document, "simulator": None}, indent=2)
 
 
@@ -77,7 +77,7 @@ def assert_same(one: Result, other: Result) -> None:
 
 
 def run_elsewhere(scenario: Scenario, place: Path) -> Result:
-    """The result that a process of its own gives, one whose hashes are its own too."""
+    """The result of a process of its own, with its own hash seed."""
     (place / "scenario.toml").write_text(scenario.to_toml(), encoding="utf-8")
     subprocess.run(
         [sys.executable, "-m", "coflash", "run", "scenario.toml", "--quiet", "--out", "result"],
@@ -112,7 +112,7 @@ def test_another_seed_gives_another_result(variant: str) -> None:
 
 
 def test_variants_differ_where_they_should() -> None:
-    """Otherwise the tests above would test one thing four times."""
+    """Otherwise the tests above would test one scenario four times."""
     assert len({document_text(run(scenario)) for scenario in VARIANTS.values()}) == len(VARIANTS)
     means = {run(scenario).metrics.response_ns.all.mean for scenario in VARIANTS.values()}
     assert len(means) == len(VARIANTS)

@@ -1,4 +1,4 @@
-"""Devices that are served: clients that others wrote find them right, and every session has its twin."""
+"""Served devices: third-party clients verify them, and every session has its twin."""
 
 from __future__ import annotations
 

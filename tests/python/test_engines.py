@@ -1,4 +1,4 @@
-"""The engines of clusters, on clusters of two workers on this machine: of their own, and such as are there."""
+"""The engines of clusters, on clusters of two workers on this machine: new ones and existing ones."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from coflash.demo import find_trace
 from coflash.sweep.engine import EngineName, Place, open_engine
 from sweeps import SMALL, command
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # what Dask and Ray warn of is theirs
+pytestmark = pytest.mark.filterwarnings("ignore")  # warnings of Dask and Ray are not ours
 
 SOME = coflash.Scenario.load("demo").with_(workload__requests_max=2000)
 
 DEVICES_KEPT = "len(__import__('coflash.sweep.engine_dask', fromlist=['_'])._DEVICES)"
-"""For a worker, which knows no function of a test."""
+"""Evaluated on a worker, which does not know the tests' functions."""
 
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where workers keep the trace."""
+    """The folder where workers keep the trace."""
     monkeypatch.setenv("COFLASH_TRACES", str(tmp_path / "kept"))
     return tmp_path / "kept"
 
@@ -47,7 +47,7 @@ def test_a_cluster_gives_what_this_process_gives(engine: EngineName, tmp_path: P
         assert theirs.series() == ours.series()
     assert {failure.error for failure in there.failures} == {failure.error for failure in here.failures}
     assert all("the device exports" in failure.error for failure in there.failures)
-    # All on one device, which each worker warms up for itself; what failed is not counted.
+    # All on one device, which each worker warms up for itself; failed runs are not counted.
     for swept in (here, there):
         assert swept.warming.devices + swept.warming.runs == 2
     (shipped,) = kept.iterdir()
@@ -82,7 +82,7 @@ def test_ray_takes_the_address_of_a_cluster(tmp_path: Path, monkeypatch: pytest.
         tempfile.TemporaryDirectory(prefix="ray", ignore_cleanup_errors=True) as place,
         clusters.ray(Path(place), token) as address,
     ):
-        # In a process of its own: Ray keeps to what it read of its environment first.
+        # In a process of its own: Ray reads its environment only once.
         done = subprocess.run(
             command(tmp_path / "out", "--vary", "seed=1..4", "--engine", "ray", "--address", address),
             capture_output=True,

@@ -1,4 +1,4 @@
-"""The evaluation of a policy: deterministic, comparable with the built-in ones, and not to be held up by bad code."""
+"""The evaluation of a policy: deterministic, comparable with the built-in ones, robust against bad code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Policies of one's own: the same result as the built-in ones, and one clear error for what they do wrong."""
+"""Policies from outside: the same results as the built-in ones, and one clear error for each fault."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_the_same_placement_gives_the_same_result(own: Any, built_in: str, is_re
 
 @coflash.policy("ftl.placement")
 class Placing:
-    """Does what it is told to."""
+    """Misbehaves in one hook, as told: raises, or returns a given value."""
 
     classes = 3
     gc_classes = 1
@@ -251,7 +251,7 @@ RAISED = f"gc.victim: test_external:Raising.pick raised ValueError: no idea (tes
 
 @coflash.policy("gc.victim")
 class Picking:
-    """Picks what it is told to."""
+    """Returns a given pick."""
 
     def __init__(self, what: Any) -> None:
         self.what = what

@@ -1,6 +1,6 @@
 """File systems and a database on served devices, and the states that power cuts may leave of them.
 
-`COFLASH_POINTS` says how many points are drawn, and lets the workloads be longer.
+`COFLASH_POINTS` sets the number of drawn points, and makes the workloads longer.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Record = Callable[[str, object], None]
 
 
 def needs_mounts(*tools: str) -> None:
-    """Skips the test where file systems cannot be mounted."""
+    """Skips the test if file systems cannot be mounted."""
     if os.geteuid() != 0 or not all(Path(node).exists() for node in ("/dev/fuse", "/dev/loop-control")):
         pytest.skip("NOT TESTED: to mount a file system needs root, FUSE and loop devices")
     needs("nbdfuse", "nbdcopy", *tools)
 
 
 def explored(folder: Path, example: str, file_system: str, mib: int = 64, **environment: str) -> device.Explored:
-    """Explores the states of an example on an empty file system, on which it has made what it needs."""
+    """Explores the states of an example on a new file system, after the example's preparation."""
     with device.serve("ssd", folder, size=f"{mib + 4}MiB") as served:
         # In order, and each once.
         prepares = dict.fromkeys(EXAMPLES / place / "prepare.sh" for place in ("ext4_power_cuts", example))

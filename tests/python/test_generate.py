@@ -1,4 +1,4 @@
-"""Workloads that are made up: written as traces, fitted to traces, named by scenarios."""
+"""Generated workloads: written as traces, fitted to traces, named by scenarios."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def cli(*arguments: str) -> tuple[int, str, str]:
 
 
 def described(scenario: coflash.Scenario, files: list[str] | None = None) -> dict[str, object]:
-    """What a run counted, which is the same for the same requests."""
+    """The counts of a run, which are the same for the same requests."""
     return dict(coflash.run(scenario, files or ()).document["metrics"])
 
 
@@ -85,7 +85,7 @@ def test_every_ready_made_workload_is_written_and_a_substitute_says_so_to_the_en
         written = trace.generate(policy.name, out, requests=1000)
         is_substitute = policy.name == "jedec-client"
         assert any("substitute" in remark for remark in written["remarks"]) == is_substitute
-        # Also when the trace is replayed, converted, or read with nothing but the file.
+        # Also when the trace is replayed, converted, or read from the file alone.
         replayed = coflash.run(coflash.Scenario.load("demo").with_(workload__remap="dense"), out)
         assert any("substitute" in remark for remark in replayed.workload["remarks"]) == is_substitute
         again = trace.convert(out, tmp_path / "again.parquet")

@@ -1,4 +1,4 @@
-"""Linux in a virtual machine on a served device, whose server is killed and whose power is cut."""
+"""Linux in a virtual machine on a served device. Its server is killed, and its power is cut."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_ext4_in_a_guest_survives_a_killed_server_and_a_power_cut(
             await_guest(machine, f"synced {FILES}$")
             server.kill()
             server.wait(PATIENCE_S)
-            # What the guest asks for meanwhile waits.
+            # Requests of the guest wait meanwhile.
             with device.serve(None, folder) as served:
                 await_guest(machine, f"synced {3 * FILES}$")
                 served.cut(seed=4)

@@ -1,4 +1,4 @@
-"""coflash as its users in Python expect it: plain dictionaries, frames, HTML, errors that say what is there."""
+"""coflash from Python: plain dictionaries, frames, HTML, errors that list the existing names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_frame_is_a_trace(library: str, first: Table, tmp_path: Path, monkeypa
     ran = coflash.run("demo", frame)
     assert ran.metrics.requests == 500
     assert coflash.run(ran.scenario).metrics == ran.metrics
-    # The file is named for the content, whatever holds it.
+    # The file is named after the content, whatever the frame.
     assert ran.workload["inputs"][0]["file"] == coflash.trace.paths(first)[0]
     assert len(list(tmp_path.iterdir())) == 1
 

@@ -1,4 +1,4 @@
-"""Devices whose process is killed keep what they promise; `COFLASH_KILLS` says how often each is killed."""
+"""Devices keep their promises when their process is killed; `COFLASH_KILLS` sets the number of kills for each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KILLS = int(os.environ.get("COFLASH_KILLS", "4"))
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder in memory where there is one: the end of a process loses nothing of it, and nothing waits for a disk."""
+    """A folder in memory if there is one: it survives the end of a process, and nothing waits for a disk."""
     memory = Path("/dev/shm")  # noqa: S108 - the folder in it has a name of its own
     with tempfile.TemporaryDirectory(dir=memory if memory.is_dir() else None) as place:
         yield Path(place) / "device"

@@ -1,4 +1,4 @@
-"""The language of the command line: keys, a scenario to start from, completion, and names that are almost right."""
+"""The language of the command line: keys, a scenario to start from, completion, and misspelt names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_a_commented_scenario_is_that_scenario(name: str) -> None:
     text = commented(scenario)
     assert Scenario.from_toml(text) == scenario
     assert Scenario.from_toml(text).description == scenario.description
-    # What stands in a comment is the default: without its # it changes nothing.
+    # A comment has the default: uncommented, it changes nothing.
     lines = [line.removeprefix("# ") if " = " in line and line[2:3].islower() else line for line in text.splitlines()]
     uncommented = [line for line in lines if not line.endswith("…") and not line.startswith("blocks_per_plane")]
     assert len(uncommented) > 20
@@ -90,7 +90,7 @@ def test_init_writes_a_scenario_that_runs_and_overwrites_nothing(
 
 
 def completed(*words: str) -> list[str]:
-    """What bash is offered for the last word, by the very function that `--install-completion` installs."""
+    """The completions that bash gets for the last word, by the function that `--install-completion` installs."""
     bash = shutil.which("bash")
     if bash is None:
         pytest.skip("bash is missing")
@@ -115,7 +115,7 @@ def completed(*words: str) -> list[str]:
     [
         (("run", "sha"), ["shadowgc-1t", "shadowgc-64g"]),
         (("run", "demo", "--set", "cache.pol"), ["cache.policy=", "cache.policy=lru", "cache.policy=pud-lru"]),
-        # As bash takes words apart.
+        # As bash splits words.
         (("run", "demo", "--set", "cooperation", "=", "cdm-h"), ["cdm-hgc"]),
         (("run", "demo", "--set", "cooperation", "="), ["none", "cdm", "sgc"]),
         (("keys", "host_buffer.n"), ["host_buffer.notices"]),

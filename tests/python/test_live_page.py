@@ -1,4 +1,4 @@
-"""The live page of a served device: who may see it, what it is told, and how it looks in a browser."""
+"""The live page of a served device: its access, its data, and its look in a browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pages import complaints, figure, find, run, texts, until
 
 
 def measured(seconds: int) -> dict[str, float]:
-    """What a device that writes 100 pages a second and copies 50 has measured; it is not emulated."""
+    """The measures of a device that writes 100 pages a second and copies 50; it is not emulated."""
     programs = {"host": 0, "evict": 100 * seconds, "gc": 50 * seconds}
     metrics = Metrics(
         {
@@ -54,7 +54,7 @@ def get(page: LivePage, path: str, host: str | None = None, **headers: str) -> h
 
 
 def events(response: http.client.HTTPResponse, count: int) -> list[tuple[int, Any]]:
-    """The next events: their numbers and what they tell."""
+    """The next events: their numbers and their data."""
     found = []
     for _ in range(count):
         number, text, _ = (response.readline().decode() for _ in range(3))
@@ -63,7 +63,7 @@ def events(response: http.client.HTTPResponse, count: int) -> list[tuple[int, An
 
 
 def said(browser: WebDriver, figure: WebElement) -> str:
-    """What a figure says to those who do not see it."""
+    """The text of a figure for screen readers."""
     label = run(browser, "return $('.plot', arguments[0]).getAttribute('aria-label')", figure)
     return str(label).replace("\N{NO-BREAK SPACE}", " ")
 

@@ -1,4 +1,4 @@
-"""Plain caches: equal to libCacheSim miss by miss, curves by simulation in miniature, and what the optimum allows."""
+"""Plain caches: equal to libCacheSim miss by miss; curves by miniature simulation; the bound of the optimum."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_lirs_is_that_of_the_paper_and_one_step_is_what_libcachesim_adds() -> No
 
 
 def test_w_tinylfu_comes_near_libcachesim() -> None:
-    """Its sketch is another: it does not count hits in the window, and counts a page once more when it leaves."""
+    """Its sketch differs: it does not count hits in the window, and counts a page once more when it leaves."""
     for name, keys, slots in workloads():
         if slots >= 100:  # libCacheSim's window is 1 % without rounding up
             found = trace.cache_hits(keys, "w-tinylfu", slots).mean()

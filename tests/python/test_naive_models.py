@@ -1,4 +1,4 @@
-"""The simulator gives what naive models of the same systems give, to the last digit: on random devices, from a seed."""
+"""The simulator equals naive models of the same systems to the last digit, on random devices from a seed."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ NOT_MODELLED = {
 
 
 NOT_MODELLED_PARTS = ("endurance.", "load.", "metadata.", "operations.")
-"""They follow from other counters, or are of the course of a run: tested beside the code."""
+"""They follow from other counters, or vary during a run: tested beside the code."""
 MODELLED_OF_LINK = {f"host.to_device.{what}" for what in ("posted", "withdrawn", "messages", "bytes", "delay_max_ns")}
 
 
 def is_left_out(name: str) -> bool:
-    """Whether no model counts it: what commands cost on the link is in the response times."""
+    """Whether no model counts it: the cost of commands on the link is in the response times."""
     is_of_link = name.startswith("host.") and name not in MODELLED_OF_LINK
     return name in NOT_MODELLED or name.startswith(NOT_MODELLED_PARTS) or is_of_link
 
 
 def compare(seeds: Iterable[int], draw: Callable[[int], Drawn], folder: Path) -> Counter[str]:
-    """Runs simulator and model; in how many of the devices each thing was counted at all."""
+    """Runs simulator and model; returns for each count the number of devices in which it was above zero."""
     met: Counter[str] = Counter()
     for seed in seeds:
         drawn = draw(seed)
@@ -126,7 +126,7 @@ def test_shadows(tmp_path: Path) -> None:
 def test_a_page_that_stays_dirty_in_the_host_is_a_shadow_when_gc_moves_it(
     tmp_path: Path, fill: str, scheme: str
 ) -> None:
-    """Page 0 is written time and again, and left the host once: flash has a copy of it, which is out of date.
+    """Page 0 is written repeatedly, and left the host once: flash has an outdated copy of it.
 
     On a device that was empty, that copy was on its way in the device's buffer when the host wrote the page again.
     """
@@ -155,7 +155,7 @@ def test_shared_channels(tmp_path: Path, with_gc: bool) -> None:
     def draw(seed: int) -> Drawn:
         drawn = cache_device(seed, (1.0,))
         drawn.options["timing"]["channel"] = "shared"
-        # A flush that waits for programs takes a turn of its own among what happens at the same time.
+        # A flush that waits for programs is an event of its own among simultaneous ones.
         drawn.options["cache"]["volatile"] = False
         if not with_gc:
             drawn.fill = "none"
@@ -167,5 +167,5 @@ def test_shared_channels(tmp_path: Path, with_gc: bool) -> None:
 
 
 def at_least(devices: int, met: Counter[str], names: Iterable[str]) -> None:
-    """Fails if fewer devices than that counted any of these: the comparison would say little."""
+    """Fails if too few devices had any of these counts: the comparison would prove little."""
     assert {name: met[name] for name in names if met[name] < devices} == {}

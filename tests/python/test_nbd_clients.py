@@ -1,4 +1,4 @@
-"""Clients that nobody here wrote: libnbd, nbdcopy, fio, qemu."""
+"""Third-party clients: libnbd, nbdcopy, fio, qemu."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded operations and decisions: what they say is what the result counts."""
+"""Recorded operations and decisions agree with the counts of the result."""
 
 from __future__ import annotations
 

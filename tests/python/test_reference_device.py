@@ -1,6 +1,6 @@
 """The preset `msr-ssd` against the published outputs of the simulator that it stands for.
 
-The workloads are that simulator's, draw for draw, so that nothing is left to chance. Its statistics leave out the last
+The workloads are that simulator's, draw for draw, so that no randomness remains. Its statistics leave out the last
 request of a run.
 """
 
@@ -15,7 +15,7 @@ from coflash import Result, Scenario, run
 
 
 class Published(NamedTuple):
-    """What a run of the reference simulator gave."""
+    """The results of a run of the reference simulator."""
 
     pattern: str
     requests: int
@@ -63,7 +63,7 @@ def test_the_reference_device_gives_what_was_published(name: str, runs: dict[str
     assert response.stddev / 1e6 == pytest.approx(published.stddev_ms, rel=0.05, abs=0.003)
     if published.max_ms is not None:
         assert response.max / 1e6 == published.max_ms
-    # Where nothing was cleaned or moved, not one may be.
+    # A count of zero cleaned or moved pages must be met exactly.
     assert metrics.erases_blocks == pytest.approx(published.cleans, rel=0.01)
     assert metrics.gc_copies_pages == pytest.approx(published.pages_moved, rel=0.01)
     assert metrics.programs_pages.gc == metrics.gc_copies_pages

@@ -28,7 +28,7 @@ class Moving(LocalFileSystem):  # type: ignore[misc]
 
 @pytest.fixture(params=["memory", "moving"])
 def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """Of a folder that is not there yet."""
+    """The URL of a folder that does not exist yet."""
     fsspec.register_implementation("moving", Moving, clobber=True)
     yield f"{request.param}://{tmp_path}/out"
     fsspec.filesystem("memory").store.clear()
@@ -53,7 +53,7 @@ def test_a_sweep_to_a_url_gives_what_one_to_a_folder_gives(url: str, tmp_path: P
         assert results[run].series() == here.results[run].series()
         assert results.where(run) == f"{url}/runs/{run}"
     assert results.sql("select run from erase_counts group by 1").to_polars().height == 2
-    # What is there is not run again, and what failed is.
+    # Existing runs are not repeated, failed ones are.
     again = coflash.sweep(SMALL, {**VARY, "cache.size": "1MiB,2MiB,4MiB"}, out=url)
     assert again.from_before == 2
     assert len(coflash.results(url)) == 3

@@ -92,7 +92,7 @@ def test_what_varied_and_what_it_does_is_said_first(page: WebDriver) -> None:
 
 
 def rows_of(page: WebDriver, drawn: WebElement) -> list[list[str]]:
-    """The rows of the table of a figure's data."""
+    """The rows of a figure's data table."""
     rows = "[...arguments[0].querySelectorAll('tbody tr')]"
     cells = f"{rows}.map((row) => [...row.cells].map((one) => one.textContent))"
     found: list[list[str]] = run(page, f"return {cells}", drawn)
@@ -155,7 +155,7 @@ def test_differences_have_their_intervals_and_tests(page: WebDriver, results: li
     row = next(cells for cells in rows if cells[0] == COPIED.label)
     assert row[3].endswith(f"p = {found.over_seeds.p:.3f}")
     assert row[4].endswith("p < 0.001" if found.over_slices.p < 0.001 else f"p = {found.over_slices.p:.3f}")
-    # No interval without its runs, nor for a question that was not asked.
+    # No interval without its runs, nor for a measure that was not chosen.
     find(page, "#filter input").send_keys("seed = 1", Keys.ENTER)
     until(lambda: not find(page, "#intervals").is_displayed())
 
@@ -431,7 +431,7 @@ def test_a_thousand_runs_open_in_two_seconds_of_a_processor(
         many.append(coflash.Result(document, histograms, result.series(), result.erase_counts()))
     write_report(Study(many), tmp_path / "many.html")
     assert (tmp_path / "many.html").stat().st_size < 12e6
-    # Of the page's thread: it does not matter what else the machine does.
+    # The processor time of the page's thread, independent of other load on the machine.
     browser.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
     before = tasks_s(browser)
     browser.get((tmp_path / "many.html").as_uri())

@@ -1,4 +1,4 @@
-"""What only some systems measure, as it is shown: hybrids, write buffers, shadows."""
+"""The display of measures of some systems only: hybrids, write buffers, shadows."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_write_buffers_account_for_their_pages(shadow: coflash.Result) -> None:
         assert value(section, "written back, flushed", shadow) > 0
     labels = ("writes absorbed", "pages written back", "still dirty at the end")
     assert sum(value(HOST_BUFFER, label, shadow) for label in labels) == metrics.host_writes_pages
-    # What became of each page that was dirty.
+    # The fate of each dirty page.
     became = sum(value(CACHE, label, shadow) for label in labels)
     became += value(SHADOWS, "pages moved from the buffer", shadow)
     became += value(SHADOWS, "twins let go without a program", shadow)

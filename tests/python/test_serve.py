@@ -1,4 +1,4 @@
-"""The report that is watched: it is made of what there is, and only this machine gets it."""
+"""The live report: it shows the results so far, and only to this machine."""
 
 from __future__ import annotations
 

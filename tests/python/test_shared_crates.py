@@ -1,4 +1,4 @@
-"""The compiled core and Rust's tests share the crates that they are built of: all with the same features."""
+"""The compiled core and Rust's tests share their compiled dependencies: all have the same features."""
 
 from __future__ import annotations
 

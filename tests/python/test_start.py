@@ -1,4 +1,4 @@
-"""What starting takes, counted in imported modules; and that names which are imported late are the right ones."""
+"""The cost of starting, in imported modules; and names that are imported late."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COMMANDS = list(typer.main.get_command(app).commands)  # type: ignore[attr-defin
 
 
 def modules(code: str, *arguments: str) -> set[str]:
-    """The modules that are there after the code has run in another process."""
+    """The modules that are loaded after the code has run in another process."""
     show = "import atexit, sys; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
     command = [sys.executable, "-c", f"{show}\n{code}", *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

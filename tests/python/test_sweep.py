@@ -66,7 +66,7 @@ def test_seeds_give_means_with_intervals(tmp_path: Path) -> None:
 
 
 def test_an_interval_is_students() -> None:
-    # Of 1, 2, 3 and 4: t(0.975, 3) = 3.182446, standard error 0.645497.
+    # For 1, 2, 3 and 4: t(0.975, 3) = 3.182446, standard error 0.645497.
     found = estimate([1, 2, 3, 4, None])
     assert (found.mean, found.runs) == (2.5, 4)
     assert found.half_width == pytest.approx(2.054260, abs=1e-6)
@@ -271,7 +271,7 @@ def test_jobs_of_one_device_are_next_to_each_other_and_share_it() -> None:
 
 @pytest.fixture
 def warmed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The devices that are warmed up for sharing, as they are."""
+    """Records the devices that are warmed up for sharing."""
     keys: list[str] = []
 
     def warm(scenario: coflash.Scenario, **rest: Any) -> coflash.Warm:
@@ -311,7 +311,7 @@ def test_runs_that_share_a_device_give_what_bare_runs_give(
         assert ours.series() == alone.series()
         assert (ours.erase_counts() == alone.erase_counts()).all()
         assert ours.histogram("write").counts.tolist() == alone.histogram("write").counts.tolist()
-    # What is left of a sweep shares, too; a run that has its device alone warms its own.
+    # The rest of a resumed sweep shares, too; a run that does not share its device warms its own.
     assert coflash.sweep(SMALL, {"cache.size": "1MiB,8MiB"}, out=tmp_path).warming.devices == 0
     assert len(warmed) == 4
 
@@ -329,7 +329,7 @@ def test_a_device_is_let_go_when_its_last_run_has_had_it() -> None:
             assert lent.seconds > 0
             assert len(kept) == 1
     assert len(kept) == 0
-    # Of those of which nobody knows, the one used last is kept.
+    # Of devices with an unknown number of runs, the one used last is kept.
     for seed in (1, 2, 1, 3):
         some = SMALL.with_(seed=seed)
         with kept.lent(some, Sharing(some.warm_key, None)) as lent:
@@ -343,7 +343,7 @@ def test_a_device_is_let_go_when_its_last_run_has_had_it() -> None:
 
 
 def test_a_device_that_cannot_be_warmed_up_fails_each_run_and_holds_up_none(tmp_path: Path) -> None:
-    # Its flash is too small, which only building it shows.
+    # Its flash is too small, which is found only when it is built.
     few = SMALL.with_({"flash.blocks_per_plane": 50, "ftl.spare.share": "20%"})
     swept = coflash.sweep(few, {"ftl.spare.share": "1%,20%", "cache.size": "1MiB,2MiB"}, out=tmp_path, workers=4)
     assert len(swept.failures) == 2

@@ -61,7 +61,7 @@ def test_parquet_is_what_other_libraries_read_and_write(small: Path, tmp_path: P
     }
     metadata = pq.ParquetFile(out).metadata.metadata
     assert metadata[b"coflash.version"].decode() == coflash.__version__
-    # Nullable, signed, in another order, with a column more, compressed otherwise.
+    # Nullable, signed, in another order, with one more column, with another compression.
     theirs = tmp_path / "theirs.parquet"
     by_hand = {"op": [1, 0], "note": ["a", "b"], "length": [512, 1024], "offset": [0, 4096], "time_ns": [5, 6]}
     types = pa.schema(
@@ -209,7 +209,7 @@ def test_a_pipe_is_read_once_and_what_is_wrong_with_it_is_said(tmp_path: Path) -
         assert done.returncode == 2
         assert done.stdout == ""
         assert problem in done.stderr
-    # One request is asked for, and the first file has it; what is read ahead ends with the second.
+    # The first file has the one requested request; read-ahead ends with the second file.
     small = tmp_path / "small.iolog"
     small.write_text(SMALL)
     cut = ["--set", "workload.requests_max=1"]

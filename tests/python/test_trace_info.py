@@ -1,4 +1,4 @@
-"""What a trace is like: typed, as a table, as JSON and drawn."""
+"""Descriptions of traces: typed, as a table, as JSON and drawn."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def test_tuning_finds_the_best_of_what_it_tried_and_goes_on_where_it_was(
     assert tuning.best.found.mean == coflash.run(tuning.scenario).metrics.waf_host
     assert tuning.scenario.to_dict()["cache"]["size"] == tuning.best.values["cache.size"]
     assert coflash.results(tmp_path)[tuning.best.runs[0]].metrics.waf_host == tuning.best.found.mean
-    # It took the course of a search that was never stopped.
+    # It is the same as a search that was never stopped.
     fresh = coflash.tune(SMALL, OVER, minimise="waf_host", out=tmp_path / "fresh", trials=12, workers=1)
     assert fresh.trials == tuning.trials
     # Nothing is left to do.
@@ -74,7 +74,7 @@ def test_more_is_better_over_several_seeds(tmp_path: Path) -> None:
 
 
 def test_trials_that_fail_are_counted_and_do_not_stop_the_search(tmp_path: Path) -> None:
-    # The parameter is one of cdm; with none there is no such scenario.
+    # The parameter is one of `cdm`; under `none` the scenario is invalid.
     over = {"cooperation.name": "none,cdm", "cooperation.removable_weight": "0.0..1.0"}
     tuning = coflash.tune(SMALL, over, minimise="response.mean", out=tmp_path, trials=8)
     assert tuning.failed >= 1
@@ -108,7 +108,7 @@ def test_a_search_stops_where_all_is_refused_for_one_reason_and_says_why_also_wh
         return coflash.run(scenario, *rest)
 
     monkeypatch.setattr(plan, "run", run)
-    # Each share exports another capacity, and each is too small: the numbers differ, the reason does not.
+    # Each share exports another capacity, and all are too small: the numbers differ, the reason does not.
     large = SMALL.with_(workload__synthetic={"space": "1GiB"})
     for _ in range(2):
         with pytest.raises(CoflashError, match=r"after 10 that failed for the same reason: .*space.*1GiB"):

@@ -1,4 +1,4 @@
-"""Warm devices: what starts from one gives what warms its own."""
+"""Warm devices: a run that starts from one equals a run that warms its own."""
 
 from __future__ import annotations
 

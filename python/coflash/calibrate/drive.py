@@ -15,10 +15,10 @@ from coflash.scenario import Scenario
 
 
 def drive_scenario(fit: Fit) -> Scenario:
-    """Return the drive at a smaller capacity, which changes no ratio, with uniform writes of 4 KiB.
+    """Return the drive, scaled down to a smaller capacity, with uniform writes of 4 KiB.
 
-    Its flash and its spare space are in the drive's proportions. Where latencies were fitted, its dies are busy
-    as often as the drive's; where only throughput was, it is a single die of that speed.
+    The ratio of spare space to flash is the drive's. If latencies were fitted, its dies are as busy as the drive's. If
+    only throughput was fitted, it has a single die of that speed.
     """
     found = fit.model.parameters
     keys: dict[str, Any] = {
@@ -56,7 +56,7 @@ def _private(program_ns: float, read_ns: float) -> dict[str, Any]:
 
 
 def drive_toml(fit: Fit) -> str:
-    """Write the scenario, under what it was fitted to and its errors."""
+    """Write the scenario, below comments on its measurements and its errors."""
     lines = [f"{fit.measured.name}, calibrated."]
     if fit.measured.source:
         lines.append(f"Source of the measurements: {fit.measured.source}.")

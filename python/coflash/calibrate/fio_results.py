@@ -1,4 +1,4 @@
-"""Results of fio, and the counters of the drive before and after, as measures of a step."""
+"""The measures of a step, from fio's results and the drive's counters before and after."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _HOST_UNIT_BYTES = 512_000
 
 
 def fio_measures(folder: Path, step: str, at_rate: bool) -> dict[str, float]:
-    """Return the measures of a step: latencies if it ran at a given rate, throughput otherwise, and the WAF if counted.
+    """Return the measures of a step: latencies at a given rate, otherwise throughput; and the WAF if it was counted.
 
     Raises:
         CoflashError: A file cannot be read, or is no result of fio.
@@ -52,7 +52,7 @@ def _latencies(sides: Mapping[str, list[Mapping[str, Any]]]) -> dict[str, float]
 
 
 def _written(folder: Path, name: str) -> tuple[float, float] | None:
-    """Return bytes that the host and that the drive wrote to flash, in all its life; None if there are no such logs."""
+    """Return the lifetime bytes written by the host and to flash; None without such logs."""
     smart, ocp = (folder / f"{name}.{log}.json" for log in ("smart", "ocp"))
     if not (smart.exists() and ocp.exists() and smart.stat().st_size and ocp.stat().st_size):
         return None
@@ -66,7 +66,7 @@ def _written(folder: Path, name: str) -> tuple[float, float] | None:
 
 
 def _json(file: Path) -> Any:
-    """Read JSON; fio may say something in lines above it."""
+    """Read JSON; fio may print messages above it."""
     with named(file, "read"):
         text = file.read_text(encoding="utf-8")
     try:

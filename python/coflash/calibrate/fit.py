@@ -1,7 +1,7 @@
-"""The fit of a drive's parameters: in stages of one or two unknowns, each from the points that tell it alone.
+"""The fit of a drive's parameters, in stages: each fits one or two unknowns to the points that depend on them alone.
 
-Every search is deterministic: a bounded minimum of one variable, or the best of a short list. Points that are held out
-take no part in any stage.
+Every search is deterministic: bounded minimisation in one variable, or the best of a short list. No stage uses points
+that are held out.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from coflash.calibrate.model import STREAMS, VICTIMS, Model, Parameters
 GOALS = {"waf": 0.05, "write_mib_per_s": 0.10, "gc_onset": 0.15}
 """Relative errors within which a point counts as predicted."""
 LATENCY_GOAL = 0.15
-"""That of latencies and of the knee."""
+"""The same for latencies and the knee."""
 
 _SPARE = (0.005, 4.0)
 _READ_COST = (0.0, 3.0)
 _BUFFERS = (0.0, *(4.0**power for power in range(3, 9)))
 _AHEAD_STEPS = 12
-"""From no blocks to nearly all that spare space is."""
+"""From no blocks to nearly all spare space."""
 _SUPERBLOCKS = tuple(2**30 * 1.23**step for step in range(-5, 10))
-"""0.36 to 6.4 GiB; no simple part of a zone, for such zones and superblocks would stay aligned for ever."""
+"""0.36 to 6.4 GiB; no simple fraction of a zone, or zones and superblocks would stay aligned for ever."""
 _PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
-"""50 to 540 µs: parts of a program between which a die may be read, up to a whole one of TLC."""
+"""50 to 540 µs: the steps of a program, between which a die may be read, up to a whole program of TLC."""
 _SKEWED = ("zipf", "two-zone", "read-only")
 _UNSKEWED = ("uniform", "permuted")
 _BASIC = ("sequential", *_UNSKEWED)
@@ -47,13 +47,13 @@ class Stage:
     finds: str
     """The parameter, and its value."""
     reason: str
-    """Why these points tell it."""
+    """The reason why these points determine it."""
     points: tuple[Point, ...]
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """A point beside what the model says of it."""
+    """A point with its prediction."""
 
     point: Point
     value: float
@@ -71,7 +71,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class Fit:
-    """A drive that was fitted."""
+    """A fitted drive."""
 
     measured: Measured
     model: Model
@@ -80,18 +80,18 @@ class Fit:
 
     @property
     def is_refused(self) -> bool:
-        """Whether the model is none of this drive: it misses what does not depend on placement, policies or rates."""
+        """Whether the model does not suit this drive: it misses points that depend on no placement, policy or rate."""
         return any(p.point.writes_per_s is None and p.point.pattern.kind in _BASIC for p in self.misfits)
 
     @property
     def misfits(self) -> list[Prediction]:
-        """The fitted points that are missed by more than twice their goal."""
+        """The fitted points with an error above twice their goal."""
         fitted = {point for stage in self.stages for point in stage.points}
         return [one for one in self.predictions if one.point in fitted and abs(one.error) > 2 * goal(one.point.measure)]
 
 
 def fit(measured: Measured) -> Fit:
-    """Fit the parameters to the points that are not held out, and predict all.
+    """Fit the parameters to the points that are not held out, and predict all points.
 
     Raises:
         CoflashError: There are fewer points than unknowns; the message names the smallest set that would do.
@@ -122,7 +122,7 @@ class _Search:
         self.stages: list[Stage] = []
 
     def proportions(self) -> None:
-        """Find the spare space, and what sequential writes and GC's reads cost."""
+        """Find the spare space, and the cost of sequential writes and of GC's reads."""
         uniform = [p for p in self.points if p.pattern.kind == "uniform" and p.is_steady]
         rates = [p for p in self.points if p.measure == "write_mib_per_s"]
         for measure, parameter, reason in (
@@ -168,7 +168,7 @@ class _Search:
             )
 
     def policies(self) -> None:
-        """Choose victim policy and streams by the writes under skew."""
+        """Choose victim policy and streams by skewed writes."""
         skewed = [p for p in self.points if p.pattern.kind in _SKEWED and not _is_hot(p)]
         if not skewed:
             return
@@ -182,7 +182,7 @@ class _Search:
         )
 
     def buffer(self) -> None:
-        """Find the size of the write buffer by hot pages."""
+        """Find the size of the write buffer from points with hot pages."""
         hot = [p for p in self.points if _is_hot(p)]
         if not hot:
             return
@@ -191,7 +191,7 @@ class _Search:
         self._stage(f"buffer_pages = {best:g}", "the hottest pages are replaced before they reach flash", hot)
 
     def host_gap(self) -> None:
-        """Find how long flash waits for the host, by the fastest of the writes that are made one at a time."""
+        """Find how long flash waits for the host, from the fastest writes at queue depth 1."""
         single = [p for p in self.points if p.one_at_a_time and p.measure == "write_mib_per_s"]
         if not single:
             return
@@ -202,7 +202,7 @@ class _Search:
         self._stage(f"host_gap = {gap:.3f}", "the writes with least GC: what remains is that flash waits", [point])
 
     def ahead(self) -> None:
-        """Find how far GC runs ahead of need, by several zones that are written one request at a time."""
+        """Find how far GC runs ahead of need, from writes to several zones at queue depth 1."""
         zones = [p for p in self.zones if p.one_at_a_time and p.pattern.number > 1]
         if not zones:
             return
@@ -217,7 +217,7 @@ class _Search:
         )
 
     def superblock(self) -> None:
-        """Find the size of superblocks by zones that are written one after the other."""
+        """Find the size of superblocks from zones that are written one after the other."""
         single = [p for p in self.zones if p.pattern.number == 1]
         capacity = self.measured.capacity_bytes
         if not single or capacity is None:
@@ -234,7 +234,7 @@ class _Search:
         )
 
     def latency(self) -> None:
-        """Find the times of an idle drive, and how long a read waits for a program."""
+        """Find the latencies of an idle drive, and the wait of a read for a program."""
         rated = [p for p in self.points if p.writes_per_s is not None]
         if not rated:
             return
@@ -259,7 +259,7 @@ class _Search:
         )
 
     def _badness(self, model: Model, points: Sequence[Point]) -> float:
-        """Sum the squares of relative errors, as logarithms, each in units of its goal."""
+        """Sum the squared logarithmic errors, each in units of its goal."""
         return sum((math.log(model.predict(p) / p.value) / goal(p.measure)) ** 2 for p in points)
 
     def _stage(self, finds: str, reason: str, points: Sequence[Point]) -> None:
@@ -282,7 +282,7 @@ def _is_hot(point: Point) -> bool:
 
 
 def _minimum(function: Callable[[float], float], low: float, high: float) -> float:
-    """Return where a function with one minimum has it, by golden sections, to 1e-6 of the interval.
+    """Return the place of a function's only minimum, by golden sections, to 1e-6 of the interval.
 
     Source: J. Kiefer, "Sequential minimax search for a maximum", Proceedings of the AMS 4(3), 1953.
     """

@@ -1,4 +1,4 @@
-"""A pack of fio jobs that measures what `coflash calibrate` fits, and a script that runs them on a drive."""
+"""The fio jobs that measure a drive for `coflash calibrate`, and a script that runs them."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from coflash.files import atomic_write
 STEPS = "steps.csv"
 SCRIPT = "run.sh"
 RATES_PER_S = (5000, 10_000, 20_000, 40_000, 80_000, 160_000)
-"""Write rates of the latency steps; one that the drive does not reach tells the knee."""
+"""Write rates of the latency steps; a rate beyond the drive's reach gives the knee."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A job of fio: what it writes, and the conditions of the points that it measures."""
+    """A job of fio: its writes, and the conditions of the points that it measures."""
 
     name: str
     options: Mapping[str, str]
     passes: float
-    """How much it writes, over the capacity (of a terabyte, where the time is fixed); for the hours that it takes."""
+    """The amount that it writes, over the capacity (of a terabyte if the time is fixed), to estimate its hours."""
     conditions: Mapping[str, str] = field(default_factory=dict)
-    """As in a table; a step without conditions brings the drive into a state, and measures nothing."""
+    """As in a table; a step without conditions prepares the drive and measures nothing."""
 
 
 _SEQUENTIAL = {"rw": "write", "bs": "512k", "iodepth": "4"}
@@ -33,7 +33,7 @@ _RANDOM = {"rw": "randwrite", "bs": "4k", "iodepth": "128", "numjobs": "4", "nor
 
 
 def steps() -> Iterator[Step]:
-    """Yield the steps in their order; each that measures follows one that brings the drive into its state."""
+    """Yield the steps in their order; each measuring step follows one that prepares the drive."""
     yield Step("sequential", _SEQUENTIAL, 1, {"pattern": "sequential"})
     yield from _pair("uniform", "uniform", {}, 1.0, held_out=False)
     for rate in RATES_PER_S:
@@ -54,7 +54,7 @@ def steps() -> Iterator[Step]:
 
 
 def _pair(name: str, pattern: str, options: Mapping[str, str], used: float, held_out: bool) -> Iterator[Step]:
-    """Yield three passes that make a state steady, and two that measure it."""
+    """Yield three passes that reach a steady state, and two that measure it."""
     written = {**_RANDOM, **options}
     yield Step(f"{name}-settle", written | _volume(3), 3 * used)
     held, in_pattern = ("yes" if held_out else "no"), 1 if pattern == "uniform" else used
@@ -90,7 +90,7 @@ def _latency(rate: int) -> Step:
 
 
 def _volume(passes: int) -> dict[str, str]:
-    """Return the options by which four jobs together write so many times their space."""
+    """Return the options by which four jobs together write their space a number of times."""
     return {"io_size": f"{25 * passes}%"}
 
 
@@ -171,7 +171,7 @@ def _script(all_steps: list[Step]) -> str:
     passes = sum(step.passes for step in all_steps)
     lines = []
     for step in all_steps:
-        if step.name.startswith("fill-"):  # what is not used is trimmed
+        if step.name.startswith("fill-"):  # unused space is trimmed
             lines.append(f'[ -s "{step.name}.json" ] || blkdiscard -f "$DRIVE"')
         lines.append(f"step {step.name} {step.passes:g}")
     return _HEAD.format(passes=passes, hours=passes * 1e12 / (500 * 2**20) / 3600) + "\n".join(lines) + "\n"

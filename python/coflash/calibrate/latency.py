@@ -1,8 +1,8 @@
-"""Latencies of a drive: its dies, and what reads and writes meet there.
+"""Latencies of a drive: its dies, and the waits of reads and writes.
 
-The simulated device has as many dies as it takes to write at the measured pace, so that a die is busy as often as in
-the drive. A read overtakes what waits for its die, and waits for the program, GC's included, that is under way. A
-write is answered when it is in the write buffer.
+The simulated device has enough dies to write at the measured pace, so that each is as busy as a die of the drive. A
+read overtakes operations that wait for its die, but waits for the current program, GC's included. A write is answered
+when it is in the write buffer.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from coflash.scenario import Scenario
 
 _BLOCKS_PER_DIE, _PAGES_PER_BLOCK = 64, 48
 _NOT_USABLE_BLOCKS = 2.5
-"""Of a die: two free blocks, and two open ones that are half full, less what a pool of few blocks gains at its ends."""
+"""Per die: two free blocks and two half-full open ones, less the gain of a pool of few blocks at its ends."""
 _REQUESTS = 100_000
 _DIES_MAX = 64
-"""A drive of more dies is simulated by these, at as much less of the rate: no die knows how many others there are."""
+"""A drive with more dies is simulated by this number, at the same rate per die: dies are independent."""
 _PAGE_TYPES = (0.83, 1.0, 1.17)
-"""Times of page types over their mean: 29.76 and 41.76 µs of the Samsung 970 PRO in NVMeVirt, and between."""
+"""Times of page types over their mean: 29.76 and 41.76 µs for the Samsung 970 PRO in NVMeVirt, and one between."""
 _BUFFER = "16MiB"
 _PERCENTILES = {
     "read_p50_us": "p50",
@@ -38,25 +38,25 @@ _PERCENTILES = {
 
 
 def spare(physical_pages: int, pages: int) -> dict[str, str]:
-    """Return `ftl.spare` for so many physical pages; rounded down, for otherwise there would be a block more."""
+    """Return `ftl.spare` for a number of physical pages; rounded down, since rounding up could add a block."""
     return {"share": f"{(physical_pages - pages) * 10**9 // pages / 1e9:.9f}", "definition": "over_provisioning"}
 
 
 @dataclass(frozen=True)
 class Service:
-    """What a drive does with uniform writes in the long run, and the times of its dies."""
+    """A drive's steady state under uniform writes, and the times of its dies."""
 
     alpha: float
     waf: float
     writes_max_per_s: float
     copy_cost: float
-    """The time in which GC reads a page, over that in which one is programmed."""
+    """The time of GC's read of a page, over that of a program."""
     program_us: float
     """The longest wait of a read for a program."""
     read_us: float
-    """A read of an idle drive."""
+    """The time of a read on an idle drive."""
     write_us: float
-    """A write of an idle drive."""
+    """The time of a write on an idle drive."""
     ahead: float = 0.0
     """The share of blocks that GC frees ahead of need while a die is idle."""
 
@@ -67,24 +67,24 @@ class Service:
 
     @property
     def dies(self) -> int:
-        """The dies that together write at the measured pace, a program of 4 KiB at a time each."""
+        """The number of dies that together write at the measured pace, each one program of 4 KiB at a time."""
         busy_us = self.waf * self.program_us + (self.waf - 1) * self.array_read_us
         return max(4, round(self.writes_max_per_s * busy_us / 1e6))
 
     @property
     def part(self) -> float:
-        """The part of the dies that is simulated."""
+        """The fraction of the dies that is simulated."""
         return min(1.0, _DIES_MAX / self.dies)
 
     def keys(self) -> dict[str, Any]:
-        """Return the keys of a scenario of the device, of smaller capacity, filled and written until it is steady."""
+        """Return a scenario's keys for the scaled-down device, filled and written until it is steady."""
         dies, read_us = round(self.dies * self.part), self.array_read_us
         ahead = round(self.ahead * _BLOCKS_PER_DIE)
-        # Small blocks are emptier when GC takes them: with less spare space they write as much as the drive's do.
+        # Small blocks are emptier when GC takes them: less spare space gives them the drive's write amplification.
         alpha = root(lambda alpha: greedy(alpha, _PAGES_PER_BLOCK) - self.waf, 1 + 1e-6, self.alpha)
         pages = dies * round((_BLOCKS_PER_DIE - _NOT_USABLE_BLOCKS) * _PAGES_PER_BLOCK / alpha)
         physical = dies * _BLOCKS_PER_DIE * _PAGES_PER_BLOCK
-        # A whole number of dies writes a little faster or slower; their programs make up for it.
+        # A whole number of dies writes a little faster or slower; the program time makes up for it.
         program_us = (self.dies * 1e6 / self.writes_max_per_s - (self.waf - 1) * read_us) / self.waf
         return {
             "seed": 1,
@@ -120,7 +120,7 @@ class Service:
         result = self.at_rate(point.writes_per_s or 0, point.reads_per_s or 0)
         return float(result.metrics.flat()[f"response_ns.{side}.{percentile}"]) / 1000
 
-    @lru_cache(maxsize=256)  # noqa: B019 - a value, of which a fit has a few dozen
+    @lru_cache(maxsize=256)  # noqa: B019 - a value object; a fit has a few dozen
     def at_rate(self, writes_per_s: float, reads_per_s: float) -> Result:
         """Simulate reads and writes at fixed mean rates, as Poisson arrivals."""
         total = (writes_per_s + reads_per_s) * self.part

@@ -1,8 +1,7 @@
-"""What was measured on a drive: a table of points, each a number with the conditions under which it holds.
+"""The measurements of a drive: a table of points, each a number with its conditions.
 
-A table is a CSV file. Its columns are either measures, whose cells are the numbers, or conditions; both are listed in
-`MEASURES` and `CONDITIONS`. A row may have several measures, each of which is a point, and an empty cell is a measure
-that was not taken.
+A table is a CSV file. Its columns are measures or conditions, listed in `MEASURES` and `CONDITIONS`. Each measure of a
+row is a point; an empty cell is a measure that was not taken.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ MEASURES: Mapping[str, Quantity] = {
     "write_p99_us": Quantity("write latency p99, µs", 0.1, 1e7),
     "writes_max_per_s": Quantity("most writes of 4 KiB per second (the knee)", 1, 1e9),
 }
-"""What a point may be, with its unit and the range of values that can be meant."""
+"""The measures, each with its unit and its range of plausible values."""
 
 CONDITIONS: Mapping[str, str] = {
     "pattern": 'the writes: "uniform", "sequential", "zipf 0.8", "zipf 0.8 contiguous", "two-zone 0.9", '
@@ -56,7 +55,7 @@ CONDITIONS: Mapping[str, str] = {
     "reads_per_s": "the rate of 4 KiB reads at which a latency was measured",
     "held_out": "yes for a point that is predicted and not fitted",
 }
-"""The other columns of a table."""
+"""The columns of a table that are conditions."""
 
 _Row: TypeAlias = "list[str]"
 _STATES = ("sequential", "shuffled", "blank")
@@ -64,7 +63,7 @@ _WORDS = {"yes": True, "true": True, "1": True, "no": False, "false": False, "0"
 
 
 STEADY_PASSES = 2.0
-"""Passes after which uniform writes to a filled drive are in their steady state."""
+"""The number of passes after which uniform writes to a filled drive are in steady state."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ class Point:
 
     @property
     def begin(self) -> float:
-        """Where the measurement begins, in passes over the used space."""
+        """The start of the measurement, in passes over the used space."""
         return 0.6 * self.passes if self.from_pass is None else self.from_pass
 
     @property
@@ -131,10 +130,9 @@ def read_csv(file: Path, capacity_bytes: float | None = None, source: str = "") 
 
 
 def read_fio(folder: Path, capacity_bytes: float | None = None, source: str = "") -> Measured:
-    """Read the results of a pack of jobs, see `coflash.calibrate.jobs`: `steps.csv` and for each step fio's JSON.
+    """Read the results of the jobs of `coflash.calibrate.jobs`: `steps.csv`, and fio's JSON of each step.
 
-    Write amplification is read where the drive's logs before and after a step have it. A step without results is left
-    out.
+    Write amplification is read if the drive's logs before and after a step have it. A step without results is left out.
 
     Raises:
         CoflashError: A file is missing or is no result of fio.

@@ -1,7 +1,7 @@
-"""The model of a drive: few parameters, from which each measured point is predicted.
+"""The model of a drive: a few parameters that predict each measured point.
 
-Writes go to the simulator: one pool of superblocks on a device of the same proportions as the drive, but with fewer
-pages, since write amplification depends on the proportions alone as long as blocks are many.
+Writes are simulated: one pool of superblocks on a device of the drive's proportions, but with fewer pages. With many
+blocks, write amplification depends on the proportions alone.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from coflash.scenario import Scenario
 
 PAGES_PER_BLOCK = 128
 BLOCKS = 1024
-"""Blocks of the simulated device where the size of the drive's superblocks is not known."""
+"""The blocks of the simulated device if the size of the drive's superblocks is not known."""
 NOT_USABLE_BLOCKS = 3
-"""Two open blocks, which are half full, and two free ones, see `coflash.analytic.usable`."""
+"""Two half-full open blocks and two free ones, see `coflash.analytic.usable`."""
 UNITS_PER_FLASH_PAGE = 4
-"""Pages of 4 KiB in a flash page of 16 KiB, which GC reads as a whole."""
+"""Pages of 4 KiB in a flash page of 16 KiB; GC reads whole flash pages."""
 VICTIMS: dict[str, Any] = {
     "greedy": "greedy",
     "cost-benefit": "cost-benefit",
@@ -35,17 +35,17 @@ VICTIMS: dict[str, Any] = {
     "d-choices 10": {"name": "d-choices", "d": 10},
     "fifo": "fifo",
 }
-"""The victim policies among which the writes under skew choose."""
+"""The candidate victim policies; points with skewed writes decide."""
 STREAMS: dict[str, dict[str, Any]] = {
     "separate": {},
     "shared": {"ftl.shared_streams": [["host", "gc"]]},
 }
-"""Whether GC's copies have blocks of their own, or share those of host writes."""
+"""Whether GC's copies go to blocks of their own, or share those of host writes."""
 
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is not known of a drive."""
+    """The unknown parameters of a drive."""
 
     spare: float
     """(T − U) / U: physical space that holds data, over the user capacity, less one."""
@@ -54,7 +54,7 @@ class Parameters:
     sequential_mib_per_s: float = math.nan
     """Host writes without GC."""
     read_cost: float = 0.0
-    """The time in which GC reads a flash page, over that in which one is programmed."""
+    """The time of GC's read of a flash page, over that of a program."""
     victim: str = "greedy"
     """A name of `VICTIMS`."""
     streams: str = "separate"
@@ -64,15 +64,15 @@ class Parameters:
     superblock_bytes: float | None = None
     """The unit of erasing; None if no point depends on it."""
     host_gap: float = 0.0
-    """Of writes that are made one at a time: how long flash waits for each, over the time to program it."""
+    """The wait of flash for each write at queue depth 1, over the time to program it."""
     ahead: float = 0.0
-    """The share of blocks that GC frees ahead of need while the drive is idle, also between writes one at a time."""
+    """The share of blocks that GC frees ahead of need while the drive is idle, also between writes at queue depth 1."""
     program_us: float = math.nan
     """The longest wait of a read for a program, see `coflash.calibrate.latency`."""
     read_us: float = math.nan
-    """A read of 4 KiB of an idle drive."""
+    """The time of a read of 4 KiB on an idle drive."""
     write_us: float = math.nan
-    """A write of 4 KiB of an idle drive."""
+    """The time of a write of 4 KiB on an idle drive."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class Model:
         return replace(self, parameters=replace(self.parameters, **changes))
 
     def alpha(self, used: float) -> float:
-        """Return T / U for a used part of the capacity."""
+        """Return T / U if only a part of the capacity is used."""
         return (1 + self.parameters.spare) / used
 
     def predict(self, point: Point) -> float:
-        """Return what the model says a point is."""
+        """Predict a point."""
         match point.measure:
             case "gc_onset":
                 return self.alpha(point.used) - 1
@@ -107,7 +107,7 @@ class Model:
         return self.service().predict(point)
 
     def service(self) -> Service:
-        """Return what latencies depend on."""
+        """Return the inputs of the latency model."""
         found = self.parameters
         waf = greedy(self.alpha(1), PAGES_PER_BLOCK)
         most = self.predict(Point("writes_max_per_s", 1))
@@ -121,7 +121,7 @@ class Model:
         return (self.capacity_bytes or 2.0**40) / PAGE_BYTES
 
     def _waf(self, point: Point) -> float:
-        """Return programs per host write without metadata; by the closed form where that is known to be equal."""
+        """Return programs per host write without metadata; by the closed form where it is exact."""
         pattern = point.pattern
         if pattern.kind == "sequential":
             return 1.0
@@ -154,9 +154,9 @@ class Device:
     capacity_bytes: float | None = None
     buffer_pages: float = 0.0
 
-    @lru_cache(maxsize=256)  # noqa: B019 - a value, of which a fit has a few hundred
+    @lru_cache(maxsize=256)  # noqa: B019 - a value object; a fit has a few hundred
     def run(self, pattern: Pattern, initial: str, passes: int) -> tuple[Result, int]:
-        """Simulate writes of so many times the used space; return the result, and the pages of that space."""
+        """Simulate a number of passes of writes over the used space; return the result, and the pages of that space."""
         pages = round(self.blocks * PAGES_PER_BLOCK / self.alpha)
         scenario = self.scenario(pages, initial)
         drive_pages = (self.capacity_bytes or 2.0**40) / PAGE_BYTES
@@ -169,7 +169,7 @@ class Device:
         return run(Scenario.from_dict({**scenario, "replay.mode": "closed"}), trace), pages
 
     def scenario(self, pages: int, initial: str) -> dict[str, Any]:
-        """Return the keys of the device, with so many pages for the host."""
+        """Return the keys of the device, given its number of host pages."""
         physical = (self.blocks + NOT_USABLE_BLOCKS) * PAGES_PER_BLOCK
         return {
             "seed": 1,
@@ -186,8 +186,8 @@ def slowdown(waf: float, read_cost: float, scattered: bool) -> float:
     """Return the time of a host write over that of one without GC.
 
     Each host write costs `waf` programs, and 1 / N of a victim of N pages for each of these. GC reads a flash page of
-    a victim if any of its units is valid: with scattered pages, a share v of which are valid, 1 − (1 − v)^4 of the
-    flash pages of 16 KiB; v of them if valid pages lie together.
+    a victim if any of its units is valid. With a share v of valid pages these are 1 − (1 − v)^4 of the flash pages of
+    16 KiB if valid pages are scattered, and v of them if valid pages lie together.
     """
     valid = 1 - 1 / waf
     return waf * (1 + read_cost * (1 - (1 - valid) ** UNITS_PER_FLASH_PAGE if scattered else valid))

@@ -1,4 +1,4 @@
-"""The page of a calibration: what was fitted and why, and the errors of fitted and of held-out points."""
+"""The page of a calibration: fitted parameters with reasons, errors of fitted and of held-out points."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ LIMITS = (
     "Writes larger than 4 KiB but for zones, and, without zones that were written one at a time, GC while the drive is "
     "idle.",
 )
-"""What the model cannot express."""
+"""The limits of the model."""
 
 
 def markdown(fit: Fit, image: str) -> str:
@@ -59,7 +59,7 @@ def markdown(fit: Fit, image: str) -> str:
 
 
 def verdict(fit: Fit) -> str:
-    """Say in a sentence or two how well the held-out points are predicted, and whether the model fits at all."""
+    """Write a sentence or two on how well the held-out points are predicted, and whether the model fits at all."""
     held = [one for one in fit.predictions if one.point.held_out]
     parts = []
     if fit.misfits:
@@ -83,7 +83,7 @@ ERRORS = ("measure", "goal", "held out", "worst", "mean", "within goal", "fitted
 
 
 def error_rows(predictions: Sequence[Prediction]) -> Iterator[tuple[str, ...]]:
-    """Yield a row of errors for each measure: of the points held out, and of those fitted."""
+    """Yield a row of errors for each measure: of held-out and of fitted points."""
     for measure, quantity in MEASURES.items():
         of = [one for one in predictions if one.point.measure == measure]
         held, fitted = ([one for one in of if one.point.held_out is wanted] for wanted in (True, False))
@@ -93,7 +93,7 @@ def error_rows(predictions: Sequence[Prediction]) -> Iterator[tuple[str, ...]]:
 
 
 def _errors(of: Sequence[Prediction]) -> tuple[str, str, str]:
-    """Return how many there are, the worst error and the mean size of errors."""
+    """Return the number of points, the worst error and the mean absolute error."""
     if not of:
         return ("0", "–", "–")
     worst = max((one.error for one in of), key=abs)
@@ -117,12 +117,12 @@ def table(columns: Sequence[str], rows: Iterator[tuple[str, ...]] | Sequence[tup
 
 
 def plain(text: str) -> str:
-    """Escape a text of the user for Markdown."""
+    """Escape a user's text for Markdown."""
     return re.sub(r"([\\|*_`<>\[\]#~])", r"\\\1", " ".join(text.split()))
 
 
 def figure(fit: Fit) -> bytes:
-    """Draw measured and predicted curves, where there are any, and the error of every point, as a PNG.
+    """Draw measured and predicted curves, if any, and the error of every point, as a PNG.
 
     Raises:
         CoflashError: matplotlib is missing.

@@ -1,4 +1,4 @@
-"""Patterns of writes by which drives are measured, as workloads of a device of any size."""
+"""Write patterns of measurements, as workloads of a device of any size."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _WITH_NUMBER = {"zipf": (0.0, 3.0), "two-zone": (0.5, 1.0), "read-only": (0.0, 1
 
 
 class Pattern(NamedTuple):
-    """A pattern of writes of 4 KiB; its text is as in a table."""
+    """A pattern of writes of 4 KiB; `str` writes it as in a table."""
 
     kind: str
     number: float = 0.0
-    """The exponent of a zipf; of the others the share of pages that are cold or never written, or of open zones."""
+    """The exponent of a zipf; for others the share of pages that are cold or never written, or of open zones."""
     zone_bytes: float = 0.0
     contiguous: bool = False
-    """Whether pages of about the same rank lie together; otherwise they are scattered."""
+    """Whether pages of similar rank lie together; otherwise they are scattered."""
     trimmed: bool = False
     """Whether a zone is trimmed when it is opened."""
 
@@ -38,7 +38,7 @@ class Pattern(NamedTuple):
         """Read a pattern as written in a table.
 
         Raises:
-            CoflashError: It is none.
+            CoflashError: The text is not a pattern.
         """
         if text in _PLAIN:
             return cls(text)
@@ -80,7 +80,7 @@ class Pattern(NamedTuple):
         return self.kind not in ("zones", "sequential")
 
     def generator(self, pages: int, drive_pages: float, buffer_pages: float) -> Any:
-        """Return the generator of its addresses on a device of so many pages; None if it is a list of addresses.
+        """Return the generator of its addresses on a device of a given size; None if it is a list of addresses.
 
         Args:
             pages: The pages of the simulated device.
@@ -105,11 +105,10 @@ class Pattern(NamedTuple):
         return None
 
     def absorbed(self, drive_pages: float, buffer_pages: float) -> float:
-        """Return the share of writes that replace a page which waits in the drive's write buffer.
+        """Return the share of writes that replace a page in the drive's write buffer.
 
-        A page that is a share p of the writes stays there for as long as b other writes take, b = `buffer_pages`; in
-        that time p b more of its writes arrive, so that 1 / (1 + p b) of them reach flash. Only a zipf has pages hot
-        enough for that.
+        A page with a share p of the writes stays there while b = `buffer_pages` other writes arrive. Meanwhile p b more
+        writes to it arrive, so that 1 / (1 + p b) of its writes reach flash. Only a zipf has pages hot enough for that.
         """
         return 1 - float(_zipf(self.number, drive_pages, buffer_pages)[1][-1]) if self.kind == "zipf" else 0.0
 
@@ -130,8 +129,8 @@ class Pattern(NamedTuple):
         """Return the pages of `permuted` or `zones`, in order; shape (writes,).
 
         `permuted` writes every page once in each pass, in a new random order, as fio does with its random map. In
-        `zones`, each open zone is written in order, the next write goes to any of them, and a full zone gives way to
-        any that is not open.
+        `zones`, each open zone is written in order, and each write goes to a random open zone. A full zone is replaced
+        by a random one that is not open.
         """
         random = np.random.default_rng(seed)
         if self.kind == "permuted":
@@ -164,13 +163,13 @@ def _zone(traffic: int, space: int) -> dict[str, str]:
 
 
 def _parts(weights: NDArray[np.float64]) -> list[int]:
-    """Return parts per billion that sum to the whole."""
+    """Return shares in parts per billion that sum to one billion."""
     ends = np.round(np.cumsum(weights) / weights.sum() * 1e9).astype(np.int64)
     return [int(part) for part in np.diff(ends, prepend=0)]
 
 
 def _zipf(exponent: float, ranks: float, buffer_pages: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return ranks, and the share of writes to the ranks up to each that pass the buffer."""
+    """Return ranks, and for each the cumulative share of writes up to it that pass the buffer."""
     edges = np.unique(np.concatenate([np.arange(1.0, 1025), np.geomspace(1025, ranks + 1, 4000)]))
     density = ((edges[:-1] + edges[1:] - 1) / 2) ** -exponent
     density /= (density * np.diff(edges)).sum()

@@ -77,11 +77,11 @@ _COMMANDS = {
     ),
     "results": ("results.app", "Results of many runs: list, compare, query, export."),
 }
-"""Where each command is, and the first line of its help, which the list of commands needs without the command."""
+"""The place of each command, and the first line of its help: the list of commands imports no command."""
 
 
 class Commands(TyperGroup):
-    """The commands of `coflash`, each imported when it is used: all of them take longer than most of them."""
+    """The commands of `coflash`, each imported when it is used: importing all takes longer than most commands run."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

@@ -64,7 +64,7 @@ def workloads(incomplete: str) -> list[tuple[str, str]]:
 
 @contextmanager
 def in_bash() -> Iterator[None]:
-    """Within the block, put together what bash takes apart at each `=`; it replaces only what follows the last one."""
+    """Within the block, join the words that bash splits at each `=`; bash replaces only the text after the last one."""
     if os.environ.get("_COFLASH_COMPLETE") != "complete_bash":
         yield
         return

@@ -26,7 +26,7 @@ STANDARD_OUTPUT = Path("-")
 
 _WIDEST = 10_000
 _LONG = 100
-"""Rows from which on a plain table is not laid out by rich, which takes a millisecond of processor time for each."""
+"""The number of rows above which rich does not lay out a plain table: it takes a millisecond for each row."""
 
 ScenarioName = Annotated[
     str,
@@ -105,7 +105,7 @@ def check_effect(given: Mapping[str, Any], why: str) -> None:
 
 
 def check_json(file: Path | None) -> None:
-    """Raise before the work what `write_json` would raise after it."""
+    """Raise any error of `write_json` before the work instead of after it."""
     if file is not None and file != STANDARD_OUTPUT:
         atomic_write.check_file(file)
 
@@ -124,7 +124,7 @@ def show_json(value: Any) -> None:
 
 
 def show_table(table: Table, console: Console) -> None:
-    """Print a whole table; where it is wider than the terminal, on its side: a line for each cell.
+    """Print a whole table; if it is wider than the terminal, with a line for each cell.
 
     Where there is no terminal, and no COLUMNS that gives a width, lines are as long as they are.
     """
@@ -152,7 +152,7 @@ def show_table(table: Table, console: Console) -> None:
 
 
 def _lines(table: Table) -> list[str]:
-    """Lay a table out as rich does, if all its cells are words in one line and it has no lines but that of its head."""
+    """Lay a table out as rich does, if its cells are plain words on one line and its only rule is below the head."""
     given = [[*column.cells] for column in table.columns]
     cells = [[cell for cell in column if isinstance(cell, str) and "\n" not in cell] for column in given]
     if table.box is not SIMPLE_HEAD or cells != given:

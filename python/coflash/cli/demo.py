@@ -25,7 +25,7 @@ def demo(
     ] = None,
 ) -> None:
     """Compare no cache, a cache that flash knows nothing of, and cooperative data management, on an OLTP trace."""
-    from coflash.report import Study, write_report  # slow to import, and no other command needs it
+    from coflash.report import Study, write_report  # slow to import; no other command needs it
 
     sizes_bytes = job.QUICK_CACHE_SIZES_BYTES if quick else job.CACHE_SIZES_BYTES
     trace = trace or job.find_trace()

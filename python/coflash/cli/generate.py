@@ -112,7 +112,7 @@ def like(
 
 
 def _facts(profile: dict[str, Any], prefix: str = "", unit: Unit | None = None) -> Iterator[tuple[Any, float | None]]:
-    """Yield every number with its label and unit; the last word of a name is its unit."""
+    """Yield every number with its label and its unit, which is the last word of its name."""
     for name, value in profile.items():
         *words, last = name.split("_")
         own = _UNITS.get(last, unit)

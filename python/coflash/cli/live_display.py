@@ -39,7 +39,7 @@ def displayed(label: str, console: Console) -> Iterator[View]:
 
 @contextmanager
 def served(label: str, console: Console) -> Iterator[ServedView]:
-    """Show one served device; yields what takes its measures. The last display stays on the screen."""
+    """Show one served device; yields the callback for its measures. The last display stays on the screen."""
     view = ServedView(label, console)
     with _in_place(view, console):
         yield view
@@ -139,7 +139,7 @@ class View:
 
 
 _Reading = Callable[[Mapping[str, float], Mapping[str, float], float], float | None]
-"""A number of what was measured now and before, some seconds apart."""
+"""A measured number, now and some seconds before."""
 
 
 def _level(path: str) -> _Reading:
@@ -156,7 +156,7 @@ def _hits(now: Mapping[str, float], before: Mapping[str, float], _: float) -> fl
 
 
 def _grown(path: str, now: Mapping[str, float], before: Mapping[str, float]) -> float:
-    """Return what came of a count; after a power cut, what came since power on."""
+    """Return the increase of a count; after a power cut, since power on."""
     grown = now.get(path, 0) - before.get(path, 0)
     return grown if grown >= 0 else now[path]
 
@@ -172,7 +172,7 @@ _SERVED_ROWS: Mapping[str, tuple[Unit, _Reading]] = {
     "GC copies a second": ("1/s", _pace("gc_copies_pages")),
     "GC drops a second": ("1/s", _pace("gc_drops_pages")),
 }
-"""What is shown of a served device, by its label."""
+"""The displayed values of a served device, by their labels."""
 
 
 class ServedView:
@@ -187,7 +187,7 @@ class ServedView:
         self._due = time.monotonic() + _SECONDS_BETWEEN_LINES
 
     def show(self, values: Mapping[str, float]) -> None:
-        """Take what was measured, as `coflash.device.Served.measured` tells it."""
+        """Take measures, as `coflash.device.Served.measured` returns them."""
         at = time.monotonic()
         if self._before is not None:
             then, before = self._before
@@ -201,7 +201,7 @@ class ServedView:
         self._before = at, values
 
     def _rows(self) -> Iterator[tuple[str, str]]:
-        """Yield the labels of what was measured, and the values as text."""
+        """Yield the labels of the measures, and their values as text."""
         for label, value in self._now.items():
             if value is not None:
                 yield label, show(value, _SERVED_ROWS[label][0])

@@ -50,7 +50,7 @@ def runs_table(results: Results, measures: Sequence[Measure], *, over_seeds: boo
 
 
 def seeds_note(results: Results) -> list[str]:
-    """Say what intervals over seeds cover, where there are several seeds and a trace is replayed."""
+    """State what intervals over seeds cover, if there are several seeds and a trace is replayed."""
     several = any(len(runs) > 1 for runs in results.of_one_point())
     return [SEEDS_OF_A_TRACE] if several and results.is_replayed else []
 
@@ -71,8 +71,8 @@ def runs_beside(
 ) -> Table:
     """Make a table with a column for each run: differing keys, and every measure with its change from the first run.
 
-    With `over_seeds` a run stands for all seeds of its point, and means are compared. If no measures are given, there
-    is a section for each part that any of the runs has.
+    With `over_seeds` a run stands for all seeds of its point, and means are compared. If no measures are given, each
+    part that any of the runs has gets a section.
     """
     groups: dict[str, tuple[str, ...]] = {run: (run,) for run in runs}
     if over_seeds:

@@ -21,7 +21,7 @@ _SHARE_WIDTH, _COURSE_WIDTH = 7, 24
 
 
 def run_table(result: Result) -> Group:
-    """Make the tables of one run: what was run; common measures, then a section for each part that only some have."""
+    """Make the tables of one run: scenario, common measures, then a section for each part that only some runs have."""
     metrics = result.metrics
     setting = plain_table("", "")
     setting.show_header = False
@@ -55,7 +55,7 @@ def run_table(result: Result) -> Group:
 
 
 def simulator_line(result: Result) -> str:
-    """Say how fast the simulator itself was: no property of the device."""
+    """State the speed of the simulator itself, which is no property of the device."""
     speed = result.simulator
     took, pace = show(speed["wall_seconds"] * 1e9, "ns"), show(speed["requests_per_second"], "requests")
     return f"Simulated in {took} of real time: the simulator served {pace} requests in a second of it."

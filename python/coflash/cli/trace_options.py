@@ -15,7 +15,7 @@ from coflash.cli.console import assigned
 
 @dataclass(frozen=True)
 class TraceOptions:
-    """How to read a trace; None where nothing was given."""
+    """Options for reading a trace; None for those that were not given."""
 
     format: Annotated[
         str | None, typer.Option("--format", help="The format of the trace; by default recognised from its content.")

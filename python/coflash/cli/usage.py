@@ -13,7 +13,7 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 
 def problem(error: Any) -> str:
-    """Describe a `UsageError`: the given text, the nearest match, and where to read what is allowed."""
+    """Describe a `UsageError`: the given text, the nearest match, and where the allowed values are listed."""
     if number := _number(error):
         return number
     text = str(error.message if getattr(error, "possibilities", None) else error.format_message()).rstrip(".")

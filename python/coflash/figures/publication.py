@@ -2,8 +2,8 @@
 
 Axis and lines are chosen as in the report: a numeric key makes the axis, a key with words the lines, and runs that
 differ in nothing else are averaged, with an interval. A line joins two points only if their runs are alike in all keys
-but the axis and the seed; those of a random design stay points. Below each figure stands what it averages, of how many
-runs, and what it leaves out. Needs `pip install 'coflash[plots]'`.
+but the axis and the seed; those of a random design stay points. A note below each figure states what is averaged, over
+how many runs, and what is left out. Needs `pip install 'coflash[plots]'`.
 """
 
 from __future__ import annotations
@@ -50,12 +50,12 @@ _CAPTION_LETTERS, _LABEL_LETTERS = 78, 28
 
 @dataclass(frozen=True)
 class Layout:
-    """Size of the figures, and what is written into those of a measure."""
+    """The size of the figures, and the annotations of those of a measure."""
 
     columns: Literal[1, 2] = 1
-    """The number of columns of a paper over which they go."""
+    """Their width, in columns of a paper."""
     height_inches: float | None = None
-    """The height of the figures of measures; None for the common one."""
+    """The height of the figures of measures; None for the default."""
     annotations: tuple[str, ...] = ()
     """Texts at values of the axis, each as `VALUE=TEXT`, such as `"64MiB=working set"`."""
 
@@ -136,11 +136,11 @@ class Point:
     high: float
     runs: int
     settings: frozenset[tuple[int, ...]] = frozenset()
-    """The values of the other keys, without the seed, that its runs have."""
+    """Its runs' values of the other keys, without the seed."""
 
     @classmethod
     def of(cls, values: Sequence[float], settings: frozenset[tuple[int, ...]]) -> Point:
-        """Average some runs; they differ in their seed alone if they have one setting."""
+        """Average some runs; with one setting, they differ in their seed alone."""
         found = estimate(values)
         assert found.mean is not None
         if found.half_width is None or len(settings) > 1:
@@ -254,7 +254,7 @@ def _measure(study: Study, what: Measure, values: Sequence[float | None], plan: 
 
 
 def _joined(points: dict[int, Point]) -> list[list[int]]:
-    """Divide a line's places on the axis where two neighbours have runs of other settings: no line joins them."""
+    """Split a line between neighbours on the axis whose runs have different settings: no line joins them."""
     parts: list[list[int]] = []
     for place, point in points.items():
         if parts and points[parts[-1][-1]].settings == point.settings:
@@ -265,7 +265,7 @@ def _joined(points: dict[int, Point]) -> list[list[int]]:
 
 
 def _averaged(study: Study, plan: Plan, lines: dict[int, dict[int, Point]]) -> Iterator[str]:
-    """Say over what is averaged, of how many runs, and why points are not joined."""
+    """State over what is averaged, over how many runs, and why points are not joined."""
     found = [point for line in lines.values() for point in line.values()]
     counts = sorted({point.runs for point in found})
     runs = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]}–{counts[-1]}"
@@ -289,7 +289,7 @@ def _counted(key: Key) -> str:
 
 
 def _captioned(figure: Figure, study: Study, *sentences: str) -> Figure:
-    """Put sentences below a figure, and by which conditions its runs were chosen."""
+    """Put sentences below a figure, and the conditions by which its runs were chosen."""
     chosen = (f"Only runs with {', '.join(study.where)}.",) if study.where else ()
     versions = mixed_versions(result.document["coflash"] for result in study.results)
     text = " ".join((*sentences, *chosen, *("Runs of different versions are mixed." for _ in versions)))
@@ -335,7 +335,7 @@ def _tail(study: Study, plan: Plan) -> Figure:
 def _programs(study: Study, plan: Plan) -> Figure:
     points = programs(study, plan)
     whole = sum(len(of) for of in points)
-    # As many settings as there is room for, evenly spread, each with all its schemes side by side.
+    # As many settings as fit, evenly spread, each with all its schemes side by side.
     room = max(1, _BARS_MAX // max(map(len, points)))
     kept = [points[round(place)] for place in np.linspace(0, len(points) - 1, min(room, len(points)))]
     shown = [runs for of in kept for runs in of]
@@ -369,7 +369,7 @@ def _programs(study: Study, plan: Plan) -> Figure:
 
 
 def programs(study: Study, plan: Plan) -> list[list[list[int]]]:
-    """Group the runs: those that differ in their seed alone, and such groups that differ in the lines' key alone.
+    """Group the runs that differ in their seed alone, and these groups where they differ in the lines' key alone.
 
     Both are in the order of the values of their keys.
     """

@@ -43,9 +43,9 @@ _STYLE: dict[Any, Any] = {
     "lines.markersize": 3.8,
     "figure.dpi": 300,
     "savefig.dpi": 300,
-    "pdf.fonttype": 42,  # letters stay letters: journals ask for it
+    "pdf.fonttype": 42,  # text stays text: journals require it
     "svg.fonttype": "none",
-    "svg.hashsalt": "coflash",  # the same figure is the same file
+    "svg.hashsalt": "coflash",  # the same figure gives the same file
 }
 _METADATA: dict[Format, dict[str, Any]] = {"png": {}, "pdf": {"CreationDate": None}, "svg": {"Date": None}}
 
@@ -55,7 +55,7 @@ def style(columns: int = 1) -> Iterator[None]:
     """Apply the common style to every figure that is made inside.
 
     Args:
-        columns: The number of columns of a paper over which a figure goes.
+        columns: The width of a figure, in columns of a paper.
 
     Raises:
         CoflashError: matplotlib is missing.
@@ -76,14 +76,14 @@ def picture(figure: Figure, format: Format) -> bytes:
 
 
 def format_of(file: Path, or_else: str = "") -> Format:
-    """Return the format that the name of a picture's file ends in.
+    """Return the format of a picture from the suffix of its file.
 
     Args:
         file: The file.
-        or_else: What else is allowed, for the message.
+        or_else: Other allowed values, for the message.
 
     Raises:
-        CoflashError: It ends in none.
+        CoflashError: It has no suffix of a known format.
     """
     for form in FORMATS:
         if file.suffix.lower() == f".{form}":
@@ -108,7 +108,7 @@ def write_pictures(folder: Path, pictures: Iterable[tuple[str, bytes]]) -> list[
 
 
 def needs_matplotlib() -> None:
-    """Check before the work that drawing is possible after it.
+    """Check before a run that drawing is possible after it.
 
     Raises:
         CoflashError: matplotlib is missing.

@@ -38,7 +38,7 @@ _HEIGHT_INCHES = 2.3
 
 
 def check_place(place: Path) -> None:
-    """Raise now what `draw` would raise later, so that no trace is read in vain.
+    """Raise the errors of `draw` in advance, so that no trace is read in vain.
 
     Raises:
         CoflashError: matplotlib is missing, or the place cannot be written.
@@ -208,7 +208,7 @@ PANELS: Mapping[str, Panel] = {
 
 
 def _distribution(axes: Axes, of: Distribution, name: str) -> None:
-    """Draw the share of values that are no larger; zeros count, but have no place on a logarithmic axis."""
+    """Draw a cumulative distribution; zeros count, but have no place on a logarithmic axis."""
     through, counts = np.array(of.histogram.through, dtype=float), of.histogram.counts
     share = 100 * np.array(list(accumulate(counts))) / sum(counts)
     seen = through > 0

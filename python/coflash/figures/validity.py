@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _TIMES_MAX, _BLOCKS_MAX, _LEVELS = 300, 256, 32
-"""The most cells of the maps: times, groups of neighbouring blocks, and shares of valid pages."""
+"""The largest number of cells of the maps: times, groups of neighbouring blocks, and shares of valid pages."""
 _HEIGHT_INCHES = 3.6
 
 
@@ -75,7 +75,7 @@ class _Cells:
         self.time_label = f"time ({unit})"
 
     def _ask(self, columns: str, rest: str = "") -> Table:
-        # What is put into the query are numbers.
+        # Only numbers are put into the query.
         query = f"select {columns} from file where {self._pool} {rest}"  # noqa: S608
         try:
             return Table.of_parquet(self._file, query)
@@ -111,6 +111,6 @@ class _Cells:
         return cells
 
     def map(self, axes: Axes, cells: NDArray[Any], heights: tuple[float, float], **look: Any) -> Any:
-        """Draw cells, whose rows lie between two heights."""
+        """Draw cells, with rows between two heights."""
         extent = (*self._limits, *heights)
         return axes.imshow(cells, aspect="auto", origin="lower", interpolation="nearest", extent=extent, **look)

@@ -106,7 +106,7 @@ def make_folder(path: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """Raise now what `write_file` would raise later, so that no run is lost to a wrong path.
+    """Raise the errors of `write_file` in advance, so that no run is lost to a wrong path.
 
     Raises:
         CoflashError: The file cannot be written.
@@ -124,7 +124,7 @@ def check_file(path: Path) -> None:
 
 
 def check_folder(path: Path, replaces: Set[str]) -> None:
-    """Raise now what `folder` would raise later; creates the folders above `path`.
+    """Raise the errors of `folder` in advance; creates the folders above `path`.
 
     Raises:
         CoflashError: The folder cannot be written, or holds other files.
@@ -154,7 +154,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _put(new: Path, path: Path) -> None:
-    """Replace a folder: the old one is moved aside first, and back if the new one cannot take its place."""
+    """Replace a folder. The old one is moved aside first, and back if the new one cannot be put in its place."""
     if not path.exists():
         new.rename(path)
     else:
@@ -182,7 +182,7 @@ def _put_first(new: Path, path: Path) -> None:
 
 
 def _beside(path: Path) -> Path:
-    """Choose a temporary name, before anything has it: an interrupt while it is made can still remove it."""
+    """Choose a temporary name before the file exists, so that an interrupt during its creation can still remove it."""
     return path.parent / f".{path.name}.{secrets.token_hex(8)}"
 
 

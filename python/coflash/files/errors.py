@@ -10,7 +10,7 @@ from coflash._core import CoflashError
 
 @contextmanager
 def named(place: object, done: str, errors: type[Exception] = OSError) -> Iterator[None]:
-    """Turn errors into a message about a place: that it cannot be `done`."""
+    """Turn errors into a message that a place cannot be `done` (read, written)."""
     try:
         yield
     except CoflashError:

@@ -17,7 +17,7 @@ named = partial(errors.named, errors=Exception)
 _HERE = "file://"
 _TRIAL = ".coflash-trial"
 _EXTRAS = {"https": "http", "az": "abfs", "s3a": "s3", "gcs": "gs"}
-"""The extra of fsspec that brings a protocol's driver, where it has another name than the protocol."""
+"""The extra of fsspec with a protocol's driver, if its name is not the protocol's."""
 
 
 def is_url(place: str | os.PathLike[str]) -> bool:
@@ -26,7 +26,7 @@ def is_url(place: str | os.PathLike[str]) -> bool:
 
 
 def path_of(place: str | os.PathLike[str]) -> Path:
-    """Return the path that is given as such or as a URL of `file://`."""
+    """Return the path, given as such or as a URL of `file://`."""
     return Path(str(place).removeprefix(_HERE))
 
 

@@ -1,6 +1,6 @@
 """Scenarios from the configurations of other simulators: MQSim, NVMeVirt, FEMU.
 
-An importer takes what has a counterpart. What has none is listed with its value, never dropped in silence.
+An importer takes parameters with a counterpart. It lists the others with their values; none is dropped in silence.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def imported(files: list[Path], profile: str | None = None) -> Imported:
 
     Args:
         files: MQSim's ssdconfig.xml, its workload file, or both; NVMeVirt's ssd_config.h; a script that starts FEMU.
-        profile: Of NVMeVirt, the drive (`BASE_SSD`); of a workload file of MQSim, the number of the scenario, from 1.
+        profile: For NVMeVirt, the drive (`BASE_SSD`); for a workload file of MQSim, the number of the scenario, from 1.
 
     Raises:
         CoflashError: A file cannot be read, is of no known system, or holds a value that cannot be used.

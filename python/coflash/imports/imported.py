@@ -1,4 +1,4 @@
-"""What was imported, and what was not."""
+"""Imported scenarios, with the parameters that have no counterpart."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Imported:
     values: Mapping[str, Any]
     """The keys that were set, by their dotted paths."""
     remarks: tuple[str, ...]
-    """Where the two systems differ, in sentences."""
+    """The differences of the two systems, in sentences."""
     missing: Mapping[str, str]
     """Parameters without a counterpart, with their values."""
 
@@ -33,7 +33,7 @@ class Imported:
         return Scenario.from_dict(self.values)
 
     def to_toml(self) -> str:
-        """Return the scenario as TOML: the keys that were set, and above them what was not imported."""
+        """Return the scenario as TOML: the keys that were set, below comments on everything not imported."""
         remarks = [f"# {remark}" for remark in self.remarks]
         missing = [f"# no counterpart: {name} = {value}" for name, value in self.missing.items()]
         keys = [f"{key} = {toml_value(value)}" for key, value in self.values.items()]
@@ -41,7 +41,7 @@ class Imported:
 
 
 class Parameters:
-    """The parameters of a configuration; those that are never asked for have no counterpart."""
+    """The parameters of a configuration; those never read have no counterpart."""
 
     def __init__(self, place: str, values: Mapping[str, str]) -> None:
         self._place = place
@@ -97,12 +97,12 @@ class Parameters:
         return self.text(name, str(default)).lower() == "true"
 
     def not_asked(self) -> dict[str, str]:
-        """Return the parameters that nobody asked for."""
+        """Return the parameters that were never read."""
         return {name: value for name, value in self._values.items() if name not in self._asked}
 
 
 def percent(share: float) -> str:
-    """Write a share, of 1, as a percentage."""
+    """Write a share, from 0 to 1, as a percentage."""
     return f"{share * 100:.6g}%"
 
 

@@ -35,7 +35,7 @@ def is_known(text: str) -> bool:
 
 
 def read(texts: Mapping[Path, str], profile: str | None) -> Imported:
-    """Read one of the drives with flash: the one that is named, or the first.
+    """Read one of the drives with flash, by its name, or the first.
 
     Raises:
         CoflashError: There is no such drive, or a value cannot be used.
@@ -99,12 +99,12 @@ def _values(given: Parameters) -> tuple[dict[str, Any], list[str]]:
 
 
 def _number(name: str, defines: Mapping[str, str], known: dict[str, str]) -> str:
-    """Return the value of a macro as a number, or its text if it is none; each is looked at once."""
+    """Return the value of a macro as a number, or its text if it is none; each macro is expanded once."""
     if name not in known:
         known[name] = defines[name].strip()  # for a macro that names itself
         text = _SUFFIX.sub(r"\1", defines[name]).replace("/", "//")
         with suppress(*_NO_NUMBER), warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as that of 10ms, which Python takes for a number and a word
+            warnings.simplefilter("ignore")  # such as 10ms, which Python reads as a number and a word
             known[name] = str(_value(ast.parse(text.strip(), mode="eval").body, defines, known))
     return known[name]
 

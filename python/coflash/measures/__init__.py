@@ -1,1 +1,1 @@
-"""What a run measures: its metrics, typed; what they are called; and in which order they are shown."""
+"""The measures of a run: typed metrics, their labels, and the order in which they are shown."""

@@ -1,4 +1,4 @@
-"""Finding a measure by its name, and what names of earlier versions are now."""
+"""Measures by their names."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNIT = re.compile("_(ns|pages|blocks|bytes)$")
 
 
 def measure(path: str, causes: Mapping[str, str] = CAUSES) -> Measure:
-    """Return the measure of a path, with causes of programs called as given. An unknown path is its own label."""
+    """Return the measure of a path, given the labels of the causes of programs. An unknown path is its own label."""
     if path not in MEASURES:
         return Measure(path, "", value_at(path), "neither", path=path)
     cause = path.removeprefix("programs_pages.")
@@ -28,7 +28,7 @@ def measure(path: str, causes: Mapping[str, str] = CAUSES) -> Measure:
 
 
 def named(name: str) -> Measure:
-    """The measure of that name, which may be short.
+    """Find the measure of a name, which may be short.
 
     Raises:
         CoflashError: There is no such measure.
@@ -47,7 +47,7 @@ def metric_names() -> tuple[str, ...]:
 
 
 def metric(name: str) -> str:
-    """The dotted path of a metric that is called by its path or by less: units and `all` may be left out.
+    """Return the dotted path of a metric, given the path or a short form: units and `all` may be left out.
 
     `response.p99` is `response_ns.all.p99`, `programs.gc` is `programs_pages.gc`.
 
@@ -75,7 +75,7 @@ def metric(name: str) -> str:
 
 
 def _nearby(given: str, names: Iterable[str]) -> list[str]:
-    """The metrics of the group that was meant; the single ones and the groups where none was."""
+    """The metrics of the group that was meant; otherwise the single metrics and the groups."""
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(name.partition(".")[0], []).append(name)

@@ -1,4 +1,4 @@
-"""Measures: the numbers of a result, as the core declares them, and which of them stand in every summary."""
+"""Measures: the numbers of a result, as the core declares them, and those of every summary."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Measure:
     unit: Unit
     read: Read
     better: Better = "less"
-    """Whether less of it is better, more, or neither."""
+    """Whether a smaller value is better, a larger one, or neither."""
     about: str = ""
     """Its meaning, in sentences."""
     short: str = ""
@@ -30,16 +30,16 @@ class Measure:
     path: str = ""
     """Its dotted path in the metrics; empty where it is made of several."""
     whole: Read | None = None
-    """The sum that it is a part of, where its share says more than the number alone."""
+    """The total that it is a part of, if its share says more than the number alone."""
     is_rare: bool = False
-    """Whether it is left out where it is zero."""
+    """Whether it is left out if it is zero."""
 
     def shown(self, metrics: Metrics) -> str:
         """The number as text, with its unit."""
         return show(self.read(metrics), self.unit)
 
     def share(self, metrics: Metrics) -> float | None:
-        """Which share of its whole it is; None where it has none."""
+        """Its share of its total; None without one."""
         value, whole = self.read(metrics), self.whole and self.whole(metrics)
         return None if value is None or not whole else value / whole
 
@@ -49,14 +49,14 @@ class Measure:
         return value is not None and bool(value or not self.is_rare)
 
     def verdict(self, relative: float | None) -> Literal["better", "worse", ""]:
-        """What a relative change of it means."""
+        """The meaning of a relative change: better, worse or neither."""
         if not relative or self.better == "neither":
             return ""
         return "better" if (relative < 0) == (self.better == "less") else "worse"
 
 
 def value_at(path: str) -> Read:
-    """Reads the metric of that path; None where a run has none."""
+    """Read the metric of a path; None if a run has none."""
     steps = path.split(".")
 
     def read(metrics: Metrics) -> Any:
@@ -69,7 +69,7 @@ def value_at(path: str) -> Read:
 
 
 def sum_of(paths: Iterable[str]) -> Read:
-    """Reads the sum of metrics; those that a run does not have count nothing."""
+    """Read the sum of metrics; missing ones count as zero."""
     parts = [value_at(path) for path in paths]
     return lambda metrics: sum(part(metrics) or 0 for part in parts)
 
@@ -86,7 +86,7 @@ def _declared() -> dict[str, Measure]:
         for each in section["measures"]:
             path = dotted + each["name"]
             unit: Unit = "" if each["unit"] == "count" else each["unit"]
-            # Several sections may count the same.
+            # Several sections may have the same measure.
             of = f", {section['title'].lower()}" if labels.count(each["label"]) > 1 else ""
             whole = sum_of([dotted + name for name in each["part_of"]]) if each["part_of"] else None
             found[path] = Measure(
@@ -125,10 +125,10 @@ HEADLINE = (
     P99,
     MEASURES["response_ns.all.p99_9"],
 )
-"""What terminal, notebook and report show of every run, in this order."""
+"""The measures of every run in terminal, notebook and report, in this order."""
 
 BRIEF = (WAF_HOST, MEAN, P99)
-"""What they show where many runs stand one under another."""
+"""The measures in tables of many runs."""
 
 OVERALL = tuple(
     MEASURES[path]
@@ -141,7 +141,7 @@ OVERALL = tuple(
         "channel_utilisation",
     )
 )
-"""What stands below, in the summary of one run."""
+"""The further measures in the summary of one run."""
 
 _CAUSE = "pages programmed, "
 CAUSES = {
@@ -149,13 +149,13 @@ CAUSES = {
     for path, each in MEASURES.items()
     if path.startswith("programs_pages.")
 }
-"""What the causes of flash programs are called, in the order in which they are shown."""
+"""The labels of the causes of flash programs, in the order in which they are shown."""
 
 _FILLS = "fills from disk"
 
 
 def causes(runs: Iterable[Metrics]) -> dict[str, str]:
-    """What the causes are called in these runs: what enters a flash cache in front of disks is evicted from nowhere."""
+    """The labels of the causes in these runs; pages that enter a flash cache before disks are not evicted ones."""
     hybrid = {"hybrid" in metrics for metrics in runs}
     if True not in hybrid:
         return CAUSES

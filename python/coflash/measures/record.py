@@ -26,14 +26,14 @@ class Record(Mapping[str, Any]):
         return kinds(type(self)).get(key, Record)(value) if isinstance(value, dict) else value
 
     def get(self, key: str, default: Any = None) -> Any:
-        """What is called `key`, or `default`; without the search for similar names of a `[key]` that fails."""
+        """Return the value of `key`, or `default`, without the search for similar names of a failing `[key]`."""
         return self[key] if key in self._fields else default
 
     # Hidden from the type checker, so that it knows the declared attributes and no others.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):  # copying and unpickling ask for such before `_fields` is there
+            if name.startswith("_"):  # copying and unpickling look these up before `_fields` exists
                 raise AttributeError(name)
             if name not in self._fields:
                 msg = f"{type(self).__name__} has no {name!r}{hint(name, list(self))}"
@@ -57,7 +57,7 @@ class Record(Mapping[str, Any]):
         return dict(self._fields)
 
     def flat(self) -> dict[str, Any]:
-        """The leaves alone, by their dotted path: `response_ns.read.p99`."""
+        """Return the leaves by their dotted paths: `response_ns.read.p99`."""
         leaves: dict[str, Any] = {}
         _add_leaves(self._fields, "", leaves)
         return leaves
@@ -79,7 +79,7 @@ def kinds(record: type[Record]) -> dict[str, type[Record]]:
 
 
 class SoFar(Record):
-    """What a run under way has measured until now, in the replay alone."""
+    """The measures of a current run so far, in the replay alone."""
 
     simulated_ns: int
     host_writes_pages: int

@@ -1,4 +1,4 @@
-"""Names of metrics in earlier versions, and what they are called now."""
+"""Names of metrics in earlier versions, and their present names."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ RENAMED = {
     **{f"host.{way}.rides": f"host.{way}.carrying_commands" for way in ("to_device", "to_host")},
     **{f"device_buffer.{what}_pages": f"cache.{what}_pages" for what in _BUFFER},
 }
-"""The path of a metric now, by its path in results that were written before."""
+"""The present path of a metric, by its path in older results."""
 
 
 def metrics_of(document: Mapping[str, Any]) -> Metrics:
-    """The metrics of a result, also of an earlier version, under the names that they have now."""
+    """Return the metrics of a result, also of an earlier version, under their present names."""
     return Metrics(_renamed(document["metrics"]))
 
 

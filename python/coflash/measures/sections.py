@@ -1,4 +1,4 @@
-"""What only some systems measure, section by section: shown where a run has it, in terminal, notebook and report."""
+"""The measures of some systems only, in sections that terminal, notebook and report show for runs that have them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Section:
     title: str
     about: str
     path: str
-    """The part of the metrics that a run has where it has this part of a system."""
+    """The part of the metrics that runs have if they have this part of a system."""
     measures: tuple[Measure, ...]
-    """They read None where a run has no such part."""
+    """They read None if a run has no such part."""
 
     def applies(self, metrics: Metrics) -> bool:
         """Whether the run has this part."""
@@ -36,12 +36,12 @@ class Section:
         return value_at(self.path)(metrics) is not None and any(each.applies(metrics) for each in self.measures)
 
     def courses(self, metrics: Metrics) -> Sequence[Course]:
-        """What changes while it runs, and where it ended."""
+        """The state of this part during the run, and at its end."""
         return _COURSES[self.path](metrics) if self.path in _COURSES else ()
 
 
 def _divided(metrics: Metrics) -> Sequence[Course]:
-    """What flash holds, as shares of it."""
+    """The contents of flash, as shares of it."""
     flash_pages, sizes = metrics.hybrid.flash_pages, metrics.hybrid["sizes"]
     clean, dirty = ([size[f"{kind}_pages"] / flash_pages for size in sizes] for kind in ("clean", "dirty"))
     spare = [1 - read - write for read, write in zip(clean, dirty, strict=True)]
@@ -72,6 +72,6 @@ SECTIONS = _sections()
 
 
 def sections(runs: Iterable[Metrics]) -> list[Section]:
-    """Those that apply to any of the runs."""
+    """Return those that apply to any of the runs."""
     found = list(runs)
     return [section for section in SECTIONS.values() if any(section.applies(metrics) for metrics in found)]

@@ -23,15 +23,15 @@ from coflash.report.page import asset
 
 _SCRIPTS = ("data.js", "plot.js", "figure.js", "live.js")
 _HISTORY = 3_600
-"""Moments that a page shows."""
+"""The number of moments that a page shows."""
 _WATCHERS_MAX = 8
 
 
 class LivePage:
-    """A page on this machine alone, at an address that nobody can guess. It only shows.
+    """A read-only page on this machine alone, at an address that cannot be guessed.
 
     Attributes:
-        address: Where a browser finds it.
+        address: The URL for a browser.
     """
 
     def __init__(self, title: str) -> None:
@@ -47,7 +47,7 @@ class LivePage:
         class Live(LocalPage):
             def answer(self) -> None:
                 given = self.path.encode()
-                # Others who use this machine do not know the path, nor learn it from the time that an answer takes.
+                # Other users of this machine do not know the path, and response times do not reveal it.
                 if secrets.compare_digest(given, path.encode()):
                     self.send(html, "text/html")
                 elif secrets.compare_digest(given, f"{path}events".encode()):
@@ -62,7 +62,7 @@ class LivePage:
         self._thread.start()
 
     def show(self, values: Mapping[str, float]) -> None:
-        """Show what has been measured until now: numbers by their paths."""
+        """Show the measures so far: numbers by their paths."""
         moment = json.dumps({"seconds": time.monotonic() - self._begun, "values": values})
         with self._told:
             self._count += 1
@@ -70,7 +70,7 @@ class LivePage:
             self._told.notify_all()
 
     def stop(self) -> None:
-        """End the page; a browser that shows it keeps what it has."""
+        """End the page; an open browser keeps its last state."""
         with self._told:
             self._ended = True
             self._told.notify_all()
@@ -87,7 +87,7 @@ class LivePage:
         self.stop()
 
     def watch(self, browser: BaseHTTPRequestHandler, seen: int) -> None:
-        """Send a browser each moment after the one that it has `seen`, until one of the two ends."""
+        """Send a browser each moment after `seen`, until either side ends."""
         with self._told:
             if self._watchers == _WATCHERS_MAX:
                 browser.send_error(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are open")
@@ -120,7 +120,7 @@ def _page(title: str) -> str:
         {"path": each.path, "label": each.label, "unit": each.unit, "about": each.about, "better": each.better}
         for each in shown
     ]
-    # What the report's scripts read when they begin; there are no runs.
+    # The data that the report's scripts read at their start; there are no runs.
     nothing: dict[str, list[Any]] = {name: [] for name in ("hashes", "keys", "labels", "details", "series")}
     headline = {each.path for each in (*OVERALL, *HEADLINE)}
     metrics = [{**each, "headline": each["path"] in headline, "values": []} for each in measures]

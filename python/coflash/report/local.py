@@ -1,4 +1,4 @@
-"""A server of pages to the browsers of this machine, and of no other."""
+"""A web server for the browsers of this machine alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from coflash._core import CoflashError
 
 ADDRESS = "127.0.0.1"
-"""No other machine reaches it."""
+"""The loopback address, which no other machine reaches."""
 
 
 class LocalPage(BaseHTTPRequestHandler, ABC):
@@ -21,8 +21,8 @@ class LocalPage(BaseHTTPRequestHandler, ABC):
     """Seconds that a browser may take to send its request."""
 
     def do_GET(self) -> None:
-        """Answer those who name this machine."""
-        # The name of another host would be a page of the Internet that was led here (DNS rebinding).
+        """Answer requests whose host is this machine."""
+        # Another host name means a page of the Internet that was redirected here (DNS rebinding).
         if self.headers.get("Host") in {f"{name}:{self.server.server_port}" for name in (ADDRESS, "localhost")}:
             self.answer()
         else:
@@ -33,7 +33,7 @@ class LocalPage(BaseHTTPRequestHandler, ABC):
         """Answer the request for `path`."""
 
     def send(self, text: str, kind: str) -> None:
-        """Send a text that no browser keeps."""
+        """Send a text that browsers do not cache."""
         content = text.encode()
         self.send_response(HTTPStatus.OK)
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
@@ -44,14 +44,14 @@ class LocalPage(BaseHTTPRequestHandler, ABC):
         self.wfile.write(content)
 
     def log_message(self, *_: Any) -> None:
-        """Say nothing: the terminal is for the command."""
+        """Log nothing: the terminal is for the command."""
 
 
 def local_server(page: type[LocalPage], port: int = 0) -> ThreadingHTTPServer:
     """Make a server; `serve_forever` runs it.
 
     Args:
-        page: How it answers.
+        page: The handler of its requests.
         port: The port; 0 for any that is free.
 
     Raises:

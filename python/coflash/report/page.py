@@ -35,7 +35,7 @@ setInterval(async () => {
   if (found !== "$state") location.reload();
 }, 1000);
 """)
-"""The script of a page that is loaded again when the results of its server change. The address keeps the view."""
+"""The script that reloads a page when the results of its server change. The address keeps the view."""
 
 
 def report_html(study: Study, live: str = "") -> str:
@@ -43,7 +43,7 @@ def report_html(study: Study, live: str = "") -> str:
 
     Args:
         study: The results.
-        live: The state of the results, for a page from a server that is loaded again when it changes; empty for a file.
+        live: The state of the results, for a served page, which reloads when it changes; empty for a file.
 
     Raises:
         CoflashError: There is no result.
@@ -61,7 +61,7 @@ def report_html(study: Study, live: str = "") -> str:
         background=background if study.background else "",
         notes=f'<ul class="remarks">{"".join(f"<li>{escape(note)}</li>" for note in notes)}</ul>' if notes else "",
         style=asset("report.css"),
-        # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow what follows it.
+        # Without a `<` the data can neither end its script element nor, by `<!--<script`, swallow the text after it.
         data=json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c"),
         details=details,
         script="\n".join([*(asset(name) for name in SCRIPTS), *([LIVE.substitute(state=live)] if live else [])]),
@@ -71,5 +71,5 @@ def report_html(study: Study, live: str = "") -> str:
 
 
 def asset(name: str) -> str:
-    """Read a file of the page's parts."""
+    """Read an asset of the page."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")

@@ -36,7 +36,7 @@ _FEW_RUNS = 40
 _WINDOWS_MAX, _WINDOWS_MIN = 512, 48
 _ERASE_BINS = 60
 _ALIGNMENT_BYTES = 12
-"""Whole floats, and whole groups of base64."""
+"""A multiple of the bytes of a float and of a group of base64."""
 _MEANS = {"response_mean_ns": "requests"}
 """Columns of the series that are means, and the columns that weight them."""
 
@@ -111,7 +111,7 @@ def _search(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _differences(study: Study) -> Iterator[dict[str, Any]]:
-    """Yield the paired differences from the baseline, or else from the first value, between runs alike in all else."""
+    """Yield paired differences from the baseline, or else the first value, between runs alike in all other keys."""
     keys = [key for key in study.varied if key.path != "seed"]
     if not keys:
         return
@@ -262,7 +262,7 @@ def _details(result: Result, columns: list[str], fine: bool) -> tuple[list[float
 
 
 def thinned(histogram: Histogram, cells_per_decade: int) -> tuple[Floats, Floats]:
-    """Return ascending times and the number of requests that took no longer, one point for each spot on a screen."""
+    """Return ascending times, and the number of requests up to each; one point for each pixel of a screen."""
     times = histogram.values_ns.astype(np.float64)
     through = np.cumsum(histogram.counts, dtype=np.float64)
     if not len(times):

@@ -1,4 +1,4 @@
-"""A report that is watched while its runs are made: a server on this machine alone, and a page that updates."""
+"""A report on runs in progress: a server on this machine alone, and a page that updates."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from coflash.report.page import LIVE, report_html
 from coflash.results.study import Study, result_files
 
 STATE = "/state"
-"""The path of a text that changes with the results."""
+"""The path of a text that changes when the results do."""
 
 
 def server(paths: Sequence[Path], where: Sequence[str] = (), port: int = 0) -> ThreadingHTTPServer:
@@ -23,7 +23,7 @@ def server(paths: Sequence[Path], where: Sequence[str] = (), port: int = 0) -> T
 
     Args:
         paths: The folders of results, which may be empty as yet.
-        where: Conditions `KEY=VALUE` that the scenarios meet.
+        where: Conditions `KEY=VALUE` on the scenarios.
         port: The port; 0 for any that is free.
 
     Raises:
@@ -43,13 +43,13 @@ def server(paths: Sequence[Path], where: Sequence[str] = (), port: int = 0) -> T
 
 
 def _state(paths: Sequence[Path]) -> str:
-    """Return a digest of which results there are, and of when they were written."""
+    """Return a digest of the existing results and of their times of writing."""
     files = [(str(file), file.stat().st_mtime_ns) for file in result_files(paths) if file.exists()]
     return hashlib.sha256(repr(files).encode()).hexdigest()[:16]
 
 
 def _page(paths: Sequence[Path], where: Sequence[str]) -> str:
-    """Write the page of what there is; where there is nothing yet, a page that says so."""
+    """Write the page of the results so far, or a page that says that there are none yet."""
     state = _state(paths)
     try:
         return report_html(Study.read(paths, where), live=state)

@@ -27,7 +27,7 @@ _WIDTH, _HEIGHT = 360, 180
 
 
 def result_html(document: Mapping[str, Any], setting: Mapping[str, str], histogram: Histogram) -> str:
-    """Draw one run: its workload, its measures, its programs by cause, the tail of its response times."""
+    """Draw one run: workload, measures, programs by cause, tail of response times."""
     metrics = metrics_of(document)
     rows = [_row(measure.label, measure.shown(metrics)) for measure in HEADLINE if measure.applies(metrics)]
     rows.append(_row("requests", show(metrics.requests, "requests")))

@@ -89,7 +89,7 @@ class Comparison:
         return next(found, None)
 
     def changes(self, scheme: str, measure: Measure) -> Iterator[float]:
-        """Yield the relative change of a measure from the baseline to a scheme, for each cache size with both."""
+        """Yield the relative change of a measure from the baseline to a scheme, for each cache size that both have."""
         for size in self.cache_sizes_bytes:
             ours, theirs = self.at(scheme, size), self.at(self.baseline, size)
             if ours is not None and theirs is not None:

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _PPB_PER_PERCENT = 10**7
 _NOT_OF_A_POINT = ("seed", "name", "description")
-"""Keys of a scenario in which the runs of one point may differ."""
+"""The keys in which the runs of one point may differ."""
 
 
 @final
@@ -168,25 +168,25 @@ class Results:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What to know about the runs, each fact once: the cautions, and assumptions about the workloads."""
+        """Notes on the runs, each once: cautions, and assumptions about the workloads."""
         return (*self.cautions, *self._remarks)
 
     @property
     def cautions(self) -> tuple[str, ...]:
-        """The broken runs that were passed over, and whether runs of different versions are mixed."""
+        """Notes on broken runs that were passed over, and on a mixture of versions."""
         return (*self._broken, *mixed_versions(document["coflash"] for document in self._documents))
 
     def metrics(self, run: str) -> Metrics | None:
-        """Return the metrics of the run of that full name; None if there is no such run."""
+        """Return the metrics of a run by its full name; None if there is no such run."""
         return self._metrics.get(run)
 
     def scenario(self, run: str) -> Mapping[str, Any]:
-        """Return the keys of the scenario of the run of that full name, by their paths; a list is JSON."""
+        """Return the scenario of a run by its full name: values by their paths; a list is JSON."""
         return self._scenarios[run]
 
     def rows(self) -> list[dict[str, Any]]:
         """Return the rows as dictionaries."""
-        if self._rows is None:  # most uses need but a few of the numbers
+        if self._rows is None:  # most uses need few of the numbers
             self._rows = [
                 {
                     "run": name,
@@ -256,7 +256,7 @@ class Results:
                 raise CoflashError(msg) from error
 
     def _table_for(self, query: str) -> core.Table:
-        """Return the table of the runs, with a column more for each short name in quotes, such as "response.p99"."""
+        """Return the table of the runs, with one more column for each short name in quotes, such as "response.p99"."""
         runs = self._table()
         for name in set(re.findall(r'"([^"]+)"', query)) - set(runs.column_names):
             path = called(name, self._keys)
@@ -307,8 +307,8 @@ def results(path: str | os.PathLike[str] = "results", where: Sequence[str] = ())
 
     Args:
         path: The folder, or its URL, such as `s3://bucket/oltp`.
-        where: Conditions `KEY=VALUE` that the scenarios meet, such as `"cache.size=64MiB"`; quantities are compared as
-            quantities.
+        where: Conditions `KEY=VALUE` on the scenarios, such as `"cache.size=64MiB"`. Units do not matter: 1GiB is
+            1024MiB.
 
     Raises:
         CoflashError: There is no such folder, all results in it are broken, or no run meets the conditions.
@@ -375,7 +375,7 @@ def _copied(table: Any, options: str) -> bytes:
 
 
 def json_rows(table: Any) -> list[dict[str, Any]]:
-    """Return the rows of an Arrow table, or of any that exports one, as JSON knows them: no number is null."""
+    """Return the rows of an Arrow table, or of any that exports one, for JSON: NaN and infinity become null."""
     from arro3 import core
 
     found = core.Table.from_arrow(table)
@@ -397,7 +397,7 @@ _EXPORTS = {".parquet": _parquet, ".csv": _csv, ".json": _json}
 
 @contextmanager
 def _interruptible() -> Iterator[None]:
-    """Let Control-C be Control-C: DuckDB makes an error of its own of it."""
+    """Raise KeyboardInterrupt for Control-C, which DuckDB turns into an error of its own."""
     try:
         yield
     except RuntimeError as error:

@@ -22,12 +22,12 @@ METHOD = (
     "workload, not other workloads.",
     "Several measures are several tests: p is not adjusted for that.",
 )
-"""What the intervals of a table of differences are, in the words of a methods section."""
+"""A description of the intervals of a table of differences, in the words of a methods section."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval of a difference, and the probability of one as large if there were none."""
+    """A confidence interval of a difference, and its p-value."""
 
     low: float
     high: float
@@ -36,11 +36,11 @@ class Interval:
 
 @dataclass(frozen=True)
 class Difference:
-    """How a measure of some runs differs from that of their partners."""
+    """The difference of a measure between some runs and their partners."""
 
     measure: Measure
     baseline: float
-    """The mean over the runs compared with."""
+    """The mean over the partners."""
     mean: float
     """The mean difference."""
     pairs: int
@@ -56,7 +56,7 @@ def difference(measure: Measure, baseline: Sequence[Result], others: Sequence[Re
 
     Args:
         measure: The measure.
-        baseline: The runs compared with, each of another seed.
+        baseline: The partners, each with another seed.
         others: The runs of another scheme.
     """
     by_seed = {result.seed: result for result in baseline}
@@ -96,6 +96,6 @@ def _by_slices(measure: Measure, pairs: Sequence[tuple[Result, Result]]) -> Inte
     if not np.all(np.isfinite(drawn)):
         return None
     low, high = np.quantile(drawn, [0.025, 0.975])
-    # Counted with the observed difference itself, so that p is never 0 (Davison and Hinkley, 1997).
+    # The observed difference itself is counted, so that p is never 0 (Davison and Hinkley, 1997).
     beyond = min(np.count_nonzero(drawn <= 0), np.count_nonzero(drawn >= 0))
     return Interval(float(low), float(high), min(1.0, 2 * (int(beyond) + 1) / (RESAMPLES + 1)))

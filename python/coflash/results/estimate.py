@@ -51,7 +51,7 @@ def estimate(values: Sequence[float | None], confidence: float = 0.95) -> Estima
 
 
 def t_bound(share: float, degrees: int) -> float:
-    """Return the t between which and −t this share of Student's distribution lies."""
+    """Return the t for which a given share of Student's distribution lies between −t and t."""
     angle = root(lambda angle: _t_share(angle, degrees) - share, 0.0, math.pi / 2)
     return math.sqrt(degrees) * math.tan(angle)
 
@@ -62,7 +62,7 @@ def t_share(t: float, degrees: int) -> float:
 
 
 def _t_share(angle: float, degrees: int) -> float:
-    """Sum the share up by its closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4); tan(angle) is t / √degrees."""
+    """Return the share by its closed form (Abramowitz and Stegun, 26.7.3 and 26.7.4); tan(angle) is t / √degrees."""
     is_odd = degrees % 2
     term = math.cos(angle) if is_odd else 1.0
     total = 0.0

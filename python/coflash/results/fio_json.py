@@ -1,7 +1,8 @@
 """Results in the form of fio's JSON, and fio's JSON as measures.
 
-The form is that of `fio --output-format=json` or `json+` of fio 3. What a simulation does not measure is left out:
-times of processors, of submission, samples of bandwidth. A run without a job file is one job, named as its scenario.
+The form is that of `fio --output-format=json` or `json+` of fio 3. Values that a simulation does not measure are left
+out: processor times, submission latencies, bandwidth samples. A run without a job file is one job, named as its
+scenario.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ def bin_of(time_ns: int) -> int:
 
 
 def bins_of(histogram: Sequence[Sequence[int]]) -> Bins:
-    """Sum a histogram, (highest time of a bucket in ns, requests), in fio's bins, which are coarser."""
+    """Sum a histogram, pairs of a bucket's highest time in ns and its requests, in fio's bins, which are coarser."""
     bins: Bins = {}
     for time_ns, requests in histogram:
         middle = bin_of(int(time_ns))
@@ -52,7 +53,7 @@ def fio_json(result: Result, *, bins: bool = False) -> dict[str, Any]:
 
     Args:
         result: The result.
-        bins: Whether with the bins of response times (`json+`).
+        bins: Whether to include the bins of response times (`json+`).
     """
     return {
         "fio version": f"coflash-{result.document['coflash']}",
@@ -70,7 +71,7 @@ def fio_text(result: Result, *, bins: bool = False) -> str:
 
 
 def _whole(result: Result) -> dict[str, Any]:
-    """Return a run without jobs as one."""
+    """Return a run without jobs as a single job."""
     metrics = result.metrics.flat()
 
     def operation(kind: Literal["read", "write"]) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def _direction(operation: Mapping[str, Any], runtime_ns: int, *, bins: bool) -> 
 
 
 def _times(operation: Mapping[str, Any], *, with_bins: bool) -> dict[str, Any]:
-    """Return the response times of an operation, which a simulated device counts as times of completion."""
+    """Return the response times of an operation, as completion latencies."""
     times: dict[str, Any] = {
         "min": operation["min_ns"] or 0,
         "max": operation["max_ns"] or 0,
@@ -161,14 +162,14 @@ def _times(operation: Mapping[str, Any], *, with_bins: bool) -> dict[str, Any]:
 
 
 def _percentile(bins: Bins, percent: float) -> int:
-    """Return the first bin through which the percentage of requests lie."""
+    """Return the bin of a percentile."""
     needed = percent / 100 * sum(bins.values())
     so_far = accumulate(bins.values())
     return next(middle for middle, requests in zip(bins, so_far, strict=True) if requests >= needed)
 
 
 def _shares(of_operations: Sequence[Bins]) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the percentages of requests by their times: up to 2 ns, up to 4 ns, ..."""
+    """Yield the percentages of requests by latency: up to 2 ns, up to 4 ns, ..."""
     total = sum(sum(bins.values()) for bins in of_operations) or 1
     lower = 0
     for unit, unit_ns in _UNITS_NS.items():
@@ -207,7 +208,7 @@ def read_fio_json(file: str | Path) -> dict[str, Any]:
 
 
 class Row(NamedTuple):
-    """A measure of a job in two results; None where one does not have it."""
+    """A measure of a job in two results; None for a result without it."""
 
     job: str
     label: str
@@ -227,7 +228,7 @@ _MEASURES: tuple[tuple[str, Unit, Sequence[str]], ...] = (
 
 
 def beside(first: Mapping[str, Any], second: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the measures of the jobs that two documents of fio's form share, by name.
+    """Yield the measures of the jobs that two fio documents share by name.
 
     Raises:
         CoflashError: They share no job with requests.

@@ -1,4 +1,4 @@
-"""Notes on runs, put together: what a reader of the measures of many runs must know, each fact once."""
+"""Notes on many runs, put together: each fact once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NAMED = 3
 
 
 def together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
-    """Put notes of named runs together: notes that differ only in their numbers are one, with the runs that have it."""
+    """Merge notes of named runs: notes that differ only in their numbers become one, with the names of its runs."""
     found: dict[str, dict[str, list[str]]] = {}
     total = 0
     for run, notes in runs:
@@ -21,7 +21,7 @@ def together(runs: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
 
 
 def _one(alike: dict[str, list[str]], total: int) -> str:
-    """Say a note once; if not all runs have it in the same words, with the number of runs and some of their names."""
+    """Write a note once; if not all runs have it in the same words, with the number of runs and some of their names."""
     note, names = next(iter(alike)), [run for runs in alike.values() for run in runs]
     if len(alike) == 1 and len(names) == total:
         return note

@@ -50,7 +50,7 @@ def document_of(content: bytes, place: object) -> dict[str, Any]:
 
 
 def mixed_versions(versions: Iterable[str]) -> list[str]:
-    """Say that runs are of different versions of coflash, in one line; the list is empty if they are not."""
+    """Return a note if runs are of different versions of coflash; otherwise an empty list."""
     counts = Counter(versions)
     if len(counts) < 2:
         return []
@@ -118,12 +118,12 @@ class Result:
 
     @property
     def setting(self) -> dict[str, str]:
-        """The scenario, its scheme, its cache and its workload, each in a few words."""
+        """Short descriptions of the scenario, its scheme, its cache and its workload."""
         return setting_of(self.document)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the metrics must know: remarks on the workload, and notes on the run."""
+        """Notes for a reader of the metrics: remarks on the workload, and notes on the run."""
         return notes_of(self.document)
 
     @property
@@ -224,7 +224,7 @@ class Result:
 
 
 def setting_of(document: Mapping[str, Any]) -> dict[str, str]:
-    """Name the scenario of a result, its scheme, its cache and its workload, each in a few words."""
+    """Describe the scenario of a result, its scheme, its cache and its workload, each in a few words."""
     scenario = document["scenario"]
     hybrid = scenario.get("hybrid") or {}
     scheme = hybrid.get("scheme") or scenario.get("cooperation") or {}

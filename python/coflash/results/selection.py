@@ -1,4 +1,4 @@
-"""Choosing runs and keys by what a user calls them: `--where cache.size=1GiB`, `--by cooperation`."""
+"""Selection of runs and keys by short names: `--where cache.size=1GiB`, `--by cooperation`."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def matching(runs: Iterable[_Run], where: Sequence[str], scenario: Callable[[_Ru
 
     Args:
         runs: The runs.
-        where: Conditions `KEY=VALUE`. Quantities are compared as quantities: 1GiB is 1024MiB.
+        where: Conditions `KEY=VALUE`. Units do not matter: 1GiB is 1024MiB.
         scenario: Returns the scenario of a run.
 
     Raises:
-        CoflashError: No run has such a key, or none such a value beside the conditions before.
+        CoflashError: No run has such a key, or none that meets the earlier conditions has such a value.
     """
     kept = list(runs)
     if not where:

@@ -1,4 +1,4 @@
-"""Runs side by side: in which keys their scenarios differ, and in which measures their results."""
+"""Runs side by side: the differences of their scenarios and of their measures."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SideBySide:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What tells the runs apart: the values of these keys."""
+        """The labels of the runs: the values of these keys."""
         return Study(self.results).labels
 
     def table(self) -> Table:

@@ -1,11 +1,11 @@
 """Intervals over slices of the workload, from the time series of single runs.
 
-Seeds vary what the simulator draws; a replayed trace stays the same. How far a measure would differ on other parts of
-such a workload shows within the trace itself: it is cut into slices of equally many requests, and slices are drawn
-anew. Neighbours are alike, so blocks of them are drawn together: the circular block bootstrap (Politis and Romano, "A
-circular block-resampling procedure for stationary data", 1992). The same slices of two runs hold the same requests, so
-that schemes are compared slice by slice. Trends, such as a cache that fills, are not undone by this; nor does it cover
-another workload.
+Seeds vary the simulator's random draws; a replayed trace stays the same. The variation of a measure over other parts of
+such a workload is estimated from the trace itself: it is cut into slices with equal numbers of requests, and slices are
+resampled. Neighbours are alike, so blocks of them are drawn together: the circular block bootstrap (Politis and Romano,
+"A circular block-resampling procedure for stationary data", 1992). The same slices of two runs hold the same requests,
+so schemes are compared slice by slice. The method does not remove trends, such as a cache that fills, and says nothing
+of other workloads.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from coflash.table import Table
 
 SLICES, RESAMPLES = 64, 2000
 _BLOCK = round(SLICES ** (1 / 3))
-"""Slices drawn together: the cube root of all, the order of the best (Hall, Horowitz and Jing, 1995)."""
+"""The number of slices drawn together: the cube root of all, the optimal order (Hall, Horowitz and Jing, 1995)."""
 _SEED = 0
-"""Of the draws, so that the same runs always have the same interval."""
+"""The seed of the draws: the same runs always have the same interval."""
 
 Floats = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class Sliced:
 
 
 def sliced(series: Table, measure: str) -> Sliced | None:
-    """Cut a run into slices of equally many requests; None if its time series do not give the measure.
+    """Cut a run into slices with equal numbers of requests; None if its time series do not give the measure.
 
     Args:
         series: The time series of the run.
@@ -79,7 +79,7 @@ _RATIOS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "cache.hit_ratio": (("cache_hits_pages",), ("cache_hits_pages", "cache_misses_pages")),
     "response_ns.all.mean": (("response_mean_ns",), ("requests",)),
 }
-"""Measures by the columns of which they are a sum, or a ratio of two sums."""
+"""The columns whose sum, or ratio of two sums, is a measure."""
 
 
 def _column(series: Table, names: Sequence[str]) -> Floats:

@@ -44,7 +44,7 @@ class RunFolder(Protocol):
     """The files of a run, wherever they are; `str` gives the place."""
 
     def here(self, *names: str) -> Path:
-        """Return a folder on this machine with the files of these names, fetched if necessary.
+        """Return a folder on this machine with the named files, fetched if necessary.
 
         Raises:
             CoflashError: One cannot be fetched.
@@ -78,7 +78,7 @@ class Store(Protocol):
         ...
 
     def __contains__(self, key: object) -> bool:
-        """Whether there is a complete run of this key; one that is broken is to be done again."""
+        """Whether there is a complete run of this key; a broken one must be repeated."""
         ...
 
     def runs(self, keys: Iterable[str]) -> Iterator[Run]:
@@ -206,7 +206,7 @@ class UrlStore:
 
     @cached_property
     def _known(self) -> set[str]:
-        """The documents of complete runs found at the beginning and those written since: one by one would be slow."""
+        """The documents of complete runs: found at the beginning, or written since; listed once for speed."""
         names = set(self._tree.names())
         documents = [name for name in names if name.endswith(f"/{DOCUMENT}")]
         whole = [name for name in documents if {name.replace(DOCUMENT, file) for file in FILES} <= names]

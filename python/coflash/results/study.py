@@ -25,7 +25,7 @@ _RESULT, _COMPARISON, _SEARCH = "result.json", "comparison.json", "tune.json"
 
 @dataclass(frozen=True)
 class Study:
-    """Results to be reported together. The keys that vary are found from their scenarios."""
+    """Results to report together. The keys that vary are found from their scenarios."""
 
     results: Sequence[Result]
     title: str = ""
@@ -39,7 +39,7 @@ class Study:
     broken: tuple[str, ...] = ()
     """The runs that were passed over, each with the reason."""
     search: Mapping[str, Any] | None = None
-    """The search whose trials the runs are, as `Tuning.document` gives it; None if they are of none."""
+    """The search that the runs are trials of, as `Tuning.document` gives it; None without one."""
 
     @cached_property
     def varied(self) -> tuple[Key, ...]:
@@ -83,7 +83,7 @@ class Study:
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What a reader must know of these runs: those passed over, a mixture of versions, and notes on single runs."""
+        """Notes on these runs: those passed over, a mixture of versions, and notes on single runs."""
         notes = (result.document.get("notes", ()) for result in self.results)
         return (
             *self.broken,
@@ -116,7 +116,7 @@ class Study:
             CoflashError: A folder holds none, all are broken, or none meets the conditions.
         """
         if len(paths) == 1 and (paths[0] / _COMPARISON).exists():
-            with suppress(CoflashError):  # otherwise its runs are read one by one, and what is broken is named
+            with suppress(CoflashError):  # otherwise its runs are read one by one, and broken ones are named
                 whole = cls.of(Comparison.load(paths[0]))
                 return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
         places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
@@ -156,7 +156,7 @@ def _loaded(place: Path) -> Result | CoflashError:
 
 
 def _needs_name(key: Key, keys: Sequence[Key]) -> bool:
-    """Whether a value needs its key's name: a bare number does, “64 MiB” only if two keys have such values."""
+    """Whether a value needs its key's name: a bare number does, “64 MiB” only if two keys have sizes as values."""
     alike = [other for other in keys if other.unit == key.unit != "text"]
     return key.unit in ("", "share") or "yes" in key.texts or "no" in key.texts or len(alike) > 1
 

@@ -15,15 +15,15 @@ _NAME = "name"
 _LABELS = frozenset({_NAME, "description"})
 """Keys that describe a scenario and do not influence results."""
 _KEYS_OF_A_SYSTEM = 8
-"""Scenarios whose names decide more keys than this are different systems, told apart by name."""
+"""If names decide more keys than this, scenarios are different systems, distinguished by name."""
 NONE = "–"
 _ACRONYMS = frozenset({"gc", "ftl", "ecc", "nvm"})
 _FIRST = "cooperation.name"
 """The key that comes before all others."""
 _FOLLOWS = {"flash.blocks_per_plane": "flash.exported"}
-"""Keys that follow from others where another key is given."""
+"""Keys that follow from others if another key is given."""
 _NAMES = {("cache.size", 0.0): "no cache"}
-"""Values that are shown by another name."""
+"""Display names of values."""
 
 
 @dataclass(frozen=True)
@@ -69,9 +69,9 @@ def words(path: str) -> str:
 def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
     """Find the keys in which the scenarios differ: words, then numbers, then the seed.
 
-    Each has a place of its own, with two exceptions, which the `along` of another key lists: a parameter of a policy,
-    which has one value for each policy, belongs to the policy's name; and the keys of whole systems, many of which have
-    one value for each system, to the system's name.
+    Two kinds of keys have no entry of their own, but are listed in `along` of another key. A parameter with one value
+    for each policy belongs to the policy's name. Keys with one value for each system, if there are many, belong to the
+    system's name.
     """
     leaves = [{path: value for path, value in flat(one) if value is not None} for one in scenarios]
     for leaf in leaves:
@@ -92,12 +92,12 @@ def varied_keys(scenarios: Sequence[Mapping[str, Any]]) -> tuple[Key, ...]:
 
 
 def _owners(codes: Mapping[str, tuple[int, ...]], are_named: bool) -> dict[str, str]:
-    """Return for each key that varies the key that it is shown with: itself, a policy, or the name of the system."""
+    """Return for each varying key the key under which it is shown: itself, a policy, or the name of the system."""
     meant = [path for path in codes if path not in _LABELS]
     # Runs that differ in nothing else are distinguished by their names.
     if not meant:
         return {path: path for path in codes if path == _NAME or _NAME not in codes}
-    # The outermost policy first: it decides what the policies inside it decide.
+    # The outermost policy first: it determines the policies inside it.
     policies = sorted((path for path in meant if path.endswith(".name")), key=len)
     owners = {path: path for path in meant}
     for policy in reversed(policies):
@@ -120,7 +120,7 @@ def _decides(one: str, other: str, codes: Mapping[str, tuple[int, ...]]) -> bool
 
 @cache
 def _family(path: str) -> tuple[str, ...]:
-    """Return the names of the policies that the key of that path can choose."""
+    """Return the names of the policies that a key can choose."""
     families = (family for family in policies() if family.key == path.removesuffix(".name"))
     return tuple(policy.name for family in families for policy in family.policies)
 
@@ -153,7 +153,7 @@ def _key(path: str, along: tuple[str, ...], leaves: Sequence[Mapping[str, Any]])
 
 
 def _is_constant(column: Sequence[Any]) -> bool:
-    """Whether all values are the same word or number, which most keys have: a short cut."""
+    """Whether all values are the same word or number: a shortcut, since this holds for most keys."""
     first = column[0]
     return (
         isinstance(first, str | int | float) and column.count(first) == len(column) and len({*map(type, column)}) == 1
@@ -161,7 +161,7 @@ def _is_constant(column: Sequence[Any]) -> bool:
 
 
 def _codes(values: Sequence[Any]) -> tuple[int, ...]:
-    """Encode the values by numbers in the order of their appearance."""
+    """Give numbers to the distinct values in the order of their appearance."""
     places: dict[Any, int] = {}
     return tuple(places.setdefault(value, len(places)) for value in values)
 

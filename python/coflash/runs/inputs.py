@@ -1,8 +1,8 @@
-"""Traces by URL, and the trace of a sweep wherever its runs take place.
+"""Traces by URL, and the trace of a sweep on any machine.
 
-A path is that of a file here: engines on other machines ship its bytes, once to each worker. A URL
+A path is a file on this machine: engines on other machines ship its bytes, once to each worker. A URL
 (`s3://bucket/oltp.zst`, `file:///shared/oltp.zst`) is opened by each worker itself, through fsspec, and kept there.
-What is shipped or fetched lies in a folder under the name of its digest, so it is there only once, and whole.
+Shipped and fetched files are kept under the name of their digest: each only once, and whole.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ class Input:
 
     @property
     def is_url(self) -> bool:
-        """Whether workers get it themselves."""
+        """Whether workers fetch it themselves."""
         return "://" in self.source
 
     @property
     def kept(self) -> Path:
-        """Where it lies once it was shipped or fetched; the name keeps the suffixes that formats are told by."""
+        """The place of the shipped or fetched file; its name keeps the suffixes, which tell the format."""
         return kept_folder() / f"{self.sha256[:32]}-{self.source.rsplit('/', 1)[-1]}"
 
     def local(self, *, shipped: bool = False) -> str:
-        """The path of the file on this machine, fetched if need be.
+        """Return the path of the file on this machine, fetched if necessary.
 
         Args:
             shipped: Whether this is another machine than the one where the path was given.
@@ -66,14 +66,14 @@ class Input:
         return str(self.kept)
 
     def keep(self, content: bytes) -> None:
-        """Puts what was shipped in its place."""
+        """Put a shipped file in its place."""
         if not self.kept.exists():
             with new_file(self.kept) as file:
                 file.write(content)
 
 
 def own_key(workload: Mapping[str, Any]) -> Literal["fio", "like"] | None:
-    """The key of the files that a workload reads where no trace is replayed; None if there are none."""
+    """The key of the files that a workload reads if no trace is replayed; None if there are none."""
     return "fio" if workload.get("fio") else "like" if workload.get("like") else None
 
 
@@ -84,14 +84,14 @@ def own_files(workload: Mapping[str, Any]) -> list[str]:
 
 
 def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:
-    """The same scenario with other names of these files."""
+    """Return the same scenario with other names of these files."""
     if own_key(scenario.to_dict()["workload"]) == "fio":
         return scenario.with_(workload__fio=files[0])
     return scenario.with_(workload__like=files)
 
 
 def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
-    """The trace, or else what the scenario reads, with the digests by which runs are told apart.
+    """Return the trace, or else the files of the scenario, with their digests, which identify runs.
 
     Raises:
         CoflashError: One cannot be read.
@@ -105,7 +105,7 @@ def inputs_of(scenario: Scenario, trace: Paths = ()) -> tuple[Input, ...]:
 
 
 def fetched(place: str) -> str:
-    """The path on this machine of a file that a path or a URL names.
+    """Return the path on this machine of a file given by path or URL.
 
     Raises:
         CoflashError: It cannot be fetched.
@@ -119,12 +119,12 @@ def fetched(place: str) -> str:
 
 
 def credited(result: Result, read: Sequence[str], local: Sequence[str], sources: Sequence[str]) -> Result:
-    """The result with its inputs as they were given.
+    """Return a result that names its inputs as they were given.
 
     Args:
-        result: What the core made of them.
+        result: The result of the core.
         read: The files that it read; a Parquet file stands for an Arrow file.
-        local: The same files as they lie on this machine.
+        local: The paths of the same files on this machine.
         sources: Their paths or URLs, as they were given.
     """
     if list(read) == list(sources):

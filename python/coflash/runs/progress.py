@@ -70,7 +70,7 @@ class Display:
         def report(phase: str, fraction: float | None, requests: int) -> None:
             nonlocal current
             if phase != current:
-                # The remaining time is that of a phase; the pace of the previous phase says nothing about it.
+                # The remaining time is that of one phase, independent of the pace of the previous phase.
                 self._bars.reset(task, description=f"{label} · {phase}")
                 current = phase
             self._bars.update(

@@ -39,7 +39,7 @@ def run(
             simulated time.
         warm: A warm device, or the file of one, to start from instead of preconditioning; the result is the same.
         operations: A Parquet file to write, with a row for each flash operation; `docs/records.md` lists its columns.
-        decisions: A Parquet file to write, with a row for each candidate of each decision of GC.
+        decisions: A Parquet file to write, with a row for each candidate of each GC decision.
 
     Raises:
         CoflashError: The scenario, the trace or the warm device cannot be used, or a file cannot be written.

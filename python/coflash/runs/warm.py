@@ -15,9 +15,9 @@ class Warm:
     """A preconditioned device. Immutable: every run starts from a copy.
 
     It fits all scenarios with the same [`warm_key`][coflash.Scenario.warm_key]: the same flash, FTL, garbage
-    collection, preconditioning and seed, with any timing, cache, link and workload. Of the cooperation only one thing
-    matters: whether a page may count as a fraction in a victim's cost. The result is that of a run without a warm
-    device.
+    collection, preconditioning and seed, with any timing, cache, link and workload. Cooperation schemes must agree in
+    one respect: whether a page may have a fractional weight in a victim's cost. The result equals that of a run without
+    a warm device.
     """
 
     __slots__ = ("core",)

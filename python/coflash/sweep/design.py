@@ -62,7 +62,7 @@ class Range:
     high: Decimal
     unit: str
     grain: Decimal | None
-    """The number of which all values between the ends are multiples; None for real numbers."""
+    """The common divisor of all values between the ends; None for real numbers."""
     step: Decimal | None = None
     factor: Decimal | None = None
 
@@ -222,10 +222,10 @@ def _random(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ..
 def _latin_hypercube(axes: Sequence[Axis], samples: int, seed: int) -> list[tuple[str, ...]]:
     import numpy as np
 
-    draws = np.random.default_rng(seed).spawn(1)[0]  # the same as in designs that SciPy drew
+    draws = np.random.default_rng(seed).spawn(1)[0]  # as in SciPy's designs
     within = draws.uniform(size=(samples, len(axes)))
     rows = np.tile(np.arange(1, samples + 1), (len(axes), 1))
-    for row in rows:  # each key has one value in each of as many equal parts of its range
+    for row in rows:  # each of `samples` equal parts of a key's range has one value
         draws.shuffle(row)
     return _at(axes, (rows.T - within) / samples)
 
@@ -301,7 +301,7 @@ def _range(key: str, text: str) -> Range | None:
 
 
 def _quantity(key: str, text: str) -> tuple[Decimal, str, Decimal | None]:
-    """Read a number: its value in the base unit, the base unit, and the grain of values between it and others."""
+    """Read a number: its value in the base unit, the base unit, and the grain of a range that ends there."""
     if text[-1].isdigit():
         is_whole = text.lstrip("+-").replace("_", "").isdigit()
         return Decimal(text), "", Decimal(1) if is_whole else None

@@ -1,7 +1,7 @@
 """Warm devices that runs share.
 
 The first run that needs a device preconditions it; others wait for it, and all start from a copy. A device is freed
-after the last run that was announced for it, or, if their number is unknown, when another device is needed.
+after its last announced run or, if their number is unknown, when another device is needed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from coflash.scenario import Scenario
 from coflash.trace import Progress
 
 _IDLE_MAX = 1
-"""The number of devices that are kept although no current run uses them."""
+"""The number of devices to keep that no current run uses."""
 _SECONDS_BETWEEN_LOOKS = 0.05
 
 

@@ -73,7 +73,7 @@ def work(jobs: Iterator[Job], engine: Engine, store: Store, watch: Watch, *, ahe
                 yield _settled(under_way[future], future, store, watch)
                 del under_way[future]
     finally:
-        # Runs are left only if the sweep was stopped: those that have ended by now are stored.
+        # Runs remain only if the sweep was stopped: those that have ended by now are stored.
         for future, job in under_way.items():
             if future.done() and not future.cancelled() and future.exception() is None:
                 with suppress(CoflashError):

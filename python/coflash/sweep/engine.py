@@ -27,7 +27,7 @@ class Engine(Protocol):
 
     @property
     def slots(self) -> int:
-        """The number of runs to hand over, so that each worker has its next run ready."""
+        """The number of runs to hand over in advance, so that each worker has its next run ready."""
         ...
 
     @property

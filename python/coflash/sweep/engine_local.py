@@ -44,7 +44,7 @@ class LocalEngine:
     def stop(self) -> None:
         """Abandon the current runs, within a twentieth of a second: the core reports that often.
 
-        A hook of a policy in Python may never return; so the exception is also raised where the thread is.
+        A Python policy's hook may never return, so the exception is also raised inside the thread.
         """
         self._stop.set()
         for thread in tuple(self._busy):

@@ -20,7 +20,7 @@ Value = Callable[[Sequence[Metrics]], float | None]
 
 @dataclass(frozen=True)
 class Goal:
-    """A number that the runs of a point give, and whether it is minimised."""
+    """A number computed from the runs of a point, and whether it is minimised."""
 
     name: str
     is_minimum: bool
@@ -68,7 +68,7 @@ class Condition:
     value: Value = field(repr=False)
 
     def excess(self, value: float) -> float:
-        """By how much a value is beyond the bound, as a share of it; at most 0 if it is within."""
+        """Return the violation of the bound by a value, as a share of the bound; at most 0 if it is within."""
         return self.sign * (value - self.bound) / (abs(self.bound) or 1.0)
 
 

@@ -17,7 +17,7 @@ _BYTES_PER_PAGE, _BYTES_PER_BLOCK, _BYTES_PER_SLOT = 20, 64, 36
 _BYTES_APART = 48 * 2**20
 """The memory of a run beside its device: read-ahead, decompression, histograms, series."""
 _SHARE_USED = 0.8
-"""The share of the free memory that runs may use; other programs need some too."""
+"""The share of the free memory that runs may use; the rest is for other programs."""
 
 _BLOCKS = ("channels", "chips_per_channel", "dies_per_chip", "planes_per_die", "blocks_per_plane")
 _GROUPS = (

@@ -1,4 +1,4 @@
-"""The runs of a sweep: each point with each seed, identified by a key of all that determines the result."""
+"""The runs of a sweep: each point with each seed, identified by a digest of everything that determines the result."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Job:
         return 0 if self.sharing is None else device_bytes(self.scenario)
 
     def shares(self, runs: int | None) -> Job:
-        """Return the same run from a device that this number of runs share; itself if there is no preconditioning."""
+        """Return the same run from a device shared by a number of runs; itself if there is no preconditioning."""
         if self.scenario.to_dict()["precondition"]["fill"] == "none":
             return self
         return replace(self, sharing=Sharing(self.scenario.warm_key, runs))
@@ -70,7 +70,7 @@ class Point:
     """Its values, as the scenario shows them."""
     jobs: tuple[Job, ...] = ()
     refused: str = ""
-    """Why this is not a valid scenario; empty if it is one."""
+    """The reason why this is not a valid scenario; empty for a valid one."""
 
     @classmethod
     def of(
@@ -145,9 +145,9 @@ class Plan:
 
 
 def _check_word(scenario: Scenario, key: str, text: str) -> None:
-    """Check a value that is not a number: misspelt, it can be used at no point, whatever the other keys.
+    """Check a value that is not a number: a misspelt word is an error at every point.
 
-    A number that does not fit makes its points fail, and leaves the others.
+    An invalid number makes only its own points fail.
 
     Raises:
         CoflashError: It cannot be used.

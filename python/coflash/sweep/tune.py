@@ -36,9 +36,9 @@ if TYPE_CHECKING:
 
 JOURNAL, DOCUMENT = "tune.journal", "tune.json"
 ALIKE_MAX = 10
-"""Trials that fail for the same reason, before any has a value, after which a search stops."""
+"""The number of trials, failed for the same reason before any has a value, after which a search stops."""
 _IMPORTANCE_MIN = 10
-"""Trials that it takes to tell how much a key matters."""
+"""The least number of trials from which the importance of keys is computed."""
 _NUMBER = re.compile(r"\d[\d,.]*")
 
 
@@ -53,7 +53,7 @@ class Trial:
     objectives: tuple[Estimate, ...]
     """The objectives, over the seeds."""
     excess: tuple[float, ...]
-    """By how much it is beyond each condition, as a share of the bound; at most 0 where it meets it."""
+    """The violation of each condition, as a share of the bound; at most 0 if the condition is met."""
     runs: tuple[str, ...]
     """The names of its runs in the folder of results: for each seed, those of the goal's cases."""
 
@@ -75,7 +75,7 @@ class Tuning:
     path: Path
     """The folder of its results."""
     goals: tuple[Goal, ...]
-    """What was minimised or maximised."""
+    """The objectives."""
     subject_to: tuple[str, ...]
     """The conditions."""
     trials: tuple[Trial, ...]
@@ -85,7 +85,7 @@ class Tuning:
     failed: int
     """The number of trials without a value: a run failed, or the point was not a valid scenario."""
     importance: tuple[dict[str, float], ...]
-    """For each objective, the share of each key in how trials differ (PED-ANOVA); empty for few trials or one key."""
+    """For each objective, the importance of each key as a share (PED-ANOVA); empty for few trials or one key."""
 
     @property
     def objective(self) -> str:
@@ -94,9 +94,9 @@ class Tuning:
 
     @property
     def front(self) -> tuple[Trial, ...]:
-        """The Pareto front: the allowed trials than which no other is better in one objective and as good in all.
+        """The Pareto front: the valid trials that no other dominates (as good in all objectives, better in one).
 
-        A point that was tried several times is there once.
+        A point that was tried several times appears once.
         """
         signs = [1 if goal.is_minimum else -1 for goal in self.goals]
         allowed = [trial for trial in self.trials if trial.is_allowed]
@@ -219,7 +219,7 @@ class _Open:
     """Its cases."""
     left: int
     reason: str = ""
-    """Why a run of it failed; empty if none did."""
+    """The reason why a run of it failed; empty if none did."""
 
 
 class Search:
@@ -287,7 +287,7 @@ class Search:
                 continue
             self._tell(study, trial, store)
             told += 1
-            # The course, for a report that is watched. Of many trials one more changes little, and costs more to write.
+            # The course, for a live report. After many trials it is written less often: one more changes little.
             if told % (1 + told // 50) == 0:
                 with suppress(CoflashError):  # while no trial has a value
                     self._written(study, store)
@@ -379,7 +379,7 @@ class Search:
         return Tuning(place, self._goals, conditions, tuple(trials), best, failed, self._importance(study, len(done)))
 
     def _importance(self, study: optuna.Study, done: int) -> tuple[dict[str, float], ...]:
-        """Tell how much each key matters to each objective.
+        """Compute the importance of each key to each objective.
 
         PED-ANOVA (Watanabe et al., IJCAI 2023) asks which keys the better trials have in common.
         """
@@ -398,7 +398,7 @@ class Search:
         with warnings.catch_warnings():
             warnings.simplefilter(
                 "ignore"
-            )  # it is experimental, and it says that less is better, which the sign makes true
+            )  # it is experimental, and it assumes that less is better, which the sign ensures
             return tuple(of(place, 1 if goal.is_minimum else -1) for place, goal in enumerate(self._goals))
 
 
@@ -417,7 +417,7 @@ def _fail(study: optuna.Study, trial: optuna.Trial, reason: str) -> None:
 
 
 def _hopeless(study: optuna.Study) -> bool:
-    """Whether no trial has a value, and the last ones failed for the same reason, numbers aside."""
+    """Whether no trial has a value, and the last ones failed for the same reason, apart from numbers."""
     settled = [trial.user_attrs for trial in study.get_trials(deepcopy=False) if _is_settled(trial)]
     if len(settled) < ALIKE_MAX or any("found" in attributes for attributes in settled):
         return False

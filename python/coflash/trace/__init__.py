@@ -1,10 +1,10 @@
-"""Traces: what is in them, and what can be done to them. Everything is streamed; a file is written whole or not at all.
+"""Traces: descriptions and tools. Everything is streamed; a file is written whole or not at all.
 
 A trace is one file, or several in order; `-` is the standard input, and an archive (`.tar`) stands for its files.
 Options say how to read it, with the names that `workload.trace_options` has in a scenario: `{"units.size": "4KiB"}`.
-An Arrow file (`.arrow`, `.feather`) has the columns of coflash's Parquet files: `time_ns`, `op`, `offset`, `length`; so
-has a frame of polars or pandas, or an Arrow table, which is a trace as it is.
-Sizes and times are texts with their unit.
+An Arrow file (`.arrow`, `.feather`) has the columns of coflash's Parquet files: `time_ns`, `op`, `offset`, `length`. A
+frame of polars or pandas, or an Arrow table, with these columns is a trace, too. Sizes and times are texts with their
+unit.
 
 Examples:
     >>> import coflash
@@ -40,7 +40,7 @@ Paths = Path | Frame | Iterable[Path | Frame]
 Options = Mapping[str, Any]
 
 SIMULATED_PAGES = 131_072
-"""The most pages that are simulated in miniature caches by default."""
+"""The default for the largest number of pages simulated in miniature caches."""
 _NO_OPTIONS: Options = {}
 
 
@@ -52,30 +52,30 @@ def info(
     page: str = "4KiB",
     sample: int | str = "auto",
 ) -> TraceInfo:
-    """What a trace is like: requests, sizes, footprint, working sets, popularity, reuse distances, growth, course.
+    """Describe a trace: requests, sizes, footprint, working sets, popularity, reuse distances, growth, course.
 
     One pass, from standard input too, in memory that does not grow with the length of the trace: some 10 MB, 80 bytes
-    for each page that is followed, and two bits for each page of the footprint (at most 512 MiB).
+    for each tracked page, and two bits for each page of the footprint (at most 512 MiB).
 
-    Popularity and the miss ratios of LRU caches are exact while no more pages are touched than `sample` allows. Beyond,
-    they are estimates from `sample` pages, chosen by a hash of their place, after "Efficient MRC construction with
-    SHARDS" (Waldspurger et al., FAST 2015; its fixed-size variant, with the correction SHARDS-adj). `sampling` says
-    which of both it was. Each estimate has its standard error beside it: the exact value lies within two of them in
-    nine of ten cases or more. Over 12 Zipf workloads, from 8,192 of up to 131,072 pages, miss ratios were off by 0.006
-    at most on the average over all cache sizes.
+    Popularity and the miss ratios of LRU caches are exact for a footprint of up to `sample` pages. Beyond, they are
+    estimates from `sample` pages, chosen by a hash of their number, after "Efficient MRC construction with SHARDS"
+    (Waldspurger et al., FAST 2015; its fixed-size variant, with the correction SHARDS-adj). `sampling` tells which case
+    it was. Each estimate comes with its standard error: in at least nine of ten cases, the exact value lies within two
+    standard errors. Over 12 Zipf workloads, from 8,192 of up to 131,072 pages, the error of miss ratios, averaged over
+    all cache sizes, was at most 0.006.
 
     Args:
         trace: Its file, or its files in order.
         options: How to read it.
         progress: Called as for [`run`][coflash.run].
-        page: The size of a page, in which all but requests and bytes is counted: a power of two of at least 512 bytes.
-        sample: The most pages that are followed one by one, at least 64; `auto` is 16,384 (64 MiB of footprint),
-            `exact` as many as there are.
+        page: The size of a page, the unit of all counts but requests and bytes: a power of two of at least 512 bytes.
+        sample: The largest number of tracked pages, at least 64; `auto` is 16,384 (64 MiB of footprint), `exact` all
+            pages.
 
     Raises:
-        CoflashError: The trace cannot be read, or `page` or `sample` means nothing.
+        CoflashError: The trace cannot be read, or `page` or `sample` is invalid.
     """
-    # Both are texts, also where they look like numbers.
+    # Both are texts, even if they look like numbers.
     what = {"page": toml_value(page), "sample": toml_value(str(sample))}
     given = paths(trace)
     with arrow.converted(given) as files:
@@ -95,17 +95,17 @@ def miss_ratio_curves(
     page: str = "4KiB",
     sample: int | str = SIMULATED_PAGES,
 ) -> MissRatioCurves:
-    """Simulate plain caches of several sizes under several eviction policies: their miss ratios.
+    """Compute miss ratios: simulate plain caches of several sizes under several eviction policies.
 
-    Reads and writes alike take their page in; trims are left out. Nothing else of a device is simulated. The trace is
+    Both reads and writes insert their page; trims are left out. Nothing else of a device is simulated. The trace is
     read once; the accesses to at most `sample` pages are kept (4 bytes each, at most 256 MiB) and given to caches that
-    are scaled down as much, after "Cache Modeling and Optimization using Miniature Simulations" (Waldspurger et al.,
-    USENIX ATC 2017). Pages are chosen by a hash of their place; misses are scaled up. `sampling` says which share it
-    was: 1 where all pages were simulated, and then the ratios are exact.
+    are scaled down by the same factor, after "Cache Modeling and Optimization using Miniature Simulations" (Waldspurger
+    et al., USENIX ATC 2017). Pages are chosen by a hash of their number; misses are scaled up. `sampling` holds the
+    share of the pages: at 1 all were simulated, and the ratios are exact.
 
-    Over 12 Zipf workloads of up to 30,000 pages, each with a scan, and from 2,100 to 3,800 of them, miss ratios were
-    off by 0.005 on the average over six policies and seven cache sizes down to a 64th of 25,000 pages, by 0.013 in the
-    worst workload, and by 0.03 at most.
+    Over 12 Zipf workloads of up to 30,000 pages, each with a scan, estimated from 2,100 to 3,800 pages, for six
+    policies and seven cache sizes down to a 64th of 25,000 pages, the error of miss ratios was 0.005 on average, 0.013
+    on average in the worst workload, and at most 0.03.
 
     Args:
         trace: Its file, or its files in order.
@@ -113,12 +113,12 @@ def miss_ratio_curves(
             the optimum, which knows all accesses ahead; it takes no standard input.
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
-        sizes: The sizes of the caches, such as `64MiB`. Without any, 17 sizes from the footprint down to a 256th of it.
+        sizes: The sizes of the caches, such as `64MiB`. Default: 17 sizes from the footprint down to a 256th of it.
         page: The size of a page: a power of two of at least 512 bytes.
-        sample: The most pages that are simulated, at least 64; `auto` is 1,048,576, `exact` as many as there are.
+        sample: The largest number of simulated pages, at least 64; `auto` is 1,048,576, `exact` all pages.
 
     Raises:
-        CoflashError: The trace cannot be read, there is no such policy, or a size means nothing.
+        CoflashError: The trace cannot be read, there is no such policy, or a size is invalid.
     """
     what = {"policies": list(policies), "sizes": list(sizes), "page": page, "sample": str(sample)}
     settings = {key: toml_value(value) for key, value in what.items()}
@@ -127,7 +127,7 @@ def miss_ratio_curves(
 
 
 def miss_ratio(trace: Paths, policy: str, size: str, options: Options = _NO_OPTIONS, *, page: str = "4KiB") -> float:
-    """The share of accesses that miss in one plain cache: exact, as all pages are simulated.
+    """Return the exact miss ratio of one plain cache: all pages are simulated.
 
     See [`miss_ratio_curves`][coflash.trace.miss_ratio_curves].
     """
@@ -136,12 +136,12 @@ def miss_ratio(trace: Paths, policy: str, size: str, options: Options = _NO_OPTI
 
 
 def cache_hits(keys: ArrayLike, policy: str, slots: int) -> NDArray[np.bool_]:
-    """Serve accesses by a plain cache, and return which of them hit.
+    """Simulate a plain cache, and return for each access whether it hits.
 
     Args:
-        keys: What is accessed, in order, of shape (accesses,): numbers or texts of any kind.
+        keys: The accessed objects, in order, of shape (accesses,): numbers or texts of any kind.
         policy: An eviction policy by name, or `belady`.
-        slots: How many keys the cache holds.
+        slots: The capacity of the cache, in keys.
 
     Returns:
         Whether each access hits, of shape (accesses,).
@@ -163,7 +163,7 @@ def cache_hits(keys: ArrayLike, policy: str, slots: int) -> NDArray[np.bool_]:
 
 
 def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table:
-    """The first requests of a trace: `time_ns`, `op`, `offset_bytes`, `length_bytes`.
+    """Return the first requests of a trace: `time_ns`, `op`, `offset_bytes`, `length_bytes`.
 
     Raises:
         CoflashError: The trace cannot be read.
@@ -185,7 +185,7 @@ def convert(
     options: Options = _NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Writes a trace in another format.
+    """Write a trace in another format.
 
     Args:
         trace: Its file, or its files in order.
@@ -195,10 +195,10 @@ def convert(
         progress: Called as for [`run`][coflash.run].
 
     Returns:
-        What was written: `file`, `format`, `requests`, `bytes` and `remarks`.
+        A summary of the written file: `file`, `format`, `requests`, `bytes` and `remarks`.
 
     Raises:
-        CoflashError: The trace cannot be read, or the file not be written.
+        CoflashError: The trace cannot be read, or the file cannot be written.
     """
     return _rewrite(trace, out, {}, format, options, progress)
 
@@ -217,17 +217,17 @@ def slice(  # noqa: A001 - the word of the field
     options: Options = _NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Writes a part of a trace, its first request at zero; see [`convert`][coflash.trace.convert] for the rest.
+    """Write a part of a trace, its first request at time zero; see [`convert`][coflash.trace.convert] for the rest.
 
     Args:
         trace: Its file, or its files in order.
         out: The file to write.
-        time_from: Requests before it are left out, such as `10s`.
-        time_to: Requests from it on are left out.
-        address_from: What lies below it is left out, such as `1GiB`; a request that reaches beyond is cut.
-        address_to: What lies above it is left out.
-        skip: So many of the requests left by then are left out.
-        count: So many of the rest are kept.
+        time_from: The start, such as `10s`; earlier requests are left out.
+        time_to: The end; requests at this time or later are left out.
+        address_from: The lowest address, such as `1GiB`; requests are cut to the range.
+        address_to: The end of the address range.
+        skip: The number of requests to skip within these limits.
+        count: The number of requests to keep after that.
         format: As for `convert`.
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
@@ -251,14 +251,14 @@ def merge(
     options: Options = _NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Writes several traces as one, by time; see [`convert`][coflash.trace.convert] for the rest.
+    """Merge several traces by time; see [`convert`][coflash.trace.convert] for the rest.
 
-    Traces whose times are dates keep their distance. A device that several have is one device, unless they are moved.
+    Traces with dates as times keep their distance in time. A device in several traces stays one, unless moved.
 
     Args:
         traces: The traces, a file each.
         out: The file to write.
-        offsets: How far up each trace is moved in the address space, such as `64GiB`; without it none is.
+        offsets: The shift of each trace in the address space, such as `64GiB`; none by default.
         format: As for `convert`.
         options: How to read the traces.
         progress: Called as for [`run`][coflash.run].
@@ -278,14 +278,14 @@ def remap(
     options: Options = _NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Writes a trace with its addresses moved, page by page; see [`convert`][coflash.trace.convert] for the rest.
+    """Write a trace with its addresses remapped, page by page; see [`convert`][coflash.trace.convert] for the rest.
 
     Args:
         trace: Its file, or its files in order.
         out: The file to write.
-        to: `dense` numbers pages as they are first read or written, `modulo` takes them modulo `size`.
-        page: What is moved as one.
-        size: For `modulo`.
+        to: `dense` numbers pages in the order of their first read or write, `modulo` takes them modulo `size`.
+        page: The size of a page, the unit of remapping.
+        size: The size of the address space for `modulo`.
         format: As for `convert`.
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
@@ -305,22 +305,23 @@ def generate(
     format: str | None = None,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Writes a workload that is made up as a trace: the very requests that a run of its scenario would be given.
+    """Write a generated workload as a trace: exactly the requests of a run of its scenario.
 
     Args:
-        workload: A generator (`zipf`), a workload that is ready made (`jesd219-enterprise`), `disksim`, or a scenario
-            (its name, its file or itself), of which the workload is taken: phases, tenants, or whatever else is in it.
+        workload: A generator (`zipf`), a preset (`jesd219-enterprise`), `disksim`, or a scenario (an object, its name
+            or its file), to use its workload: phases, tenants, or any other.
         out: The file to write; see [`convert`][coflash.trace.convert].
-        settings: Keys and values: of a generator those of `workload.synthetic`, such as `{"generator.exponent": 0.9,
-            "read_share": "30%"}`; of a ready-made workload its parameters; of a scenario its keys.
-        requests: The number of requests; for phases and tenants the most.
-        seed: Another seed than the scenario's, which is 0 for a workload that is named.
-        space: The addresses it is laid out over: what the scenario's device exports, or else `64GiB`.
+        settings: Keys and values: for a generator those of `workload.synthetic`, such as `{"generator.exponent": 0.9,
+            "read_share": "30%"}`; for a preset its parameters; for a scenario its keys.
+        requests: The number of requests; for phases and tenants the largest number.
+        seed: A seed instead of the scenario's, which is 0 for a named workload.
+        space: The size of the address space; by default the exported capacity of the scenario's device, or else
+            `64GiB`.
         format: As for `convert`.
         progress: Called as for [`run`][coflash.run].
 
     Returns:
-        What was written, as `convert` does. `remarks` say what a reader of the trace must know.
+        A summary of the written file, as `convert` does. `remarks` are notes for readers of the trace.
 
     Raises:
         CoflashError: There is no such workload, a setting is not allowed, or the file cannot be written.
@@ -344,25 +345,25 @@ def like(
     options: Options = _NO_OPTIONS,
     progress: Progress | None = None,
 ) -> dict[str, Any]:
-    """Makes up a workload like a trace, and measures both the same way.
+    """Fit a generated workload to a trace, and measure both the same way.
 
     Args:
         trace: Its file, or its files in order.
-        out: Where the workload is written: a trace, as for [`convert`][coflash.trace.convert], or with `.toml` at its
-            end a scenario with the workload as `workload.synthetic`.
-        requests: How many are written; as many as the trace has if None.
-        seed: Of the workload that is written.
-        page: Popularity and footprint are counted in pages of this size.
+        out: The file to write: a trace, as for [`convert`][coflash.trace.convert], or with the suffix `.toml` a
+            scenario with the workload as `workload.synthetic`.
+        requests: The number of written requests; that of the trace if None.
+        seed: The seed of the written workload.
+        page: The size of a page, the unit of popularity and footprint.
         format: As for `convert`.
         options: How to read the trace.
         progress: Called as for [`run`][coflash.run].
 
     Returns:
         `workload`, the keys of `workload.synthetic`; `original` and `fitted`, measured the same way; `remarks` on the
-        trace; and `written`, where `out` is a trace.
+        trace; and `written`, if `out` is a trace.
 
     Raises:
-        CoflashError: The trace cannot be read, it asks for no address, or the file cannot be written.
+        CoflashError: The trace cannot be read, no request has an address, or the file cannot be written.
     """
     with arrow.converted(paths(trace)) as files:
         likeness = _core.trace_like(files, _settings(options), page, requests, progress)
@@ -376,12 +377,12 @@ def like(
 
 
 def targets() -> list[str]:
-    """The formats that can be written."""
+    """The formats for writing."""
     return _core.trace_targets()
 
 
 def paths(given: Paths) -> list[str]:
-    """One path or several, as texts; that of a frame's file for a frame."""
+    """Return one path or several, as texts; for a frame the path of its file."""
     if isinstance(given, str | os.PathLike) or is_frame(given):
         given = [given]  # type: ignore[list-item]  # a frame may be iterable
     return [kept(each) if is_frame(each) else os.fspath(each) for each in given]  # type: ignore[arg-type, union-attr]
@@ -415,7 +416,7 @@ def _written(out: Path, format: str | None, write: Callable[[str, str], dict[str
 
 
 def _settings(given: Mapping[str, Any]) -> dict[str, str]:
-    """Keys and values as the core reads them, a text as it is; None is not given."""
+    """Return keys and values as the core reads them; texts are unchanged, None is left out."""
     return {
         key: value if isinstance(value, str) else toml_value(value) for key, value in given.items() if value is not None
     }

@@ -28,14 +28,14 @@ _BATCH_ROWS = 1 << 17
 
 
 def is_arrow(path: str) -> bool:
-    """Whether the content of a file is Arrow's. A pipe is not looked at, as that would take from it."""
+    """Whether the content of a file is Arrow's. A pipe is not examined, since reading consumes it."""
     if not Path(path).is_file():
         return False
     try:
         with Path(path).open("rb") as file:
             head = file.read(8)
     except OSError:
-        return False  # reading it will say what is wrong
+        return False  # reading it will raise the error
     length = int.from_bytes(head[4:], "little")
     return head.startswith(_MAGIC) or (
         head.startswith(_STREAM) and len(head) == 8 and length % 8 == 0 and 8 <= length < _HEAD_BYTES_MAX
@@ -44,7 +44,7 @@ def is_arrow(path: str) -> bool:
 
 @contextmanager
 def converted(files: Sequence[str]) -> Iterator[list[str]]:
-    """Convert Arrow files for the core: within the block, a Parquet file stands for each of them.
+    """Convert Arrow files for the core: within the block, a Parquet file replaces each of them.
 
     Errors within the block name the files as they were given.
 
@@ -115,7 +115,7 @@ def _to_parquet(path: str, to: str) -> None:
 
 
 def _check_library(path: str) -> None:
-    """Raise if there is no pyarrow, which takes 170 MB, and which nothing else needs."""
+    """Raise if pyarrow is missing: it takes 170 MB, and nothing else needs it."""
     if find_spec("pyarrow") is None:
         msg = f"{path}: pyarrow, which reads and writes Arrow files, is not installed: pip install 'coflash[arrow]'"
         raise CoflashError(msg)
@@ -138,7 +138,7 @@ def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _field(path: str, schema: pa.Schema, name: str) -> pa.Field:
-    """Return the column in the type that Parquet has for it."""
+    """Return the column in its Parquet type."""
     import pyarrow as pa
 
     place = schema.get_field_index(name)

@@ -2,7 +2,7 @@
 
 A frame has the columns of coflash's Parquet files, `time_ns`, `op`, `offset` and `length`, as whole numbers; operations
 may be words as well, and offset and length may be called as `trace.head` calls them. It is written to a Parquet file
-under the digest of its content, so that it has a path like any other trace, which sweeps and repeated runs read.
+named by the digest of its content, so that it has a path like any other trace, for sweeps and repeated runs.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _COLUMNS = {"time_ns": "time_ns", "op": "op", "offset": "offset_bytes", "length": "length_bytes"}
 """The names of the columns, each with the other name that it may have."""
 _OPERATIONS = ("read", "write", "trim", "flush")
-"""The operations, each at its number."""
+"""The operations, in the order of their numbers."""
 
 
 class Frame(Protocol):
@@ -41,7 +41,7 @@ def kept(frame: Any) -> str:
     """Write a frame to its file, if it is not there, and return the path.
 
     Raises:
-        CoflashError: It lacks a column, or has values that no trace has.
+        CoflashError: It lacks a column, or has values that are invalid in a trace.
     """
     names = [str(name) for name in getattr(frame, "column_names", None) or frame.columns]
     columns = {}

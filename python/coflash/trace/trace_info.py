@@ -1,4 +1,4 @@
-"""What a trace is like, typed: attributes and a mapping, with the names of the JSON."""
+"""The description of a trace, typed: attributes and a mapping, with the names of the JSON."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from coflash.measures.record import Record
 
 
 class Bins(Record):
-    """How many numbers fell into each bin; empty bins are left out.
+    """A histogram: the number of values in each bin; empty bins are left out.
 
     Numbers up to 32 have a bin each, every octave beyond has sixteen. Both lists are of shape (bins,).
     """
 
     through: list[int]
-    """The largest number of each bin, ascending; how many are no larger is exact."""
+    """The largest number of each bin, ascending; cumulative counts up to it are exact."""
     counts: list[int]
 
 
@@ -38,7 +38,7 @@ class Operation(Record):
     bytes: int
     size_bytes: Distribution | None
     sequential_share: float | None
-    """Those that begin where the one before of the same kind ended."""
+    """Requests that begin where the previous one of the same kind ended."""
 
 
 class WorkingSet(Record):
@@ -50,13 +50,13 @@ class WorkingSet(Record):
 
 
 class Sampling(Record):
-    """How pages were followed for popularity and reuse: all of them, or a sample."""
+    """The tracking of pages for popularity and reuse: all of them, or a sample."""
 
     method: Literal["exact", "sampled"]
     share: float
-    """The share of all pages that was followed; 1 where it is exact."""
+    """The share of all pages that was tracked; 1 is exact."""
     pages: int
-    """How many pages were, to the end."""
+    """The number of pages that were tracked to the end."""
 
 
 class Hottest(Record):
@@ -69,23 +69,23 @@ class Hottest(Record):
 
 
 class PopularityCurve(Record):
-    """The hottest pages and what they get, as shares; both lists are of shape (points,), ascending to 1."""
+    """The hottest pages and their accesses, as shares; both lists are of shape (points,), ascending to 1."""
 
     pages_share: list[float]
     accesses_share: list[float]
 
 
 class Spread(Record):
-    """How accesses of one kind are spread over the pages that have any of them."""
+    """The distribution of accesses of one kind over the accessed pages."""
 
     hottest_share: Hottest
     hottest_share_error: Hottest | None
-    """The standard errors of these estimates; None where they are exact."""
+    """The standard errors of these estimates; None if they are exact."""
     curve: PopularityCurve
 
 
 class Popularity(Record):
-    """How reads are spread over the pages read, writes over those written, and both over all; None without any."""
+    """The distribution of reads over read pages, of writes over written ones, of both over all; None without any."""
 
     read: Spread | None
     write: Spread | None
@@ -97,17 +97,17 @@ class MissRatioCurve(Record):
 
     A ratio holds for its cache size and those up to the next, exactly (or as exactly as the sample) at the end of a bin
     of [`Bins`][coflash.trace.trace_info.Bins]; a cache of size 0 misses all. Reads and writes share the cache, and a
-    miss of either takes the page in.
+    miss of either inserts the page.
     """
 
     cache_pages: list[int]
     reuses: list[int]
-    """Accesses whose depth is above that of the size before, at most this one."""
+    """The number of accesses with a depth above the previous size and up to this one."""
     miss_ratio: list[float]
     read_miss_ratio: list[float] | None
     write_miss_ratio: list[float] | None
     miss_ratio_error: list[float] | None
-    """The standard error of `miss_ratio`; None where it is exact."""
+    """The standard error of `miss_ratio`; None if it is exact."""
 
 
 class MissRatioCurves(Record):
@@ -123,26 +123,26 @@ class MissRatioCurves(Record):
 
 
 class Reuse(Record):
-    """How soon pages are accessed again; a request to three pages is three accesses, a trim is none."""
+    """Reuse of pages; a request to three pages is three accesses, a trim is none."""
 
     accesses_pages: int
     first_share: float
-    """The share of accesses that is the first to its page, which miss in any cache."""
+    """The share of accesses that are the first to their page; these miss in any cache."""
     curve: MissRatioCurve
 
 
 class WriteGrowth(Record):
-    """What had been written by then, and how much of it to distinct places; all lists are of shape (points,).
+    """The growth of the written volume and of its distinct pages; all lists are of shape (points,).
 
-    As in the first figure of the ShadowGC paper (DATE 2018). Begins with nothing and ends with all; points lie equally
-    many writes apart.
+    As in the first figure of the ShadowGC paper (DATE 2018). The first point is zero, the last the whole trace; points
+    are an equal number of writes apart.
     """
 
     requests: list[int]
     time_ns: list[int]
     written_bytes: list[int]
     written_pages: list[int]
-    """Each page as often as it was written, in whole or in part."""
+    """Written pages, each counted as often as it was written, in whole or in part."""
     distinct_pages: list[int]
 
 
@@ -157,7 +157,7 @@ class Course(Record):
 
 
 class TraceInfo(Record):
-    """What a trace is like. Names end in their unit; shares are from 0 to 1; None where there is nothing to count."""
+    """A description of a trace. Names end in their unit; shares are from 0 to 1; None without data."""
 
     formats: list[str]
     requests: int
@@ -170,10 +170,10 @@ class TraceInfo(Record):
     address_min: int | None
     address_end: int | None
     aligned_share: float | None
-    """Of reads, writes and trims, those that begin and end at the boundary of a page."""
+    """Reads, writes and trims that begin and end at the boundary of a page."""
     page_bytes: int
     footprint_pages: int | None
-    """Distinct pages read or written; None where they are scattered over more than 8 TiB (at 4 KiB)."""
+    """Distinct pages read or written; None if they are scattered over more than 8 TiB (at 4 KiB)."""
     working_set: WorkingSet | None
     sampling: Sampling
     popularity: Popularity
@@ -181,4 +181,4 @@ class TraceInfo(Record):
     write_growth: WriteGrowth | None
     course: Course
     remarks: list[str]
-    """What had to be assumed or left out."""
+    """Assumptions and omissions."""

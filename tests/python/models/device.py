@@ -11,16 +11,16 @@ from models.timing import Moment, at, later
 
 
 class Cache:
-    """Pages in the order in which they leave, and the slots they are in."""
+    """Pages in the order of eviction, and their slots."""
 
     def __init__(self, pages: int, policy: str) -> None:
         self.pages = pages
         self.is_lru = policy == "lru"
         self.order: OrderedDict[int, int] = OrderedDict()
-        """The slot of each page; the page that leaves next is the first."""
+        """The slot of each page; the next victim is the first."""
         self.free = list(reversed(range(pages)))
         self.dirty: dict[int, None] = {}
-        """Dirty pages, the one that became so or was written longest ago at the front."""
+        """Dirty pages, the one with the oldest write, or becoming dirty, at the front."""
         self.orphans: set[int] = set()
         """Pages that are dirty only because garbage collection dropped their flash copy."""
 
@@ -47,7 +47,7 @@ class Cache:
 
 
 class Device:
-    """What serves pages: the cache over the FTL."""
+    """Serves pages: the cache over the FTL."""
 
     keeps_shadows_apart = False
     weight_max = FULL
@@ -63,7 +63,7 @@ class Device:
         self.sole_copies_max = self.cache.pages * share // 100 if share < 100 else None
         self.near_bound = False
 
-    # What garbage collection asks.
+    # Questions of garbage collection.
 
     def is_removable(self, lpn: int) -> bool:
         """Cache and flash hold the same data, and flash knows that."""
@@ -94,10 +94,10 @@ class Device:
         self.becomes_dirty(lpn)
         return None
 
-    # What happens to the cached copy of a page.
+    # Changes of the cached copy of a page.
 
     def host_wrote(self, lpn: int) -> None:
-        """What flash holds of the page is out of date."""
+        """The flash copy of the page is out of date."""
         if self.scheme["name"] in {"cdm", "cdm-overwrites", "cdm-invalidate-on-cache"}:
             self.ftl.supersede(lpn)
         else:
@@ -107,13 +107,13 @@ class Device:
         """Whether a dirty page that is about to be programmed need not be."""
         return False
 
-    # What the host asks.
+    # Requests of the host.
 
     def holds(self, lpn: int) -> bool:
         return lpn in self.cache or lpn in self.ftl.map
 
     def begin(self, request: Request) -> tuple[Moment, int]:
-        """When a request that crosses the link begins, and what it takes to go back."""
+        """When a request that crosses the link begins, and the time of the way back."""
         self.ftl.now_ns = request.arrival_ns
         crossing_ns = self.link["ns_per_byte"] * request.size
         start_ns = request.arrival_ns + self.link["per_command"]
@@ -144,7 +144,7 @@ class Device:
         return done
 
     def write(self, lpn: int, part: bool, start: Moment, source_ns: int = 0) -> Moment:
-        """Writes a page whose data takes so long to read where it comes from."""
+        """Writes a page, given the time to read its data from the source."""
         if lpn in self.cache:
             self.counters["cache.write_hits"] += 1
             self.counters["cache.absorbed_pages"] += lpn in self.cache.dirty
@@ -206,7 +206,7 @@ class Device:
         return done
 
     def make_room(self, start: Moment) -> Moment:
-        """Empties a slot if none is free; tells when it is."""
+        """Empties a slot if none is free; returns the time."""
         if not self.cache.is_full():
             return start
         lpn = next(iter(self.cache.order))
@@ -222,7 +222,7 @@ class Device:
         return written
 
     def make_room_for_sole_copy(self, start: Moment) -> Moment:
-        """At the bound, the sole copy that was written longest ago goes to flash, and stays; tells when it is there."""
+        """At the bound, the oldest sole copy goes to flash, and stays cached; returns the time."""
         if not self.is_at_bound():
             return start
         lpn = next(iter(self.cache.dirty))

@@ -14,7 +14,7 @@ SECTOR_BYTES = 512
 
 
 class Drawn:
-    """A device, what it is filled with, and requests for it. Times are in nanoseconds, sizes in bytes."""
+    """A device, its initial contents, and requests for it. Times are in nanoseconds, sizes in bytes."""
 
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
@@ -26,7 +26,7 @@ class Drawn:
         self.logical_pages = 0
 
     def finish(self, *, requests: int, whole_pages: bool = False) -> None:
-        """Fills in what depends on the rest."""
+        """Fills in the dependent values."""
         self.logical_pages = _logical_pages(self.rng, self.options)
         cooperation, slots = self.options["cooperation"], self.logical_pages * self.options["cache"]["percent"] // 100
         if slots * cooperation.get("sole_copies_percent", 100) < 100:
@@ -171,7 +171,7 @@ def _flash(rng: random.Random) -> dict[str, int]:
 
 
 def _logical_pages(rng: random.Random, options: dict[str, Any]) -> int:
-    """How much of flash the host sees: at most what leaves garbage collection room."""
+    """The exported share of flash: at most as large as garbage collection allows."""
     flash, ftl = options["flash"], options["ftl"]
     pools = 1 if ftl["pools"] == "die" else flash["planes_per_die"]
     pool_blocks = flash["blocks_per_plane"] * flash["planes_per_die"] // pools

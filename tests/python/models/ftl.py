@@ -1,4 +1,4 @@
-"""Flash and its translation layer: a map, blocks as dictionaries of valid pages, victims found by looking at all."""
+"""Flash and its translation layer: a map, blocks as dictionaries of valid pages, victims found by a scan."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any, Protocol
 from models.timing import Moment, Operation, later
 
 FULL = 16
-"""What a valid page counts in the cost of its block: costs are kept in sixteenths of a page."""
+"""The weight of a valid page in the cost of its block, in sixteenths of a page."""
 
 
 @dataclass
 class Move:
-    """What becomes of a valid page of a victim: it is written elsewhere."""
+    """The fate of a valid page of a victim: it is written elsewhere."""
 
     stream: str = "gc"
     from_buffer: bool = False
@@ -44,30 +44,30 @@ class Pool:
     blocks: list[Block]
     free: list[Block]
     open: dict[int, Block] = field(default_factory=dict)
-    """The block that each group of streams is filling."""
+    """The open block of each group of streams."""
 
     def valid_pages(self) -> int:
         return sum(len(block.valid) for block in self.blocks)
 
     def candidates(self) -> list[Block]:
-        """Sealed blocks, the one that was sealed first at the front."""
+        """Sealed blocks, in the order of sealing."""
         return sorted((block for block in self.blocks if block.sealed), key=lambda block: block.sealed_at)
 
 
 class KnowsCopies(Protocol):
-    """What the FTL asks the cache above it."""
+    """The FTL's questions to the cache above it."""
 
     weight_max: int
-    """The most that a page may count."""
+    """The largest weight of a page."""
 
     def is_about_to_clean(self) -> None:
         """A victim is about to be chosen."""
 
     def weight(self, lpn: int) -> int:
-        """What a valid page counts in the cost of its block."""
+        """The weight of a valid page in the cost of its block."""
 
     def move(self, lpn: int) -> Move | None:
-        """What becomes of a valid page of a victim; none if it is dropped, since the cache holds it."""
+        """The fate of a valid page of a victim; None if it is dropped, since the cache holds it."""
 
 
 class Ftl:
@@ -113,17 +113,17 @@ class Ftl:
 
         self.map: dict[int, tuple[Block, int]] = {}
         self.superseded: dict[int, tuple[Block, int]] = {}
-        """Where the flash copy of each page lay that is invalid only because the cache is about to write it anew."""
+        """The places of flash copies that are invalid only because the cache is about to rewrite the page."""
         self.costs = count()
         self.programs = 0
         self.operations: list[Operation] = []
         self.now_ns = 0
-        """When the request that is being served arrived."""
+        """The arrival of the current request."""
         self.last_program: dict[int, Moment] = {}
         self.counters: Counter[str] = Counter()
 
     def begin_measuring(self) -> None:
-        """Takes what happened so far as the state of the device: it took no time and is not counted."""
+        """Takes the history so far as the initial state: it took no time and is not counted."""
         self.operations.clear()
         self.last_program.clear()
         self.counters.clear()
@@ -138,10 +138,10 @@ class Ftl:
         blocks = (block for die in self.pools for pool in die for block in pool.blocks)
         return [self.block_pages - len(block.valid) if block.sealed else 0 for block in blocks]
 
-    # What the cache above asks for. `start` is when the request began; garbage collection takes place then.
+    # Requests of the cache above. `start` is the beginning of the request; garbage collection takes place then.
 
     def read(self, lpn: int, after: Moment, start: Moment) -> Moment | None:
-        """None where the page has no flash copy."""
+        """None if the page has no flash copy."""
         if lpn not in self.map:
             return None
         if self.operation_triggers:
@@ -151,7 +151,7 @@ class Ftl:
         return later(self.operate(self.map[lpn][0], phases, "host", after), self.timing["ecc_decode"])
 
     def make_room(self, lpn: int, start: Moment) -> int:
-        """Chooses the die for a page that is about to be written, and cleans it as far as it needs that."""
+        """Chooses the die for a write of a page, and cleans it as far as necessary."""
         die = self.choose_die(lpn)
         self.collect(die, start)
         return die
@@ -191,7 +191,7 @@ class Ftl:
                 for block in pool.blocks:
                     self.recost(block)
 
-    # Where a page goes.
+    # Placement of a page.
 
     def choose_die(self, lpn: int) -> int:
         if self.chips == "static":
@@ -269,7 +269,7 @@ class Ftl:
                     break
 
     def clean(self, pool: Pool, start: Moment) -> bool:
-        """Cleans one block; false where no block has a page that need not be copied."""
+        """Cleans one block; false if cleaning would free nothing in any block."""
         self.cache.is_about_to_clean()
         candidates = pool.candidates()
         if all(len(block.valid) == self.block_pages for block in candidates):
@@ -335,7 +335,7 @@ class Ftl:
 
     def benefit(self, block: Block) -> Fraction:
         age = self.programs - block.sealed_at + 1
-        # Pages that count more than others put a block off, and free nothing.
+        # Pages with a weight above one delay the choice of a block, and free nothing.
         freed = self.block_pages * FULL - min(block.cost, len(block.valid) * FULL)
         return Fraction(age * freed, block.cost)
 

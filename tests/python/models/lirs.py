@@ -8,9 +8,9 @@ from collections import OrderedDict
 class Lirs:
     """A cache of `slots` keys, of which 1 %, at least one, is for HIR keys; its stack has at most two keys for a slot.
 
-    libCacheSim 0.3.5 differs from the paper in one thing, which `demotes_on_queue_hits` turns on: a hit of an HIR key
-    that is not in the stack takes the oldest LIR key into the queue. The last key of the queue leaves for it: with a
-    queue of one that is the key that was hit, and its next access is called a hit although it has left.
+    libCacheSim 0.3.5 differs from the paper in one respect, which `demotes_on_queue_hits` turns on: a hit of an HIR key
+    outside the stack moves the oldest LIR key into the queue, which evicts the last key of the queue. With a queue of
+    one that is the key that was hit, and its next access counts as a hit although it was evicted.
     """
 
     def __init__(self, slots: int, demotes_on_queue_hits: bool = False) -> None:
@@ -25,7 +25,7 @@ class Lirs:
         self.gone: OrderedDict[int, None] = OrderedDict()
 
     def access(self, key: int) -> bool:
-        """Whether the key is cached; it is from now on."""
+        """Accesses a key; returns whether it was cached."""
         hit = self.stack.get(key) in ("lir", "hir") or key in self.queue
         if self.stack.get(key) == "lir":
             self.stack.move_to_end(key)

@@ -1,4 +1,4 @@
-"""Requests served by a model of a device, and what is then to be measured."""
+"""Requests served by a model of a device, and the measures."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CAUSES = ("host", "evict", "gc", "refresh", "wear_levelling", "destage", "metada
 
 
 def serve(system: Device | HostBuffer, options: dict[str, Any], requests: Sequence[Request]) -> dict[str, Any]:
-    """What is measured of the requests, by the names in a result."""
+    """The measures of the requests, by the names in a result."""
     page_bytes = options["flash"]["page_size"]
     counters: Counter[str] = Counter()
     answers: list[tuple[Request, Moment, int]] = []

@@ -1,4 +1,4 @@
-"""What the host asks for."""
+"""Requests of the host."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ class Request:
         return range(self.offset // page_bytes, -(-(self.offset + self.size) // page_bytes))
 
     def covers(self, page: int, page_bytes: int) -> bool:
-        """Whether all of the page lies in it."""
+        """Whether it covers the whole page."""
         return self.offset <= page * page_bytes and (page + 1) * page_bytes <= self.offset + self.size

@@ -1,4 +1,4 @@
-"""ShadowGC and its rivals: a device that knows what is dirty in two write buffers, and the buffer in the host."""
+"""ShadowGC and its rivals: a device that knows the dirty pages of two write buffers, and the buffer in the host."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ BOTH = HOST | DEVICE
 
 
 class Scheme(NamedTuple):
-    """What a scheme is made of."""
+    """The parts of a scheme."""
 
     knows: frozenset[str]
     """The tiers whose dirty pages make shadows of flash pages."""
     delay: float = 0.0
-    """What a shadow counts in a victim's cost beyond a page to copy."""
+    """The weight of a shadow in a victim's cost, beyond that of a page to copy."""
     apart: frozenset[str] = frozenset()
     """The tiers whose shadows go to blocks of their own."""
     fast: bool = False
     """Whether these are programmed fast."""
     from_buffer: bool = False
-    """Whether a device-shadow is taken from the device's buffer, whose copy is clean then."""
+    """Whether a device-shadow is copied from the device's buffer, where the page is then clean."""
     discards_twins: bool = False
-    """Whether the device lets go of its copy of a page that is dirty in the host too."""
+    """Whether the device discards its copy of a page that is dirty in the host too."""
 
 
 def scheme(parameters: dict[str, Any]) -> Scheme:
@@ -59,13 +59,13 @@ class ShadowDevice(Device):
         self.keeps_shadows_apart = bool(self.shadow.apart)
         self.weight_max = FULL + round(self.shadow.delay * FULL)
         self.host_dirty: set[int] = set()
-        """Pages that the host has said are dirty in its buffer."""
+        """Pages that the host has reported as dirty in its buffer."""
         self.leaving: int | None = None
         """The page that is on its way from the buffer to flash."""
         super().__init__(options, logical_pages)
 
     def shadows_of(self, lpn: int) -> frozenset[str]:
-        """The tiers that are known to hold newer data of a page than flash does."""
+        """The tiers known to hold newer data of a page than flash."""
         in_device = lpn in self.cache.dirty and lpn != self.leaving
         return self.shadow.knows & {
             tier for tier, holds in (("host", lpn in self.host_dirty), ("device", in_device)) if holds
@@ -118,14 +118,14 @@ class ShadowDevice(Device):
 
 
 class Notices:
-    """What the host has to tell the device: that pages became dirty."""
+    """The host's notices to the device: pages that became dirty."""
 
     def __init__(self, sending: str, link: dict[str, int], device: ShadowDevice) -> None:
         self.sending, self.link, self.device = sending, link, device
         self.waiting: dict[int, int] = {}
-        """When each page that the device is to be told of became dirty."""
+        """When each page with a pending notice became dirty."""
         self.under_way: dict[int, int] = {}
-        """When the device hears of each page."""
+        """When the notice of each page arrives."""
         self.delays_ns: list[int] = []
         self.counters: Counter[str] = Counter()
 
@@ -159,7 +159,7 @@ class Notices:
             self.device.host_dirties(lpn)
 
     def ride(self, now_ns: int) -> int:
-        """A command crosses: how much longer that takes because of the notices it takes along."""
+        """A command crosses: the additional time for the notices that it carries."""
         longer_ns = 0
         if self.sending == "piggybacked":
             notices = min(PIGGYBACK_NOTICES, len(self.waiting))
@@ -169,7 +169,7 @@ class Notices:
         return longer_ns
 
     def withdraw(self, lpn: int, now_ns: int) -> int:
-        """The page is clean now: when a command may name it, so that no stale notice comes after that."""
+        """The page is clean now: when a command may name it, so that no stale notice follows."""
         if lpn in self.waiting:
             del self.waiting[lpn]
             self.counters["host.to_device.withdrawn"] += 1
@@ -203,7 +203,7 @@ class HostBuffer:
         self.counters = self.notices.counters
 
     def begin(self, request: Request) -> tuple[Moment, int]:
-        """Passes time; what the buffer answers crosses no link."""
+        """Passes time; the buffer's answers do not cross the link."""
         while self.dirty_since_ns:
             due_ns = next(iter(self.dirty_since_ns.values())) + self.options["dirty_age_max"]
             if due_ns > request.arrival_ns:

@@ -31,11 +31,11 @@ class Operation(NamedTuple):
     finish_ns: int
     issued_ns: int
     after: Moment
-    """It begins at this moment at the earliest."""
+    """Its earliest start."""
 
 
 class Ends:
-    """When each operation has ended."""
+    """The end of each operation."""
 
     def __init__(self) -> None:
         self.ends_ns: dict[int, int] = {}
@@ -69,7 +69,7 @@ def on_shared_channels(operations: list[Operation]) -> Ends:
 
 
 class _SharedChannels:
-    """What happens one after the other; what happens at the same time, in the order in which it was scheduled."""
+    """Events in the order of time; simultaneous ones in the order in which they were scheduled."""
 
     def __init__(self, operations: list[Operation]) -> None:
         self.operations = operations
@@ -97,7 +97,7 @@ class _SharedChannels:
         self.go_on(self.operations[index].server)
 
     def go_on(self, server: int) -> None:
-        """Lets a die that is free begin its next operation, if it is known when that may begin."""
+        """Lets a free die begin its next operation, if its earliest start is known."""
         if server in self.busy or not self.queues[server]:
             return
         index = self.queues[server][0]
