@@ -26,6 +26,8 @@ _AHEAD_STEPS = 12
 """From no blocks to nearly all that spare space is."""
 _SUPERBLOCKS = tuple(2**30 * 1.23**step for step in range(-5, 10))
 """0.36 to 6.4 GiB; no simple part of a zone, for such zones and superblocks would stay aligned for ever."""
+_SUPERBLOCKS_OF_A_DRIVE = (128, 4096)
+"""The fewest and the most of them."""
 _PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
 """50 to 540 µs: parts of a program between which a die may be read, up to a whole one of TLC."""
 _SKEWED = ("zipf", "two-zone", "read-only")
@@ -232,8 +234,9 @@ class _Search:
     def _superblock(self, zones: Sequence[Point]) -> None:
         capacity = self.measured.capacity_bytes
         if zones and capacity is not None:
+            few, many = _SUPERBLOCKS_OF_A_DRIVE
             models = [
-                self.model.with_(superblock_bytes=size) for size in _SUPERBLOCKS if 256 <= capacity / size <= 4096
+                self.model.with_(superblock_bytes=size) for size in _SUPERBLOCKS if few <= capacity / size <= many
             ]
             self.model = min(models, key=lambda model: self._badness(model, zones))
 
