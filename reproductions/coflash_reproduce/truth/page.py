@@ -100,9 +100,12 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         f"and the highest up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters exist, the write "
         "amplification "
         "(WAF) of uniform and of sequential writes is fitted, too. Zones are trimmed when they are opened and written "
-        "one request at a time, as the published scripts of the source do. The form of the model (that flash waits "
-        "for the host between such requests, that GC may run ahead while a drive is idle, the list of victim policies) "
-        "was chosen with all points of these drives in view: drives that are measured later are the harder test.",
+        "one request at a time, as the published scripts of the source do; predictions of zones are means over three "
+        "seeds. GC that runs ahead is taken only where, without it, the fitted point of several zones is missed by "
+        "more than its goal: such runs differ by nearly as much from each other. The form of the model (that flash "
+        "waits for the host between such requests, that GC may run ahead while a drive is idle, the list of victim "
+        "policies) was chosen with all points of these drives in view: drives that are measured later are the harder "
+        "test.",
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
@@ -110,6 +113,8 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         table(("drive", "points", "fitted", *COLUMNS), [_row(fit) for fit in fits]),
         "Beside drives, in the same form:",
         table(("what", "points", "fitted", "worst error", "mean"), [other.row() for other in others]),
+        "What is off at OP-FCL's disk are reads of 1 MiB alone: past the cache they come as four transfers, each of "
+        "which is charged its positioning; a disk of the paper's would go on where it stands.",
         *[part for fit in fits for part in _drive(fit)],
         *(_caches(caches) if caches else ()),
     ]
