@@ -26,8 +26,6 @@ _AHEAD_STEPS = 12
 """From no blocks to nearly all spare space."""
 _SUPERBLOCKS = tuple(2**30 * 1.23**step for step in range(-5, 10))
 """0.36 to 6.4 GiB; no simple fraction of a zone, or zones and superblocks would stay aligned for ever."""
-_SUPERBLOCKS_OF_A_DRIVE = (128, 4096)
-"""The fewest and the most of them."""
 _PROGRAMS_US = tuple(50 * 1.15**step for step in range(18))
 """50 to 540 µs: the steps of a program, between which a die may be read, up to a whole program of TLC."""
 _SKEWED = ("zipf", "two-zone", "read-only")
@@ -103,7 +101,8 @@ def fit(measured: Measured) -> Fit:
     search.policies()
     search.buffer()
     search.host_gap()
-    search.zones()
+    search.ahead()
+    search.superblock()
     search.latency()
     predictions = tuple(Prediction(point, search.model.predict(point)) for point in measured.points)
     return Fit(measured, search.model, tuple(search.stages), predictions)
@@ -115,7 +114,8 @@ class _Search:
     def __init__(self, measured: Measured) -> None:
         self.measured = measured
         self.points = measured.fitted
-        if any(p.pattern.kind == "zones" for p in self.points) and measured.capacity_bytes is None:
+        self.zones = [p for p in self.points if p.pattern.kind == "zones"]
+        if self.zones and measured.capacity_bytes is None:
             msg = f"{measured.name}: zones have sizes in bytes, so that the capacity is needed (--capacity)"
             raise CoflashError(msg)
         self.model = Model(Parameters(spare=0.1), measured.capacity_bytes)
@@ -201,44 +201,37 @@ class _Search:
         self.model = self.model.with_(host_gap=gap)
         self._stage(f"host_gap = {gap:.3f}", "the writes with least GC: what remains is that flash waits", [point])
 
-    def zones(self) -> None:
-        """Find the size of superblocks by the smallest zones, and how far GC runs ahead of need by several at once.
+    def ahead(self) -> None:
+        """Find how far GC runs ahead of need, from writes to several zones at queue depth 1."""
+        zones = [p for p in self.zones if p.one_at_a_time and p.pattern.number > 1]
+        if not zones:
+            return
+        most = 1 - 1 / self.model.alpha(1)
+        choices = [self.model.with_(ahead=round(step * most / _AHEAD_STEPS, 4)) for step in range(_AHEAD_STEPS)]
+        self.model = min(choices, key=lambda model: self._badness(model, zones))
+        found = self.model.parameters
+        self._stage(
+            f"ahead = {found.ahead:.3f}",
+            "blocks that GC frees while the drive is idle are missing as spare space",
+            zones,
+        )
 
-        That GC runs ahead is taken only where several zones are missed by more than their goal without it: what two
-        runs of such zones differ by is no evidence of a mechanism.
-        """
-        zones = [p for p in self.points if p.pattern.kind == "zones" and self.measured.capacity_bytes]
-        single = [p for p in zones if p.pattern.number == 1]
-        smallest = [p for p in single if p.pattern.zone_bytes == min(q.pattern.zone_bytes for q in single)]
-        several = [p for p in zones if p.one_at_a_time and p.pattern.number > 1]
-        self._superblock(smallest)
-        if any(abs(self.model.predict(p) / p.value - 1) > goal(p.measure) for p in several):
-            most = 1 - 1 / self.model.alpha(1)
-            choices = [self.model.with_(ahead=round(step * most / _AHEAD_STEPS, 4)) for step in range(_AHEAD_STEPS)]
-            self.model = min(choices, key=lambda model: self._badness(model, several))
-            self._superblock(smallest)
-        if several:
-            self._stage(
-                f"ahead = {self.model.parameters.ahead:.3f}",
-                "blocks that GC frees while the drive is idle are missing as spare space; none where several zones "
-                "are within their goal without",
-                several,
-            )
-        if smallest:
-            self._stage(
-                f"superblock = {(self.model.parameters.superblock_bytes or 0) / 2**30:.3g} GiB",
-                "zones smaller than a superblock share it, and die at other times",
-                smallest,
-            )
-
-    def _superblock(self, zones: Sequence[Point]) -> None:
+    def superblock(self) -> None:
+        """Find the size of superblocks from zones that are written one after the other."""
+        single = [p for p in self.zones if p.pattern.number == 1]
         capacity = self.measured.capacity_bytes
-        if zones and capacity is not None:
-            few, many = _SUPERBLOCKS_OF_A_DRIVE
-            models = [
-                self.model.with_(superblock_bytes=size) for size in _SUPERBLOCKS if few <= capacity / size <= many
-            ]
-            self.model = min(models, key=lambda model: self._badness(model, zones))
+        if not single or capacity is None:
+            return
+        smallest = min(p.pattern.zone_bytes for p in single)
+        zones = [p for p in single if p.pattern.zone_bytes == smallest]
+        sizes = [size for size in _SUPERBLOCKS if 256 <= capacity / size <= 4096]
+        best = min(sizes, key=lambda size: self._badness(self.model.with_(superblock_bytes=size), zones))
+        self.model = self.model.with_(superblock_bytes=best)
+        self._stage(
+            f"superblock = {best / 2**30:.3g} GiB",
+            "zones smaller than a superblock share it, and die at other times",
+            zones,
+        )
 
     def latency(self) -> None:
         """Find the latencies of an idle drive, and the wait of a read for a program."""

@@ -19,9 +19,6 @@ from coflash.files.errors import named
 SSD_IQ = "repository gabriel-haas/ssdiq-pub, and “SSD-iq”, PVLDB 18(11), 2025"
 WARP = "repository MoatLab/WARP-FAST26-AE, and “Characterizing and Emulating FDP SSDs with WARP”, FAST 2026"
 
-FDP_DRIVE = "PM9D3a (drive A)"
-"""The drive whose counters tell the write amplification with placement and without."""
-
 FITTED = (
     "sequential",
     "uniform",
@@ -74,23 +71,11 @@ def read_drives(file: Path) -> tuple[Measured, ...]:
     Raises:
         CoflashError: The file cannot be read, or lacks a table.
     """
-    document = _read(file)
+    with named(file, "read"):
+        text = file.read_text(encoding="utf-8")
+    document = _Document(file, text)
     drives = [document.drive(name) for name in document.names()]
     return (*drives, document.fdp_drive())
-
-
-def document_table(file: Path, section: str, column: str) -> Table:
-    """Return the first table of a section with a column of that name.
-
-    Raises:
-        CoflashError: The file cannot be read, or lacks the table.
-    """
-    return _read(file).table(section, column)
-
-
-def _read(file: Path) -> _Document:
-    with named(file, "read"):
-        return _Document(file, file.read_text(encoding="utf-8"))
 
 
 class _Document:
@@ -143,7 +128,7 @@ class _Document:
                 points.append(replace(point, held_out=begin != 1))
             elif found := re.search(f"then {_NUMBER}", part):
                 points.append(replace(permuted, measure="waf", value=_value(found[0][5:]), held_out=True))
-        return Measured(FDP_DRIVE, tuple(points), None, WARP)
+        return Measured("PM9D3a (drive A)", tuple(points), None, WARP)
 
     def _by_pattern(self, name: str) -> Iterator[Point]:
         table = self.table("throughput", "pattern")

@@ -9,8 +9,7 @@ from coflash._core import __version__
 from coflash.calibrate.fit import Fit, Prediction
 from coflash.calibrate.measured import Point
 from coflash.calibrate.page import ERRORS, POINTS, error_rows, plain, point_rows, table, verdict
-from coflash_reproduce.truth import cache
-from coflash_reproduce.truth.drives import BELOW_KNEE, FDP_DRIVE, FITTED, UNSTEADY
+from coflash_reproduce.truth.drives import BELOW_KNEE, FITTED, UNSTEADY
 from coflash_reproduce.truth.others import Other
 
 COLUMNS: Mapping[str, Callable[[Point], bool]] = {
@@ -37,8 +36,6 @@ MISSED: Mapping[str, Sequence[str]] = {
         "The same throughput to three digits from uniform writes to zipf 0.4 looks like a limit of the rate by the "
         "firmware or by power; the WAF log would tell whether the flash is idle meanwhile. The knee under reads is 7 % "
         "higher than the throughput of the other series.",
-        "Its zones are missed beyond what superblock, host and idle GC explain together: several zones are slower than "
-        "any of these makes them, and a further unknown was not justified by the points that are fitted.",
         ZONES,
         TAILS,
     ),
@@ -81,13 +78,15 @@ MISSED: Mapping[str, Sequence[str]] = {
     "PM9D3a (drive A)": (
         "The workload is taken to write every page once in each pass (fio's random map): truly random writes "
         "would give a "
-        "WAF of more than 3 with this spare space.",
+        "WAF of more than 3 with this spare space. The replays of a cache on this drive need its trace and "
+        "its placement, "
+        "and are not predicted.",
     ),
 }
 """The likeliest reason for what is missed, and the measurement that would decide it."""
 
 
-def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cache.CachePrediction]) -> str:
+def markdown(fits: Sequence[Fit], others: Sequence[Other]) -> str:
     """Write the page."""
     parts = [
         "# How true coflash is",
@@ -100,12 +99,9 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         f"and the highest up to {BELOW_KNEE:.0%} of the most writes. Where NAND counters exist, the write "
         "amplification "
         "(WAF) of uniform and of sequential writes is fitted, too. Zones are trimmed when they are opened and written "
-        "one request at a time, as the published scripts of the source do; predictions of zones are means over three "
-        "seeds. GC that runs ahead is taken only where, without it, the fitted point of several zones is missed by "
-        "more than its goal: such runs differ by nearly as much from each other. The form of the model (that flash "
-        "waits for the host between such requests, that GC may run ahead while a drive is idle, the list of victim "
-        "policies) was chosen with all points of these drives in view: drives that are measured later are the harder "
-        "test.",
+        "one request at a time, as the published scripts of the source do. The form of the model (that flash waits "
+        "for the host between such requests, that GC may run ahead while a drive is idle, the list of victim policies) "
+        "was chosen with all points of these drives in view: drives that are measured later are the harder test.",
         "## All errors of held-out points",
         "Each cell: points within the goal / held-out points, and the worst error. Goals: WAF 5 %, throughput 10 %, "
         "all others 15 %. Points whose throughput was not steady when it was measured are left out here and stand in "
@@ -113,10 +109,7 @@ def markdown(fits: Sequence[Fit], others: Sequence[Other], caches: Sequence[cach
         table(("drive", "points", "fitted", *COLUMNS), [_row(fit) for fit in fits]),
         "Beside drives, in the same form:",
         table(("what", "points", "fitted", "worst error", "mean"), [other.row() for other in others]),
-        "What is off at OP-FCL's disk are reads of 1 MiB alone: past the cache they come as four transfers, each of "
-        "which is charged its positioning; a disk of the paper's would go on where it stands.",
         *[part for fit in fits for part in _drive(fit)],
-        *(_caches(caches) if caches else ()),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -154,26 +147,6 @@ def _drive(fit: Fit) -> Iterator[str]:
             (*POINTS, ""), [(*row, _note(fit, one)) for row, one in zip(point_rows(missed), missed, strict=True)]
         )
     yield from MISSED.get(drive.name, ())
-
-
-def _caches(caches: Sequence[cache.CachePrediction]) -> Iterator[str]:
-    yield f"## A cache on {plain(FDP_DRIVE)}, with placement and without"
-    yield (
-        "Replays of CacheLib: small objects go to random pages of one region of the drive, all else to a log in the "
-        "rest. Spare space is that of the fit to one stream; with FDP each of the two has a handle. The share of "
-        "writes that goes to small objects is not published. It is fitted to the last fifth of one run of each trace "
-        "with FDP; the runs without, and those with another region, are predicted. Runs whose region is not stated, "
-        "or that had a noisy neighbour, are left out."
-    )
-    rows = cache.rows(caches)
-    yield table(cache.COLUMNS, rows)
-    yield (
-        "The model's writes are as mixed from the first to the last; in the replays, GC without FDP begins later: a "
-        "cache that is cold fills its log first, and its small objects later, so that whole runs are predicted too "
-        "high. The share of kv2024 is not known, since with FDP and a small region WAF is 1 whatever it is: it is "
-        "taken from kv202206, and its WAF was still falling when the run ended. The bytes that the cache wrote to "
-        "each region, over time, would decide both."
-    )
 
 
 def _note(fit: Fit, one: Prediction) -> str:
