@@ -381,8 +381,8 @@ STUDY = Study(
         "of a page does not follow it out of the cache and back. The tier passes no hints on, so `fdp` is left out.",
         "Default parameters of the policies, greedy GC, popularity that does not change in the generators.",
         "One recorded trace.",
-        "A first quick run had Zipf 0.9 and caches of 10 %, where no policy gained anything on the first two systems. Skew "
-        "and caches were changed after it, and one block took the place of `none` as what the second and third "
+        "A first quick run had Zipf 0.9 and caches of 10 %, where no policy gained anything on the first two systems. "
+        "Skew and caches were changed after it, and one block took the place of `none` as what the second and third "
         "hypothesis compare with.",
     ),
 )
