@@ -16,7 +16,14 @@ from coflash_reproduce.output import IMAGES, Output
 from coflash_reproduce.page import Judged
 from coflash_reproduce.paper import Figure, Investigation, Paper, Picture, Runs
 from coflash_reproduce.runs import run_all
-from coflash_reproduce.studies import caching_less, cdm_victim_scores, eviction_policies, frozen_spare, removable_weight
+from coflash_reproduce.studies import (
+    caching_less,
+    cdm_victim_scores,
+    eviction_policies,
+    frozen_spare,
+    placement,
+    removable_weight,
+)
 from coflash_reproduce.study import Study
 from coflash_reproduce.study_page import Tested
 
@@ -31,6 +38,7 @@ STUDIES: dict[str, Study] = {
         removable_weight.STUDY,
         caching_less.STUDY,
         eviction_policies.STUDY,
+        placement.STUDY,
     )
 }
 

@@ -11,7 +11,7 @@ from coflash.cli.console import Quiet, errors, output, plain_table
 
 app = typer.Typer(pretty_exceptions_enable=False, context_settings={"help_option_names": ["-h", "--help"]})
 
-NAMES = ("cdm-victim-scores", "frozen-spare", "removable-weight", "caching-less", "eviction-policies")
+NAMES = ("cdm-victim-scores", "frozen-spare", "removable-weight", "caching-less", "eviction-policies", "placement")
 _SCALE = "quick: seconds, on a smaller device with fewer seeds; full: as published."
 _OUT = "The folder for page, figures, tables and runs; results/study/NAME-SCALE if left out."
 

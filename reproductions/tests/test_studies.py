@@ -11,7 +11,7 @@ from reproduced import documents, tiny_scale
 import coflash
 from coflash.cli import main
 from coflash_reproduce.reproduction import study
-from coflash_reproduce.studies import caching_less, eviction_policies, frozen_spare, removable_weight
+from coflash_reproduce.studies import caching_less, eviction_policies, frozen_spare, placement, removable_weight
 
 
 def test_greedy_gets_stuck_where_the_spare_space_lies_in_cold_blocks(tmp_path: Path) -> None:
@@ -72,3 +72,17 @@ def test_hits_do_not_tell_which_policy_wears_flash_least(tmp_path: Path) -> None
     page = done.page.read_text("utf-8")
     assert all(f"| {name} |" in page for name in eviction_policies.POLICIES)
     assert page.count("| WAF | WAF, cdm |") == 4
+
+
+def test_cooperation_lowers_write_amplification_beside_placement(tmp_path: Path) -> None:
+    scale = placement.Scale(40_000, 1, with_trace=False)
+    with tiny_scale(placement.STUDY, placement, scale):
+        done = study("placement", "tiny", out=tmp_path, jobs=1)
+    for system in placement.SYSTEMS:
+        changes = {row.title: row.change(placement.WAF_HOST) for row in placement.rows(done.runs, system)}
+        assert all(change < 0 for title, change in changes.items() if "dac" not in title), (system, changes)
+    scenarios = [one["scenario"] for one in documents(done).values()]
+    under = {(one["ftl"]["placement"]["name"], "hybrid" in one) for one in scenarios}
+    assert under == {(name, tier) for name in ("none", "sepgc", "dac", "sepbit") for tier in (False, True)} | {
+        ("fdp", False)
+    }

@@ -2,10 +2,12 @@
 
 use crate::cancellable::Cancellable;
 use crate::error::RunError;
+use crate::future::future;
 use crate::input::Inputs;
 use crate::jobs::Jobs;
 use crate::observer::Observer;
 use coflash_base::Seed;
+use coflash_ftl::placement::Future;
 use coflash_scenario::{Scenario, ScenarioError};
 use coflash_trace::like::{FitOptions, config_like};
 use coflash_workload::disksim_generator::{DiskSimConfig, DiskSimGenerator};
@@ -17,6 +19,8 @@ pub(crate) struct OpenWorkload<'a> {
     pub(crate) description: String,
     pub(crate) inputs: Inputs<'a>,
     pub(crate) logical_bytes: u64,
+    /// All that it will write, if the placement policy is an oracle.
+    pub(crate) future: Option<Future>,
 }
 
 /// The requests of a workload.
@@ -38,7 +42,9 @@ impl<'a> OpenWorkload<'a> {
         let (supply, description) =
             open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
         inputs.digest_files(observer)?;
-        Ok(Self { supply, description, inputs, logical_bytes })
+        let oracle = scenario.ftl.placement.needs_future();
+        let future = oracle.then(|| future(scenario, logical_pages, observer)).transpose()?;
+        Ok(Self { supply, description, inputs, logical_bytes, future })
     }
 }
 

@@ -2,7 +2,6 @@
 
 use crate::engine::{Engine, ServiceError};
 use crate::error::RunError;
-use crate::future::future;
 use crate::memory::{self, human};
 use crate::observer::{Cancelled, Observer, Phase};
 use crate::open_workload::{OpenWorkload, Supply};
@@ -108,12 +107,12 @@ fn on_flash<'a>(
     warm_up: impl FnOnce(&mut Ftl, &mut dyn Observer) -> Result<(), Cancelled>,
 ) -> Result<RunResult, RunError> {
     // Report errors of the workload or of the levels before the long warm-up.
-    let workload = open(scenario, flash.logical_pages(), observer)?;
-    let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
+    let mut workload = open(scenario, flash.logical_pages(), observer)?;
     let oracle = scenario.ftl.placement.needs_future();
-    let future = oracle.then(|| future(scenario, flash.logical_pages(), observer)).transpose()?;
+    assert_eq!(oracle, workload.future.is_some(), "an oracle is told of the workload that runs, of no other");
+    let mut flash = scenario.stack_over(flash)?.into_flash().expect("it has just been put there");
     warm_up(&mut flash, observer)?;
-    if let Some(future) = future {
+    if let Some(future) = workload.future.take() {
         flash.foresee(future);
     }
     recording.hears_of(&mut flash);
@@ -155,7 +154,7 @@ fn measure_engine<L: Level<M>, M: SimulatedMedia<Error = Infallible>>(
     until: Option<Time>,
     observer: &mut dyn Observer,
 ) -> Result<RunResult, RunError> {
-    let OpenWorkload { supply, description, inputs, logical_bytes } = workload;
+    let OpenWorkload { supply, description, inputs, logical_bytes, .. } = workload;
     let stopwatch = Stopwatch::start();
     let mut mode = scenario.replay_mode();
     let (remarks, jobs) = match supply {

@@ -184,15 +184,8 @@ impl Ftl {
         if !self.can_gain(pool) {
             return None;
         }
-        let block = match self.victim_by_class(pool) {
-            Some(block) => {
-                self.seize(pool, block);
-                block
-            }
-            None => {
-                self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?
-            }
-        };
+        let block =
+            self.collector.pick(pool, &mut self.blocks, &self.histories, &self.dims, self.sequence)?;
         self.record_pick(pool, block, io.media.known(io.start));
         self.placer.cleaned(block, self.blocks[block].valid);
         Some(Cleaning { block, cause: Cause::Gc, dropped: false })

@@ -3,13 +3,10 @@
 
 use super::Ftl;
 use super::column::{read, write};
-use crate::block::State;
 use crate::counters::PlacementClass;
 use crate::dimensions::Dimensions;
-use crate::ids::{GroupId, PoolId};
-use crate::placement::{
-    CLASSES_MAX, Class, Cleaned, Future, GcWrite, Placement, PlacementConfig, Shape, UserWrite, VictimOf,
-};
+use crate::ids::GroupId;
+use crate::placement::{Class, Cleaned, Future, GcWrite, Placement, PlacementConfig, Shape, UserWrite};
 use crate::stream::WriteStream;
 use coflash_base::{IdVec, Index, Lpn, PlacementId};
 use coflash_media::{BlockId, Geometry, Ppn};
@@ -39,7 +36,6 @@ pub(super) struct Placer {
     page_bytes: u64,
     block_bytes: u64,
     takes_hints: bool,
-    chooses_victims: bool,
 }
 
 impl Placer {
@@ -48,7 +44,6 @@ impl Placer {
             pages: dims.logical_pages,
             pages_per_block: dims.data_pages_per_block,
             pools: dims.pools(geometry),
-            blocks_per_pool: dims.blocks_per_pool - dims.step_mark_blocks,
             groups: dims.groups,
         };
         let policy = config.build(shape);
@@ -64,7 +59,6 @@ impl Placer {
             page_bytes,
             block_bytes: page_bytes * u64::from(geometry.pages_per_block),
             takes_hints: config.handles().is_some(),
-            chooses_victims: config.chooses_victims(),
         }
     }
 
@@ -215,32 +209,6 @@ impl Ftl {
         }
         let replaces = old.map(|page| self.geometry.block_of(page));
         self.placer.user_group(lpn, stream, placement, replaces)
-    }
-
-    /// The victim chosen by the placement policy, if it chooses victims by class.
-    pub(super) fn victim_by_class(&mut self, pool: PoolId) -> Option<BlockId> {
-        if !self.placer.chooses_victims {
-            return None;
-        }
-        let is_sealed = |block: BlockId| self.blocks[block].state == State::Sealed;
-        let mut sealed = [0; CLASSES_MAX as usize];
-        for block in self.dims.blocks_of(pool).filter(|&block| is_sealed(block)) {
-            sealed[self.placer.blocks[block].class.index()] += 1;
-        }
-        let chosen = self.placer.policy.victim(&sealed)?;
-        let classes = match chosen {
-            VictimOf::Oldest(class) => class..=class,
-            VictimOf::EmptiestFrom(class) => class..=Class::new(CLASSES_MAX),
-        };
-        let candidates = self.dims.blocks_of(pool).filter(|&block| {
-            is_sealed(block)
-                && self.blocks[block].valid < self.dims.data_pages_per_block
-                && classes.contains(&self.placer.blocks[block].class)
-        });
-        match chosen {
-            VictimOf::Oldest(_) => candidates.min_by_key(|&block| self.histories[block].sealed_at),
-            VictimOf::EmptiestFrom(_) => candidates.min_by_key(|&block| self.blocks[block].cost),
-        }
     }
 
     /// The group of a page to be copied. Shadows have their own if the cooperation scheme separates them.

@@ -2,19 +2,18 @@
 
 use super::{
     CLASSES_MAX, Class, Classes, Cleaned, GcWrite, Isolation, Placement, PlacementConfig, Shape, UserWrite,
-    VictimOf,
 };
 use crate::placement::{FdpConfig, Future};
 use crate::requirements::Requirements;
 use crate::stream::{Groups, WriteStream};
 use coflash_base::seed::{RandomStream, Rng, RngExt, Seed};
-use coflash_base::{IdVec, Index, Lpn, PlacementId, Share};
+use coflash_base::{IdVec, Lpn, PlacementId, Share};
 
 const PAGES: u32 = 200;
 
 fn shape() -> Shape {
     let groups = Groups::new(&Vec::new(), Requirements::NONE).expect("streams");
-    Shape { pages: PAGES, pages_per_block: 8, pools: 1, blocks_per_pool: 32, groups }
+    Shape { pages: PAGES, pages_per_block: 8, pools: 1, groups }
 }
 
 /// A policy, and the FTL's knowledge of each page.
@@ -53,12 +52,6 @@ impl Checked {
             (1, _) => {
                 let class = Class::new(stream.random_range(0..count));
                 let valid = stream.random_range(0..8);
-                let sealed: Vec<u32> = (0..CLASSES_MAX).map(|_| stream.random_range(0..20)).collect();
-                match self.placement.victim(&sealed) {
-                    Some(VictimOf::Oldest(of)) => assert!(of.get() < count && sealed[of.index()] > 0),
-                    Some(VictimOf::EmptiestFrom(of)) => assert!(of.get() < count),
-                    None => {}
-                }
                 self.placement.cleaned(Cleaned { class, opened_at: now / 2, now, valid });
                 return None;
             }

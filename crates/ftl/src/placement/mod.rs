@@ -14,7 +14,6 @@ mod fadac;
 mod fdp;
 mod future_knowledge;
 mod life;
-mod midas;
 mod multi_log;
 mod nearest;
 mod none;
@@ -45,7 +44,6 @@ coflash_base::policy_family! { ($)
         "fadac" => Fadac(fadac::Fadac),
         "warcip" => Warcip(warcip::Warcip),
         "sepbit" => SepBit(sepbit::SepBit),
-        "midas" => Midas(midas::Midas),
         "fdp" => Fdp(fdp::Fdp),
         "score" => Score(score::ByScore),
         "future-knowledge" => FutureKnowledge(future_knowledge::FutureKnowledge),
@@ -83,8 +81,6 @@ pub struct Shape {
     pub pages_per_block: u32,
     /// The number of pools, each with an open block of every class.
     pub pools: u32,
-    /// The number of blocks of a pool above the mark at which GC works.
-    pub blocks_per_pool: u32,
     /// The groups of write streams.
     pub(crate) groups: Groups,
 }
@@ -130,15 +126,6 @@ pub struct Cleaned {
     pub valid: u32,
 }
 
-/// The choice of a victim by class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VictimOf {
-    /// The block of the class sealed first.
-    Oldest(Class),
-    /// The block with the least to copy, of the class or a later one.
-    EmptiestFrom(Class),
-}
-
 /// The contract of a placement policy. One instance serves the device. A policy must accept any
 /// [state](Self::state) read from a file: it may then decide badly, but only for its own classes.
 pub trait PlacementPolicy: coflash_base::Policy {
@@ -182,19 +169,6 @@ pub trait PlacementPolicy: coflash_base::Policy {
         let _ = block;
     }
 
-    /// Whether the policy chooses victims by class, before `gc.victim`.
-    #[must_use]
-    fn chooses_victims() -> bool {
-        false
-    }
-
-    /// Choose a victim, given the number of sealed blocks of each class in a pool. If there is none with an
-    /// invalid page, or the policy makes no choice, `gc.victim` chooses.
-    fn victim(&mut self, sealed: &[u32]) -> Option<VictimOf> {
-        let _ = sealed;
-        None
-    }
-
     /// The whole state of the policy, for files of warm devices.
     fn state(&mut self) -> Vec<Column<'_>> {
         Vec::new()
@@ -228,12 +202,6 @@ impl PlacementConfig {
         placement_build!(self, type P, config => <P as PlacementPolicy>::needs_future(config))
     }
 
-    /// Whether the policy chooses victims by class, before `gc.victim`.
-    #[must_use]
-    pub fn chooses_victims(&self) -> bool {
-        placement_build!(self, type P, _ => <P as PlacementPolicy>::chooses_victims())
-    }
-
     /// The memory that the policy takes for each logical page, in bytes.
     #[must_use]
     pub fn bytes_per_page(&self) -> u32 {
@@ -250,7 +218,6 @@ impl Placement {
         pub(crate) fn user_write(&mut self, page: UserWrite) -> Class;
         pub(crate) fn gc_write(&mut self, page: GcWrite) -> Class;
         pub(crate) fn cleaned(&mut self, block: Cleaned) -> ();
-        pub(crate) fn victim(&mut self, sealed: &[u32]) -> Option<VictimOf>;
         pub(crate) fn foresee(&mut self, future: Future, now: u64) -> ();
         pub(crate) fn state(&mut self) -> Vec<Column<'_>>;
         pub(crate) fn heap_bytes(&self) -> usize;

@@ -247,9 +247,6 @@ impl Ledger {
         let pool = first as usize..(first + self.setup.blocks_per_pool()) as usize;
         // A block sealed by this very entry came after the choice.
         let candidates = self.blocks[pool].iter().filter(|block| block.sealed.is_some_and(|at| at < since));
-        if self.setup.ftl.placement.chooses_victims() {
-            return;
-        }
         match self.setup.gc.victim {
             VictimConfig::Greedy(_) => {
                 for candidate in candidates.filter(|block| block.sealed != self.blocks[victim.index()].sealed)
