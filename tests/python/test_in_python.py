@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -74,6 +75,27 @@ def test_several_frames_are_parts_of_a_trace(first: Table, tmp_path: Path, monke
     assert coflash.trace.info([rows[:200], later])["requests"] == 500
 
 
+@pytest.mark.parametrize("library", ["pandas", "pandas, nullable", "polars", "pyarrow", "ours"])
+def test_a_frame_has_placement_hints(
+    library: str, first: Table, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COFLASH_TRACES", str(tmp_path))
+    rows = first.to_pandas()[:3].assign(placement=pd.array([2, None, 0], "Int64"))
+    frame: Any = rows if "nullable" in library else rows.assign(placement=[2, np.nan, 0])
+    if library == "polars":
+        frame = pl.DataFrame(rows)
+    elif library == "pyarrow":
+        frame = pa.Table.from_pandas(rows)
+    elif library == "ours":
+        frame = coflash.trace.head(frame)
+    found = coflash.trace.head(frame)["placement"]
+    assert np.array_equal(found, [2, np.nan, 0], equal_nan=True)
+    # Other hints are another file.
+    other = coflash.trace.paths(rows.assign(placement=[2, 63, 0]))
+    assert other != coflash.trace.paths(frame)
+    assert other != coflash.trace.paths(rows.assign(placement=[2, 254, 0]))
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -81,6 +103,8 @@ def test_several_frames_are_parts_of_a_trace(first: Table, tmp_path: Path, monke
         ({"op": [9]}, "9"),
         ({"offset": [0.5]}, "whole numbers"),
         ({"time_ns": [-1]}, "-1"),
+        ({"placement": [255]}, '"placement" has 255; a whole number from 0 to 254'),
+        ({"placement": ["hot"]}, '"placement": .*hot'),
         ({"time_ns": None, "when": [1]}, 'no column "time_ns" [(]given: op, offset, length, when'),
     ],
 )

@@ -15,7 +15,7 @@ from coflash.measures.measure import HEADLINE
 from coflash.report import Study, report_html
 from coflash.report.payload import erase_histogram, merged, payload, thinned
 from coflash.results.comparison import Comparison
-from coflash.results.histogram import KINDS, Kind
+from coflash.results.histogram import KINDS, Kind, stacked
 from coflash.results.varying_keys import varied_keys
 
 
@@ -196,6 +196,37 @@ def test_paper_has_the_colours_of_the_page_in_light(comparison: Comparison) -> N
         assert f"--series-{place}: {colour};" in light
     for cause, colour in palette.CAUSES.items():
         assert f"--cause-{cause.replace('_', '-')}: {colour};" in light
+
+
+def test_results_that_are_loaded_together_are_those_loaded_one_by_one(tmp_path: Path, comparison: Comparison) -> None:
+    comparison.write_files(tmp_path)
+    places = sorted((tmp_path / "runs").iterdir())
+    # Series of other lengths, one with a column more.
+    for number, place in enumerate(places):
+        series = {name: np.tile(column, number + 1) for name, column in Result.load(place).series().to_dict().items()}
+        more = {"more": np.full(len(series["start_ns"]), 0.5)} if number == 1 else {}
+        Table(series | more).write_parquet(place / "series.parquet")
+
+    def check() -> None:
+        for place, found in zip(places, Result.load_all(places), strict=True):
+            try:
+                alone = Result.load(place)
+            except CoflashError as error:
+                assert str(found) == str(error)
+                continue
+            assert isinstance(found, Result)
+            assert found.document == alone.document
+            assert found.series() == alone.series()
+            both = [stacked({kind: one.histogram(kind) for kind in KINDS}) for one in (found, alone)]
+            assert both[0] == both[1]
+            assert np.array_equal(found.erase_counts(), alone.erase_counts())
+
+    check()
+    (places[0] / "result.json").write_text("{}")
+    check()
+    (places[2] / "series.parquet").write_bytes(b"PAR1")
+    (places[3] / "erase_counts.parquet").unlink()
+    check()
 
 
 def test_folders_of_any_shape_are_read(tmp_path: Path, comparison: Comparison) -> None:

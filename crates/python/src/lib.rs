@@ -459,6 +459,10 @@ fn trace_head<'py>(
     columns.set_item("op", first.iter().map(op).collect::<Vec<_>>())?;
     columns.set_item("offset_bytes", column(|request| request.offset))?;
     columns.set_item("length_bytes", column(|request| request.length))?;
+    if first.iter().any(|request| request.placement.is_some()) {
+        let hint = |request: &Request| request.placement.map_or(f64::NAN, |hint| hint.get().into());
+        columns.set_item("placement", first.iter().map(hint).collect::<Vec<_>>().into_pyarray(py))?;
+    }
     Ok(columns)
 }
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
@@ -27,6 +29,8 @@ _SERIES, _HISTOGRAMS, _ERASES = "series.parquet", "histograms.parquet", "erase_c
 TABLES = {"series": _SERIES, "histograms": _HISTOGRAMS, "erase_counts": _ERASES}
 """The file of each table."""
 FILES = frozenset({DOCUMENT, _SCENARIO, *TABLES.values()})
+_LOADED_TOGETHER = 250
+"""The results whose tables are read in one query."""
 _PARTS = ("coflash", "metrics", "scenario", "scenario_hash", "seed", "simulator", "workload")
 
 
@@ -198,21 +202,33 @@ class Result:
             CoflashError: The folder holds no result.
         """
         place = Path(path)
-        try:
-            return cls(
-                document=document_of((place / DOCUMENT).read_bytes(), place / DOCUMENT),
-                histograms=unstacked(Table.read_parquet(place / _HISTOGRAMS)),
-                series=Table.read_parquet(place / _SERIES),
-                erase_counts=Table.read_parquet(place / _ERASES)["erases"],
-            )
-        except FileNotFoundError as error:
-            names = (name for name in (DOCUMENT, *TABLES.values()) if not (place / name).exists())
-            missing = f"has no {next(names, DOCUMENT)}" if place.is_dir() else "is no folder"
-            msg = f"{place}: holds no result of coflash: it {missing}"
-            raise _core.CoflashError(msg) from error
-        except (OSError, ValueError, KeyError) as error:
-            msg = f"{place}: holds no complete result of coflash: {error}"
-            raise _core.CoflashError(msg) from error
+        with _complete(place):
+            return cls._of_files(place, *(Table.read_parquet(place / file) for file in TABLES.values()))
+
+    @classmethod
+    def load_all(cls, places: Sequence[Path]) -> Iterator[Result | _core.CoflashError]:
+        """Load results, in a fifth of the time of loading each; where one cannot be loaded, yield the error."""
+        for first in range(0, len(places), _LOADED_TOGETHER):
+            some = places[first : first + _LOADED_TOGETHER]
+            try:
+                tables = [Table.read_parquets([place / file for place in some]) for file in TABLES.values()]
+            except OSError:  # loading them one by one tells which
+                loads = [partial(cls.load, place) for place in some]
+            else:
+                loads = [partial(cls._of_files, *files) for files in zip(some, *tables, strict=True)]
+            for place, load in zip(some, loads, strict=True):
+                loaded: Result | _core.CoflashError
+                try:
+                    with _complete(place):
+                        loaded = load()
+                except _core.CoflashError as error:
+                    loaded = error
+                yield loaded
+
+    @classmethod
+    def _of_files(cls, place: Path, series: Table, histograms: Table, erase_counts: Table) -> Result:
+        document = document_of((place / DOCUMENT).read_bytes(), place / DOCUMENT)
+        return cls(document, unstacked(histograms), series, erase_counts["erases"])
 
     def __repr__(self) -> str:
         return f"<Result of {self.metrics.requests:,} requests, scenario {self.scenario_hash}>"
@@ -221,6 +237,21 @@ class Result:
         from coflash.results.card import result_html  # needs numpy
 
         return result_html(self.document, self.setting, self.histogram())
+
+
+@contextmanager
+def _complete(place: Path) -> Iterator[None]:
+    """Say of files that are missing or broken that they are no complete result."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        names = (name for name in (DOCUMENT, *TABLES.values()) if not (place / name).exists())
+        missing = f"has no {next(names, DOCUMENT)}" if place.is_dir() else "is no folder"
+        msg = f"{place}: holds no result of coflash: it {missing}"
+        raise _core.CoflashError(msg) from error
+    except (OSError, ValueError, KeyError) as error:
+        msg = f"{place}: holds no complete result of coflash: {error}"
+        raise _core.CoflashError(msg) from error
 
 
 def setting_of(document: Mapping[str, Any]) -> dict[str, str]:

@@ -6,7 +6,6 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -120,8 +119,7 @@ class Study:
                 whole = cls.of(Comparison.load(paths[0]))
                 return replace(whole, results=matching(whole.results, where, _scenario), where=tuple(where))
         places = list(dict.fromkeys(place for path in paths for place in _results_below(path)))
-        with ThreadPoolExecutor(max_workers=min(8, os.cpu_count() or 1)) as readers:
-            loaded = list(readers.map(_loaded, places))
+        loaded = list(Result.load_all(places))
         broken = tuple(str(result) for result in loaded if isinstance(result, CoflashError))
         if len(broken) == len(loaded):
             raise CoflashError(broken[0])
@@ -146,13 +144,6 @@ def _search(folder: Path) -> Mapping[str, Any] | None:
 def _scenario(result: Result) -> Mapping[str, Any]:
     scenario: Mapping[str, Any] = result.document["scenario"]
     return scenario
-
-
-def _loaded(place: Path) -> Result | CoflashError:
-    try:
-        return Result.load(place)
-    except CoflashError as error:
-        return error
 
 
 def _needs_name(key: Key, keys: Sequence[Key]) -> bool:

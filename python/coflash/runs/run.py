@@ -32,7 +32,8 @@ def run(
     Args:
         scenario: The scenario, as an object, as nested dictionaries, or by its name or file.
         trace: The trace to replay instead of the scenario's own workload: a path, a URL that fsspec knows, or a frame
-            (polars, pandas, Arrow) with the columns `time_ns`, `op`, `offset`, `length`; several are parts of one.
+            (polars, pandas, Arrow) with the columns `time_ns`, `op`, `offset`, `length`, and `placement` if there are
+            placement hints; several are parts of one.
         progress: True shows a progress bar on the standard error stream; a function is called about ten times a second
             with the phase, its finished share (0 to 1, or None if unknown) and the number of requests so far.
         measured: Called as often during the replay, with the measures so far: write amplification, response times,

@@ -165,6 +165,8 @@ def cache_hits(keys: ArrayLike, policy: str, slots: int) -> NDArray[np.bool_]:
 def head(trace: Paths, count: int = 10, options: Options = _NO_OPTIONS) -> Table:
     """Return the first requests of a trace: `time_ns`, `op`, `offset_bytes`, `length_bytes`.
 
+    If any has a placement hint there is a column `placement`, NaN for a request without one.
+
     Raises:
         CoflashError: The trace cannot be read.
     """

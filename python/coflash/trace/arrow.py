@@ -1,7 +1,7 @@
 """Arrow files (`.arrow`, `.feather`) as traces: the core reads and writes Parquet in their place.
 
-The columns are those of coflash's Parquet files, found by name: whole numbers of any width. Further columns are left
-out. One batch of rows is in memory at a time.
+The columns are those of coflash's Parquet files, found by name: whole numbers of any width. `placement` may be missing;
+further columns are left out. One batch of rows is in memory at a time.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ NAME = "arrow"
 _MAGIC = b"ARROW1"
 _STREAM = b"\xff\xff\xff\xff"
 _COLUMNS = ("time_ns", "op", "offset", "length")
+_OPTIONAL = "placement"
 _HEAD_BYTES_MAX = 1 << 24
 _BATCH_ROWS = 1 << 17
 
@@ -102,9 +103,10 @@ def _to_parquet(path: str, to: str) -> None:
         with pa.memory_map(path) as source:
             reader = _opened(source, None)
             schema = reader.schema
-            wanted = pa.schema([_field(path, schema, name) for name in _COLUMNS], schema.metadata)
+            names = [*_COLUMNS, *({_OPTIONAL} & set(schema.names))]
+            wanted = pa.schema([_field(path, schema, name) for name in names], schema.metadata)
             source.seek(0)
-            batches = _opened(source, [schema.get_field_index(name) for name in _COLUMNS])
+            batches = _opened(source, [schema.get_field_index(name) for name in names])
             with pq.ParquetWriter(to, wanted, compression="zstd") as writer:
                 for batch in _batches(batches):
                     columns = [_cast(path, batch.column(field.name), field) for field in wanted]
@@ -151,7 +153,7 @@ def _field(path: str, schema: pa.Schema, name: str) -> pa.Field:
         msg = f'{path}: column "{name}" is of type {field.type}, whole numbers expected'
         raise CoflashError(msg)
     signed = pa.types.is_signed_integer(field.type)
-    wide = (pa.int32(), pa.uint32()) if name == "op" else (pa.int64(), pa.uint64())
+    wide = (pa.int32(), pa.uint32()) if name in ("op", _OPTIONAL) else (pa.int64(), pa.uint64())
     return pa.field(name, wide[0] if signed else wide[1], field.nullable)
 
 

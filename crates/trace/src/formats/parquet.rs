@@ -1,16 +1,17 @@
 //! coflash's own format: a Parquet file, fast to read, and supported by all table libraries.
 //!
-//! | column  | type   | encoding            |                                                     |
-//! |---------|--------|---------------------|-----------------------------------------------------|
-//! | time_ns | uint64 | DELTA_BINARY_PACKED | ns since the start, never less than in the last row |
-//! | op      | uint8  | dictionary          | 0 read, 1 write, 2 trim, 3 flush                    |
-//! | offset  | uint64 | plain               | bytes                                               |
-//! | length  | uint64 | dictionary          | bytes; 0 for a flush                                |
+//! | column    | type   | encoding            |                                                          |
+//! |-----------|--------|---------------------|----------------------------------------------------------|
+//! | time_ns   | uint64 | DELTA_BINARY_PACKED | ns since the start, never less than in the last row      |
+//! | op        | uint8  | dictionary          | 0 read, 1 write, 2 trim, 3 flush                         |
+//! | offset    | uint64 | plain               | bytes                                                    |
+//! | length    | uint64 | dictionary          | bytes; 0 for a flush                                     |
+//! | placement | uint8  | dictionary          | the placement hint, 0 to 254; null for a request without |
 //!
 //! All are compressed by zstd. The metadata of the file contain the version of coflash (`coflash.version`) and of this
 //! layout (`coflash.trace`), and the remarks on the original trace (`coflash.remarks`). Files of other writers are
-//! supported: columns are found by name, may be signed, and may be nullable if no value is null; further columns are
-//! ignored.
+//! supported: columns are found by name, may be signed, and may be nullable if no value is null; `placement` may be missing;
+//! further columns are ignored.
 
 use crate::catch_panics::catch_panics;
 use crate::devices::Devices;
@@ -18,6 +19,7 @@ use crate::input::{CountedFile, FileCursor};
 use crate::options::TraceOptions;
 use crate::reader::{ReadError, Reader, Records, RequestReader, TimeBase};
 use crate::record::{Clock, Conventions, FieldError, FormatInfo, Record};
+use coflash_base::PlacementId;
 use coflash_workload::{BATCH_REQUESTS, Op, WorkloadError};
 use parquet::basic::{LogicalType, Type};
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
@@ -25,6 +27,7 @@ use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{ChunkReader, FileReader as _, Length, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
+use parquet::file::statistics::Statistics;
 use parquet::schema::types::ColumnDescriptor;
 
 /// The columns of a written file.
@@ -33,6 +36,7 @@ pub(crate) const SCHEMA: &str = "message trace {
     required int32 op (INTEGER(8, false));
     required int64 offset (INTEGER(64, false));
     required int64 length (INTEGER(64, false));
+    optional int32 placement (INTEGER(8, false));
 }";
 
 /// The key of the layout.
@@ -48,7 +52,7 @@ pub(crate) const INFO: FormatInfo = FormatInfo {
     name: "parquet",
     summary: "coflash's own Parquet files, the quickest to read; `coflash trace convert` writes them",
     source: "coflash",
-    record: "columns time_ns, op, offset, length",
+    record: "columns time_ns, op, offset, length, optionally placement",
     extensions: &["parquet"],
 };
 
@@ -72,6 +76,14 @@ fn op_of(code: u64) -> Result<Op, FieldError> {
 #[cold]
 fn unknown_op(code: impl std::fmt::Display) -> FieldError {
     FieldError::number("op", code, &format!("an operation ({})", ops()))
+}
+
+/// The placement hint of a number.
+fn hint(number: i32) -> Result<PlacementId, FieldError> {
+    let known = u64::try_from(number).ok().and_then(PlacementId::new);
+    known.ok_or_else(|| {
+        FieldError::number("placement", number, "a placement identifier (0 to 254; null is none)")
+    })
 }
 
 /// The meaning of the numbers of operations.
@@ -104,6 +116,7 @@ struct Rows {
     op: ColumnInfo,
     offset: ColumnInfo,
     length: ColumnInfo,
+    placement: Option<ColumnInfo>,
     next_group: usize,
     group: Option<Group>,
     /// The next row among the decoded ones.
@@ -128,6 +141,8 @@ struct Group {
     op: Column<Int32Type>,
     offset: Column<Int64Type>,
     length: Column<Int64Type>,
+    /// `None` if no row has a hint.
+    placement: Option<Column<Int32Type>>,
 }
 
 /// A column of a row group, decoded a batch at a time.
@@ -175,21 +190,24 @@ impl Rows {
         }
         let remarks = about_key(REMARKS_KEY).into_iter().flat_map(str::lines).map(str::to_owned).collect();
         let columns = about.schema_descr().columns();
-        let column = |name: &'static str, expected: Type| {
+        let optional = |name: &'static str, expected: Type| {
             let found = columns.iter().enumerate().find(|(_, column)| column.path().parts() == [name]);
-            let (index, column) = found.ok_or_else(|| {
-                let given: Vec<_> = columns.iter().take(16).map(|c| c.path().string()).collect();
-                format!("no column \"{name}\" (given: {}; expected: {})", given.join(", "), INFO.record)
-            })?;
+            let Some((index, column)) = found else { return Ok(None) };
             if column.physical_type() != expected || column.max_rep_level() > 0 {
                 let given = column.physical_type();
                 return Err(format!("column \"{name}\" is of type {given}, {expected} expected"));
             }
-            Ok(ColumnInfo {
+            Ok(Some(ColumnInfo {
                 name,
                 index,
                 is_signed: is_signed(column),
                 is_nullable: column.max_def_level() > 0,
+            }))
+        };
+        let column = |name: &'static str, expected: Type| {
+            optional(name, expected)?.ok_or_else(|| {
+                let given: Vec<_> = columns.iter().take(16).map(|c| c.path().string()).collect();
+                format!("no column \"{name}\" (given: {}; expected: {})", given.join(", "), INFO.record)
             })
         };
         Ok(Self {
@@ -197,6 +215,7 @@ impl Rows {
             op: column("op", Type::INT32)?,
             offset: column("offset", Type::INT64)?,
             length: column("length", Type::INT64)?,
+            placement: optional("placement", Type::INT32)?,
             file,
             next_group: 0,
             group: None,
@@ -227,11 +246,13 @@ impl Rows {
             }
             let group = guarded(|| {
                 let group = self.file.get_row_group(self.next_group)?;
+                let hints = self.placement.filter(|info| has_values(group.as_ref(), *info));
                 Ok(Group {
                     time_ns: Column::new(group.as_ref(), self.time_ns)?,
                     op: Column::new(group.as_ref(), self.op)?,
                     offset: Column::new(group.as_ref(), self.offset)?,
                     length: Column::new(group.as_ref(), self.length)?,
+                    placement: hints.map(|info| Column::new(group.as_ref(), info)).transpose()?,
                 })
             })?;
             self.group = Some(group);
@@ -244,10 +265,17 @@ fn is_signed(column: &ColumnDescriptor) -> bool {
     !matches!(column.logical_type_ref(), Some(LogicalType::Integer(integer)) if !integer.is_signed)
 }
 
+/// Whether a column may have values in a row group: what it says of itself spares decoding one that is all null.
+fn has_values(group: &dyn RowGroupReader, info: ColumnInfo) -> bool {
+    let nulls = group.metadata().column(info.index).statistics().and_then(Statistics::null_count_opt);
+    nulls.is_none_or(|nulls| nulls as i64 != group.metadata().num_rows())
+}
+
 impl Group {
     fn decode(&mut self) -> Result<usize, ReadError> {
         let rows = self.time_ns.decode()?;
-        for other in [self.op.decode()?, self.offset.decode()?, self.length.decode()?] {
+        let hints = self.placement.as_mut().map_or(Ok(rows), Column::decode_optional)?;
+        for other in [self.op.decode()?, self.offset.decode()?, self.length.decode()?, hints] {
             if other != rows {
                 return Err(ReadError::Input(damaged(&"its columns are not of the same length")));
             }
@@ -269,16 +297,36 @@ impl<T: DataType> Column<T> {
         Ok(Self { reader, info, values: Vec::new(), levels: Vec::new() })
     }
 
-    /// Decode the next rows and return their number.
+    /// Decode the next rows, which must have values, and return their number.
     fn decode(&mut self) -> Result<usize, ReadError> {
-        self.values.clear();
-        self.levels.clear();
-        let levels = self.info.is_nullable.then_some(&mut self.levels);
-        let (rows, values, _) = self.reader.read_records(BATCH_REQUESTS, levels, None, &mut self.values)?;
-        if values < rows {
+        let rows = self.read()?;
+        if self.values.len() < rows {
             let problem = "null, expected a number in every row".to_owned();
             return Err(ReadError::Lost(FieldError { field: self.info.name, problem }));
         }
+        Ok(rows)
+    }
+
+    /// Decode the next rows and return their number; a row without a value gets any value.
+    fn decode_optional(&mut self) -> Result<usize, ReadError> {
+        let rows = self.read()?;
+        let mut next = self.values.len();
+        if next < rows {
+            self.values.resize(rows, T::T::default());
+            for row in (0..rows).rev().filter(|&row| self.levels[row] > 0) {
+                next -= 1;
+                self.values.swap(row, next);
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Read the next rows: the values that there are, and the levels of all rows.
+    fn read(&mut self) -> Result<usize, ReadError> {
+        self.values.clear();
+        self.levels.clear();
+        let levels = self.info.is_nullable.then_some(&mut self.levels);
+        let (rows, ..) = self.reader.read_records(BATCH_REQUESTS, levels, None, &mut self.values)?;
         Ok(rows)
     }
 }
@@ -314,13 +362,17 @@ impl Records for Rows {
         self.number += 1;
         let op = group.op.values[row];
         let op = u64::try_from(op).map_err(|_| unknown_op(op)).and_then(op_of)?;
+        let placement = match &group.placement {
+            Some(hints) if hints.levels.get(row) != Some(&0) => Some(hint(hints.values[row])?),
+            _ => None,
+        };
         Ok(Some(Record {
             time_ns: self.time_ns.value(group.time_ns.values[row])?,
             device: 0,
             offset: self.offset.value(group.offset.values[row])?,
             length: self.length.value(group.length.values[row])?,
             op,
-            placement: None,
+            placement,
         }))
     }
 

@@ -10,6 +10,8 @@ pub(super) struct FioWriter<'a> {
     latest_us: u64,
     /// The number of times that were no whole microseconds.
     shortened: u64,
+    /// The number of placement hints that were left out.
+    hints: u64,
 }
 
 const BUFFER_BYTES: usize = 1 << 18;
@@ -19,13 +21,13 @@ impl<'a> FioWriter<'a> {
         let mut output = BufWriter::with_capacity(BUFFER_BYTES, output);
         // fio requires a file to be added and opened before its use.
         output.write_all(b"fio version 3 iolog\n0 coflash add\n0 coflash open\n")?;
-        Ok(Self { output, latest_us: 0, shortened: 0 })
+        Ok(Self { output, latest_us: 0, shortened: 0, hints: 0 })
     }
 }
 
 impl Target for FioWriter<'_> {
     fn write(&mut self, batch: &[Request]) -> io::Result<()> {
-        for &Request { arrival, offset, length, op, .. } in batch {
+        for &Request { arrival, offset, length, op, placement } in batch {
             let name = match op {
                 Op::Read => "read",
                 Op::Write => "write",
@@ -34,6 +36,7 @@ impl Target for FioWriter<'_> {
             };
             let time_us = arrival.ns / 1000;
             self.shortened += u64::from(arrival.ns % 1000 != 0);
+            self.hints += u64::from(placement.is_some());
             self.latest_us = time_us;
             writeln!(self.output, "{time_us} coflash {name} {offset} {length}")?;
         }
@@ -43,9 +46,11 @@ impl Target for FioWriter<'_> {
     fn finish(mut self: Box<Self>, _: &[String]) -> io::Result<Vec<String>> {
         writeln!(self.output, "{} coflash close", self.latest_us)?;
         self.output.flush()?;
-        let shortened = self.shortened;
-        let remark =
-            format!("{shortened} times were cut to whole microseconds, as the format has no finer ones");
-        Ok(if shortened > 0 { vec![remark] } else { Vec::new() })
+        let losses = [
+            (self.shortened, "times were cut to whole microseconds, as the format has no finer ones"),
+            (self.hints, "placement hints were left out, as the format has none"),
+        ];
+        let lost = losses.into_iter().filter(|(count, _)| *count > 0);
+        Ok(lost.map(|(count, loss)| format!("{count} {loss}")).collect())
     }
 }
