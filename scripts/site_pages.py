@@ -18,6 +18,7 @@ from pathlib import Path
 
 import typer.cli
 import typer.main
+from typer.core import TyperGroup
 
 from coflash.cli import app, imported
 
@@ -83,6 +84,7 @@ def scenarios() -> str:
 def commands() -> str:
     """List every command with its options."""
     group = typer.main.get_command(app)
+    assert isinstance(group, TyperGroup)
     group.commands = {name: imported(name) for name in group.commands}
     return typer.cli.get_docs_for_click(obj=group, ctx=typer.Context(group), name="coflash", title="Command line")
 

@@ -10,6 +10,7 @@ from reproduced import documents, tiny_scale
 
 import coflash
 from coflash.cli import main
+from coflash.measures.measure import WAF_HOST
 from coflash_reproduce.reproduction import study
 from coflash_reproduce.studies import caching_less, eviction_policies, frozen_spare, placement, removable_weight
 
@@ -79,7 +80,7 @@ def test_cooperation_lowers_write_amplification_beside_placement(tmp_path: Path)
     with tiny_scale(placement.STUDY, placement, scale):
         done = study("placement", "tiny", out=tmp_path, jobs=1)
     for system in placement.SYSTEMS:
-        changes = {row.title: row.change(placement.WAF_HOST) for row in placement.rows(done.runs, system)}
+        changes = {row.title: row.change(WAF_HOST) for row in placement.rows(done.runs, system)}
         assert all(change < 0 for title, change in changes.items() if "dac" not in title), (system, changes)
     scenarios = [one["scenario"] for one in documents(done).values()]
     under = {(one["ftl"]["placement"]["name"], "hybrid" in one) for one in scenarios}

@@ -127,8 +127,8 @@ def test_the_command_line_serves_until_it_is_interrupted(serving: Serving, tmp_p
 def test_emulated_answers_come_when_the_device_gives_them_and_the_load_is_measured(tmp_path: Path) -> None:
     needs("fio")
     # Without a map, so that pages are read that were written.
-    job = ("--name=job", "--ioengine=nbd", "--rw=randrw", "--bs=4k", "--size=1m", "--io_size=6m", "--norandommap")
-    job += ("--iodepth=8", "--fsync=16")
+    job = ["--name=job", "--ioengine=nbd", "--rw=randrw", "--bs=4k", "--size=1m", "--io_size=6m", "--norandommap"]
+    job += ["--iodepth=8", "--fsync=16"]
     for emulated in (True, False):
         folder = tmp_path / str(emulated)
         with device.serve(scenario("queued"), folder, emulate=emulated) as served:

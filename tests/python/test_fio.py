@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import subprocess
@@ -63,6 +64,32 @@ def test_the_input_is_the_job_file(result: coflash.Result, job: Path) -> None:
     assert result.workload["description"] == (
         "fio: fill: write of 4KiB, depth 4, then mixed: randrw of 4KiB, each block once, depth 4"
     )
+
+
+def test_included_files_are_inputs_of_a_run_and_of_a_sweep(tmp_path: Path) -> None:
+    job, common, deep = (tmp_path / name for name in ("job.fio", "common.fio", "deep.fio"))
+    job.write_text("include common.fio\n[j]\nrw=write\nsize=1m\ninclude deep.fio\n")
+    common.write_text("[global]\ninclude deep.fio\n")
+    deep.write_text("bs=4k\n")
+    scenario = {**SMALL, "workload.fio": str(job)}
+
+    def found() -> tuple[list[tuple[str, str]], list[str], int]:
+        result = coflash.run(scenario)
+        swept = coflash.sweep(scenario, {"seed": [1]}, out=tmp_path / "runs")
+        (key,) = (job.key for point in swept.points for job in point.jobs)
+        assert swept.results[key].workload["inputs"] == result.workload["inputs"]
+        inputs = [(entry["file"], entry["sha256"]) for entry in result.workload["inputs"]]
+        return inputs, sorted(path.name for path in (tmp_path / "runs" / "runs").iterdir()), result.metrics.requests
+
+    inputs, runs, requests = found()
+    assert inputs == [(str(file), hashlib.sha256(file.read_bytes()).hexdigest()) for file in (job, common, deep)]
+    assert found() == (inputs, runs, requests)
+    deep.write_text("bs=8k\n")
+    edited, both, fewer = found()
+    assert edited[:2] == inputs[:2]
+    assert edited[2] != inputs[2]
+    assert len(both) == 2 and set(runs) < set(both)
+    assert fewer == requests // 2
 
 
 def test_the_form_is_that_of_fio(result: coflash.Result) -> None:

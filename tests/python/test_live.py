@@ -95,7 +95,7 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_served_device_shows_its_load_and_what_gc_does(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = iter(range(0, 100, 2))
-    monkeypatch.setattr(live_display.time, "monotonic", lambda: next(clock))
+    monkeypatch.setattr("coflash.cli.live_display.time.monotonic", lambda: next(clock))
     written = io.StringIO()
     view = ServedView("disk", Console(file=written, force_terminal=True, width=100, no_color=True))
     load = {"load.requests": 40_000.0, "load.queue_depth": 7.25, "load.response_mean_ns": 50e3}

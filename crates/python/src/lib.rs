@@ -467,6 +467,11 @@ fn trace_head<'py>(
 }
 
 #[pyfunction]
+fn job_files(file: &str) -> PyResult<Vec<String>> {
+    coflash_sim::job_files(file).map_err(refused)
+}
+
+#[pyfunction]
 fn trace_targets() -> Vec<&'static str> {
     targets()
 }
@@ -533,6 +538,7 @@ fn _core(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace_like, module)?)?;
     module.add_function(wrap_pyfunction!(trace_head, module)?)?;
     module.add_function(wrap_pyfunction!(trace_target, module)?)?;
+    module.add_function(wrap_pyfunction!(job_files, module)?)?;
     module.add_function(wrap_pyfunction!(trace_targets, module)?)?;
     Ok(())
 }

@@ -9,6 +9,7 @@ use coflash_trace::{STANDARD_INPUT, Tap};
 use coflash_workload::WorkloadError;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -29,7 +30,7 @@ const BLOCK_BYTES: usize = 1 << 20;
 
 /// The inputs of a run.
 pub(crate) struct Inputs<'a> {
-    files: &'a [String],
+    files: Cow<'a, [String]>,
     digests: Vec<Option<Input>>,
     /// The opened inputs that are digested during the run.
     streams: Arc<Mutex<Vec<Stream>>>,
@@ -38,11 +39,17 @@ pub(crate) struct Inputs<'a> {
 impl<'a> Inputs<'a> {
     /// Create the inputs; no file is read yet.
     pub(crate) fn of(files: &'a [String]) -> Self {
-        Self { files, digests: vec![None; files.len()], streams: Arc::default() }
+        Self { files: files.into(), digests: vec![None; files.len()], streams: Arc::default() }
+    }
+
+    /// Set the files to those that the reader of the input lists: a job file includes others.
+    pub(crate) fn set_files(&mut self, files: &[String]) {
+        self.digests.resize(files.len(), None);
+        self.files = Cow::Owned(files.to_vec());
     }
 
     /// Add an input that can be read only once.
-    pub(crate) fn stream(&self) -> Option<&'a str> {
+    pub(crate) fn stream(&self) -> Option<&str> {
         self.files.iter().map(String::as_str).find(|file| is_stream(file))
     }
 

@@ -138,6 +138,23 @@ impl OpReport {
     }
 }
 
+/// The files that a job file is read from: itself, and its includes, each once.
+///
+/// # Errors
+/// A file that cannot be read, or is no job file.
+pub fn job_files(file: &str) -> Result<Vec<String>, WorkloadError> {
+    read(file).map(|file| file.files)
+}
+
+fn read(file: &str) -> Result<JobFile, WorkloadError> {
+    JobFile::read(file, &mut |path| {
+        std::fs::read_to_string(path).map_err(|error| {
+            let near = near_file(&path.display().to_string());
+            std::io::Error::new(error.kind(), format!("{error}{near}"))
+        })
+    })
+}
+
 impl Jobs {
     /// Read a job file and lay out its jobs on a device of `device_bytes`, with a number of handles if it
     /// takes placement hints.
@@ -147,14 +164,7 @@ impl Jobs {
         handles: Option<u32>,
         seed: Seed,
     ) -> Result<Self, WorkloadError> {
-        let mut read = |path: &std::path::Path| {
-            let text = std::fs::read_to_string(path);
-            text.map_err(|error| {
-                let near = near_file(&path.display().to_string());
-                std::io::Error::new(error.kind(), format!("{error}{near}"))
-            })
-        };
-        let mut file = JobFile::read(file, &mut read)?;
+        let mut file = read(file)?;
         file.jobs.iter_mut().try_for_each(|job| job.bind_placements(handles))?;
         let seed = seed.child("workload");
         let running = |(number, job): (usize, &Job)| {
@@ -193,6 +203,11 @@ impl Jobs {
             }
         }
         Ok(Self { file, jobs, answers: BinaryHeap::new(), phase: 0, reports })
+    }
+
+    /// The job file and its includes.
+    pub(crate) fn files(&self) -> &[String] {
+        &self.file.files
     }
 
     /// The jobs in words.

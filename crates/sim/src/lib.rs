@@ -52,7 +52,7 @@ pub use error::RunError;
 pub use generate::{Generated, generate};
 pub use input::Input;
 pub use inspect::{inspect, rewrite};
-pub use jobs::{JobReport, OpReport};
+pub use jobs::{JobReport, OpReport, job_files};
 pub use latency::Latency;
 pub use likeness::{Cached, FittedWorkload, Measured, like};
 pub use metrics::{Metrics, lists, sections};

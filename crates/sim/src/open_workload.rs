@@ -41,6 +41,9 @@ impl<'a> OpenWorkload<'a> {
         let mut inputs = Inputs::of(scenario.workload.files());
         let (supply, description) =
             open_workload(scenario, logical_bytes, Seed(scenario.seed), &inputs, observer)?;
+        if let Supply::Jobs(jobs) = &supply {
+            inputs.set_files(jobs.files());
+        }
         inputs.digest_files(observer)?;
         let oracle = scenario.ftl.placement.needs_future();
         let future = oracle.then(|| future(scenario, logical_pages, observer)).transpose()?;

@@ -98,6 +98,7 @@ fn includes_are_read_from_beside_their_file_and_never_in_circles() {
     let files =
         [("job.fio", "include common/all.fio\n[j]\nrw=write\n"), ("common/all.fio", "[global]\nbs=8k\n")];
     let file = read_of(&files).unwrap();
+    assert_eq!(file.files, ["job.fio", "common/all.fio"]);
     let mut requests = JobRequests::new(&file.jobs[0], DEVICE_BYTES, Seed(1)).unwrap();
     assert_eq!(requests.draw().unwrap().length, 8 << 10);
     let circle = [("job.fio", "include a.fio"), ("a.fio", "[a]\ninclude job.fio")];

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from coflash import _core
 from coflash._core import CoflashError
 from coflash.files import remote
 from coflash.files.atomic_write import new_file
@@ -78,9 +79,16 @@ def own_key(workload: Mapping[str, Any]) -> Literal["fio", "like"] | None:
 
 
 def own_files(workload: Mapping[str, Any]) -> list[str]:
-    """These files."""
+    """These files, and those that a job file includes.
+
+    Raises:
+        CoflashError: The job file cannot be read.
+    """
     key = own_key(workload)
-    return [] if key is None else [workload[key]] if key == "fio" else workload[key]
+    if key == "fio":
+        job_file = workload[key]
+        return [job_file, *_core.job_files(fetched(job_file))[1:]]
+    return [] if key is None else workload[key]
 
 
 def reading(scenario: Scenario, files: Sequence[str]) -> Scenario:

@@ -63,8 +63,10 @@ def run(
             from coflash.runs.progress import shown  # needs rich
 
             progress = stack.enter_context(shown(scenario.name))
-        records = operations and os.fspath(operations), decisions and os.fspath(decisions)
-        core = _core.run(scenario.core, [] if is_own else files, progress or None, tell, device, records)
+        recorded, decided = (file and os.fspath(file) for file in (operations, decisions))
+        core = _core.run(
+            scenario.core, [] if is_own else files, progress or None, tell, device, (recorded or None, decided or None)
+        )
     return credited(Result.from_core(core), files, local, sources)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from coflash._core import CoflashError, __version__
 from coflash.quantity import number_in
 from coflash.results.result import Result
-from coflash.runs.inputs import Input, credited, own_files, own_key, reading
+from coflash.runs.inputs import Input, credited, own_key, reading
 from coflash.runs.run import run
 from coflash.scenario import Scenario, as_text, flat
 from coflash.sweep.design import POINTS_MAX, Assignment
@@ -176,13 +176,17 @@ def execute(job: Job, devices: Devices, progress: Progress | None = None, *, shi
         RuntimeError: The simulator has a bug.
     """
     local = [file.local(shipped=shipped) for file in job.inputs]
+    key = own_key(job.scenario.to_dict()["workload"])
+    if shipped and key == "fio" and len(local) > 1:
+        msg = f"{job.inputs[0].source}: it includes files, which are not found on another machine: give one file"
+        raise CoflashError(msg)
     lent = None
     try:
         with ExitStack() as stack:
             if job.sharing is not None:
                 lent = stack.enter_context(devices.lent(job.scenario, job.sharing, progress))
             warm = lent.warm if lent else None
-            if own_key(job.scenario.to_dict()["workload"]):
+            if key:
                 result = run(reading(job.scenario, local), (), progress or False, None, warm)
             else:
                 result = run(job.scenario, local, progress or False, None, warm)
@@ -206,7 +210,9 @@ def _job(scenario: Scenario, inputs: tuple[Input, ...], label: str) -> Job:
     workload = scenario.to_dict()["workload"]
     # Files are identified by their content, not their place. With a trace to replay, those of the scenario are unused.
     names = ["input"] * len(inputs)
-    is_own = bool(inputs) and [file.source for file in inputs] == own_files(workload)
+    own = workload[key] if (key := own_key(workload)) else None
+    sources = [file.source for file in inputs]
+    is_own = bool(inputs) and own in (sources, sources[0])
     bare = (
         reading(scenario.with_(workload__trace=[]), names)
         if is_own

@@ -48,13 +48,15 @@ use crate::WorkloadError;
 use job::{Generator, Seeding, Sizes};
 use options::Options;
 use std::path::Path;
-use text::Section;
+use text::{Section, Text};
 
 /// The jobs of a job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobFile {
     /// The jobs in the order of the file, clones included.
     pub jobs: Vec<Job>,
+    /// The job file and its includes, each once.
+    pub files: Vec<String>,
     /// Remarks for a reader of the results: options without effect, assumptions.
     pub remarks: Vec<String>,
     /// The options of the `global` sections: (name, value).
@@ -76,7 +78,8 @@ impl JobFile {
         let whole = |problem: &str| WorkloadError::trace(file, problem);
         let (mut global, mut global_options) = (Options::default(), Vec::new());
         let (mut jobs, mut notes): (Vec<Job>, Notes) = (Vec::new(), Notes::default());
-        for section in text::sections(file, read)? {
+        let Text { files, sections } = Text::read(file, read)?;
+        for section in sections {
             if section.name == "global" {
                 global.take(&section.lines)?;
                 global_options.extend(pairs(&section));
@@ -103,7 +106,7 @@ impl JobFile {
         if jobs.is_empty() {
             return Err(whole("it has no job: a section such as [job] with rw=randwrite is one"));
         }
-        Ok(Self { jobs, remarks: notes.remarks(), global: global_options })
+        Ok(Self { jobs, files, remarks: notes.remarks(), global: global_options })
     }
 
     /// The number of phases.

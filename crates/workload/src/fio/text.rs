@@ -38,21 +38,33 @@ pub(super) struct Section {
     pub(super) lines: Vec<Line>,
 }
 
-/// The sections of `file` and its includes, in order. `read` returns the text of a file.
-pub(super) fn sections(
-    file: &str,
-    read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
-) -> Result<Vec<Section>, WorkloadError> {
-    let mut reading = Reading { read, open: Vec::new(), sections: Vec::new(), lines: 0 };
-    reading.file(Path::new(file), None)?;
-    Ok(reading.sections)
+/// A job file and its includes as one text.
+#[derive(Debug)]
+pub(super) struct Text {
+    /// The files in the order in which they are first read, the job file first.
+    pub(super) files: Vec<String>,
+    /// The sections in order.
+    pub(super) sections: Vec<Section>,
+}
+
+impl Text {
+    /// Read `file` and its includes. `read` returns the text of a file.
+    pub(super) fn read(
+        file: &str,
+        read: &mut dyn FnMut(&Path) -> std::io::Result<String>,
+    ) -> Result<Self, WorkloadError> {
+        let text = Self { files: Vec::new(), sections: Vec::new() };
+        let mut reading = Reading { read, open: Vec::new(), text, lines: 0 };
+        reading.file(Path::new(file), None)?;
+        Ok(reading.text)
+    }
 }
 
 struct Reading<'a> {
     read: &'a mut dyn FnMut(&Path) -> std::io::Result<String>,
     /// The files being read, from the outside in.
     open: Vec<PathBuf>,
-    sections: Vec<Section>,
+    text: Text,
     lines: usize,
 }
 
@@ -75,6 +87,9 @@ impl Reading<'_> {
             named(format!("{what}{error}"))
         })?;
         self.open.push(path.to_owned());
+        if !self.text.files.contains(&file) {
+            self.text.files.push(file.clone());
+        }
         for (index, line) in text.lines().enumerate() {
             self.line(line, Place { file: file.clone(), line: index + 1 })?;
         }
@@ -95,7 +110,7 @@ impl Reading<'_> {
             let Some(name) = rest.strip_suffix(']').map(str::trim).filter(|name| !name.is_empty()) else {
                 return at.refuse(format!("\"{text}\" was given; a section such as [name] is allowed"));
             };
-            self.sections.push(Section { at, name: name.to_owned(), lines: Vec::new() });
+            self.text.sections.push(Section { at, name: name.to_owned(), lines: Vec::new() });
             return Ok(());
         }
         if let Some(path) = text.strip_prefix("include ").map(str::trim) {
@@ -106,7 +121,7 @@ impl Reading<'_> {
             Some((name, value)) => (name.trim().to_owned(), Some(value.trim().to_owned())),
             None => (text.to_owned(), None),
         };
-        let Some(section) = self.sections.last_mut() else {
+        let Some(section) = self.text.sections.last_mut() else {
             return at.refuse(format!(
                 "\"{text}\" stands before the first section; a section such as [global] comes first"
             ));
