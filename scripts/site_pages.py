@@ -23,7 +23,7 @@ from typer.core import TyperGroup
 from coflash.cli import app, imported
 
 ROOT = Path(__file__).parents[1]
-_LINK = re.compile(r"\[(?P<text>[^]\n]*)\]\((?P<to>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
+_LINK = re.compile(r"\[(?P<text>[^]\n]*\n?[^]\n]*)\]\((?P<to>[^)#:\s]+)(?P<anchor>#[^)\s]*)?\)")
 _CELL = re.compile(r"^# %%(?P<markdown> \[markdown\])?\n", re.M)
 
 

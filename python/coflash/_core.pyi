@@ -29,6 +29,7 @@ __all__ = [
     "device_twin",
     "effective_utilisation",
     "hint",
+    "job_files",
     "measures",
     "miss_ratio_curves",
     "policies",
