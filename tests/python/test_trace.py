@@ -52,12 +52,13 @@ def test_parquet_is_what_other_libraries_read_and_write(small: Path, tmp_path: P
     out = tmp_path / "t.parquet"
     trace.convert(small, out)
     table = pq.ParquetFile(out).read()
-    assert [str(field.type) for field in table.schema] == ["uint64", "uint8", "uint64", "uint64"]
+    assert [str(field.type) for field in table.schema] == ["uint64", "uint8", "uint64", "uint64", "uint8"]
     assert table.to_pydict() == {
         "time_ns": [10_000, 20_000, 20_000, 30_000],
         "op": [0, 1, 3, 2],
         "offset": [4096, 1_048_576, 0, 0],
         "length": [8192, 512, 0, 8192],
+        "placement": [None] * 4,
     }
     metadata = pq.ParquetFile(out).metadata.metadata
     assert metadata[b"coflash.version"].decode() == coflash.__version__
